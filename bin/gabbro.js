@@ -1,0 +1,10 @@
+#!/usr/bin/env node
+// Plain JavaScript, because a Node.js too old for Gabbro could not even read main.ts. It must reach the user
+// before better-sqlite3 is loaded: on Node.js 20 that ends the process without a word.
+if (Number(process.versions.node.split(".")[0]) < 24) {
+  console.error(
+    `Gabbro needs Node.js 24 or newer and this is ${process.version}. Run it as "npm start" or "npx gabbro" after "npm ci", which brings its own, or install Node.js 24.`,
+  );
+  process.exit(1);
+}
+await import("../src/main.ts");

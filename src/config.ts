@@ -1,0 +1,64 @@
+import { z } from "zod";
+import { faultsOf } from "./inputs.ts";
+
+export interface Config {
+  databaseUrl: string;
+  host: string;
+  port: number;
+  /** The token to make on a new database instead of a random one. */
+  firstToken: string | null;
+  /** Origins whose pages may call from a browser; none unless named. */
+  corsOrigins: string[];
+  logLevel: (typeof logLevels)[number];
+}
+
+const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
+const SHORTEST_TOKEN = 24;
+
+const environment = z.object({
+  DATABASE_URL: z
+    .string()
+    .regex(/^sqlite:./, { error: "must be sqlite:PATH, such as sqlite:data/gabbro.sqlite" })
+    .default("sqlite:data/gabbro.sqlite"),
+  HOST: z.string().default("localhost"),
+  PORT: z.coerce.number({ error: "must be a port number" }).int().min(0).max(65_535).default(3001),
+  GABBRO_TOKEN: z
+    .string()
+    .trim()
+    .min(SHORTEST_TOKEN, { error: `must have at least ${SHORTEST_TOKEN} characters` })
+    .regex(/^\P{Cc}*$/u, { error: "must not contain control characters" })
+    .optional(),
+  CORS_ORIGIN: z
+    .string()
+    .default("")
+    .transform((list) => list.split(",").flatMap((origin) => origin.trim() || []))
+    .pipe(
+      z.array(
+        z
+          .literal("*")
+          .or(z.url({ error: "must be origins such as https://app.example.com, with commas between" })),
+      ),
+    ),
+  LOG_LEVEL: z.enum(logLevels).default("info"),
+});
+
+/** Reads the settings from environment variables (empty counts as absent); throws one error that names every fault. */
+export function loadConfig(env: Record<string, string | undefined>): Config {
+  const given = Object.fromEntries(
+    Object.entries(env).filter(([, value]) => value !== undefined && value !== ""),
+  );
+  const parsed = environment.safeParse(given);
+  if (!parsed.success) {
+    const faults = faultsOf(parsed.error.issues).map(({ path, message }) => `  ${path} ${message}`);
+    throw new Error(["The configuration has faults:", ...faults].join("\n"));
+  }
+  const { DATABASE_URL, HOST, PORT, GABBRO_TOKEN, CORS_ORIGIN, LOG_LEVEL } = parsed.data;
+  return {
+    databaseUrl: DATABASE_URL,
+    host: HOST,
+    port: PORT,
+    firstToken: GABBRO_TOKEN ?? null,
+    corsOrigins: CORS_ORIGIN,
+    logLevel: LOG_LEVEL,
+  };
+}

@@ -1,0 +1,20 @@
+import type { Database, EntityManager } from "./database/open.ts";
+
+/** What every resolver receives: the way to the data and who is asking. */
+export interface Context {
+  database: Database;
+  /** The unit of work of this request; its reads are held to the workspace of `access`. */
+  em: EntityManager;
+  /** Null when the request came without a token; only `authorize` reads it. */
+  access: Access | null;
+}
+
+/** What a valid token stands for. */
+export interface Access {
+  tokenId: string;
+  workspaceId: string;
+  scopes: Scope[];
+}
+
+export const scopes = ["read", "write"] as const;
+export type Scope = (typeof scopes)[number];

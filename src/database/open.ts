@@ -1,0 +1,137 @@
+import { mkdir } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Migrator } from "@mikro-orm/migrations";
+import { SqlMikroORM } from "@mikro-orm/sql";
+import { SqliteDriver } from "@mikro-orm/sqlite";
+import { CompiledQuery } from "kysely";
+import { Dataset, DatasetRow } from "../datasets/entities.ts";
+import { Log, Trace } from "../monitor/entities.ts";
+import { Prompt, PromptTag, PromptVersion } from "../prompts/entities.ts";
+import { AccessToken, Workspace } from "../workspaces/entities.ts";
+import { createCommit } from "./commit.ts";
+import { createEncoder } from "./encode.ts";
+import { sqliteMigrations } from "./migrations/sqlite/list.ts";
+
+const entities = [
+  Workspace,
+  AccessToken,
+  Dataset,
+  DatasetRow,
+  Prompt,
+  PromptVersion,
+  PromptTag,
+  Trace,
+  Log,
+] as const;
+const ownedByWorkspace = entities.filter((entity) => entity !== Workspace).map((entity) => entity.meta.name);
+
+/** SQL is written with the names of the entities and their properties; values are converted as the entities say. */
+const entityNames = {
+  tableNamingStrategy: "entity",
+  columnNamingStrategy: "property",
+  convertValues: true,
+} as const;
+
+export type Database = Awaited<ReturnType<typeof openDatabase>>;
+export type EntityManager = ReturnType<Database["fork"]>;
+
+/**
+ * Opens the database that `url` names (`sqlite:PATH`; file and folder are made when missing), not yet migrated.
+ * Throws when it cannot be opened or does not hold to the durability it is asked for.
+ */
+export async function openDatabase(url: string) {
+  const orm = await openSqlite(url.slice("sqlite:".length));
+  const encode = createEncoder(orm.getMetadata(), orm.em.getPlatform());
+  const commit = createCommit(orm.em.getKysely({ ...entityNames, convertValues: false }), encode);
+  return {
+    orm,
+    /** For reads that may run beside a write; sees all that was committed. */
+    read: orm.em.getKysely({ ...entityNames, type: "read" }),
+    /** For single updates of what we make ourselves; rows that users send go through `commit`. */
+    write: orm.em.getKysely({ ...entityNames, type: "write" }),
+    commit,
+    /** A new unit of work whose entity reads are held to one workspace. */
+    fork: (workspaceId: string | null) => {
+      const em = orm.em.fork();
+      if (workspaceId !== null) em.setFilterParams("workspace", { workspaceId });
+      return em;
+    },
+    /** Whether the database answers. */
+    isReady: async () => (await orm.checkConnection()).ok,
+    close: async () => {
+      await commit.settled();
+      await orm.close();
+    },
+  };
+}
+
+async function openSqlite(file: string) {
+  const path = resolve(file);
+  await mkdir(dirname(path), { recursive: true });
+  const orm = await SqlMikroORM.init({
+    driver: SqliteDriver,
+    entities: [...entities],
+    extensions: [Migrator],
+    dbName: path,
+    // Reads have a connection of their own: a long one never holds up a write.
+    replicas: [{ name: "reader", dbName: path, onCreateConnection: setPragmas(["query_only = on"]) }],
+    onCreateConnection: setPragmas([]),
+    // SQLite waits for another process by blocking this whole one, so it waits briefly here and commit.ts tries again.
+    driverOptions: { timeout: 50 },
+    filters: {
+      workspace: {
+        cond: ({ workspaceId }: { workspaceId?: string }) => ({ workspace: workspaceId }),
+        entity: ownedByWorkspace,
+        default: true,
+      },
+    },
+    autoJoinRefsForFilters: false,
+    forceUtcTimezone: true,
+    migrations: {
+      migrationsList: sqliteMigrations,
+      path: MIGRATIONS_FOLDER,
+      pathTs: MIGRATIONS_FOLDER,
+      snapshotName: "schema",
+      snapshotOnMigrate: false,
+      silent: true,
+    },
+  });
+  try {
+    await orm.connect();
+    await orm.em.getConnection("read").connect();
+  } catch (cause) {
+    throw new Error(`Cannot open the database ${path}: ${(cause as Error).message}`, { cause });
+  }
+  return orm;
+}
+
+const MIGRATIONS_FOLDER = fileURLToPath(new URL("./migrations/sqlite", import.meta.url));
+
+interface SqliteConnection {
+  executeQuery(query: CompiledQuery): Promise<{ rows: Record<string, unknown>[] }>;
+}
+
+const SYNCHRONOUS_FULL = 2;
+
+/** WAL with FULL sync: what was acknowledged survives a power cut; NORMAL loses some (figures in the README). */
+function setPragmas(more: string[]) {
+  return async (connection: unknown) => {
+    const pragma = async (statement: string) => {
+      const { rows } = await (connection as SqliteConnection).executeQuery(
+        CompiledQuery.raw(`pragma ${statement}`),
+      );
+      return Object.values(rows[0] ?? {})[0];
+    };
+    for (const statement of ["journal_mode = wal", "synchronous = full", "temp_store = memory", ...more]) {
+      await pragma(statement);
+    }
+    const journal = await pragma("journal_mode");
+    const synchronous = await pragma("synchronous");
+    if (journal !== "wal" || synchronous !== SYNCHRONOUS_FULL) {
+      throw new Error(
+        `it runs with journal_mode=${journal} and synchronous=${synchronous}, not with wal and full`,
+      );
+    }
+  };
+}

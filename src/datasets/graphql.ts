@@ -1,0 +1,145 @@
+import { builder } from "../graphql/builder.ts";
+import { type Column, columnTypes } from "./entities.ts";
+import { addDatasetItemInput, datasetInput, datasetRowInput, rowsInput } from "./inputs.ts";
+import {
+  addDatasetItem,
+  type DatasetHead,
+  dataset,
+  datasetRows,
+  datasetWarning,
+  type Row,
+  rowCount,
+} from "./resolvers.ts";
+
+const ColumnType = builder.enumType("ColumnType", {
+  description:
+    "What the values of a column are. It tells clients how to show them; values of any kind are accepted.",
+  values: columnTypes,
+});
+
+const DatasetColumn = builder.objectRef<Column>("DatasetColumn").implement({
+  description: "A column of a dataset.",
+  fields: (t) => ({
+    name: t.exposeString("name", {
+      description: "The name, unique in the dataset: the key of its value in each row.",
+    }),
+    type: t.field({ type: ColumnType, description: "What the values are.", resolve: ({ type }) => type }),
+  }),
+});
+
+const DatasetRow = builder.objectRef<Row>("DatasetRow").implement({
+  description: "A row of a dataset: one case to evaluate.",
+  fields: (t) => ({
+    id: t.exposeID("id", { description: "The id, a UUID. Pages of rows continue after it." }),
+    name: t.exposeString("name", {
+      nullable: true,
+      description: "The name of the row; null when it was given none.",
+    }),
+    values: t.expose("values", {
+      type: "JSONObject",
+      description: "The value of each column, by the column's name.",
+    }),
+    idealOutput: t.exposeString("idealOutput", {
+      nullable: true,
+      description: "The output that a model should give for this row.",
+    }),
+    metadata: t.expose("metadata", {
+      type: "JSONObject",
+      nullable: true,
+      description: "Anything else that was kept with the row.",
+    }),
+    createdAt: t.expose("createdAt", { type: "DateTime", description: "When the row was added." }),
+  }),
+});
+
+const Dataset = builder.objectRef<DatasetHead>("Dataset").implement({
+  description: "A dataset: cases to evaluate prompts with, as rows under columns.",
+  fields: (t) => ({
+    slug: t.exposeString("slug", { description: "The slug, unique in the workspace." }),
+    name: t.exposeString("name", { description: "The name to show." }),
+    columns: t.field({
+      type: [DatasetColumn],
+      description: "The columns in order.",
+      resolve: ({ columns }) => columns,
+    }),
+    rowCount: t.int({
+      description: "How many rows the dataset has.",
+      resolve: ({ id }, _, context) => rowCount(context, id),
+    }),
+    rows: t.field({
+      type: [DatasetRow],
+      description:
+        "The rows in the order in which they were added. Without `first` all of them come; a dataset of more than 10,000 rows must be paged.",
+      args: {
+        first: t.arg.int({ description: rowsInput.shape.first.description }).validate(rowsInput.shape.first),
+        after: t.arg.id({ description: rowsInput.shape.after.description }).validate(rowsInput.shape.after),
+      },
+      resolve: (parent, args, context) => datasetRows(context, parent, args),
+    }),
+    warning: t.string({
+      nullable: true,
+      description:
+        "Names the columns that stored rows have values for but the dataset does not have; null for none.",
+      resolve: (parent, _, context) => datasetWarning(context, parent),
+    }),
+    createdAt: t.expose("createdAt", { type: "DateTime", description: "When the dataset was made." }),
+  }),
+});
+
+const fields = datasetRowInput.shape;
+
+const DatasetItemInput = builder.inputType("DatasetItemInput", {
+  description: "A row to add to a dataset.",
+  fields: (t) => ({
+    name: t.string({ description: fields.name.description }),
+    values: t.field({ type: "JSONObject", required: true, description: fields.values.description }),
+    idealOutput: t.string({ description: fields.idealOutput.description }),
+    metadata: t.field({ type: "JSONObject", description: fields.metadata.description }),
+  }),
+});
+
+const AddDatasetItemPayload = builder
+  .objectRef<Awaited<ReturnType<typeof addDatasetItem>>>("AddDatasetItemPayload")
+  .implement({
+    description: "The row that was added.",
+    fields: (t) => ({
+      datasetRow: t.expose("datasetRow", { type: DatasetRow, description: "The row as it was stored." }),
+      warning: t.exposeString("warning", {
+        nullable: true,
+        description:
+          "Names the columns whose values were left out because the dataset does not have them; null for none.",
+      }),
+    }),
+  });
+
+builder.queryField("dataset", (t) =>
+  t.field({
+    type: Dataset,
+    nullable: true,
+    description: "The dataset with that slug; an error `DATASET_NOT_FOUND` when there is none.",
+    args: t.validate(
+      { slug: t.arg.string({ required: true, description: datasetInput.shape.slug.description }) },
+      datasetInput,
+    ),
+    resolve: (_, args, context) => dataset(context, args),
+  }),
+);
+
+builder.mutationField("addDatasetItem", (t) =>
+  t.field({
+    type: AddDatasetItemPayload,
+    description: "Adds a row to a dataset.",
+    args: t.validate(
+      {
+        slug: t.arg.string({ required: true, description: addDatasetItemInput.shape.slug.description }),
+        input: t.arg({
+          type: DatasetItemInput,
+          required: true,
+          description: addDatasetItemInput.shape.input.description,
+        }),
+      },
+      addDatasetItemInput,
+    ),
+    resolve: (_, args, context) => addDatasetItem(context, args),
+  }),
+);

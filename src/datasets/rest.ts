@@ -1,0 +1,105 @@
+import { Readable } from "node:stream";
+import { z } from "zod";
+import type { Context } from "../context.ts";
+import { errorBody, errorResponses, type RestApp } from "../rest/app.ts";
+import { columnTypes } from "./entities.ts";
+import { datasetInput, datasetRowInput } from "./inputs.ts";
+import { addDatasetItem, allDatasetRows, type DatasetHead, dataset, omittedOnRead } from "./resolvers.ts";
+
+const notFound = { 404: errorBody.describe("There is no dataset with that slug.") };
+
+const rowAnswer = z.object({
+  values: z.record(z.string(), z.unknown()).describe("The value of each column, by the column's name."),
+  idealOutput: z.string().nullable().describe("The output that a model should give for this row."),
+  metadata: z
+    .record(z.string(), z.unknown())
+    .nullable()
+    .describe("Anything else that was kept with the row."),
+});
+
+export const datasetAnswer = z
+  .object({
+    dataset: z.object({
+      slug: z.string().describe("The slug, unique in the workspace."),
+      name: z.string().describe("The name to show."),
+      columns: z
+        .array(z.object({ name: z.string(), type: z.enum(columnTypes) }))
+        .describe("The columns in order."),
+      rows: z.array(rowAnswer).describe("All rows in the order in which they were added."),
+    }),
+    warning: z
+      .string()
+      .optional()
+      .describe("Names the columns that stored rows have values for but the dataset lacks."),
+  })
+  .describe("The dataset with all its rows.");
+
+export const addDatasetItemAnswer = z
+  .object({
+    datasetRow: rowAnswer.extend({
+      name: z.string().optional().describe("The name of the row, when it has one."),
+    }),
+    warning: z.string().optional().describe("Names the columns whose values were left out."),
+  })
+  .describe("The row as it was stored.");
+
+/** The REST routes of datasets. */
+export function datasetRoutes(app: RestApp): void {
+  app.route({
+    method: "GET",
+    url: "/datasets/:slug",
+    schema: {
+      operationId: "dataset",
+      summary: "Read a dataset with its columns and rows",
+      tags: ["datasets"],
+      params: datasetInput,
+      response: { 200: datasetAnswer, ...errorResponses, ...notFound },
+    },
+    handler: async ({ context, params }, reply) => {
+      const found = await dataset(context, params);
+      const answer = Readable.from(datasetJson(context, found));
+      // The type of a route's answer knows its JSON, not that it may also come as a stream.
+      return reply.type("application/json; charset=utf-8").send(answer as never);
+    },
+  });
+
+  app.route({
+    method: "POST",
+    url: "/datasets/:slug/items",
+    schema: {
+      operationId: "addDatasetItem",
+      summary: "Add a row to a dataset",
+      tags: ["datasets"],
+      params: datasetInput,
+      body: datasetRowInput,
+      response: { 201: addDatasetItemAnswer, ...errorResponses, ...notFound },
+    },
+    handler: async ({ context, params, body }, reply) => {
+      const { datasetRow, warning } = await addDatasetItem(context, { ...params, input: body });
+      const { name, values, idealOutput, metadata } = datasetRow;
+      reply.status(201);
+      return {
+        datasetRow: { ...(name !== null && { name }), values, idealOutput, metadata },
+        ...(warning !== null && { warning }),
+      };
+    },
+  });
+}
+
+/** The answer piece by piece: a dataset of any size goes out without ever standing in memory as a whole. */
+async function* datasetJson(context: Context, head: DatasetHead): AsyncGenerator<string> {
+  const { slug, name, columns } = head;
+  const omitted = new Set<string>();
+  let before = `{"dataset":${JSON.stringify({ slug, name, columns }).slice(0, -1)},"rows":[`;
+  for await (const piece of allDatasetRows(context, head)) {
+    for (const column of piece.omitted) omitted.add(column);
+    const rows = piece.rows.map(({ values, idealOutput, metadata }) =>
+      JSON.stringify({ values, idealOutput, metadata }),
+    );
+    yield before + rows.join(",");
+    before = ",";
+  }
+  if (before !== ",") yield before; // there was no row
+  const warning = omittedOnRead(omitted);
+  yield `]}${warning === null ? "" : `,"warning":${JSON.stringify(warning)}`}}`;
+}

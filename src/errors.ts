@@ -1,0 +1,86 @@
+/** Every code an answer can carry, with its HTTP status: the one table for both doors. */
+export const errorStatus = {
+  BAD_JSON: 400,
+  BAD_INPUT: 400,
+  BAD_REQUEST: 400,
+  GRAPHQL_PARSE_FAILED: 400,
+  GRAPHQL_VALIDATION_FAILED: 400,
+  QUERY_TOO_COMPLEX: 400,
+  UNAUTHENTICATED: 401,
+  FORBIDDEN: 403,
+  DATASET_NOT_FOUND: 404,
+  PROMPT_NOT_FOUND: 404,
+  TRACE_NOT_FOUND: 404,
+  LOG_NOT_FOUND: 404,
+  ROUTE_NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  NOT_ACCEPTABLE: 406,
+  CONFLICT: 409,
+  BODY_TOO_LARGE: 413,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  HEADERS_TOO_LARGE: 431,
+  INTERNAL: 500,
+  UNAVAILABLE: 503,
+} as const;
+
+export type ErrorCode = keyof typeof errorStatus;
+
+/** One fault of an input: `path` leads to it, dotted (`variables.0.label`), empty for the whole. */
+export interface Fault {
+  path: string;
+  message: string;
+}
+
+/** The one error that users see: its message is a sentence a person can act on and never repeats what was sent. */
+export class GabbroError extends Error {
+  readonly code: ErrorCode;
+  readonly details: Fault[] | undefined;
+  readonly headers: Record<string, string>;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    more: { details?: Fault[]; headers?: Record<string, string>; cause?: unknown } = {},
+  ) {
+    super(message, { cause: more.cause });
+    this.name = "GabbroError";
+    this.code = code;
+    this.details = more.details;
+    this.headers = more.headers ?? {};
+  }
+
+  get status(): number {
+    return errorStatus[this.code];
+  }
+}
+
+const MOST_FAULTS_IN_A_SENTENCE = 3;
+
+/** A BAD_INPUT error whose sentence names the first faults and whose details hold all of them. */
+export function badInput(faults: Fault[]): GabbroError {
+  const named = faults
+    .slice(0, MOST_FAULTS_IN_A_SENTENCE)
+    .map((fault) => `${fault.path || "the input"} ${fault.message}`);
+  const more = faults.length > named.length ? `; and ${faults.length - named.length} more` : "";
+  return new GabbroError("BAD_INPUT", `Invalid input: ${named.join("; ")}${more}.`, { details: faults });
+}
+
+/** What the caller is told of a fault of ours: nothing but the id under which the log holds all of it. */
+export function internalError(requestId: string, cause: unknown): GabbroError {
+  return new GabbroError(
+    "INTERNAL",
+    `Internal error. The server's log has it under request id ${requestId}.`,
+    {
+      cause,
+    },
+  );
+}
+
+const LONGEST_QUOTE = 128;
+
+/** A name in quotation marks for a sentence, cut where it is no name any more. */
+export function quoted(name: string): string {
+  return JSON.stringify(
+    name.length > LONGEST_QUOTE ? `${name.slice(0, LONGEST_QUOTE).toWellFormed()}…` : name,
+  );
+}

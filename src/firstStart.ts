@@ -1,0 +1,30 @@
+import { v7 as uuidv7 } from "uuid";
+import type { Config } from "./config.ts";
+import { scopes } from "./context.ts";
+import type { Database } from "./database/open.ts";
+import { sampleRows } from "./sample/sample.ts";
+import { newToken } from "./workspaces/resolvers.ts";
+
+export const FIRST_WORKSPACE = "default";
+
+/**
+ * Fills a new database in one transaction: the workspace `default`, its first token and, if wanted, the sample.
+ * Returns the token, or null when the database has a workspace already and keeps what it has.
+ */
+export async function fillNewDatabase(
+  database: Database,
+  { firstToken, sample }: Pick<Config, "firstToken"> & { sample: "with sample" | "empty" },
+): Promise<string | null> {
+  if (await database.read.selectFrom("Workspace").select("id").limit(1).executeTakeFirst()) return null;
+  const workspaceId = uuidv7();
+  const { token, row } = newToken(
+    { workspaceId, name: "first", scopes: [...scopes], expiresAt: null },
+    firstToken ?? undefined,
+  );
+  await database.commit([
+    ["Workspace", { id: workspaceId, name: FIRST_WORKSPACE, createdAt: new Date() }],
+    ["AccessToken", row],
+    ...(sample === "empty" ? [] : sampleRows(workspaceId)),
+  ]);
+  return token;
+}

@@ -1,0 +1,94 @@
+import type { FastifyBaseLogger } from "fastify";
+import { type ExecutionResult, GraphQLError, type GraphQLErrorExtensions, parse } from "graphql";
+import { badInput, type ErrorCode, errorStatus, type Fault, GabbroError, internalError } from "../errors.ts";
+import { argumentFaults } from "./faults.ts";
+import { MAX_TOKENS } from "./limits.ts";
+import { schema } from "./schema.ts";
+
+/** What an operation was asked as, and where faults of ours are logged. */
+export interface Asked {
+  params?: { query?: string; operationName?: string; variables?: Record<string, unknown> } | undefined;
+  requestId: string;
+  log: FastifyBaseLogger;
+}
+
+/**
+ * The errors of a result as the caller sees them: each with its code, ours with their details, faults of ours without
+ * their insides. When there is no data at all, the status of the answer follows the errors.
+ */
+export function presentErrors({ data, errors = [] }: ExecutionResult, asked: Asked): GraphQLError[] {
+  const faults = data === undefined && errors.every(isOfArgument) ? faultsAsRestTellsThem(asked) : [];
+  const told = faults.length > 0 ? [tell(badInput(faults))] : errors.map((error) => present(error, asked));
+  return data == null
+    ? told
+    : told.map(
+        ({ message, nodes, path, extensions: { http: _, ...extensions } }) =>
+          new GraphQLError(message, { nodes, path, extensions }),
+      );
+}
+
+function present(error: GraphQLError, { requestId, log }: Asked): GraphQLError {
+  const cause = causeOf(error);
+  if (cause instanceof GabbroError) {
+    if (cause.status >= 500) log.error(cause, cause.message);
+    return tell(cause, error);
+  }
+  if (cause instanceof GraphQLError) return tellOfGraphql(error);
+  log.error(cause, "an operation failed");
+  return tell(internalError(requestId, cause), error);
+}
+
+/** GraphQL wraps what a resolver throws, once or more. */
+function causeOf(error: GraphQLError): unknown {
+  let cause: unknown = error;
+  while (cause instanceof GraphQLError && cause.originalError) cause = cause.originalError;
+  return cause;
+}
+
+function tell(error: GabbroError, at?: GraphQLError): GraphQLError {
+  // GraphQL over HTTP answers 200 to application/json whatever a resolver found wrong with its input (`spec`); who may
+  // not ask at all, and faults of ours, are told by the status to every client.
+  const spec = error.status < 500 && error.status !== errorStatus.UNAUTHENTICATED;
+  return new GraphQLError(error.message, {
+    nodes: at?.nodes,
+    path: at?.path,
+    extensions: {
+      code: error.code,
+      ...(error.details && { details: error.details }),
+      http: { status: error.status, spec, headers: error.headers },
+    },
+  });
+}
+
+/** An error of GraphQL itself: about the document, the variables or the request. */
+function tellOfGraphql(error: GraphQLError): GraphQLError {
+  const { nodes, path, extensions } = error;
+  const code = isOfArgument(error) ? "BAD_INPUT" : codeOf(extensions);
+  return new GraphQLError(withoutPayload(error), { nodes, path, extensions: { ...extensions, code } });
+}
+
+function codeOf({ code, http }: GraphQLErrorExtensions): ErrorCode {
+  if (typeof code === "string" && code in errorStatus) return code as ErrorCode;
+  const status = (http as { status?: number } | undefined)?.status;
+  return status === errorStatus.METHOD_NOT_ALLOWED ? "METHOD_NOT_ALLOWED" : "BAD_REQUEST";
+}
+
+const ABOUT_AN_ARGUMENT =
+  /^Variable "\$\w+" (?:got invalid|of required)|^Expected value of type |^\w+ cannot represent |^Argument "\S+" of type "\S+" is required/;
+
+function isOfArgument({ message }: GraphQLError): boolean {
+  return ABOUT_AN_ARGUMENT.test(message);
+}
+
+/** GraphQL's messages end in the value that was wrong, and those about variables have the whole variable in them. */
+function withoutPayload({ message, originalError }: GraphQLError): string {
+  const variable = /^Variable "\$\w+"/.exec(message)?.[0];
+  const reason = (variable && originalError?.message) || message;
+  const told = reason.replace(/(cannot represent [^:]*): .*$/s, "$1.").replace(/[,.] found: .*$/is, ".");
+  return reason === message ? told : `${variable} is invalid. ${told}`;
+}
+
+function faultsAsRestTellsThem({ params }: Asked): Fault[] {
+  if (!params?.query) return [];
+  return argumentFaults(schema, parse(params.query, { maxTokens: MAX_TOKENS }), params);
+}

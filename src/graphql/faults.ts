@@ -1,0 +1,66 @@
+import {
+  type DocumentNode,
+  type GraphQLArgument,
+  type GraphQLField,
+  type GraphQLSchema,
+  getOperationAST,
+  Kind,
+  type OperationDefinitionNode,
+  valueFromASTUntyped,
+} from "graphql";
+import type { z } from "zod";
+import type { Fault } from "../errors.ts";
+import { faultsOf } from "../inputs.ts";
+
+type Variables = Record<string, unknown>;
+
+/**
+ * The faults of an operation's arguments in the words of REST. GraphQL refuses a wrong type before our schemas see it,
+ * in its own words and with the whole value in them; this asks our schemas about the same arguments.
+ * Empty when they find nothing wrong.
+ */
+export function argumentFaults(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  {
+    operationName,
+    variables,
+  }: { operationName?: string | null | undefined; variables?: Variables | null | undefined },
+): Fault[] {
+  const operation = getOperationAST(document, operationName);
+  const fields = operation ? schema.getRootType(operation.operation)?.getFields() : undefined;
+  if (!operation || !fields) return [];
+  const given = { ...defaultsOf(operation), ...variables };
+  return operation.selectionSet.selections.flatMap((selection) => {
+    if (selection.kind !== Kind.FIELD) return [];
+    const field = fields[selection.name.value];
+    const inputSchema = field && argumentsSchema(field);
+    if (!inputSchema) return [];
+    const pairs = selection.arguments?.map(({ name, value }) => [
+      name.value,
+      valueFromASTUntyped(value, given),
+    ]);
+    const parsed = inputSchema.safeParse(Object.fromEntries(pairs ?? []));
+    return parsed.success ? [] : faultsOf(parsed.error.issues).map(fromTheInputOn);
+  });
+}
+
+/** Faults of a mutation's input are told as REST tells them: their paths begin in the input. */
+export function fromTheInputOn(fault: Fault): Fault {
+  return { ...fault, path: fault.path.replace(/^input(?:\.|$)/, "") };
+}
+
+function defaultsOf(operation: OperationDefinitionNode): Variables {
+  const defaults = (operation.variableDefinitions ?? []).flatMap(({ variable, defaultValue }) =>
+    defaultValue ? [[variable.name.value, valueFromASTUntyped(defaultValue)]] : [],
+  );
+  return Object.fromEntries(defaults);
+}
+
+/** The schema given to `t.validate`, where the validation plugin keeps it. */
+function argumentsSchema(field: GraphQLField<unknown, unknown>): z.ZodType | undefined {
+  const [argument] = field.args as (GraphQLArgument & {
+    extensions: { "@pothos/plugin-validation"?: { parentSchemas?: z.ZodType[] } };
+  })[];
+  return argument?.extensions["@pothos/plugin-validation"]?.parentSchemas?.[0];
+}

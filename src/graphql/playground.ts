@@ -1,0 +1,76 @@
+import type {} from "@fastify/swagger";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { assetsVersion, type Encoding, readAsset } from "./playground/assets.ts";
+import { playgroundPage } from "./playground/page.ts";
+import { type AssetName, sources } from "./playground/sources.ts";
+
+/** Serves what the page of sendPlayground loads: GraphiQL, its workers, and our few lines around it. */
+export async function playground(app: FastifyInstance): Promise<void> {
+  app.get("/graphql/assets/:name", { schema: { hide: true } }, sendAsset);
+}
+
+/** Answers GET /graphql for a browser. */
+export function sendPlayground(_request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  return reply
+    .type("text/html; charset=utf-8")
+    .header("content-security-policy", pagePolicy)
+    .header("cache-control", "no-cache")
+    .header("vary", "Accept")
+    .header("x-content-type-options", "nosniff")
+    .header("referrer-policy", "no-referrer")
+    .send(page);
+}
+
+const page = playgroundPage();
+
+const pagePolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "worker-src 'self'",
+  "connect-src 'self'",
+  // The editor positions its parts by style attributes and style elements.
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self' data:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+async function sendAsset(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { name } = request.params as { name: string };
+  if (!isAssetName(name)) return reply.callNotFound() as unknown as FastifyReply;
+  const encoding = chooseEncoding(request.headers["accept-encoding"]);
+  const etag = `"${assetsVersion}-${encoding}"`;
+  const { v: wanted } = request.query as { v?: string };
+  reply
+    .header("cache-control", wanted === assetsVersion ? "public, max-age=31536000, immutable" : "no-cache")
+    .header("etag", etag)
+    .header("vary", "Accept-Encoding")
+    .header("x-content-type-options", "nosniff");
+  if (isKnown(etag, request.headers["if-none-match"])) return reply.code(304).send();
+  if (encoding !== "identity") reply.header("content-encoding", encoding);
+  return reply
+    .type(sources[name].type)
+    .header("content-security-policy", "default-src 'none'")
+    .send(await readAsset(name, encoding));
+}
+
+function isAssetName(name: string): name is AssetName {
+  return Object.hasOwn(sources, name);
+}
+
+function chooseEncoding(acceptEncoding = ""): Encoding {
+  const weights = new Map(acceptEncoding.toLowerCase().split(",").map(toWeight));
+  const isAccepted = (name: string) => (weights.get(name) ?? weights.get("*") ?? 0) > 0;
+  return (["br", "gzip"] as const).find(isAccepted) ?? "identity";
+}
+
+function toWeight(part: string): [name: string, weight: number] {
+  const [name = "", weight = "1"] = part.trim().split(/\s*;\s*q=/);
+  return [name, Number(weight)];
+}
+
+function isKnown(etag: string, ifNoneMatch = ""): boolean {
+  return ifNoneMatch.split(",").some((tag) => ["*", etag, `W/${etag}`].includes(tag.trim()));
+}

@@ -1,0 +1,53 @@
+// Runs in the browser, after GraphiQL itself.
+const root = document.querySelector("#graphiql");
+const tokenInput = document.querySelector("#token");
+const revealButton = document.querySelector("#reveal");
+const tokenKey = "gabbro:token";
+
+tokenInput.value = sessionStorage.getItem(tokenKey) ?? "";
+tokenInput.addEventListener("input", () => sessionStorage.setItem(tokenKey, token()));
+document.querySelector("#access").addEventListener("submit", (event) => event.preventDefault());
+revealButton.addEventListener("click", () => {
+  const reveal = tokenInput.type === "password";
+  tokenInput.type = reveal ? "text" : "password";
+  revealButton.textContent = reveal ? "Hide" : "Show";
+  revealButton.setAttribute("aria-pressed", String(reveal));
+});
+
+const workers = JSON.parse(root.dataset.workers);
+window.MonacoEnvironment = {
+  globalAPI: false,
+  getWorkerUrl: (_module, label) => new URL(workers[label], document.baseURI).href,
+};
+
+const linkedQuery = new URLSearchParams(location.search).get("query");
+const examples = JSON.parse(root.dataset.tabs);
+const tabs = linkedQuery ? [{ query: linkedQuery }, ...examples] : examples;
+
+if (window.YogaGraphiQL) {
+  window.YogaGraphiQL.renderYogaGraphiQL(root, {
+    title: "Gabbro",
+    defaultTabs: tabs,
+    // GraphiQL opens its own tabs from the second visit on, and on the first does not give the first its variables.
+    variables: localStorage.getItem("graphiql:tabState") ? undefined : tabs[0].variables,
+    additionalHeaders: authorization,
+    // A token typed into the headers editor must not outlive the page either.
+    shouldPersistHeaders: false,
+    // In place of writing every keystroke into the address, which a server's log or a referrer would then hold.
+    onEditQuery() {},
+  });
+} else {
+  root.textContent = "The playground did not load. Reload the page to try again.";
+}
+
+// Not for the schema, which needs no token: a wrong one would take the documentation and the completion away.
+function authorization(request) {
+  if (!token() || request?.operationName === "IntrospectionQuery") return {};
+  const own = Object.keys(request?.extensions?.headers ?? {});
+  const isSet = own.some((name) => name.toLowerCase() === "authorization");
+  return isSet ? {} : { authorization: `Bearer ${token()}` };
+}
+
+function token() {
+  return tokenInput.value.trim().replace(/^bearer\s+/i, "");
+}

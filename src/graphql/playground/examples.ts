@@ -1,0 +1,102 @@
+/** The operations the playground opens with, one tab each; their values belong to the sample workspace. */
+export const examples: Example[] = [
+  {
+    query: `query ReadDataset($slug: String!) {
+  dataset(slug: $slug) {
+    slug
+    name
+    columns {
+      name
+      type
+    }
+    rowCount
+    rows(first: 5) {
+      id
+      values
+      idealOutput
+      metadata
+    }
+    warning
+  }
+}
+`,
+    variables: { slug: "country-quiz" },
+  },
+  {
+    query: `mutation AddRow($slug: String!, $input: DatasetItemInput!) {
+  addDatasetItem(slug: $slug, input: $input) {
+    datasetRow {
+      id
+      name
+      values
+      idealOutput
+      metadata
+    }
+    warning
+  }
+}
+`,
+    variables: {
+      slug: "country-quiz",
+      input: {
+        name: "from the playground",
+        values: { question: "Which country has the city of Nairobi as its capital?" },
+        idealOutput: "Kenya",
+      },
+    },
+  },
+  {
+    query: `query DescribePrompt($slug: String!, $version: String, $tag: String) {
+  describePrompt(slug: $slug, version: $version, tag: $tag) {
+    slug
+    name
+    status
+    description
+    availableVersions
+    availableTags
+    variables {
+      label
+      type
+      description
+    }
+    version
+    tag
+    warning
+  }
+}
+`,
+    variables: { slug: "country-guide", tag: "production" },
+  },
+  {
+    query: `mutation LogPrompt($input: LogPromptInput!) {
+  logPrompt(input: $input) {
+    trace {
+      id
+      name
+    }
+    log {
+      id
+      inputTokens
+      outputTokens
+      cost
+      costSource
+      latencyMs
+    }
+    warning
+  }
+}
+`,
+    variables: {
+      input: {
+        slug: "country-guide",
+        input: "What is the capital of France?",
+        output: "Paris is the capital of France.",
+        variables: [{ label: "country", value: "France" }],
+        startTime: 1760000000000,
+        endTime: 1760000001200,
+      },
+    },
+  },
+];
+
+export type Example = { query: string; variables: Record<string, unknown> };

@@ -1,0 +1,23 @@
+import { GraphQLScalarType } from "graphql";
+
+// Scalars let their input through: the zod schemas of the inputs judge it, in the same words at both doors.
+
+export const dateTime = new GraphQLScalarType<unknown, string>({
+  name: "DateTime",
+  description:
+    "A point in time to the millisecond. It comes out as ISO 8601 in UTC, such as `2026-01-31T09:30:00.000Z`. It is given as ISO 8601 (UTC when it names no zone) or as epoch milliseconds.",
+  specifiedByURL: "https://www.rfc-editor.org/rfc/rfc3339",
+  serialize: (value) => (value as Date).toISOString(),
+});
+
+export const json = new GraphQLScalarType({
+  name: "JSON",
+  description: "Any JSON value, up to 100 levels deep. It comes back as it was given.",
+  specifiedByURL: "https://www.rfc-editor.org/rfc/rfc8259",
+});
+
+export const jsonObject = new GraphQLScalarType({
+  name: "JSONObject",
+  description: "A JSON object with anything in it, up to 100 levels deep. It comes back as it was given.",
+  specifiedByURL: "https://www.rfc-editor.org/rfc/rfc8259",
+});

@@ -1,0 +1,11 @@
+import "../datasets/graphql.ts";
+import "../prompts/graphql.ts";
+import "../monitor/graphql.ts";
+import { lexicographicSortSchema, printSchema } from "graphql";
+import { builder } from "./builder.ts";
+
+/** The whole schema: importing a feature's graphql.ts adds it. */
+export const schema = builder.toSchema({ sortSchema: true });
+
+/** The schema in the GraphQL language, as `schema.graphql` has it. */
+export const printedSchema = () => `${printSchema(lexicographicSortSchema(schema))}\n`;

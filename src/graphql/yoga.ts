@@ -1,0 +1,99 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { type DocumentNode, getOperationAST, Kind, type OperationDefinitionNode } from "graphql";
+import { createYoga, type Plugin } from "graphql-yoga";
+import { LRUCache } from "lru-cache";
+import type { Context } from "../context.ts";
+import { badInput, GabbroError } from "../errors.ts";
+import { authenticated } from "../workspaces/resolvers.ts";
+import { type Asked, presentErrors } from "./errors.ts";
+import { MAX_TOKENS, withinLimits } from "./limits.ts";
+import { schema } from "./schema.ts";
+
+const CACHED_CHARACTERS = 2_000_000;
+
+type ServerContext = Context & Asked;
+
+/** Makes the handler of `/graphql`: GraphQL over HTTP by GET and POST, with the resolvers' context of the request. */
+export function createGraphqlHandler() {
+  const yoga = createYoga<ServerContext>({
+    schema,
+    // Fastify does these: it has read and limited the body, serves the playground, and answers other origins or not.
+    maxRequestBodySize: false,
+    graphiql: false,
+    landingPage: false,
+    cors: false,
+    multipart: false,
+    logging: false,
+    maskedErrors: false, // errors.ts does, as it must know the request
+    parserAndValidationCache: { documentCache: documentCache(), errorCache: documentCache() },
+    plugins: [limits, authentication, errors],
+  });
+  return async (request: FastifyRequest, reply: FastifyReply, context: Context): Promise<FastifyReply> => {
+    const response = await yoga.handleNodeRequestAndResponse(toNode(request), reply, {
+      ...context,
+      requestId: request.id,
+      log: request.log,
+    });
+    reply.status(response.status);
+    response.headers.forEach((value, name) => void reply.header(name, value));
+    const streams = response.headers.get("content-type")?.match(/event-stream|multipart/);
+    return reply.send(streams ? response.body : await response.text());
+  };
+}
+
+/** Parsed documents by their text. Bounded by characters: bounded by number, a few huge documents fill the memory. */
+function documentCache<V extends object>() {
+  return new LRUCache<string, V>({
+    maxSize: CACHED_CHARACTERS,
+    sizeCalculation: (_, text) => text.length + 1,
+  });
+}
+
+const limits: Plugin = {
+  onParse({ parseFn, setParseFn }) {
+    setParseFn((source, options) => parseFn(source, { ...options, maxTokens: MAX_TOKENS }));
+  },
+  onValidate({ addValidationRule }) {
+    addValidationRule(withinLimits);
+  },
+};
+
+/** The schema itself is public, so that the playground can show it; whatever touches data needs a token. */
+const authentication: Plugin<ServerContext> = {
+  onExecute({ args }) {
+    const operation = getOperationAST(args.document as DocumentNode, args.operationName);
+    if (operation && !asksOnlyOfSchema(operation)) authenticated(args.contextValue);
+  },
+};
+
+function asksOnlyOfSchema({ selectionSet }: OperationDefinitionNode): boolean {
+  return selectionSet.selections.every(
+    (node) => node.kind === Kind.FIELD && node.name.value.startsWith("__"),
+  );
+}
+
+const errors: Plugin<object, ServerContext> = {
+  onResultProcess({ result, setResult, serverContext }) {
+    if ("errors" in result && result.errors)
+      setResult({ ...result, errors: presentErrors(result, serverContext) });
+  },
+};
+
+/**
+ * The request as Yoga reads it: with the body that Fastify has parsed. Yoga would wait for ever for the stream of a
+ * body that is parsed but empty, and refuses members of the body that it does not know.
+ */
+function toNode(request: FastifyRequest): FastifyRequest {
+  if (request.method !== "POST") return request;
+  const { body } = request;
+  if (typeof body !== "object" || body === null || Array.isArray(body))
+    throw badInput([{ path: "", message: "must be an object" }]);
+  const { query, variables, operationName, extensions } = body as Record<string, unknown>;
+  if (typeof query !== "string")
+    throw new GabbroError(
+      "BAD_REQUEST",
+      "The body must have the operation as a string in its member `query`.",
+    );
+  request.body = { query, variables, operationName, extensions };
+  return request;
+}

@@ -1,0 +1,189 @@
+import { z } from "zod";
+import type { Fault } from "./errors.ts";
+
+const MAX_JSON_DEPTH = 100;
+const EARLIEST_MS = Date.parse("0001-01-01T00:00:00.000Z");
+const LATEST_MS = Date.parse("9999-12-31T23:59:59.999Z");
+
+// A fault is read behind its path: "values is required", "variables.0.label must be a string".
+z.config({ customError: (issue) => faultMessage(issue) });
+
+/** A string that every database can keep: no NUL character, no half of a surrogate pair. */
+export const text = () =>
+  z.string().superRefine((value, context) => {
+    const message = textFault(value);
+    if (message) context.addIssue({ code: "custom", message });
+  });
+
+/** Text in which the empty string means the same as null and absent: one published client sends it so. */
+export const textOrNothing = () =>
+  text()
+    .nullish()
+    .transform((value) => value || null);
+
+/** Any JSON value but null, up to 100 levels deep. */
+export const json = () =>
+  z.unknown().superRefine((value, context) => {
+    if (value === undefined) context.addIssue({ code: "custom", message: "is required" });
+    else if (value === null) context.addIssue({ code: "custom", message: "must not be null" });
+    else addJsonFault(value, context);
+  });
+
+/** Any JSON value up to 100 levels deep; absent is null. */
+export const jsonOrNothing = () =>
+  z
+    .unknown()
+    .superRefine(addJsonFault)
+    .optional()
+    .transform((value) => value ?? null);
+
+/** A JSON object with anything in it, up to 100 levels deep. */
+export const jsonObject = () =>
+  z
+    .custom<JsonObject>(isObject, { error: objectFault("an object") })
+    .superRefine(addJsonFault)
+    .meta({ type: "object", additionalProperties: {} });
+
+/** A JSON object; null and absent are null. */
+export const jsonObjectOrNothing = () =>
+  z
+    .custom<JsonObject | null | undefined>((value) => value == null || isObject(value), {
+      error: objectFault("an object or null"),
+    })
+    .superRefine(addJsonFault)
+    .optional()
+    .transform((value) => value ?? null)
+    .meta({ type: ["object", "null"], additionalProperties: {} });
+
+/** A point in time: ISO 8601 (UTC when it names no zone), epoch milliseconds, or nothing (null, absent, ""). */
+export const momentOrNothing = () =>
+  z
+    .union([z.string(), z.number(), z.null()], { error: () => MOMENT_FAULT })
+    .optional()
+    .transform((value, context) => {
+      if (value === undefined || value === null || value === "") return null;
+      const moment = typeof value === "number" ? new Date(Math.trunc(value)) : parseMoment(value);
+      if (moment && moment.getTime() >= EARLIEST_MS && moment.getTime() <= LATEST_MS) return moment;
+      context.addIssue({ code: "custom", message: MOMENT_FAULT });
+      return z.NEVER;
+    });
+
+export type JsonObject = Record<string, unknown>;
+
+const MOMENT_FAULT =
+  "must be an existing time as ISO 8601, such as 2026-01-31T09:30:00Z, or as epoch milliseconds, in the years 1 to 9999";
+const isoDateTime = z.iso.datetime({ offset: true, local: true });
+const isoDate = z.iso.date();
+const NAMES_ITS_ZONE = /(?:Z|[+-]\d\d:\d\d)$/;
+
+/** The time that an ISO 8601 text names, in UTC when it names no zone; undefined when there is no such time. */
+export function parseMoment(value: string): Date | undefined {
+  if (isoDate.safeParse(value).success) return new Date(`${value}T00:00:00Z`);
+  if (!isoDateTime.safeParse(value).success) return undefined;
+  return new Date(NAMES_ITS_ZONE.test(value) ? value : `${value}Z`);
+}
+
+function textFault(value: string): string | undefined {
+  if (value.includes("\0")) return "must not contain the character NUL (U+0000)";
+  if (!value.isWellFormed()) return "must not contain half of a surrogate pair (a lone surrogate)";
+  return undefined;
+}
+
+function keyFault(key: string): string | undefined {
+  const fault = key === "__proto__" ? 'must not be named "__proto__"' : textFault(key);
+  return fault && `has a key that ${fault}`;
+}
+
+function addJsonFault(value: unknown, context: z.RefinementCtx) {
+  const fault = jsonFault(value, 0);
+  if (!fault) return;
+  context.addIssue({ code: "custom", message: fault.message, path: fault.path.toReversed() });
+}
+
+/** Finds what no database could give back; its path stands in reverse, because it is built on the way out. */
+function jsonFault(
+  value: unknown,
+  depth: number,
+): { path: (string | number)[]; message: string } | undefined {
+  if (typeof value === "string") return faultHere(textFault(value));
+  if (typeof value === "number")
+    return faultHere(Number.isFinite(value) ? undefined : "must be a finite number");
+  if (typeof value !== "object" || value === null) return undefined;
+  if (depth === MAX_JSON_DEPTH) return faultHere(`must not be nested deeper than ${MAX_JSON_DEPTH} levels`);
+  if (Array.isArray(value)) return faultWithin(value.keys(), value, depth);
+  const keys = Object.keys(value);
+  const message = keys.map(keyFault).find((fault) => fault !== undefined);
+  return message ? faultHere(message) : faultWithin(keys, value as JsonObject, depth);
+}
+
+function faultWithin(keys: Iterable<string | number>, value: JsonObject | unknown[], depth: number) {
+  for (const key of keys) {
+    const fault = jsonFault((value as JsonObject)[key], depth + 1);
+    if (!fault) continue;
+    fault.path.push(key);
+    return fault;
+  }
+  return undefined;
+}
+
+function faultHere(message: string | undefined) {
+  return message === undefined ? undefined : { path: [], message };
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function objectFault(what: string) {
+  return (issue: { input?: unknown }) => (issue.input === undefined ? "is required" : `must be ${what}`);
+}
+
+const expectedNames: Record<string, string> = {
+  string: "a string",
+  number: "a number",
+  int: "a whole number",
+  object: "an object",
+  array: "a list",
+  boolean: "true or false",
+  date: "a time",
+};
+
+function faultMessage(issue: Parameters<z.core.$ZodErrorMap>[0]): string | undefined {
+  if (issue.code === "invalid_type") {
+    if (issue.input === undefined) return "is required";
+    if (typeof issue.input === "number" && issue.expected === "number") return "must be a finite number";
+    return `must be ${expectedNames[issue.expected] ?? issue.expected}`;
+  }
+  if (issue.code === "too_small") {
+    return issue.origin === "string" && issue.minimum === 1
+      ? "must not be empty"
+      : `must be at least ${issue.minimum}`;
+  }
+  if (issue.code === "too_big") {
+    return issue.origin === "string"
+      ? `must have at most ${issue.maximum} characters`
+      : `must be at most ${issue.maximum}`;
+  }
+  if (issue.code === "invalid_value") return `must be one of ${issue.values.join(", ")}`;
+  return undefined;
+}
+
+const MOST_STEPS = 10;
+const LONGEST_STEP = 100;
+
+/** What a schema found wrong, each fault with its path as dotted steps; paths are cut where they grow absurd. */
+export function faultsOf(issues: readonly StandardIssue[]): Fault[] {
+  return issues.map(({ message, path = [] }) => {
+    const steps = path.map((step) =>
+      String(typeof step === "object" ? step.key : step).slice(0, LONGEST_STEP),
+    );
+    const cut = steps.length > MOST_STEPS ? [...steps.slice(0, MOST_STEPS), "…"] : steps;
+    return { path: cut.join("."), message };
+  });
+}
+
+/** An issue as every Standard Schema library reports it, zod among them. */
+export interface StandardIssue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}

@@ -1,0 +1,96 @@
+import { z } from "zod";
+import { json, jsonObjectOrNothing, jsonOrNothing, momentOrNothing, text, textOrNothing } from "../inputs.ts";
+import { versionChoice } from "../prompts/inputs.ts";
+
+const MOST_TOKENS = 2 ** 31 - 1;
+
+const id = z.guid({ error: "must be an id as this service gave it" });
+
+export const traceInput = z.object({ id: id.describe("The id of the trace.") });
+export const logInput = z.object({ id: id.describe("The id of the log.") });
+
+const tokens = () =>
+  z
+    .int()
+    .min(0)
+    .max(MOST_TOKENS)
+    .nullish()
+    .transform((value) => value ?? null);
+
+export const party = z.object({
+  id: text().describe("The id by which you know it. With the empty string all of it counts as absent."),
+  name: text()
+    .nullish()
+    .transform((value) => value ?? null)
+    .describe("The name to show."),
+});
+
+const partyOrNothing = () => party.nullish().transform((value) => (value?.id ? value : null));
+
+export const loggedVariable = z.object({
+  label: text().describe("The variable's label in the prompt."),
+  value: text()
+    .nullish()
+    .transform((value) => value ?? null)
+    .describe("The text it was filled with."),
+});
+
+export const logPromptRecord = z
+  .object({
+    slug: text().min(1).describe("The slug of the prompt. An unknown one is kept too, with a warning."),
+    output: json().describe("What the model answered: any JSON but null."),
+    name: textOrNothing().describe(
+      "The name of the trace; else it takes the prompt's slug. The empty string counts as absent.",
+    ),
+    ...versionChoice.shape,
+    input: jsonOrNothing().describe("What the model was given: any JSON."),
+    idealOutput: jsonOrNothing().describe("What the model should have answered: any JSON."),
+    variables: z
+      .array(loggedVariable)
+      .nullish()
+      .transform((value) => value ?? null)
+      .describe("What the prompt's variables were filled with."),
+    startTime: momentOrNothing().describe(
+      "When the call began: ISO 8601 (UTC when it names no zone) or epoch milliseconds. Else it is `endTime`, else the time of arrival.",
+    ),
+    endTime: momentOrNothing().describe("When the call ended, written like `startTime` and not before it."),
+    inputTokens: tokens().describe("The tokens of the input. Counted from `input` when omitted."),
+    outputTokens: tokens().describe("The tokens of the output. Counted from `output` when omitted."),
+    cost: z
+      .number()
+      .min(0)
+      .nullish()
+      .transform((value) => value ?? null)
+      .describe(
+        "What the call cost, in US dollars. Computed from the tokens and the model's price when omitted.",
+      ),
+    organization: partyOrNothing().describe("The organization on whose behalf the call was made."),
+    user: partyOrNothing().describe("The user on whose behalf the call was made."),
+    metadata: jsonObjectOrNothing().describe("Anything else worth keeping with the call."),
+  })
+  .superRefine(({ startTime, endTime }, context) => {
+    if (!startTime || !endTime || startTime <= endTime) return;
+    context.addIssue({ code: "custom", path: ["endTime"], message: "must not be before startTime" });
+  })
+  .meta({
+    id: "LogPromptInput",
+    examples: [
+      {
+        slug: "country-guide",
+        tag: "production",
+        name: "trip planner",
+        input: "What is the capital of Kenya?",
+        output: "Nairobi is the capital of Kenya.",
+        variables: [{ label: "country", value: "Kenya" }],
+        startTime: "2026-01-31T09:30:00.000Z",
+        endTime: "2026-01-31T09:30:01.250Z",
+        user: { id: "u-17", name: "Amina" },
+        metadata: { region: "eu" },
+      },
+    ],
+  });
+export type LogPromptRecord = z.output<typeof logPromptRecord>;
+
+export const logPromptInput = z.object({
+  input: logPromptRecord.describe("What was answered, and what else is known of the call."),
+});

@@ -1,0 +1,128 @@
+import { v7 as uuidv7 } from "uuid";
+import type { Context } from "../context.ts";
+import { GabbroError, quoted } from "../errors.ts";
+import { describeVersion, findPrompt, type PromptDescription, versionContent } from "../prompts/resolvers.ts";
+import { selectVersion } from "../prompts/selection.ts";
+import { measureUsage } from "../usage/usage.ts";
+import { authorize } from "../workspaces/resolvers.ts";
+import { Log, Trace } from "./entities.ts";
+import type { LogPromptRecord } from "./inputs.ts";
+
+/** What was stored, as plain rows; `loggedTrace` and `loggedLog` make entities of them. */
+export type LoggedPrompt = Awaited<ReturnType<typeof logPrompt>>;
+
+/**
+ * Records what a prompt answered as one trace with one log in it, tied to the version that served. Tokens and cost that
+ * were not reported are measured. Resolves after the commit; what is missing of the prompt is told in the warning.
+ */
+export async function logPrompt(context: Context, input: LogPromptRecord) {
+  const workspaceId = authorize(context, "write");
+  const served = await findServed(context, workspaceId, input);
+  const arrival = new Date();
+  const startTime = input.startTime ?? input.endTime ?? arrival;
+  const usage = await measureUsage({ ...input, model: served.model, at: startTime });
+  const trace = {
+    id: uuidv7(),
+    workspace: workspaceId,
+    name: input.name ?? input.slug,
+    organization: input.organization,
+    user: input.user,
+    metadata: input.metadata,
+    startTime,
+    endTime: input.endTime,
+    createdAt: arrival,
+  };
+  const log = {
+    id: uuidv7(),
+    workspace: workspaceId,
+    trace: trace.id,
+    type: "generation",
+    prompt: served.promptId,
+    promptSlug: input.slug,
+    version: served.version,
+    tag: served.tag,
+    model: served.model?.model ?? null,
+    input: input.input,
+    output: input.output,
+    idealOutput: input.idealOutput,
+    variables: input.variables,
+    metadata: input.metadata,
+    startTime,
+    endTime: input.endTime,
+    // A start that nobody reported says nothing of the latency.
+    latencyMs: input.startTime && input.endTime ? input.endTime.getTime() - input.startTime.getTime() : null,
+    ...usage,
+    createdAt: arrival,
+  } as const;
+  await context.database.commit([
+    ["Trace", trace],
+    ["Log", log],
+  ]);
+  return { trace, log, warning: served.warning };
+}
+
+/** The trace that was just stored. */
+export function loggedTrace(context: Context, { trace }: LoggedPrompt): Trace {
+  return context.em.create(Trace, trace, { managed: true });
+}
+
+/** The log that was just stored. */
+export function loggedLog(context: Context, { log }: LoggedPrompt): Log {
+  return context.em.create(Log, log, { managed: true });
+}
+
+async function findServed(context: Context, workspaceId: string, input: LogPromptRecord) {
+  const prompt = await findPrompt(context, workspaceId, input.slug);
+  if (!prompt) {
+    const warning = `Prompt ${quoted(input.slug)} does not exist; the log was kept without a link to a prompt.`;
+    return { promptId: null, version: null, tag: null, model: null, warning };
+  }
+  const { version, tag, warning } = selectVersion(prompt, input);
+  const model = version ? (await versionContent(context, version.id)).model : null;
+  return { promptId: prompt.id, version: version?.version ?? null, tag, model, warning };
+}
+
+/** The trace with that id; TRACE_NOT_FOUND when the workspace has none. */
+export async function trace(context: Context, input: { id: string }): Promise<Trace> {
+  authorize(context, "read");
+  const reference = context.em.getReference(Trace, input.id, { wrapped: true });
+  const found = await reference.load({ dataloader: true });
+  if (!found || !reference.isInitialized()) {
+    throw new GabbroError("TRACE_NOT_FOUND", `Trace ${quoted(input.id)} does not exist.`);
+  }
+  return found;
+}
+
+/** The log with that id; LOG_NOT_FOUND when the workspace has none. */
+export async function log(context: Context, input: { id: string }): Promise<Log> {
+  authorize(context, "read");
+  const reference = context.em.getReference(Log, input.id, { wrapped: true });
+  const found = await reference.load({ dataloader: true });
+  if (!found || !reference.isInitialized()) {
+    throw new GabbroError("LOG_NOT_FOUND", `Log ${quoted(input.id)} does not exist.`);
+  }
+  return found;
+}
+
+/** The logs of a trace, the oldest first. */
+export async function logsOf(context: Context, parent: Trace): Promise<Log[]> {
+  authorize(context, "read");
+  return (await parent.logs.load({ dataloader: true })).getItems();
+}
+
+/** The trace that a log belongs to. */
+export async function traceOf(context: Context, child: Log): Promise<Trace> {
+  authorize(context, "read");
+  return child.trace.loadOrFail({ dataloader: true });
+}
+
+/** The prompt that a log is tied to, as the version that served shows it; null when there is none or it is gone. */
+export async function promptOf(context: Context, child: Log): Promise<PromptDescription | null> {
+  authorize(context, "read");
+  if (!child.prompt) return null;
+  return describeVersion(context, {
+    promptId: child.prompt.id,
+    version: child.version ?? null,
+    tag: child.tag ?? null,
+  });
+}

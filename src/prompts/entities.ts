@@ -1,0 +1,70 @@
+import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
+import { json, moment } from "../database/columns.ts";
+import { Workspace } from "../workspaces/entities.ts";
+
+/** The model that a prompt version is written for. */
+export interface Model {
+  provider: string | null;
+  client: string | null;
+  model: string;
+  version: string | null;
+  parameters: Record<string, unknown>;
+}
+
+export interface Variable {
+  label: string;
+  type: string;
+  description: string | null;
+}
+
+export const Prompt = defineEntity({
+  name: "Prompt",
+  tableName: "prompts",
+  properties: {
+    id: p.uuid().primary(),
+    workspace: () => p.manyToOne(Workspace).ref().index(false),
+    slug: p.text(),
+    name: p.text(),
+    description: p.text().strictNullable(),
+    createdAt: moment(),
+  },
+  uniques: [{ properties: ["workspace", "slug"] }],
+});
+export type Prompt = InferEntity<typeof Prompt>;
+
+/** Never changes once made. The versions of a prompt are in the order of their ids: UUIDv7 grows with time. */
+export const PromptVersion = defineEntity({
+  name: "PromptVersion",
+  tableName: "prompt_versions",
+  properties: {
+    id: p.uuid().primary(),
+    workspace: () => p.manyToOne(Workspace).ref().index(false),
+    prompt: () => p.manyToOne(Prompt).ref().index(false).deleteRule("cascade"),
+    version: p.text(),
+    text: p.text(),
+    systemText: p.text().strictNullable(),
+    model: json<Model>().strictNullable(),
+    variables: json<Variable[]>(),
+    createdAt: moment(),
+  },
+  // The parent stands first: by it the database finds the children when the parent is deleted.
+  uniques: [{ properties: ["prompt", "workspace", "version"] }],
+  indexes: [{ properties: ["prompt", "workspace", "id", "version"] }],
+});
+export type PromptVersion = InferEntity<typeof PromptVersion>;
+
+/** Points to one version of its prompt. `latest` is not kept: it follows from the order of the versions. */
+export const PromptTag = defineEntity({
+  name: "PromptTag",
+  tableName: "prompt_tags",
+  properties: {
+    id: p.uuid().primary(),
+    workspace: () => p.manyToOne(Workspace).ref().index(false),
+    prompt: () => p.manyToOne(Prompt).ref().index(false).deleteRule("cascade"),
+    label: p.text(),
+    version: () => p.manyToOne(PromptVersion).ref().deleteRule("cascade"),
+    createdAt: moment(),
+  },
+  uniques: [{ properties: ["prompt", "workspace", "label"] }],
+});
+export type PromptTag = InferEntity<typeof PromptTag>;

@@ -1,0 +1,78 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { type ErrorCode, GabbroError, internalError } from "../errors.ts";
+
+const GRAPHQL_PATH = /^\/graphql(?:\?|$)/;
+
+/** Answers with an error in the form of the door it came by; a fault of ours is logged whole under the request's id. */
+export function answerError(
+  error: FastifyError | GabbroError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  const told = error instanceof GabbroError ? error : (ofHttp(error) ?? internalError(request.id, error));
+  if (told.status >= 500) request.log.error(told.cause ?? told, "a request failed");
+  const { message, code, details } = told;
+  const body = GRAPHQL_PATH.test(request.url)
+    ? { errors: [{ message, extensions: { code, ...(details && { details }) } }] }
+    : { error: message, code, ...(details && { details }) };
+  void reply
+    .status(told.status)
+    .headers(told.headers)
+    .type("application/json; charset=utf-8")
+    .send(JSON.stringify(body));
+}
+
+/**
+ * Refuses requests that no route takes, before their bodies are read: METHOD_NOT_ALLOWED with the methods that the path
+ * has, else ROUTE_NOT_FOUND. Counts the routes that are registered after it.
+ */
+export function refuseUnrouted(app: FastifyInstance): void {
+  const routes: { path: URLPattern; methods: string[] }[] = [];
+  app.addHook("onRoute", ({ url, method }) => {
+    routes.push({ path: new URLPattern({ pathname: url }), methods: [method].flat() });
+  });
+  app.addHook("onRequest", async (request) => {
+    if (!request.is404) return;
+    const [pathname] = request.url.split("?", 1);
+    const fitting = routes.filter(({ path }) => path.test({ pathname }));
+    if (fitting.length === 0) {
+      const message =
+        "There is nothing at this path. GET /openapi.json lists the paths of REST; GraphQL is at /graphql.";
+      throw new GabbroError("ROUTE_NOT_FOUND", message);
+    }
+    const allow = [...new Set(fitting.flatMap(({ methods }) => methods))].toSorted().join(", ");
+    const message = `This path does not take ${request.method}; it takes ${allow}.`;
+    throw new GabbroError("METHOD_NOT_ALLOWED", message, { headers: { allow } });
+  });
+}
+
+const httpErrors: Record<string, [ErrorCode, string]> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [
+    "UNSUPPORTED_MEDIA_TYPE",
+    "The body must be JSON: send it with the header Content-Type: application/json.",
+  ],
+  FST_ERR_CTP_BODY_TOO_LARGE: ["BODY_TOO_LARGE", "The body is larger than 10 MB. Send less at once."],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ["BAD_REQUEST", "The body is not as long as its Content-Length says."],
+  FST_ERR_BAD_URL: ["BAD_REQUEST", "The path is not a valid URL: check its percent-encoding."],
+};
+
+/** What Fastify found wrong with a request, in our words; nothing for faults that are not the caller's. */
+function ofHttp(error: FastifyError): GabbroError | undefined {
+  const known = httpErrors[error.code];
+  if (known) return new GabbroError(...known);
+  const isOfCaller = error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500;
+  return isOfCaller
+    ? new GabbroError("BAD_REQUEST", "The request is not valid HTTP for this server.")
+    : undefined;
+}
+
+/** The whole answer to bytes that are not HTTP, written by hand because there is no request yet to answer to. */
+export function answerToNoRequest(error: NodeJS.ErrnoException): string {
+  const tooLarge = error.code === "HPE_HEADER_OVERFLOW";
+  const told = tooLarge
+    ? new GabbroError("HEADERS_TOO_LARGE", "The headers are too large.")
+    : new GabbroError("BAD_REQUEST", "The request is not valid HTTP.");
+  const body = JSON.stringify({ error: told.message, code: told.code });
+  const status = tooLarge ? "431 Request Header Fields Too Large" : "400 Bad Request";
+  return `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`;
+}

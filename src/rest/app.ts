@@ -1,0 +1,72 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type {
+  FastifyBaseLogger,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  RawServerDefault,
+} from "fastify";
+import type { ZodTypeProvider } from "fastify-type-provider-zod";
+import { z } from "zod";
+import type { Context } from "../context.ts";
+import { type ErrorCode, errorStatus } from "../errors.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** What the resolvers need of this request; there once its token was checked. */
+    context: Context;
+  }
+}
+
+/** The server as the routes of the features see it: zod schemas type and validate what a request holds. */
+export type RestApp = FastifyInstance<
+  RawServerDefault,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  ZodTypeProvider
+>;
+
+/** The body of every error answer. */
+export const errorBody = z
+  .object({
+    error: z.string().describe("What was wrong, where, and what to do, in one sentence."),
+    code: z
+      .enum(Object.keys(errorStatus) as [ErrorCode, ...ErrorCode[]])
+      .describe("The same in one word, for programs."),
+    details: z
+      .array(
+        z.object({
+          path: z.string().describe("Where in the input, as dotted steps; empty for the whole."),
+          message: z.string().describe("What is wrong there."),
+        }),
+      )
+      .optional()
+      .describe("Every fault of the input."),
+  })
+  .meta({
+    id: "Error",
+    examples: [
+      { error: 'Dataset "greetings" does not exist.', code: "DATASET_NOT_FOUND" },
+      {
+        error: "Invalid input: values is required.",
+        code: "BAD_INPUT",
+        details: [{ path: "values", message: "is required" }],
+      },
+    ],
+  });
+
+/** The error answers that any operation may give, for the OpenAPI document. */
+export const errorResponses = {
+  400: errorBody.describe("The request is malformed, or its input is wrong; nothing was stored."),
+  401: errorBody.describe("There is no token, or it is unknown, expired or revoked."),
+  403: errorBody.describe("The token lacks the scope for this."),
+  500: errorBody.describe(
+    "A fault of the server; the answer names the request id under which its log has it.",
+  ),
+  503: errorBody.describe(
+    "The database cannot be reached or written just now; try again after `Retry-After` seconds.",
+  ),
+};
+
+export type { FastifyReply, FastifyRequest };

@@ -1,0 +1,43 @@
+import swagger from "@fastify/swagger";
+import swaggerUi from "@fastify/swagger-ui";
+import { createJsonSchemaTransform, createJsonSchemaTransformObject } from "fastify-type-provider-zod";
+import packageJson from "../../package.json" with { type: "json" };
+import type { RestApp } from "./app.ts";
+
+const description = `Read prompts and datasets, add rows, record what prompts answered.
+Every operation needs the header \`Authorization: Bearer <token>\`. An answer may carry a \`warning\`: a sentence that
+says what was left out or not found.`;
+
+/** Collects the routes registered after it into `GET /openapi.json`, which `GET /docs` shows in the browser. */
+export async function openApi(app: RestApp): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: "3.1.0",
+      info: {
+        title: "Gabbro",
+        version: packageJson.version,
+        description,
+        license: { name: "MIT", identifier: "MIT" },
+      },
+      servers: [{ url: "/" }],
+      components: { securitySchemes: { token: { type: "http", scheme: "bearer" } } },
+      security: [{ token: [] }],
+    },
+    transform: createJsonSchemaTransform({ zodToJsonConfig }),
+    transformObject: createJsonSchemaTransformObject({ zodToJsonConfig }),
+  });
+  await app.register(swaggerUi, {
+    routePrefix: "/docs",
+    uiConfig: { url: "/openapi.json", persistAuthorization: false, validatorUrl: null },
+    staticCSP: {
+      "default-src": "'self'",
+      "img-src": "'self' data:",
+      "style-src": "'self' 'unsafe-inline'",
+      "frame-ancestors": "'none'",
+    },
+    theme: { title: "Gabbro: the REST interface" },
+  });
+  app.get("/openapi.json", { schema: { hide: true } }, async () => app.swagger());
+}
+
+const zodToJsonConfig = { unrepresentable: "any" } as const;

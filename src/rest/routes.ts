@@ -1,0 +1,29 @@
+import type { ZodType } from "zod";
+import type { Context } from "../context.ts";
+import { datasetRoutes } from "../datasets/rest.ts";
+import { badInput } from "../errors.ts";
+import { faultsOf } from "../inputs.ts";
+import { monitorRoutes } from "../monitor/rest.ts";
+import { promptRoutes } from "../prompts/rest.ts";
+import { authenticated } from "../workspaces/resolvers.ts";
+import type { FastifyRequest, RestApp } from "./app.ts";
+
+/** Every route of the features: a token is needed before the body is read, and the input's schema validates it. */
+export async function restRoutes(
+  app: RestApp,
+  contextOf: (request: FastifyRequest) => Promise<Context>,
+): Promise<void> {
+  app.addHook("onRequest", async (request) => {
+    request.context = await contextOf(request);
+    authenticated(request.context);
+  });
+  app.setValidatorCompiler<ZodType>(({ schema }) => (input) => {
+    const parsed = schema.safeParse(input);
+    return parsed.success ? { value: parsed.data } : { error: badInput(faultsOf(parsed.error.issues)) };
+  });
+  // The schemas of the answers make the OpenAPI document; the tests hold the answers to them, not every request.
+  app.setSerializerCompiler(() => JSON.stringify);
+  datasetRoutes(app);
+  promptRoutes(app);
+  monitorRoutes(app);
+}

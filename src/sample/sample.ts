@@ -1,0 +1,102 @@
+import { v7 as uuidv7 } from "uuid";
+import type { Database } from "../database/open.ts";
+import type { Column } from "../datasets/entities.ts";
+import { countries } from "./countries.ts";
+import { prompts, type SamplePrompt } from "./prompts.ts";
+
+type Rows = Parameters<Database["commit"]>[0];
+
+const columns: Column[] = [
+  { name: "question", type: "text" },
+  { name: "flag", type: "image" },
+  { name: "facts", type: "json" },
+];
+
+/** The rows of the sample: the dataset `country-quiz`, the prompt `country-guide` and the draft `flag-describer`. */
+export function sampleRows(workspaceId: string): Rows {
+  return [...datasetRows(workspaceId), ...prompts.flatMap((prompt) => promptRows(workspaceId, prompt))];
+}
+
+function datasetRows(workspaceId: string): Rows {
+  const createdAt = new Date();
+  const dataset = {
+    id: uuidv7(),
+    workspace: workspaceId,
+    slug: "country-quiz",
+    name: "Country quiz",
+    columns,
+    createdAt,
+  };
+  return [
+    ["Dataset", dataset],
+    ...countries.map(({ name, code, capital, currency, flag }, index): Rows[number] => {
+      const kind = questions[index % questions.length]!;
+      const values = { question: kind.question, flag, facts: { country: name, code, capital, currency } };
+      const idealOutput = kind.answer({ name, capital, currency });
+      const metadata = { kind: kind.name };
+      return [
+        "DatasetRow",
+        {
+          id: uuidv7(),
+          workspace: workspaceId,
+          dataset: dataset.id,
+          name: code,
+          values,
+          idealOutput,
+          metadata,
+          createdAt,
+        },
+      ];
+    }),
+  ];
+}
+
+const questions = [
+  {
+    name: "country",
+    question: "Which country has this flag?",
+    answer: ({ name }: Answered) => `It is the flag of ${name}.`,
+  },
+  {
+    name: "capital",
+    question: "What is the capital of the country with this flag?",
+    answer: ({ name, capital }: Answered) => `The capital of ${name} is ${capital}.`,
+  },
+  {
+    name: "currency",
+    question:
+      "Which currency does one pay with in the country with this flag? Answer with its ISO 4217 code.",
+    answer: ({ currency }: Answered) => currency,
+  },
+];
+
+interface Answered {
+  name: string;
+  capital: string;
+  currency: string;
+}
+
+function promptRows(workspaceId: string, { versions, tags, ...head }: SamplePrompt): Rows {
+  const createdAt = new Date();
+  const prompt = { ...head, id: uuidv7(), workspace: workspaceId, createdAt };
+  const made = versions.map((version) => ({
+    ...version,
+    id: uuidv7(),
+    workspace: workspaceId,
+    prompt: prompt.id,
+    createdAt,
+  }));
+  const pointed = Object.entries(tags).map(([label, wanted]) => ({
+    id: uuidv7(),
+    workspace: workspaceId,
+    prompt: prompt.id,
+    label,
+    version: made.find(({ version }) => version === wanted)!.id,
+    createdAt,
+  }));
+  return [
+    ["Prompt", prompt],
+    ...made.map((version): Rows[number] => ["PromptVersion", version]),
+    ...pointed.map((tag): Rows[number] => ["PromptTag", tag]),
+  ];
+}

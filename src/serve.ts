@@ -1,0 +1,97 @@
+import type { AddressInfo } from "node:net";
+import type { FastifyServerOptions } from "fastify";
+import type { Config } from "./config.ts";
+import { migrate } from "./database/migrate.ts";
+import { openDatabase } from "./database/open.ts";
+import { fillNewDatabase } from "./firstStart.ts";
+import type { RestApp } from "./rest/app.ts";
+import { createServer } from "./server.ts";
+
+/**
+ * Runs the service until SIGTERM or SIGINT: opens and migrates the database, fills a new one, listens, and says on
+ * standard output how to use it.
+ */
+export async function serve(config: Config, sample: "with sample" | "empty"): Promise<void> {
+  const database = await openDatabase(config.databaseUrl);
+  await migrate(database);
+  const app = await createServer(database, config, await loggerOptions(config.logLevel));
+  const token = await fillNewDatabase(database, { ...config, sample });
+  stopOnSignals(app);
+  try {
+    await app.listen({ host: config.host, port: config.port });
+  } catch (error) {
+    // The first token is shown only once, so it must be shown even if the port is taken.
+    if (token) print(firstWords(addressOf(config, config.port), token, config, "empty"));
+    throw error;
+  }
+  const address = addressOf(config, (app.server.address() as AddressInfo).port);
+  print(token ? firstWords(address, token, config, sample) : laterWords(address));
+}
+
+async function loggerOptions(level: string): Promise<FastifyServerOptions["logger"]> {
+  if (!process.stdout.isTTY) return { level };
+  const { default: pretty } = await import("pino-pretty");
+  return { level, stream: pretty({ ignore: "pid,hostname", translateTime: "SYS:HH:MM:ss.l", sync: true }) };
+}
+
+function stopOnSignals(app: RestApp): void {
+  const stop = async (signal: NodeJS.Signals) => {
+    app.log.info({ signal }, "stopping: requests in flight finish first");
+    await app.close();
+  };
+  for (const signal of ["SIGTERM", "SIGINT"] as const)
+    process.once(signal, (received) => void stop(received));
+}
+
+function addressOf({ host }: Config, port: number): string {
+  const isAnyAddress = host === "0.0.0.0" || host === "::";
+  return `http://${isAnyAddress ? "localhost" : host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+function laterWords(address: string): string {
+  return `
+Gabbro is ready.
+  Playground   ${address}/graphql
+  REST         ${address}/docs
+  Another access token: npx gabbro token create --name NAME
+`;
+}
+
+function firstWords(address: string, token: string, { firstToken }: Config, sample: string): string {
+  const shown = firstToken ? "the one in GABBRO_TOKEN" : `${token}   (shown only now; keep it)`;
+  const usable = firstToken ? "$GABBRO_TOKEN" : token;
+  const next =
+    sample === "empty"
+      ? "Add the sample with: npx gabbro sample"
+      : `Try it:\n${curlLines(address, usable).join("\n")}`;
+  return `
+Gabbro is ready, on a new database.
+  Playground     ${address}/graphql
+  REST           ${address}/docs
+  Access token   ${shown}
+
+${next}
+`;
+}
+
+/** One line for each operation, to be copied as it is. */
+function curlLines(address: string, token: string): string[] {
+  const curl = `curl -s -H "Authorization: Bearer ${token}"`;
+  const post = `${curl} -H "Content-Type: application/json"`;
+  const row = { values: { question: "Which country has Nairobi as its capital?" }, idealOutput: "Kenya" };
+  const record = {
+    slug: "country-guide",
+    input: "What is the capital of Kenya?",
+    output: "Nairobi is the capital of Kenya.",
+  };
+  return [
+    `${curl} "${address}/datasets/country-quiz"`,
+    `${post} -d '${JSON.stringify(row)}' "${address}/datasets/country-quiz/items"`,
+    `${curl} "${address}/prompts/country-guide/describe?tag=staging"`,
+    `${post} -d '${JSON.stringify(record)}' "${address}/monitor/log"`,
+  ];
+}
+
+function print(words: string): void {
+  process.stdout.write(`${words}\n`);
+}

@@ -1,0 +1,126 @@
+import { randomUUID } from "node:crypto";
+import cors from "@fastify/cors";
+import helmet from "@fastify/helmet";
+import Fastify, { type FastifyRequest, type FastifyServerOptions, LogController } from "fastify";
+import type { Config } from "./config.ts";
+import type { Context } from "./context.ts";
+import type { Database } from "./database/open.ts";
+import { playground, sendPlayground } from "./graphql/playground.ts";
+import { createGraphqlHandler } from "./graphql/yoga.ts";
+import { answerError, answerToNoRequest, refuseUnrouted } from "./rest/answers.ts";
+import type { RestApp } from "./rest/app.ts";
+import { readJsonBodies } from "./rest/body.ts";
+import { openApi } from "./rest/openapi.ts";
+import { restRoutes } from "./rest/routes.ts";
+import { createAuthenticate } from "./workspaces/resolvers.ts";
+
+const MAX_BODY_BYTES = 10 * 1024 * 1024;
+const LONGEST_PATH = 16 * 1024; // what Node.js takes for all headers together
+const GRACE_MS = 10_000;
+
+/**
+ * Makes the server of both doors over a migrated database; it does not listen yet. Closing it lets requests in flight
+ * finish, then closes the database.
+ */
+export async function createServer(
+  database: Database,
+  { corsOrigins }: Pick<Config, "corsOrigins">,
+  logger: FastifyServerOptions["logger"],
+): Promise<RestApp> {
+  const app: RestApp = Fastify({
+    logger,
+    logController: new LogController({ disableRequestLogging: true }), // logRequests does
+    bodyLimit: MAX_BODY_BYTES,
+    routerOptions: { maxParamLength: LONGEST_PATH },
+    requestIdHeader: false,
+    genReqId: ({ headers }) => requestIdOf(headers["x-request-id"]),
+    frameworkErrors: answerError,
+    clientErrorHandler: (error, socket) => void socket.end(answerToNoRequest(error)),
+  });
+  app.setErrorHandler(answerError);
+  readJsonBodies(app);
+  logRequests(app);
+  refuseUnrouted(app);
+  await app.register(helmet, helmetOptions);
+  if (corsOrigins.length > 0)
+    await app.register(cors, { origin: corsOrigins.includes("*") ? "*" : corsOrigins });
+
+  const authenticate = createAuthenticate(database, app.log);
+  const contextOf = async ({ headers }: FastifyRequest): Promise<Context> => {
+    const access = await authenticate(headers.authorization);
+    return { database, em: database.fork(access?.workspaceId ?? null), access };
+  };
+  await openApi(app);
+  healthRoutes(app, database);
+  await app.register((routes: RestApp) => restRoutes(routes, contextOf));
+  await app.register((routes: RestApp) => graphqlRoutes(routes, contextOf));
+  closeGracefully(app, database);
+  return app;
+}
+
+function graphqlRoutes(app: RestApp, contextOf: (request: FastifyRequest) => Promise<Context>) {
+  const handle = createGraphqlHandler();
+  app.route({
+    method: ["GET", "POST"],
+    url: "/graphql",
+    schema: { hide: true },
+    onRequest: async (request) => {
+      request.context = await contextOf(request);
+    },
+    handler: (request, reply) =>
+      isFromBrowser(request) ? sendPlayground(request, reply) : handle(request, reply, request.context),
+  });
+  return playground(app);
+}
+
+/** A person who opens the address, not a program that sends a query with GET. */
+function isFromBrowser({ method, headers, query }: FastifyRequest): boolean {
+  const asksForPage = headers.accept?.includes("text/html") ?? false;
+  return method === "GET" && asksForPage && !Object.hasOwn(query as object, "query");
+}
+
+function healthRoutes(app: RestApp, database: Database): void {
+  app.get("/health", { schema: { hide: true } }, async () => ({ status: "ok" }));
+  app.get("/ready", { schema: { hide: true } }, async (_, reply) => {
+    const ready = await database.isReady();
+    return reply.status(ready ? 200 : 503).send({ status: ready ? "ok" : "the database does not answer" });
+  });
+}
+
+const helmetOptions = {
+  // Answers of data need nothing from anywhere; the pages bring policies of their own.
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
+  },
+  // Whether everything of this host speaks TLS is for the proxy in front to say.
+  strictTransportSecurity: false,
+} as const;
+
+/** The caller's id where it is fit for a log, else a new one. */
+function requestIdOf(given: string | string[] | undefined): string {
+  return typeof given === "string" && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID();
+}
+
+/** One line a request: what was asked by route, never by payload, token or query string. */
+function logRequests(app: RestApp): void {
+  app.addHook("onRequest", async (request, reply) => void reply.header("x-request-id", request.id));
+  app.addHook("onResponse", async (request, reply) => {
+    const route = request.routeOptions.url ?? "(none)";
+    const latencyMs = Math.round(reply.elapsedTime * 100) / 100;
+    request.log.info({ method: request.method, route, status: reply.statusCode, latencyMs }, "answered");
+  });
+}
+
+function closeGracefully(app: RestApp, database: Database): void {
+  app.addHook("preClose", async () => {
+    // Node.js closes the connections that are idle now; those that fall idle later, and those that never do, need this.
+    const sweep = setInterval(() => app.server.closeIdleConnections(), 100);
+    const end = setTimeout(() => app.server.closeAllConnections(), GRACE_MS);
+    app.server.once("close", () => {
+      clearInterval(sweep);
+      clearTimeout(end);
+    });
+  });
+  app.addHook("onClose", () => database.close());
+}

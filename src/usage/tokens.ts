@@ -1,0 +1,108 @@
+import { fileURLToPath } from "node:url";
+import DataLoader from "dataloader";
+import { modelToEncodingMap } from "gpt-tokenizer/mapping";
+import type { Piscina } from "piscina";
+import type { countTexts, EncodedText, Encoding } from "./token-worker.ts";
+
+export type { Encoding } from "./token-worker.ts";
+
+/**
+ * The number of tokens of a text, never in the way of the main thread: a worker counts, started at the first count
+ * and ended a minute after the last. Special tokens such as `<|endoftext|>` count as the plain text they are. Where
+ * more than 256 characters come without a place to cut, the count may differ by a token or so per 256. Rejects if
+ * the worker dies; the next count starts another.
+ */
+export async function countTokens(text: string, encoding: Encoding): Promise<number> {
+  return counts.load({ text, encoding });
+}
+
+/** What models without a public tokenizer (Claude, Gemini, Llama, ...) are counted with: a close guess for them. */
+export const DEFAULT_ENCODING: Encoding = "o200k_base";
+
+/**
+ * The encoding of a model by `gpt-tokenizer`'s list of models. Dates and other endings, fine-tunings ("ft:...") and
+ * a provider before a slash are ignored.
+ */
+export function encodingOf(model: string | null): Encoding {
+  const full = (model ?? "").toLowerCase();
+  let name = full
+    .slice(full.lastIndexOf("/") + 1)
+    .replace(/^ft:/, "")
+    .replace(/^gpt-35/, "gpt-3.5");
+  if (name.startsWith("gpt-oss")) return "o200k_harmony";
+  name = name.slice(0, MAX_NAME_CHARS);
+  while (name !== "") {
+    const encoding = ENCODINGS.get(name);
+    if (encoding) return encoding;
+    name = name.slice(0, Math.max(0, name.search(/[-:@][^-:@]*$/)));
+  }
+  return DEFAULT_ENCODING;
+}
+
+/** Longer than any name in the list. */
+const MAX_NAME_CHARS = 64;
+const VARIANTS: Record<string, Encoding> = { gpt2: "r50k_base", p50k_edit: "p50k_base" };
+const ENCODINGS = new Map(
+  Object.entries(modelToEncodingMap).map(([model, name]) => [model, VARIANTS[name] ?? (name as Encoding)]),
+);
+
+/** Texts of one tick share messages of up to this length; a longer text travels alone, so nobody waits for it. */
+const MESSAGE_CHARS = 65_536;
+
+const counts = new DataLoader<EncodedText, Promise<number>>(
+  async (texts) =>
+    toMessages(texts).flatMap((message) => {
+      const answer = runInWorker(message);
+      return message.map((_, i) => answer.then((tokens) => tokens[i]!));
+    }),
+  { cache: false },
+);
+
+function toMessages(texts: readonly EncodedText[]): EncodedText[][] {
+  const messages: EncodedText[][] = [];
+  let room = -1;
+  for (const text of texts) {
+    if (text.text.length > room) {
+      messages.push([]);
+      room = MESSAGE_CHARS;
+    }
+    messages.at(-1)!.push(text);
+    room -= text.text.length;
+  }
+  return messages;
+}
+
+async function runInWorker(message: EncodedText[]): ReturnType<typeof countTexts> {
+  pool ??= startPool();
+  try {
+    return await (await pool).run(message);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`The tokens could not be counted: ${reason}. Try again, or report the counts.`, {
+      cause,
+    });
+  }
+}
+
+let pool: Promise<Piscina> | undefined;
+
+async function startPool(): Promise<Piscina> {
+  const { Piscina } = await import("piscina");
+  const started = new Piscina({
+    filename: fileURLToPath(new URL("./token-worker.ts", import.meta.url)),
+    name: "countTexts",
+    minThreads: 0,
+    maxThreads: 1,
+    concurrentTasksPerWorker: 10_000,
+    idleTimeout: 60_000,
+    recordTiming: false,
+  });
+  // A pool lives as long as its one thread. Piscina would leave messages unanswered that wait for a thread which
+  // dies while it starts; destroying the pool rejects them.
+  started.on("workerDestroy", () => {
+    pool = undefined;
+    queueMicrotask(() => started.destroy());
+  });
+  started.on("error", () => {}); // A thread that dies between two counts fails none, and must not end the process.
+  return started;
+}

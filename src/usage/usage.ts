@@ -1,0 +1,71 @@
+import { type PricedModel, priceOf } from "./prices.ts";
+import { countTokens, encodingOf } from "./tokens.ts";
+
+export type { PricedModel } from "./prices.ts";
+
+/** One call of a model: what went in and came out, what its caller reported about it, and when it happened. */
+export interface MeasuredCall {
+  model: PricedModel | null;
+  input: unknown;
+  output: unknown;
+  inputTokens?: number | null;
+  outputTokens?: number | null;
+  /** In US dollars. */
+  cost?: number | null;
+  at: Date;
+}
+
+/** Token counts, null where nothing was seen, and the cost in US dollars, null if and only if it is UNPRICED. */
+export interface Usage {
+  inputTokens: number | null;
+  outputTokens: number | null;
+  cost: number | null;
+  costSource: "REPORTED" | "COMPUTED" | "UNPRICED";
+}
+
+/**
+ * Completes what the caller reported about a call. A reported number always wins, 0 included. A missing token count
+ * is counted from the text of its field (JSON other than a string: as compact JSON) with the model's tokenizer; an
+ * absent field (null or undefined) has no count. A missing cost is computed from both counts and the price list at
+ * the time of the call. Rejects if the counting thread fails.
+ */
+export async function measureUsage(call: MeasuredCall): Promise<Usage> {
+  const counts = reportedCounts(call) ?? (await countMissing(call));
+  if (isReported(call.cost)) return { ...counts, cost: call.cost, costSource: "REPORTED" };
+  const cost = await computeCost(call, counts);
+  return { ...counts, cost, costSource: cost === null ? "UNPRICED" : "COMPUTED" };
+}
+
+type Counts = Pick<Usage, "inputTokens" | "outputTokens">;
+
+function reportedCounts({ inputTokens, outputTokens }: MeasuredCall): Counts | undefined {
+  return isReported(inputTokens) && isReported(outputTokens) ? { inputTokens, outputTokens } : undefined;
+}
+
+async function countMissing(call: MeasuredCall): Promise<Counts> {
+  const encoding = encodingOf(call.model?.model ?? null);
+  const count = (field: unknown) => {
+    const text = textOf(field);
+    return text === null ? null : countTokens(text, encoding);
+  };
+  const [inputTokens, outputTokens] = await Promise.all([
+    call.inputTokens ?? count(call.input),
+    call.outputTokens ?? count(call.output),
+  ]);
+  return { inputTokens, outputTokens };
+}
+
+async function computeCost({ model, at }: MeasuredCall, counts: Counts): Promise<number | null> {
+  const { inputTokens, outputTokens } = counts;
+  if (model === null || inputTokens === null || outputTokens === null) return null;
+  return priceOf({ model, inputTokens, outputTokens, at });
+}
+
+function textOf(field: unknown): string | null {
+  if (field === null || field === undefined) return null;
+  return typeof field === "string" ? field : JSON.stringify(field);
+}
+
+function isReported(value: number | null | undefined): value is number {
+  return value !== null && value !== undefined;
+}

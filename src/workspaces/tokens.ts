@@ -1,0 +1,34 @@
+import { createHash, randomBytes } from "node:crypto";
+import { crc32 } from "node:zlib";
+import baseX from "base-x";
+
+const PREFIX = "gab_";
+const SECRET_BYTES = 32;
+const SECRET_LENGTH = 43; // digits that 256 bits take in base62
+const CHECKSUM_LENGTH = 6; // digits that 32 bits take in base62
+const base62 = baseX("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");
+const FORM = new RegExp(`^${PREFIX}[0-9A-Za-z]{${SECRET_LENGTH + CHECKSUM_LENGTH}}$`);
+
+/** A new token: `gab_`, 256 random bits and a CRC-32 of them, both in base62, so that a mistyped one is known as such. */
+export function generateToken(): string {
+  const secret = base62.encode(randomBytes(SECRET_BYTES)).padStart(SECRET_LENGTH, "0");
+  return PREFIX + secret + checksumOf(secret);
+}
+
+/** False for what has the form of a generated token but not its checksum; other strings were chosen by their users. */
+export function isIntact(token: string): boolean {
+  if (!FORM.test(token)) return true;
+  const secret = token.slice(PREFIX.length, -CHECKSUM_LENGTH);
+  return token.endsWith(checksumOf(secret));
+}
+
+/** The SHA-256 in hexadecimal under which a token is stored; enough without salt, as tokens are not guessable. */
+export function hashToken(token: string): string {
+  return createHash("sha256").update(token, "utf8").digest("hex");
+}
+
+function checksumOf(secret: string): string {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(crc32(secret));
+  return base62.encode(bytes).padStart(CHECKSUM_LENGTH, "0");
+}
