@@ -171,12 +171,14 @@ function faultMessage(issue: Parameters<z.core.$ZodErrorMap>[0]): string | undef
 const MOST_STEPS = 10;
 const LONGEST_STEP = 100;
 
-/** What a schema found wrong, each fault with its path as dotted steps; paths are cut where they grow absurd. */
-export function faultsOf(issues: readonly StandardIssue[]): Fault[] {
+/**
+ * What a schema found wrong, each fault with its path as dotted steps; paths begin within the member `within`, if they
+ * lead there, and are cut where they grow absurd.
+ */
+export function faultsOf(issues: readonly StandardIssue[], within?: string): Fault[] {
   return issues.map(({ message, path = [] }) => {
-    const steps = path.map((step) =>
-      String(typeof step === "object" ? step.key : step).slice(0, LONGEST_STEP),
-    );
+    const all = path.map((step) => String(typeof step === "object" ? step.key : step).slice(0, LONGEST_STEP));
+    const steps = all[0] === within ? all.slice(1) : all;
     const cut = steps.length > MOST_STEPS ? [...steps.slice(0, MOST_STEPS), "…"] : steps;
     return { path: cut.join("."), message };
   });

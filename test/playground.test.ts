@@ -98,7 +98,7 @@ describe.skipIf(!chromiumPath)(`in Chromium${skipReason}`, () => {
   it("the playground runs the dataset example with the token typed in and needs no other server", async () => {
     await using server = await startServer({ sample: true });
     await using browser = await openBrowser();
-    const context = await browser.newContext();
+    const context = await browser.newContext({ viewport: { width: 1400, height: 1600 } });
     const origins = new Set<string>();
     context.on("request", (request) => origins.add(new URL(request.url()).origin));
     const page = await context.newPage();
@@ -110,7 +110,7 @@ describe.skipIf(!chromiumPath)(`in Chromium${skipReason}`, () => {
     await page.getByLabel("Access token").fill(server.token);
     const request = await runTab(page, "ReadDataset");
     expect(await request.headerValue("authorization")).toBe(`Bearer ${server.token}`);
-    await expect.poll(() => page.locator(".result-window").textContent()).toContain('"idealOutput"');
+    await expect.poll(() => page.locator(".result-window").textContent()).toMatch(/"question":\s"/);
 
     await page.getByRole("button", { name: "Show Documentation Explorer" }).click();
     await page.locator(".graphiql-doc-explorer").getByText("Mutation", { exact: true }).waitFor();
@@ -137,19 +137,25 @@ describe.skipIf(!chromiumPath)(`in Chromium${skipReason}`, () => {
     expect(complaints).toEqual([]);
   });
 
-  it("the playground keeps the token in the browser tab and sends none for the schema", async () => {
+  it("the playground keeps its tabs and the token when it is loaded again, and sends no token for the schema", async () => {
     await using server = await startServer({ sample: true });
     await using browser = await openBrowser();
     const page = await browser.newPage();
     page.setDefaultTimeout(15_000);
     await page.goto(`${server.url}/graphql`);
     await page.getByLabel("Access token").fill(`Bearer ${server.token} `);
+    await runTab(page, "AddRow");
+    await expect
+      .poll(() => page.evaluate("localStorage['graphiql:tabState']"))
+      .toContain('"activeTabIndex":1');
     const [introspection] = await Promise.all([
       page.waitForRequest((request) => request.method() === "POST"),
       page.reload(),
     ]);
     expect(await page.getByLabel("Access token").inputValue()).toBe(server.token);
     expect(await introspection.headerValue("authorization")).toBeNull();
+    expect(await page.getByRole("tab").allInnerTexts()).toEqual(examples.map(nameOf));
+    expect(await page.getByRole("tab", { selected: true }).allInnerTexts()).toEqual(["AddRow"]);
     expect(await page.evaluate("JSON.stringify(localStorage)")).not.toContain(server.token);
   });
 });

@@ -3,7 +3,7 @@ import ValidationPlugin from "@pothos/plugin-validation";
 import type { Context } from "../context.ts";
 import { badInput } from "../errors.ts";
 import { faultsOf } from "../inputs.ts";
-import { fromTheInputOn } from "./faults.ts";
+import { INPUT } from "./faults.ts";
 import { dateTime, json, jsonObject } from "./scalars.ts";
 
 /** Where every feature's graphql.ts adds its types and fields. */
@@ -19,7 +19,7 @@ export const builder = new SchemaBuilder<{
 }>({
   plugins: [ValidationPlugin],
   defaultFieldNullability: false,
-  validation: { validationError: ({ issues }) => badInput(faultsOf(issues).map(fromTheInputOn)) },
+  validation: { validationError: ({ issues }) => badInput(faultsOf(issues, INPUT)) },
 });
 
 builder.addScalarType("DateTime", dateTime);

@@ -62,9 +62,11 @@ function tell(error: GabbroError, at?: GraphQLError): GraphQLError {
 
 /** An error of GraphQL itself: about the document, the variables or the request. */
 function tellOfGraphql(error: GraphQLError): GraphQLError {
-  const { nodes, path, extensions } = error;
-  const code = isOfArgument(error) ? "BAD_INPUT" : codeOf(extensions);
-  return new GraphQLError(withoutPayload(error), { nodes, path, extensions: { ...extensions, code } });
+  const code = isOfArgument(error) ? "BAD_INPUT" : codeOf(error.extensions);
+  const http = code === "BAD_INPUT" ? { status: errorStatus.BAD_INPUT, spec: true } : error.extensions.http;
+  const { nodes, source, positions, path } = error;
+  const extensions = { ...error.extensions, code, http };
+  return new GraphQLError(withoutPayload(error), { nodes, source, positions, path, extensions });
 }
 
 function codeOf({ code, http }: GraphQLErrorExtensions): ErrorCode {
@@ -74,7 +76,7 @@ function codeOf({ code, http }: GraphQLErrorExtensions): ErrorCode {
 }
 
 const ABOUT_AN_ARGUMENT =
-  /^Variable "\$\w+" (?:got invalid|of required)|^Expected value of type |^\w+ cannot represent |^Argument "\S+" of type "\S+" is required/;
+  /^Variable "\$\w+" (?:got invalid|of required)|^Expected value of (?:non-null )?type |^\w+ cannot represent |^Argument "\S+" of type "\S+" is required/;
 
 function isOfArgument({ message }: GraphQLError): boolean {
   return ABOUT_AN_ARGUMENT.test(message);

@@ -1,6 +1,5 @@
 import {
   type DocumentNode,
-  type GraphQLArgument,
   type GraphQLField,
   type GraphQLSchema,
   getOperationAST,
@@ -41,14 +40,12 @@ export function argumentFaults(
       valueFromASTUntyped(value, given),
     ]);
     const parsed = inputSchema.safeParse(Object.fromEntries(pairs ?? []));
-    return parsed.success ? [] : faultsOf(parsed.error.issues).map(fromTheInputOn);
+    return parsed.success ? [] : faultsOf(parsed.error.issues, INPUT);
   });
 }
 
-/** Faults of a mutation's input are told as REST tells them: their paths begin in the input. */
-export function fromTheInputOn(fault: Fault): Fault {
-  return { ...fault, path: fault.path.replace(/^input(?:\.|$)/, "") };
-}
+/** The argument of mutations that is the body in REST: the paths of faults begin in it. */
+export const INPUT = "input";
 
 function defaultsOf(operation: OperationDefinitionNode): Variables {
   const defaults = (operation.variableDefinitions ?? []).flatMap(({ variable, defaultValue }) =>
@@ -57,10 +54,13 @@ function defaultsOf(operation: OperationDefinitionNode): Variables {
   return Object.fromEntries(defaults);
 }
 
-/** The schema given to `t.validate`, where the validation plugin keeps it. */
-function argumentsSchema(field: GraphQLField<unknown, unknown>): z.ZodType | undefined {
-  const [argument] = field.args as (GraphQLArgument & {
-    extensions: { "@pothos/plugin-validation"?: { parentSchemas?: z.ZodType[] } };
-  })[];
-  return argument?.extensions["@pothos/plugin-validation"]?.parentSchemas?.[0];
+/** The schema given to `t.validate`, where the validation plugin keeps it: with one of the arguments. */
+function argumentsSchema({ args }: GraphQLField<unknown, unknown>): z.ZodType | undefined {
+  return args.flatMap(
+    ({ extensions }) => (extensions as Extensions)["@pothos/plugin-validation"]?.parentSchemas ?? [],
+  )[0];
+}
+
+interface Extensions {
+  "@pothos/plugin-validation"?: { parentSchemas?: z.ZodType[] };
 }

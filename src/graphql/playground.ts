@@ -42,18 +42,18 @@ async function sendAsset(request: FastifyRequest, reply: FastifyReply): Promise<
   if (!isAssetName(name)) return reply.callNotFound() as unknown as FastifyReply;
   const encoding = chooseEncoding(request.headers["accept-encoding"]);
   const etag = `"${assetsVersion}-${encoding}"`;
+  const isFresh = isKnown(etag, request.headers["if-none-match"]);
+  // Before any header is set: the answer to a failure must not be kept by the browser.
+  const body = isFresh ? null : await readAsset(name, encoding);
   const { v: wanted } = request.query as { v?: string };
   reply
     .header("cache-control", wanted === assetsVersion ? "public, max-age=31536000, immutable" : "no-cache")
     .header("etag", etag)
     .header("vary", "Accept-Encoding")
     .header("x-content-type-options", "nosniff");
-  if (isKnown(etag, request.headers["if-none-match"])) return reply.code(304).send();
+  if (isFresh) return reply.code(304).send();
   if (encoding !== "identity") reply.header("content-encoding", encoding);
-  return reply
-    .type(sources[name].type)
-    .header("content-security-policy", "default-src 'none'")
-    .send(await readAsset(name, encoding));
+  return reply.type(sources[name].type).header("content-security-policy", "default-src 'none'").send(body);
 }
 
 function isAssetName(name: string): name is AssetName {

@@ -79,11 +79,17 @@ const errors: Plugin<object, ServerContext> = {
   },
 };
 
+/** What Yoga can answer in; whoever accepts none of it gets JSON all the same, as REST gives it. */
+const ANSWERABLE =
+  /\*\/\*|application\/(?:\*|json|graphql-response\+json)|text\/event-stream|multipart\/mixed/i;
+
 /**
  * The request as Yoga reads it: with the body that Fastify has parsed. Yoga would wait for ever for the stream of a
  * body that is parsed but empty, and refuses members of the body that it does not know.
  */
 function toNode(request: FastifyRequest): FastifyRequest {
+  const { headers } = request.raw;
+  if (!ANSWERABLE.test(headers.accept ?? "*/*")) headers.accept = "application/json";
   if (request.method !== "POST") return request;
   const { body } = request;
   if (typeof body !== "object" || body === null || Array.isArray(body))

@@ -77,17 +77,9 @@ function providerIdOf(name: string | null, findProvider: PriceLibrary["findProvi
 const PROVIDERS = new Map([
   ["azureai", "azure"],
   ["azureopenai", "azure"],
-  ["claude", "anthropic"],
-  ["deepseekai", "deepseek"],
-  ["fireworksai", "fireworks"],
-  ["grok", "x-ai"],
-  ["kimi", "moonshotai"],
   ["novitaai", "novita"],
   ["openai", "openai"],
   ["openrouter", "openrouter"],
-  ["openrouterai", "openrouter"],
   ["perplexityai", "perplexity"],
-  ["together", "together"],
   ["togetherai", "together"],
-  ["xai", "x-ai"],
 ]);

@@ -43,17 +43,16 @@ const tables = {
 };
 
 const PLAIN_TEXT = { disallowedSpecial: new Set<string>() };
-const CACHED_CHARS = 250_000;
+const CACHED_CHARS = 100_000;
 
 async function openCounter(encoding: Encoding): Promise<Counter> {
-  const { countTokens, setMergeCacheSize, clearMergeCache } = await tables[encoding]();
-  // The library's cache of rare words must never be full: from then on a megabyte of accents took 90 seconds, because
-  // the oldest entry is searched behind the holes of all that were moved. Emptying it also lets go of counted texts.
-  setMergeCacheSize(Number.POSITIVE_INFINITY);
+  const { countTokens, clearMergeCache } = await tables[encoding]();
   let cachedChars = 0;
   return (piece) => {
     cachedChars += piece.length;
     if (cachedChars > CACHED_CHARS) {
+      // The library keeps 100,000 rare words and must never come to replace them one by one: it then searches the
+      // oldest behind the holes of all that were moved, and a megabyte of accents takes 90 seconds.
       clearMergeCache();
       cachedChars = piece.length;
     }

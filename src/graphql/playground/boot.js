@@ -20,16 +20,15 @@ window.MonacoEnvironment = {
   getWorkerUrl: (_module, label) => new URL(workers[label], document.baseURI).href,
 };
 
-const linkedQuery = new URLSearchParams(location.search).get("query");
-const examples = JSON.parse(root.dataset.tabs);
-const tabs = linkedQuery ? [{ query: linkedQuery }, ...examples] : examples;
+const examples = JSON.parse(root.dataset.examples);
+const openTab = findOpenTab() ?? examples[0];
 
 if (window.YogaGraphiQL) {
   window.YogaGraphiQL.renderYogaGraphiQL(root, {
     title: "Gabbro",
-    defaultTabs: tabs,
-    // GraphiQL opens its own tabs from the second visit on, and on the first does not give the first its variables.
-    variables: localStorage.getItem("graphiql:tabState") ? undefined : tabs[0].variables,
+    defaultTabs: examples,
+    initialQuery: openTab.query ?? "",
+    initialVariables: openTab.variables ?? "",
     additionalHeaders: authorization,
     // A token typed into the headers editor must not outlive the page either.
     shouldPersistHeaders: false,
@@ -38,6 +37,16 @@ if (window.YogaGraphiQL) {
   });
 } else {
   root.textContent = "The playground did not load. Reload the page to try again.";
+}
+
+// GraphiQL keeps its tabs, yet opens an empty one more at each visit unless it is told the content of the one to open.
+function findOpenTab() {
+  try {
+    const { tabs, activeTabIndex } = JSON.parse(localStorage.getItem("graphiql:tabState"));
+    return tabs[activeTabIndex];
+  } catch {
+    return undefined;
+  }
 }
 
 // Not for the schema, which needs no token: a wrong one would take the documentation and the completion away.

@@ -1,0 +1,82 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { migrate } from "../src/database/migrate.ts";
+import { openDatabase } from "../src/database/open.ts";
+import { fillNewDatabase } from "../src/firstStart.ts";
+import { createServer } from "../src/server.ts";
+
+export interface Options {
+  /** Whether the database has the sample that the program comes with. */
+  sample?: boolean;
+  corsOrigins?: string[];
+  /** Receives what the server logs, line by line. */
+  log?: (line: string) => void;
+}
+
+export interface Answer {
+  status: number;
+  headers: Record<string, string | string[] | number | undefined>;
+  // biome-ignore lint/suspicious/noExplicitAny: tests read answers of every shape
+  body: any;
+}
+
+type Call = { token?: string | null; headers?: Record<string, string> };
+
+/** A whole server of the test's own, on an empty database of its own and a free port; gone when the test ends. */
+export async function startServer({ sample = false, corsOrigins = [], log }: Options = {}) {
+  const folder = await mkdtemp(join(tmpdir(), "gabbro-"));
+  const database = await openDatabase(`sqlite:${join(folder, "gabbro.sqlite")}`);
+  await migrate(database);
+  const firstToken = await fillNewDatabase(database, {
+    firstToken: null,
+    sample: sample ? "with sample" : "empty",
+  });
+  const logger = log ? { level: "trace", stream: { write: log } } : false;
+  const app = await createServer(database, { corsOrigins }, logger);
+  await app.listen({ host: "127.0.0.1", port: 0 });
+  const token = firstToken!;
+
+  const request = async (method: string, path: string, body?: unknown, call: Call = {}): Promise<Answer> => {
+    const authorization = call.token === undefined ? token : call.token;
+    const response = await app.inject({
+      method: method as "GET",
+      url: path,
+      headers: {
+        ...(authorization !== null && { authorization: `Bearer ${authorization}` }),
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...call.headers,
+      },
+      ...(body !== undefined && {
+        payload: typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body),
+      }),
+    });
+    const isJson = response.headers["content-type"]?.toString().includes("json");
+    return {
+      status: response.statusCode,
+      headers: response.headers,
+      body: isJson ? response.json() : response.body,
+    };
+  };
+
+  return {
+    url: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`,
+    folder,
+    token,
+    app,
+    database,
+    request,
+    get: (path: string, call?: Call) => request("GET", path, undefined, call),
+    post: (path: string, body: unknown, call?: Call) => request("POST", path, body, call),
+    /** Runs an operation and gives the whole answer. */
+    graphql: (query: string, variables?: Record<string, unknown>, call?: Call) =>
+      request("POST", "/graphql", { query, variables }, call),
+    async [Symbol.asyncDispose]() {
+      await app.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export type Server = Awaited<ReturnType<typeof startServer>>;
