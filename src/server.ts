@@ -63,6 +63,7 @@ function graphqlRoutes(app: RestApp, contextOf: (request: FastifyRequest) => Pro
   app.route({
     method: ["GET", "POST"],
     url: "/graphql",
+    exposeHeadRoute: false,
     schema: { hide: true },
     onRequest: async (request) => {
       request.context = await contextOf(request);

@@ -75,10 +75,10 @@ async function restOutcome(method: string, path: string, body: unknown, key?: st
   return { answer: key && answer.body[key], warning, error: null };
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the data has the shape of whatever was asked
 async function graphqlOutcome(
   query: string,
   variables: Input,
+  // biome-ignore lint/suspicious/noExplicitAny: the data has the shape of whatever was asked
   toOutcome: (data: any) => Omit<Outcome, "error">,
 ): Promise<Outcome> {
   const { body } = await server.graphql(query, variables);

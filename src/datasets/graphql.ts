@@ -89,7 +89,7 @@ const Dataset = builder.objectRef<DatasetHead>("Dataset").implement({
 const fields = datasetRowInput.shape;
 
 const DatasetItemInput = builder.inputType("DatasetItemInput", {
-  description: "A row to add to a dataset.",
+  description: datasetRowInput.description,
   fields: (t) => ({
     name: t.string({ description: fields.name.description }),
     values: t.field({ type: "JSONObject", required: true, description: fields.values.description }),

@@ -30,7 +30,8 @@ export const datasetRowInput = z
     metadata: jsonObjectOrNothing().describe("Anything else worth keeping with the row."),
   })
   .meta({
-    id: "DatasetItemInput",
+    id: "DatasetItem",
+    description: "A row to add to a dataset.",
     examples: [
       {
         name: "Kenya",
@@ -43,6 +44,6 @@ export const datasetRowInput = z
 
 export const addDatasetItemInput = z.object({
   slug: datasetInput.shape.slug,
-  input: datasetRowInput.describe("The row to add."),
+  input: datasetRowInput,
 });
 export type AddDatasetItemInput = z.output<typeof addDatasetItemInput>;

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { z } from "zod";
 import type { Context } from "../context.ts";
-import { errorBody, errorResponses, type RestApp } from "../rest/app.ts";
+import { errorBody, errorResponses, errorResponsesToBody, type RestApp } from "../rest/app.ts";
 import { columnTypes } from "./entities.ts";
 import { datasetInput, datasetRowInput } from "./inputs.ts";
 import { addDatasetItem, allDatasetRows, type DatasetHead, dataset, omittedOnRead } from "./resolvers.ts";
@@ -72,7 +72,7 @@ export function datasetRoutes(app: RestApp): void {
       tags: ["datasets"],
       params: datasetInput,
       body: datasetRowInput,
-      response: { 201: addDatasetItemAnswer, ...errorResponses, ...notFound },
+      response: { 201: addDatasetItemAnswer, ...errorResponsesToBody, ...notFound },
     },
     handler: async ({ context, params, body }, reply) => {
       const { datasetRow, warning } = await addDatasetItem(context, { ...params, input: body });

@@ -70,9 +70,9 @@ function tellOfGraphql(error: GraphQLError): GraphQLError {
 }
 
 function codeOf({ code, http }: GraphQLErrorExtensions): ErrorCode {
-  if (typeof code === "string" && code in errorStatus) return code as ErrorCode;
   const status = (http as { status?: number } | undefined)?.status;
-  return status === errorStatus.METHOD_NOT_ALLOWED ? "METHOD_NOT_ALLOWED" : "BAD_REQUEST";
+  if (status === errorStatus.METHOD_NOT_ALLOWED) return "METHOD_NOT_ALLOWED";
+  return typeof code === "string" && code in errorStatus ? (code as ErrorCode) : "BAD_REQUEST";
 }
 
 const ABOUT_AN_ARGUMENT =

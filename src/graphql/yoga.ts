@@ -89,6 +89,7 @@ const ANSWERABLE =
  */
 function toNode(request: FastifyRequest): FastifyRequest {
   const { headers } = request.raw;
+  headers.host = "localhost"; // it only completes the URL, and a nonsensical one would be a fault there
   if (!ANSWERABLE.test(headers.accept ?? "*/*")) headers.accept = "application/json";
   if (request.method !== "POST") return request;
   const { body } = request;

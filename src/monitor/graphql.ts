@@ -22,7 +22,7 @@ const LoggedVariableInput = builder.inputType("LoggedVariableInput", {
 });
 
 const LogPromptInput = builder.inputType("LogPromptInput", {
-  description: "A record of what a prompt answered.",
+  description: logPromptRecord.description,
   fields: (t) => ({
     slug: t.string({ required: true, description: fields.slug.description }),
     output: t.field({ type: "JSON", required: true, description: fields.output.description }),

@@ -73,7 +73,8 @@ export const logPromptRecord = z
     context.addIssue({ code: "custom", path: ["endTime"], message: "must not be before startTime" });
   })
   .meta({
-    id: "LogPromptInput",
+    id: "LogPrompt",
+    description: "What a prompt answered, and what else is known of the call.",
     examples: [
       {
         slug: "country-guide",
@@ -91,6 +92,4 @@ export const logPromptRecord = z
   });
 export type LogPromptRecord = z.output<typeof logPromptRecord>;
 
-export const logPromptInput = z.object({
-  input: logPromptRecord.describe("What was answered, and what else is known of the call."),
-});
+export const logPromptInput = z.object({ input: logPromptRecord });

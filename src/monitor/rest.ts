@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { errorResponses, type RestApp } from "../rest/app.ts";
+import { errorResponsesToBody, type RestApp } from "../rest/app.ts";
 import { logPromptRecord } from "./inputs.ts";
 import { logPrompt } from "./resolvers.ts";
 
@@ -21,7 +21,7 @@ export function monitorRoutes(app: RestApp): void {
       summary: "Record what a prompt answered",
       tags: ["monitor"],
       body: logPromptRecord,
-      response: { 200: logPromptAnswer, ...errorResponses },
+      response: { 200: logPromptAnswer, ...errorResponsesToBody },
     },
     handler: async ({ context, body }) => {
       const { trace, log, warning } = await logPrompt(context, body);

@@ -69,4 +69,11 @@ export const errorResponses = {
   ),
 };
 
+/** Those of operations that take a body. */
+export const errorResponsesToBody = {
+  ...errorResponses,
+  413: errorBody.describe("The body is larger than 10 MB."),
+  415: errorBody.describe("The body is not JSON."),
+};
+
 export type { FastifyReply, FastifyRequest };

@@ -1,6 +1,7 @@
 import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
 import { createJsonSchemaTransform, createJsonSchemaTransformObject } from "fastify-type-provider-zod";
+import type { OpenAPIV3_1 } from "openapi-types";
 import packageJson from "../../package.json" with { type: "json" };
 import type { RestApp } from "./app.ts";
 
@@ -24,7 +25,7 @@ export async function openApi(app: RestApp): Promise<void> {
       security: [{ token: [] }],
     },
     transform: createJsonSchemaTransform({ zodToJsonConfig }),
-    transformObject: createJsonSchemaTransformObject({ zodToJsonConfig }),
+    transformObject: (document) => withoutUnused(withSchemas(document) as OpenAPIV3_1.Document),
   });
   await app.register(swaggerUi, {
     routePrefix: "/docs",
@@ -41,3 +42,12 @@ export async function openApi(app: RestApp): Promise<void> {
 }
 
 const zodToJsonConfig = { unrepresentable: "any" } as const;
+const withSchemas = createJsonSchemaTransformObject({ zodToJsonConfig });
+
+/** A zod schema that transforms has two JSON schemas, of what goes in and of what comes out; one of them is not used. */
+function withoutUnused(document: OpenAPIV3_1.Document): OpenAPIV3_1.Document {
+  const text = JSON.stringify(document);
+  const isUsed = ([name]: [string, unknown]) => text.includes(`"#/components/schemas/${name}"`);
+  const schemas = Object.fromEntries(Object.entries(document.components?.schemas ?? {}).filter(isUsed));
+  return { ...document, components: { ...document.components, schemas } };
+}

@@ -1,0 +1,340 @@
+import { connect } from "node:net";
+import { gzipSync } from "node:zlib";
+import { afterAll, expect, test } from "vitest";
+import { errorBody } from "../src/rest/app.ts";
+import { type Server, startServer } from "./server.ts";
+
+const lines: string[] = [];
+const server = await startServer({ sample: true, log: (line) => lines.push(line) });
+afterAll(() => server[Symbol.asyncDispose]());
+
+const json = { "content-type": "application/json" };
+
+test.each([
+  ["GET", "/nope", 404, "ROUTE_NOT_FOUND"],
+  ["POST", "/", 404, "ROUTE_NOT_FOUND"],
+  ["GET", "/datasets", 404, "ROUTE_NOT_FOUND"],
+  ["GET", "/datasets/a/b/c", 404, "ROUTE_NOT_FOUND"],
+  ["GET", "/datasets/%ff", 400, "BAD_REQUEST"],
+  ["DELETE", "/datasets/country-quiz", 405, "METHOD_NOT_ALLOWED"],
+  ["GET", "/monitor/log", 405, "METHOD_NOT_ALLOWED"],
+  ["PUT", "/prompts/x/describe", 405, "METHOD_NOT_ALLOWED"],
+  ["OPTIONS", "/monitor/log", 405, "METHOD_NOT_ALLOWED"],
+])("%s %s is answered with the JSON of an error", async (method, path, status, code) => {
+  const answer = await server.request(method, path);
+  expect(answer).toMatchObject({ status, body: { code } });
+  errorBody.strict().parse(answer.body);
+});
+
+test.each([
+  ["/monitor/log", "POST"],
+  ["/datasets/x", "GET, HEAD"],
+  ["/datasets/x/items?y=1", "POST"],
+  ["/graphql", "GET, POST"],
+])("a method that %s does not take is answered with those that it takes", async (path, allow) => {
+  const answer = await server.request("PATCH", path, "not json", {
+    headers: { "content-type": "text/plain" },
+  });
+  expect(answer).toMatchObject({ status: 405, headers: { allow } });
+});
+
+test.each([
+  "text/plain",
+  "application/x-www-form-urlencoded",
+  "multipart/form-data; boundary=x",
+  "application/jsonp",
+  "x",
+])("a body of type %s is 415 at both doors", async (type) => {
+  for (const path of ["/monitor/log", "/datasets/country-quiz/items", "/graphql"]) {
+    const answer = await server.request("POST", path, '{"slug":"x","output":1}', {
+      headers: { "content-type": type },
+    });
+    expect(answer.status).toBe(415);
+    expect(answer.body.code ?? answer.body.errors[0].extensions.code).toBe("UNSUPPORTED_MEDIA_TYPE");
+  }
+});
+
+test.each([
+  "application/json",
+  "application/json; charset=utf-8",
+  "APPLICATION/JSON",
+  "application/vnd.api+json",
+])("a body of type %s is read as JSON", async (type) => {
+  const answer = await server.post(
+    "/monitor/log",
+    { slug: "x", output: 1 },
+    { headers: { "content-type": type } },
+  );
+  expect(answer.status).toBe(200);
+});
+
+test.each([
+  ["accept", "text/csv"],
+  ["accept", "nonsense"],
+  ["x-anything", "\u00e9"],
+  ["x-request-id", "{not fit for a log}"],
+  ["user-agent", ""],
+])("the header %s: %s never makes a request fail", async (name, value) => {
+  const call = { headers: { [name]: value } };
+  expect((await server.post("/monitor/log", { slug: "x", output: 1 }, call)).status).toBe(200);
+  expect((await server.get("/prompts/country-guide/describe", call)).status).toBe(200);
+  expect((await server.graphql("{ __typename }", {}, call)).body).toEqual({ data: { __typename: "Query" } });
+});
+
+test.each([
+  ["nothing", ""],
+  ["half of it", '{"slug": "x", '],
+  ["a comment", "{} // done"],
+  ["bytes that are not UTF-8", Buffer.from([0x7b, 0xff, 0xfe, 0x7d])],
+  ["UTF-16", Buffer.from('{"slug":"x","output":1}', "utf16le")],
+  ["what only looks compressed", gzipSync("{}")],
+])("a body that is not JSON is BAD_JSON at both doors: %s", async (_, body) => {
+  for (const path of ["/monitor/log", "/graphql"]) {
+    const answer = await server.request("POST", path, body, { headers: json });
+    expect(answer.status).toBe(400);
+    expect(answer.body.code ?? answer.body.errors[0].extensions.code).toBe("BAD_JSON");
+  }
+});
+
+test.each([[null], [5], ['"text"'], [true], [[]], [[{ slug: "x", output: 1 }]]])(
+  "a body that is no object is refused: %j",
+  async (body) => {
+    expect(await server.post("/monitor/log", body)).toMatchObject({
+      status: 400,
+      body: { code: "BAD_INPUT", details: [{ path: "", message: "must be an object" }] },
+    });
+    expect(await server.post("/datasets/country-quiz/items", body)).toMatchObject({ status: 400 });
+    expect(await server.post("/graphql", body)).toMatchObject({ status: 400, body: { errors: [{}] } });
+  },
+);
+
+test.each([
+  [{}],
+  [{ query: null }],
+  [{ query: 5 }],
+  [{ query: "{ __typename }", variables: 5 }],
+  [{ query: "{ __typename }", variables: [] }],
+])("a GraphQL request that is none is answered with an error, never left hanging: %j", async (body) => {
+  const answer = await server.post("/graphql", body);
+  expect(answer.status).toBe(400);
+  expect(answer.body.errors[0].extensions.code).toBe("BAD_REQUEST");
+});
+
+test("a body of 10 MB is taken and a larger one is 413, whether or not it says its length", async () => {
+  const record = (bytes: number) => {
+    const empty = JSON.stringify({ slug: "x", output: "", inputTokens: 0, outputTokens: 0 });
+    return empty.replace('"output":""', `"output":"${"x".repeat(bytes - empty.length)}"`);
+  };
+  const limit = 10 * 1024 * 1024;
+  expect((await server.post("/monitor/log", record(limit))).status).toBe(200);
+  const expected = { status: 413, body: { code: "BODY_TOO_LARGE" } };
+  expect(await server.post("/monitor/log", record(limit + 1))).toMatchObject(expected);
+  const headers = { authorization: `Bearer ${server.token}`, ...json };
+  const stream = new Blob([record(limit + 1)]).stream();
+  const chunked = await fetch(`${server.url}/monitor/log`, {
+    method: "POST",
+    headers,
+    body: stream,
+    duplex: "half",
+  } as RequestInit);
+  expect({ status: chunked.status, body: await chunked.json() }).toMatchObject(expected);
+  const graphql = await server.post("/graphql", { query: `{ a: __typename #${"x".repeat(limit)}\n }` });
+  expect(graphql).toMatchObject({
+    status: 413,
+    body: { errors: [{ extensions: { code: "BODY_TOO_LARGE" } }] },
+  });
+});
+
+test("a query nested 15 deep is taken, one nested 16 deep is refused, also through fragments", async () => {
+  // __schema { types { fields { type { ofType { … } } } } } with `levels` fields in all
+  const nested = (levels: number) =>
+    `{ __schema { types { fields { type { ${"ofType { ".repeat(levels - 5)}name${" }".repeat(levels - 5)} } } } } }`;
+  expect((await server.graphql(nested(15))).body.errors).toBeUndefined();
+  expect((await server.graphql(nested(16))).body.errors[0]).toMatchObject({
+    message: "The operation nests its fields 16 deep; at most 15 are allowed.",
+    extensions: { code: "QUERY_TOO_COMPLEX" },
+  });
+  const inFragment = `{ __schema { types { fields { type { ...T } } } } } fragment T on __Type { ${"ofType { ".repeat(11)}name${" }".repeat(11)} }`;
+  expect((await server.graphql(inFragment)).body.errors[0].extensions.code).toBe("QUERY_TOO_COMPLEX");
+});
+
+test("30 aliases are taken, 31 are refused, also when a fragment repeats them", async () => {
+  const aliased = (count: number) => Array.from({ length: count }, (_, n) => `a${n}: __typename`).join(" ");
+  expect((await server.graphql(`{ ${aliased(30)} }`)).body.errors).toBeUndefined();
+  expect((await server.graphql(`{ ${aliased(31)} }`)).body.errors[0]).toMatchObject({
+    message: "The operation has 31 aliases; at most 30 are allowed.",
+    extensions: { code: "QUERY_TOO_COMPLEX" },
+  });
+  const spread = `{ ...A ...A } fragment A on Query { ${aliased(16)} }`;
+  expect((await server.graphql(spread)).body.errors[0].extensions.code).toBe("QUERY_TOO_COMPLEX");
+});
+
+test("fragments that spread each other, or each other twice over, are refused at once", async () => {
+  const cycle = "{ ...A } fragment A on Query { ...B } fragment B on Query { ...A }";
+  expect((await server.graphql(cycle)).body.errors[0].extensions.code).toBe("GRAPHQL_VALIDATION_FAILED");
+  const doubling = Array.from(
+    { length: 60 },
+    (_, n) => `fragment F${n} on Query { ...F${n + 1} ...F${n + 1} }`,
+  ).join(" ");
+  const { body } = await server.graphql(`{ ...F0 } ${doubling} fragment F60 on Query { a: __typename }`);
+  expect(body.errors.map(({ extensions }: { extensions: { code: string } }) => extensions.code)).toContain(
+    "QUERY_TOO_COMPLEX",
+  );
+});
+
+test("a document of more than 5,000 tokens is refused", async () => {
+  const document = (numbers: number) =>
+    `mutation { logPrompt(input: { slug: "x", output: [${"0 ".repeat(numbers)}] }) { warning } }`;
+  expect((await server.graphql(document(4_900))).body.errors).toBeUndefined();
+  const refused = await server.graphql(document(5_000));
+  expect(refused.body.errors[0]).toMatchObject({
+    message: expect.stringContaining("5000 tokens"),
+    extensions: { code: "GRAPHQL_PARSE_FAILED" },
+  });
+});
+
+test("a mutation is refused by GET, and a query by GET is answered", async () => {
+  const get = (query: string) =>
+    server.get(`/graphql?query=${encodeURIComponent(query)}`, { headers: { accept: "application/json" } });
+  expect((await get('{ dataset(slug: "country-quiz") { slug } }')).body).toEqual({
+    data: { dataset: { slug: "country-quiz" } },
+  });
+  const refused = await get('mutation { logPrompt(input: {slug: "x", output: 1}) { warning } }');
+  expect(refused).toMatchObject({
+    status: 405,
+    headers: { allow: "POST" },
+    body: { errors: [{ extensions: { code: "METHOD_NOT_ALLOWED" } }] },
+  });
+});
+
+test("a fault of ours is answered without its insides and logged whole under the same request id", async () => {
+  await using broken = await startServer({ log: (line) => lines.push(line) });
+  await broken.database.orm.em.fork().execute("drop table datasets");
+  const rest = await broken.get("/datasets/x", { headers: { "x-request-id": "rest-1" } });
+  expect(rest).toMatchObject({ status: 500, headers: { "x-request-id": "rest-1" } });
+  expect(rest.body).toEqual({
+    error: "Internal error. The server's log has it under request id rest-1.",
+    code: "INTERNAL",
+  });
+  const graphql = await broken.graphql(
+    '{ dataset(slug: "x") { slug } }',
+    {},
+    { headers: { "x-request-id": "graphql-1" } },
+  );
+  expect(graphql.body.errors[0]).toMatchObject({
+    message: "Internal error. The server's log has it under request id graphql-1.",
+    extensions: { code: "INTERNAL" },
+  });
+  for (const id of ["rest-1", "graphql-1"]) {
+    const logged = lines
+      .map((line) => JSON.parse(line))
+      .find(({ reqId, level }) => reqId === id && level === 50);
+    expect(logged.err).toMatchObject({
+      message: "no such table: datasets",
+      stack: expect.stringContaining(" at "),
+    });
+  }
+});
+
+test("the log has one line a request, with its id and never a token, a payload or a query", async () => {
+  lines.length = 0;
+  const canary = "canary-51ab";
+  await server.post(
+    `/monitor/log?x=${canary}`,
+    { slug: canary, output: canary },
+    { headers: { "x-canary": canary } },
+  );
+  await server.graphql("mutation($i: LogPromptInput!) { logPrompt(input: $i) { warning } }", {
+    i: { slug: canary, output: canary },
+  });
+  await server.post("/monitor/log", { slug: { canary } });
+  await server.post("/monitor/log", `{"${canary}`);
+  await server.get(`/datasets/${canary}`);
+  const told = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === "answered");
+  expect(told.map(({ method, route, status }) => [method, route, status])).toEqual([
+    ["POST", "/monitor/log", 200],
+    ["POST", "/graphql", 200],
+    ["POST", "/monitor/log", 400],
+    ["POST", "/monitor/log", 400],
+    ["GET", "/datasets/:slug", 404],
+  ]);
+  for (const { reqId, latencyMs } of told)
+    expect([reqId, latencyMs]).toEqual([expect.any(String), expect.any(Number)]);
+  expect(lines.join("")).not.toContain(canary);
+  expect(lines.join("")).not.toContain(server.token);
+});
+
+test("what is not HTTP is answered with the JSON of an error, and the connection ends", async () => {
+  expect(await raw(server, "NONSENSE\r\n\r\n")).toMatch(/^HTTP\/1\.1 400 .*"code":"BAD_REQUEST"/s);
+  expect(
+    await raw(server, `GET /health HTTP/1.1\r\nHost: x\r\nX-Big: ${"x".repeat(20_000)}\r\n\r\n`),
+  ).toMatch(/^HTTP\/1\.1 431 .*"code":"HEADERS_TOO_LARGE"/s);
+});
+
+test.each(["bad host", "a b", "[", "x:y:z", ""])(
+  "a strange Host header is never a fault of ours: %j",
+  async (host) => {
+    const answer = await raw(
+      server,
+      `POST /graphql HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nContent-Length: 24\r\nConnection: close\r\n\r\n{"query":"{__typename}"}`,
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 (?:200|400) /);
+  },
+);
+
+test("answers carry security headers, and no other origin is let in unless it was configured", async () => {
+  const headers = { origin: "https://app.example.com" };
+  for (const path of ["/health", "/prompts/country-guide/describe"]) {
+    const answer = await server.get(path, { headers });
+    expect(answer.headers).toMatchObject({
+      "x-content-type-options": "nosniff",
+      "content-security-policy": "default-src 'none';frame-ancestors 'none'",
+    });
+    expect(answer.headers).not.toHaveProperty("access-control-allow-origin");
+  }
+  const graphql = await server.graphql("{ __typename }", {}, { headers });
+  expect(Object.keys(graphql.headers).filter((name) => name.startsWith("access-control"))).toEqual([]);
+
+  await using open = await startServer({ corsOrigins: ["https://app.example.com"] });
+  expect((await open.get("/health", { headers })).headers).toMatchObject({
+    "access-control-allow-origin": headers.origin,
+  });
+  const foreign = await open.get("/health", { headers: { origin: "https://evil.example.com" } });
+  expect(foreign.headers).not.toHaveProperty("access-control-allow-origin");
+  const preflight = await open.request("OPTIONS", "/monitor/log", undefined, {
+    token: null,
+    headers: {
+      ...headers,
+      "access-control-request-method": "POST",
+      "access-control-request-headers": "authorization",
+    },
+  });
+  expect(preflight).toMatchObject({
+    status: 204,
+    headers: { "access-control-allow-origin": headers.origin },
+  });
+});
+
+test("health and readiness need no token, and readiness tells when the database does not answer", async () => {
+  await using mortal = await startServer();
+  for (const path of ["/health", "/ready"]) {
+    expect(await mortal.get(path, { token: null })).toMatchObject({ status: 200, body: { status: "ok" } });
+  }
+  await mortal.database.orm.em.getConnection().close();
+  expect((await mortal.get("/ready", { token: null })).status).toBe(503);
+  expect((await mortal.get("/health", { token: null })).status).toBe(200);
+});
+
+/** Sends bytes as they are and gives all that comes back until the connection ends. */
+function raw({ url }: Server, bytes: string): Promise<string> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), hostname, () => socket.write(bytes));
+    let received = "";
+    socket.on("data", (chunk) => {
+      received += chunk;
+    });
+    socket.on("end", () => resolve(received));
+    socket.on("error", reject);
+  });
+}
