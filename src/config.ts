@@ -43,7 +43,7 @@ const environment = z.object({
 });
 
 /** Reads the settings from environment variables (empty counts as absent); throws one error that names every fault. */
-export function loadConfig(env: Record<string, string | undefined>): Config {
+export function loadConfig(env: Record<string, string | undefined> = process.env): Config {
   const given = Object.fromEntries(
     Object.entries(env).filter(([, value]) => value !== undefined && value !== ""),
   );

@@ -6,7 +6,7 @@ import { migrate } from "./database/migrate.ts";
 import { type Database, openDatabase } from "./database/open.ts";
 import { FIRST_WORKSPACE } from "./firstStart.ts";
 import { parseMoment } from "./inputs.ts";
-import { sampleRows } from "./sample/sample.ts";
+import { addSample } from "./sample/sample.ts";
 import { createToken, getWorkspaceId, listTokens, revokeToken } from "./workspaces/resolvers.ts";
 
 const program = new Command("gabbro")
@@ -19,7 +19,7 @@ program
   .option("--empty", "leave the sample out of a new database")
   .action(async ({ empty }: { empty?: true }) => {
     const { serve } = await import("./serve.ts");
-    await serve(loadConfig(process.env), empty ? "empty" : "with sample");
+    await serve(loadConfig(), empty ? "empty" : "with sample");
   });
 
 program
@@ -37,7 +37,7 @@ program
   .addOption(workspaceOption())
   .action(({ workspace }: { workspace: string }) =>
     withDatabase(async (database) => {
-      await database.commit(sampleRows(await getWorkspaceId(database, workspace)));
+      await addSample(database, await getWorkspaceId(database, workspace));
       say(
         `The workspace "${workspace}" has the dataset country-quiz and the prompts country-guide and flag-describer.`,
       );
@@ -104,7 +104,7 @@ token
 
 /** Runs a command on the migrated database of the configuration. */
 async function withDatabase(run: (database: Database, applied: string[]) => Promise<void>): Promise<void> {
-  const database = await openDatabase(loadConfig(process.env).databaseUrl);
+  const database = await openDatabase(loadConfig().databaseUrl);
   try {
     await run(database, await migrate(database));
   } finally {

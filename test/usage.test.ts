@@ -134,8 +134,8 @@ describe("counting tokens", () => {
     ["digits", "r50k_base", "7".repeat(MEGABYTE), [250_000, 1_000_000]],
     ["special tokens", "o200k_base", "<|endoftext|>".repeat(MEGABYTE / 10), [600_000, 800_000]],
     ["emoji", "o200k_base", randomText(emoji, MEGABYTE), [500_000, 1_600_000]],
-    ["base64", "cl100k_base", randomText(base64, MEGABYTE), [600_000, 800_000]],
-    ["accents", "cl100k_base", randomText(accents, MEGABYTE), [900_000, 1_100_000]],
+    ["base64", "r50k_base", randomText(base64, MEGABYTE), [600_000, 800_000]],
+    ["accents", "r50k_base", randomText(accents, MEGABYTE), [1_300_000, 1_700_000]],
   ])("a megabyte of %s is counted with %s", async (_, encoding, text, [least, most]) => {
     const tokens = await countTokens(text, encoding);
     expect(tokens).toBeGreaterThanOrEqual(least);

@@ -87,3 +87,9 @@ export async function whenUnlocked<T>(write: () => Promise<T>): Promise<T> {
     await wait(RETRY_MS * (1 + Math.random()));
   }
 }
+
+/** Whether the database refused a row because another one has the same key. */
+export function isUniqueViolation(error: unknown): boolean {
+  const { code } = error as { code?: string };
+  return code === "SQLITE_CONSTRAINT_UNIQUE" || code === "SQLITE_CONSTRAINT_PRIMARYKEY";
+}

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import { sqliteMigrations } from "./migrations/sqlite/list.ts";
 import type { Database } from "./open.ts";
 
@@ -12,11 +13,8 @@ export async function migrate({ orm }: Database): Promise<string[]> {
   await connection.execute("pragma foreign_keys = off");
   await connection.execute("pragma busy_timeout = 10000");
   try {
-    await refuseNewerDatabase(orm.migrator);
     const applied = await applyPending(orm.migrator);
-    const broken = await connection.execute("pragma foreign_key_check");
-    if (broken.length > 0)
-      throw new Error(`The migration left rows without their parents: ${JSON.stringify(broken[0])}`);
+    if (applied.length > 0) await refuseOrphans(connection);
     return applied;
   } finally {
     await connection.execute("pragma busy_timeout = 50");
@@ -24,23 +22,36 @@ export async function migrate({ orm }: Database): Promise<string[]> {
   }
 }
 
-type Migrator = Database["orm"]["migrator"];
+const ATTEMPTS = 4;
+const ATTEMPT_MS = 100;
 
-async function applyPending(migrator: Migrator): Promise<string[]> {
+class NewerDatabaseError extends Error {}
+
+type Migrator = Database["orm"]["migrator"];
+type Connection = ReturnType<Database["orm"]["em"]["getConnection"]>;
+
+/** Two processes may migrate one database at once; then one of them fails, and finds the work done when it looks again. */
+async function applyPending(migrator: Migrator, attempt = 1): Promise<string[]> {
   try {
+    await refuseNewerDatabase(migrator);
     return (await migrator.up()).map(({ name }) => name);
   } catch (error) {
-    // Another process may have migrated the same database in the meantime; then there is nothing left to do.
-    if ((await migrator.getPending()).length === 0) return [];
-    throw error;
+    if (error instanceof NewerDatabaseError || attempt === ATTEMPTS) throw error;
+    await wait(ATTEMPT_MS * attempt);
+    return applyPending(migrator, attempt + 1);
   }
+}
+
+async function refuseOrphans(connection: Connection): Promise<void> {
+  const [orphan] = await connection.execute("pragma foreign_key_check");
+  if (orphan) throw new Error(`The migration left rows without their parents: ${JSON.stringify(orphan)}.`);
 }
 
 async function refuseNewerDatabase(migrator: Migrator): Promise<void> {
   const known = new Set(sqliteMigrations.map(({ name }) => name));
   const unknown = (await migrator.getExecuted()).map(({ name }) => name).filter((name) => !known.has(name));
   if (unknown.length > 0) {
-    throw new Error(
+    throw new NewerDatabaseError(
       `This database was made by a newer Gabbro (${unknown.join(", ")}). Run that version or a newer one.`,
     );
   }

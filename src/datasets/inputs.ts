@@ -32,14 +32,13 @@ export const datasetRowInput = z
   .meta({
     id: "DatasetItem",
     description: "A row to add to a dataset.",
-    examples: [
-      {
-        name: "Kenya",
-        values: { question: "Which country has Nairobi as its capital?", facts: { population: 54_000_000 } },
-        idealOutput: "Kenya",
-        metadata: { reviewedBy: "amina" },
-      },
-    ],
+    // Not "examples": zod leaves those out of the schema of an input that it transforms.
+    example: {
+      name: "Kenya",
+      values: { question: "Which country has Nairobi as its capital?", facts: { population: 54_000_000 } },
+      idealOutput: "Kenya",
+      metadata: { reviewedBy: "amina" },
+    },
   });
 
 export const addDatasetItemInput = z.object({

@@ -75,20 +75,19 @@ export const logPromptRecord = z
   .meta({
     id: "LogPrompt",
     description: "What a prompt answered, and what else is known of the call.",
-    examples: [
-      {
-        slug: "country-guide",
-        tag: "production",
-        name: "trip planner",
-        input: "What is the capital of Kenya?",
-        output: "Nairobi is the capital of Kenya.",
-        variables: [{ label: "country", value: "Kenya" }],
-        startTime: "2026-01-31T09:30:00.000Z",
-        endTime: "2026-01-31T09:30:01.250Z",
-        user: { id: "u-17", name: "Amina" },
-        metadata: { region: "eu" },
-      },
-    ],
+    // Not "examples": zod leaves those out of the schema of an input that it transforms.
+    example: {
+      slug: "country-guide",
+      tag: "production",
+      name: "trip planner",
+      input: "What is the capital of Kenya?",
+      output: "Nairobi is the capital of Kenya.",
+      variables: [{ label: "country", value: "Kenya" }],
+      startTime: "2026-01-31T09:30:00.000Z",
+      endTime: "2026-01-31T09:30:01.250Z",
+      user: { id: "u-17", name: "Amina" },
+      metadata: { region: "eu" },
+    },
   });
 export type LogPromptRecord = z.output<typeof logPromptRecord>;
 

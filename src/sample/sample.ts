@@ -1,6 +1,8 @@
 import { v7 as uuidv7 } from "uuid";
+import { isUniqueViolation } from "../database/commit.ts";
 import type { Database } from "../database/open.ts";
 import type { Column } from "../datasets/entities.ts";
+import { GabbroError } from "../errors.ts";
 import { countries } from "./countries.ts";
 import { prompts, type SamplePrompt } from "./prompts.ts";
 
@@ -15,6 +17,19 @@ const columns: Column[] = [
 /** The rows of the sample: the dataset `country-quiz`, the prompt `country-guide` and the draft `flag-describer`. */
 export function sampleRows(workspaceId: string): Rows {
   return [...datasetRows(workspaceId), ...prompts.flatMap((prompt) => promptRows(workspaceId, prompt))];
+}
+
+/** Adds the sample to a workspace; a CONFLICT error when it has something by one of its slugs. */
+export async function addSample(database: Database, workspaceId: string): Promise<void> {
+  try {
+    await database.commit(sampleRows(workspaceId));
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error;
+    throw new GabbroError(
+      "CONFLICT",
+      "The workspace has the sample already, or something else by one of its slugs.",
+    );
+  }
 }
 
 function datasetRows(workspaceId: string): Rows {

@@ -43,7 +43,9 @@ const tables = {
 };
 
 const PLAIN_TEXT = { disallowedSpecial: new Set<string>() };
-const CACHED_CHARS = 100_000;
+// The library caches 100,000 rare words of two or more characters. It must never come to replace them one by one: it
+// then searches the oldest behind the holes of all that were moved, and a megabyte of accents takes 90 seconds.
+const CACHED_CHARS = 200_000;
 
 async function openCounter(encoding: Encoding): Promise<Counter> {
   const { countTokens, clearMergeCache } = await tables[encoding]();
@@ -51,8 +53,6 @@ async function openCounter(encoding: Encoding): Promise<Counter> {
   return (piece) => {
     cachedChars += piece.length;
     if (cachedChars > CACHED_CHARS) {
-      // The library keeps 100,000 rare words and must never come to replace them one by one: it then searches the
-      // oldest behind the holes of all that were moved, and a megabyte of accents takes 90 seconds.
       clearMergeCache();
       cachedChars = piece.length;
     }

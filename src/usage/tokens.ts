@@ -96,6 +96,8 @@ async function startPool(): Promise<Piscina> {
     concurrentTasksPerWorker: 10_000,
     idleTimeout: 60_000,
     recordTiming: false,
+    // V8 keeps the memory of an ended thread for the next one. This bound halves what 10 MB of text leave, at no loss.
+    resourceLimits: { maxYoungGenerationSizeMb: 8 },
   });
   // A pool lives as long as its one thread. Piscina would leave messages unanswered that wait for a thread which
   // dies while it starts; destroying the pool rejects them.

@@ -1,0 +1,270 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readdirSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, expect, test } from "vitest";
+
+const program = fileURLToPath(new URL("../bin/gabbro.js", import.meta.url));
+const folders: string[] = [];
+afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))));
+
+async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "gabbro-"));
+  folders.push(folder);
+  return folder;
+}
+
+/** Runs `gabbro` in a folder to its end. */
+async function gabbro(folder: string, args: string[], env: Record<string, string> = {}) {
+  const options = { cwd: folder, env: { PATH: process.env.PATH, ...env } };
+  try {
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [program, ...args], options);
+    return { code: 0, stdout, stderr };
+  } catch (error) {
+    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
+    return { code, stdout, stderr };
+  }
+}
+
+/** Starts the service in a folder on a free port and waits for its words. */
+async function serve(folder: string, args: string[] = [], env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [program, "serve", ...args], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, HOST: "127.0.0.1", PORT: "0", ...env },
+  });
+  let stdout = "";
+  let stderr = "";
+  const ended = once(child, "exit").then(([code, signal]) => ({ code, signal }));
+  child.stderr.on("data", (chunk) => {
+    stderr += chunk;
+  });
+  await new Promise<void>((resolve, reject) => {
+    child.stdout.on("data", (chunk) => {
+      stdout += chunk;
+      if (stdout.includes("Gabbro is ready")) setImmediate(resolve);
+    });
+    void ended.then(() => reject(new Error(`it ended early: ${stderr}`)));
+  });
+  return {
+    child,
+    ended,
+    words: () => stdout.slice(stdout.indexOf("\nGabbro is ready")),
+    logs: () => stdout.split("\n").flatMap((line) => (line.startsWith("{") ? [JSON.parse(line)] : [])),
+    url: /http:\/\/127\.0\.0\.1:\d+/.exec(stdout)![0],
+    token: /gab_\w+/.exec(stdout)?.[0],
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGKILL");
+      await ended;
+    },
+  };
+}
+
+const statusWith = async (url: string, token: string) =>
+  (await fetch(`${url}/datasets/country-quiz`, { headers: { authorization: `Bearer ${token}` } })).status;
+
+/** Does what a printed line would do in a shell, so that the test needs neither a shell nor curl. */
+async function runCurl(line: string): Promise<unknown> {
+  const words = [...line.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
+    ([, double, single, bare]) => double ?? single ?? bare!,
+  );
+  const after = (flag: string) => words.flatMap((word, at) => (word === flag ? [words[at + 1]!] : []));
+  expect(words.slice(0, 2)).toEqual(["curl", "-s"]);
+  const [body] = after("-d");
+  const headers = after("-H").map((header) => header.split(": ") as [string, string]);
+  const answer = await fetch(words.at(-1)!, {
+    method: body ? "POST" : "GET",
+    headers,
+    ...(body && { body }),
+  });
+  return answer.json();
+}
+
+test("the first start makes a database with a sample and a token, and the four printed lines work as they are", async () => {
+  const folder = await newFolder();
+  await using service = await serve(folder);
+  expect(existsSync(join(folder, "data", "gabbro.sqlite"))).toBe(true);
+  expect(service.words()).toContain(`${service.url}/graphql`);
+  const lines = service
+    .words()
+    .split("\n")
+    .filter((line) => line.startsWith("curl "));
+  expect(lines).toHaveLength(4);
+  const answers = await Promise.all(lines.map(runCurl));
+  expect(answers).toMatchObject([
+    { dataset: { slug: "country-quiz" } },
+    { datasetRow: { idealOutput: "Kenya" } },
+    { prompt: { slug: "country-guide", version: "2.0.0" } },
+    { trace: {}, log: {}, warning: null },
+  ]);
+});
+
+test("a second start keeps everything, shows no token and says how to make another", async () => {
+  const folder = await newFolder();
+  const first = await serve(folder);
+  const token = first.token!;
+  first.child.kill("SIGTERM");
+  expect(await first.ended).toEqual({ code: 0, signal: null });
+  await using second = await serve(folder);
+  expect(second.token).toBeUndefined();
+  expect(second.words()).toContain("npx gabbro token create");
+  expect(await statusWith(second.url, token)).toBe(200);
+});
+
+test("--empty leaves the sample out, and `gabbro sample` adds it once", async () => {
+  const folder = await newFolder();
+  await using service = await serve(folder, ["--empty"]);
+  expect(service.words()).not.toContain("curl");
+  expect(await statusWith(service.url, service.token!)).toBe(404);
+  expect(await gabbro(folder, ["sample"])).toMatchObject({ code: 0 });
+  expect(await statusWith(service.url, service.token!)).toBe(200);
+  const again = await gabbro(folder, ["sample"]);
+  expect(again).toMatchObject({ code: 1, stdout: "" });
+  expect(again.stderr).toContain("has the sample already");
+});
+
+test.each(["a known token, 24+ chars", "gab-pässword-für-alle-✓✓✓✓", "gab_0123456789012345678901234567890"])(
+  "GABBRO_TOKEN makes the first token a known one, which is not printed: %s",
+  async (token) => {
+    const folder = await newFolder();
+    await using service = await serve(folder, [], { GABBRO_TOKEN: token });
+    expect(service.words()).not.toContain(token);
+    expect(service.words()).toContain("Bearer $GABBRO_TOKEN");
+    expect(await statusWith(service.url, Buffer.from(token, "utf8").toString("latin1"))).toBe(200);
+  },
+);
+
+test("tokens are made, listed and revoked from the command line while the service runs", async () => {
+  const folder = await newFolder();
+  await using service = await serve(folder);
+  const made = await gabbro(folder, [
+    "token",
+    "create",
+    "--name",
+    "ci",
+    "--scopes",
+    "read",
+    "--expires",
+    "2999-01-01",
+  ]);
+  expect(made).toMatchObject({ code: 0, stdout: expect.stringMatching(/^gab_\w{49}\n$/) });
+  const token = made.stdout.trim();
+  const listed = (await gabbro(folder, ["token", "list"])).stdout;
+  expect(listed).toMatch(/ci {2}read {2}expires 2999-01-01T00:00:00\.000Z .* never used/);
+  expect(listed).not.toContain(token);
+  const id = listed
+    .split("\n")
+    .find((line) => line.includes("  ci  "))!
+    .split(" ")[0]!;
+  expect(await gabbro(folder, ["token", "revoke", id])).toMatchObject({
+    code: 0,
+    stdout: `Revoked ${id}.\n`,
+  });
+  expect(await statusWith(service.url, token)).toBe(401);
+  expect(await gabbro(folder, ["token", "revoke", id])).toMatchObject({ code: 1 });
+  expect((await gabbro(folder, ["token", "list"])).stdout).toMatch(/ci {2}read {2}revoked /);
+});
+
+test.each([
+  [["token", "create"], "--name"],
+  [["token", "create", "--name", "x", "--scopes", "admin"], '"admin" is not one of read, write'],
+  [["token", "create", "--name", "x", "--expires", "2026-02-30"], "not an existing time"],
+  [["token", "create", "--name", "x", "--expires", "2001-01-01"], "in the past"],
+  [["token", "list", "--workspace", "nope"], 'workspace "nope" does not exist'],
+  [["serve", "--nope"], "unknown option"],
+  [["nope"], "too many arguments"],
+])("a wrong command line is told in a line and ends with 1: gabbro %j", async (args, told) => {
+  const folder = await newFolder();
+  const { code, stdout, stderr } = await gabbro(folder, args);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  expect(stderr).toContain(told);
+  expect(stderr).not.toContain("    at ");
+});
+
+test.each([
+  [],
+  ["serve"],
+  ["migrate"],
+  ["sample"],
+  ["token"],
+  ["token", "create"],
+  ["token", "list"],
+  ["token", "revoke"],
+])("--help tells what a command does: %s %s", async (...command) => {
+  const { code, stdout } = await gabbro(await newFolder(), [...command.filter(Boolean), "--help"]);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^Usage: gabbro/);
+});
+
+test("every fault of the configuration is told at once, and nothing is made", async () => {
+  const folder = await newFolder();
+  const env = {
+    PORT: "99999",
+    DATABASE_URL: "mysql://x",
+    GABBRO_TOKEN: "short",
+    CORS_ORIGIN: "nope",
+    LOG_LEVEL: "loud",
+  };
+  const { code, stderr } = await gabbro(folder, ["serve"], env);
+  expect(code).toBe(1);
+  for (const name of Object.keys(env)) expect(stderr).toContain(`  ${name}`);
+  expect(stderr).not.toContain("short");
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test("a port that is taken is told in a line, and the first token is shown all the same", async () => {
+  await using service = await serve(await newFolder());
+  const folder = await newFolder();
+  const { port } = new URL(service.url);
+  const { code, stdout, stderr } = await gabbro(folder, ["serve"], { HOST: "127.0.0.1", PORT: port });
+  expect(code).toBe(1);
+  expect(stderr).toContain("EADDRINUSE");
+  expect(stdout).toMatch(/gab_\w{49}/);
+});
+
+test("SIGTERM lets a request in flight finish, refuses new ones, and ends with 0 although a client keeps its connection", async () => {
+  const folder = await newFolder();
+  const service = await serve(folder);
+  const { hostname, port } = new URL(service.url);
+  const body = JSON.stringify({ slug: "country-guide", input: "in flight", output: "done" });
+  const socket = connect(Number(port), hostname);
+  let received = "";
+  socket.on("data", (chunk) => {
+    received += chunk;
+  });
+  const closed = once(socket, "close");
+  const head = `POST /monitor/log HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.token}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+  socket.write(head + body.slice(0, 10));
+  await fetch(`${service.url}/health`); // whatever came before it has been read
+  service.child.kill("SIGTERM");
+  await expect
+    .poll(() => service.logs().some(({ msg }) => msg.startsWith("stopping")), { timeout: 5_000 })
+    .toBe(true);
+  socket.write(body.slice(10));
+  await closed;
+  expect(received).toMatch(/^HTTP\/1\.1 200 /);
+  expect(await service.ended).toEqual({ code: 0, signal: null });
+  await using again = await serve(folder);
+  const id = /"log":\{"id":"([\w-]+)"/.exec(received)![1];
+  const query = JSON.stringify({ query: `{ log(id: "${id}") { output } }` });
+  const headers = { authorization: `Bearer ${service.token}`, "content-type": "application/json" };
+  const read = await fetch(`${again.url}/graphql`, { method: "POST", headers, body: query });
+  expect(await read.json()).toEqual({ data: { log: { output: "done" } } });
+});
+
+test("an old Node.js gets one clear line instead of a crash", async () => {
+  // The guard reads process.versions, so an old version is what it is told.
+  const code = `Object.defineProperty(process.versions, "node", { value: "20.11.0" }); await import(${JSON.stringify(program)});`;
+  const run = promisify(execFile)(process.execPath, ["--input-type=module", "-e", code], {
+    cwd: await newFolder(),
+  });
+  await expect(run).rejects.toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringMatching(/^Gabbro needs Node\.js 24 or newer.*\n$/),
+  });
+});

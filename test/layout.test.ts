@@ -1,0 +1,75 @@
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { breaksOfRules, readSources, toSource } from "./rooms.ts";
+
+test("the sources keep the rules of the house", async () => {
+  const sources = await readSources(fileURLToPath(new URL("../src", import.meta.url)));
+  expect(sources.length).toBeGreaterThan(30);
+  expect(breaksOfRules(sources)).toEqual([]);
+});
+
+test.each([
+  [
+    "a feature imports one to its right",
+    "datasets/resolvers.ts",
+    'import { x } from "../prompts/resolvers.ts";',
+    "stands to its right",
+  ],
+  [
+    "also when it is only a type",
+    "datasets/rest.ts",
+    'import type { X } from "../monitor/entities.ts";',
+    "stands to its right",
+  ],
+  [
+    "usage imports a feature",
+    "usage/usage.ts",
+    'import { x } from "../monitor/entities.ts";',
+    "stands to its right",
+  ],
+  ["a source imports a test", "server.ts", 'import { x } from "../test/server.ts";', "from outside src"],
+  [
+    "a door imports the database",
+    "datasets/graphql.ts",
+    'import { x } from "../database/open.ts";',
+    "which graphql.ts may not",
+  ],
+  [
+    "inputs import resolvers",
+    "datasets/inputs.ts",
+    'import {\n  x,\n} from "./resolvers.ts";',
+    "which inputs.ts may not",
+  ],
+  [
+    "entities import a door",
+    "prompts/entities.ts",
+    'export { x } from "../graphql/builder.ts";',
+    "which entities.ts may not",
+  ],
+  [
+    "a second file names a driver",
+    "server.ts",
+    'const x = await import("@mikro-orm/postgresql");',
+    "names the driver",
+  ],
+  [
+    "a second file reads the environment",
+    "server.ts",
+    "const port = process.env.PORT;",
+    "reads the environment",
+  ],
+  ["a door writes", "datasets/rest.ts", "await database.commit([]);", "only resolvers do"],
+  ["a file is too long", "server.ts", "x;\n".repeat(251), "has 251 lines"],
+  ["a file has a name that says nothing", "rest/utils.ts", "", "is not named after what it is for"],
+])("the rules notice when %s", (_, path, text, told) => {
+  expect(breaksOfRules([toSource(path, text)])).toEqual([expect.stringContaining(told)]);
+});
+
+test("the rules notice a circle of imports", () => {
+  const circle = [
+    toSource("a.ts", 'import "./b.ts";'),
+    toSource("b.ts", 'import { c } from "./c.ts";'),
+    toSource("c.ts", 'import { a } from "./a.ts";'),
+  ];
+  expect(breaksOfRules(circle)).toEqual(["the imports go in a circle: a.ts → b.ts → c.ts → a.ts"]);
+});
