@@ -114,7 +114,7 @@ interface SqliteConnection {
 
 const SYNCHRONOUS_FULL = 2;
 
-/** WAL with FULL sync: what was acknowledged survives a power cut; NORMAL loses some (figures in the README). */
+/** WAL with FULL sync: with less, a power cut may undo what was committed last (https://sqlite.org/pragma.html#pragma_synchronous). */
 function setPragmas(more: string[]) {
   return async (connection: unknown) => {
     const pragma = async (statement: string) => {
