@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { Socket } from "node:net";
 import cors from "@fastify/cors";
 import helmet from "@fastify/helmet";
 import Fastify, { type FastifyRequest, type FastifyServerOptions, LogController } from "fastify";
@@ -113,9 +114,18 @@ function logRequests(app: RestApp): void {
   });
 }
 
+/** On closing, requests in flight get their answers within the grace; connections without one end at once. */
 function closeGracefully(app: RestApp, database: Database): void {
+  // Node.js does not count a connection that has not sent anything yet as idle, and browsers open such in advance.
+  const unused = new Set<Socket>();
+  app.server.on("connection", (socket) => {
+    unused.add(socket);
+    socket.once("data", () => unused.delete(socket));
+    socket.once("close", () => unused.delete(socket));
+  });
   app.addHook("preClose", async () => {
-    // Node.js closes the connections that are idle now; those that fall idle later, and those that never do, need this.
+    for (const socket of unused) socket.destroy();
+    // Node.js closes what is idle now; this closes what falls idle later, such as after a long answer.
     const sweep = setInterval(() => app.server.closeIdleConnections(), 100);
     const end = setTimeout(() => app.server.closeAllConnections(), GRACE_MS);
     app.server.once("close", () => {

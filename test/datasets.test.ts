@@ -124,6 +124,7 @@ test("values come back as they went in, whatever JSON they are", async () => {
       $ne: null,
     },
     nothing: null,
+    kind: "an ordinary name",
     yes: true,
     numberAsText: "007",
     nested: [[], {}, [null, [false]]],

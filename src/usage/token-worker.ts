@@ -33,7 +33,7 @@ export async function countTexts(texts: EncodedText[]): Promise<number[]> {
 type Counter = (piece: string) => number;
 const counters: Partial<Record<Encoding, Promise<Counter>>> = {};
 
-// 20 to 70 MB each, so loaded at the first use. Harmony is o200k_base with other special tokens, and texts hold none.
+// Up to 70 MB each, so loaded at the first use. Harmony is o200k_base with other special tokens, and texts hold none.
 const tables = {
   o200k_base: () => import("gpt-tokenizer/encoding/o200k_base"),
   o200k_harmony: () => import("gpt-tokenizer/encoding/o200k_base"),

@@ -1,0 +1,36 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
+import { expect, test, vi } from "vitest";
+import { addDataset } from "./data.ts";
+import { startServer } from "./server.ts";
+
+const columns = [{ name: "a", type: "text" as const }];
+
+test("closing lets an answer that is still going out reach its end, and then waits for nobody", async () => {
+  await using server = await startServer();
+  const rows = Array.from({ length: 4_000 }, (_, n) => ({ values: { a: `${n} ${"x".repeat(5_000)}` } }));
+  await addDataset(server, { slug: "large", columns, rows });
+  const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+  socket.write(`GET /datasets/large HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${server.token}\r\n\r\n`);
+  // The client reads no further than the first bytes, so most of the 20 MB cannot have left when the server must stop.
+  await once(socket, "readable");
+  const closed = server.app.close();
+  const answer = await text(socket); // ends when the server closes the connection, which the client would keep open
+  await closed;
+  expect(answer).toContain(`3999 ${"x".repeat(5_000)}`);
+  expect(answer.endsWith("0\r\n\r\n")).toBe(true);
+});
+
+test("closing ends connections that never sent anything without waiting for the grace to pass", async () => {
+  await using server = await startServer();
+  const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+  await once(socket, "connect");
+  await server.get("/health");
+  const ended = once(socket, "close");
+  socket.resume();
+  const timer = vi.spyOn(server.app.server, "closeAllConnections");
+  await server.app.close();
+  await ended;
+  expect(timer).not.toHaveBeenCalled();
+});
