@@ -118,6 +118,30 @@ describe.skipIf(!chromiumPath)(`in Chromium${skipReason}`, () => {
     expect([...origins].filter((origin) => origin !== "null")).toEqual([server.url]);
   });
 
+  it("the page of the REST interface reads the sample with the token typed in and needs no other server", async () => {
+    await using server = await startServer({ sample: true });
+    await using browser = await openBrowser();
+    const context = await browser.newContext();
+    const origins = new Set<string>();
+    context.on("request", (request) => origins.add(new URL(request.url()).origin));
+    const page = await context.newPage();
+    page.setDefaultTimeout(15_000);
+    const complaints = collectComplaints(page);
+    await page.goto(`${server.url}/docs`);
+    await page.locator(".opblock").nth(3).waitFor();
+    await page.getByRole("button", { name: "Authorize" }).click();
+    await page.getByLabel("auth-bearer-value").fill(server.token);
+    await page.locator(".modal-btn.authorize").click();
+    await page.locator(".btn-done").click();
+    await page.locator("#operations-datasets-dataset").click();
+    await page.getByRole("button", { name: "Try it out" }).click();
+    await page.getByPlaceholder("slug").fill("country-quiz");
+    await page.getByRole("button", { name: "Execute" }).click();
+    await page.locator(".live-responses-table").getByText("Which country has this flag?").first().waitFor();
+    expect(complaints).toEqual([]);
+    expect([...origins].filter((origin) => origin !== "null")).toEqual([server.url]);
+  });
+
   it("the playground completes field names and gives each example its variables", async () => {
     await using server = await startServer({ sample: true });
     await using browser = await openBrowser();
