@@ -10,6 +10,8 @@ export interface Config {
   /** Origins whose pages may call from a browser; none unless named. */
   corsOrigins: string[];
   logLevel: (typeof logLevels)[number];
+  /** Whether it runs as a script of npm, whose shell keeps signals to itself. */
+  isRunByNpm: boolean;
 }
 
 const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
@@ -18,7 +20,7 @@ const SHORTEST_TOKEN = 24;
 const environment = z.object({
   DATABASE_URL: z
     .string()
-    .regex(/^sqlite:./, { error: "must be sqlite:PATH, such as sqlite:data/gabbro.sqlite" })
+    .regex(/^sqlite:[^:]/, { error: "must be sqlite:PATH, such as sqlite:data/gabbro.sqlite" })
     .default("sqlite:data/gabbro.sqlite"),
   HOST: z.string().default("localhost"),
   PORT: z.coerce.number({ error: "must be a port number" }).int().min(0).max(65_535).default(3001),
@@ -34,13 +36,16 @@ const environment = z.object({
     .transform((list) => list.split(",").flatMap((origin) => origin.trim() || []))
     .pipe(
       z.array(
-        z
-          .literal("*")
-          .or(z.url({ error: "must be origins such as https://app.example.com, with commas between" })),
+        z.string().refine(isOrigin, { error: "must be * or an origin such as https://app.example.com" }),
       ),
     ),
   LOG_LEVEL: z.enum(logLevels).default("info"),
+  npm_lifecycle_event: z.string().optional(),
 });
+
+function isOrigin(value: string): boolean {
+  return value === "*" || (URL.canParse(value) && new URL(value).origin === value);
+}
 
 /** Reads the settings from environment variables (empty counts as absent); throws one error that names every fault. */
 export function loadConfig(env: Record<string, string | undefined> = process.env): Config {
@@ -60,5 +65,6 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     firstToken: GABBRO_TOKEN ?? null,
     corsOrigins: CORS_ORIGIN,
     logLevel: LOG_LEVEL,
+    isRunByNpm: parsed.data.npm_lifecycle_event !== undefined,
   };
 }

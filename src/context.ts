@@ -11,10 +11,13 @@ export interface Context {
 
 /** What a valid token stands for. */
 export interface Access {
-  tokenId: string;
+  /** Null on the command line, which needs no token. */
+  tokenId: string | null;
+  tokenName: string;
   workspaceId: string;
   scopes: Scope[];
 }
 
-export const scopes = ["read", "write"] as const;
+/** `publish` moves protected tags, `admin` makes and revokes tokens and reads the audit log. */
+export const scopes = ["read", "write", "publish", "admin"] as const;
 export type Scope = (typeof scopes)[number];

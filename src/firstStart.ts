@@ -1,9 +1,10 @@
 import { v7 as uuidv7 } from "uuid";
 import type { Config } from "./config.ts";
 import { scopes } from "./context.ts";
+import { isUniqueViolation } from "./database/commit.ts";
 import type { Database } from "./database/open.ts";
 import { sampleRows } from "./sample/sample.ts";
-import { newToken } from "./workspaces/resolvers.ts";
+import { newToken } from "./workspaces/tokens.resolvers.ts";
 
 export const FIRST_WORKSPACE = "default";
 
@@ -18,13 +19,20 @@ export async function fillNewDatabase(
   if (await database.read.selectFrom("Workspace").select("id").limit(1).executeTakeFirst()) return null;
   const workspaceId = uuidv7();
   const { token, row } = newToken(
-    { workspaceId, name: "first", scopes: [...scopes], expiresAt: null },
+    workspaceId,
+    { name: "first", scopes: [...scopes], expiresAt: null },
     firstToken ?? undefined,
   );
-  await database.commit([
+  const rows: Parameters<Database["commit"]>[0] = [
     ["Workspace", { id: workspaceId, name: FIRST_WORKSPACE, createdAt: new Date() }],
     ["AccessToken", row],
     ...(sample === "empty" ? [] : sampleRows(workspaceId)),
-  ]);
+  ];
+  try {
+    await database.commit(rows);
+  } catch (error) {
+    if (isUniqueViolation(error)) return null; // another process filled it in the meantime
+    throw error;
+  }
   return token;
 }

@@ -55,6 +55,18 @@ export const jsonObjectOrNothing = () =>
     .transform((value) => value ?? null)
     .meta({ type: ["object", "null"], additionalProperties: {} });
 
+/** A list of at most `most` items; a longer one is refused before its items are looked at, which could take long. */
+export const list = <Item extends z.ZodType>(item: Item, most: number) => {
+  const items = z.array(item).max(most);
+  const { $schema: _, ...schema } = z.toJSONSchema(items, { io: "input", unrepresentable: "any" });
+  const refuseLong = (value: unknown, context: z.RefinementCtx) => {
+    if (!Array.isArray(value) || value.length <= most) return value;
+    context.addIssue({ code: "custom", message: `must have at most ${most} items` });
+    return z.NEVER;
+  };
+  return z.preprocess(refuseLong, items).meta(schema);
+};
+
 /** A point in time: ISO 8601 (UTC when it names no zone), epoch milliseconds, or nothing (null, absent, ""). */
 export const momentOrNothing = () =>
   z
@@ -72,15 +84,33 @@ export type JsonObject = Record<string, unknown>;
 
 const MOMENT_FAULT =
   "must be an existing time as ISO 8601, such as 2026-01-31T09:30:00Z, or as epoch milliseconds, in the years 1 to 9999";
-const isoDateTime = z.iso.datetime({ offset: true, local: true });
+const isoDateTime = z.union([
+  z.iso.datetime({ offset: true, local: true }),
+  z.iso.datetime({ offset: true, local: true, precision: -1 }), // to the minute
+]);
 const isoDate = z.iso.date();
 const NAMES_ITS_ZONE = /(?:Z|[+-]\d\d:\d\d)$/;
 
 /** The time that an ISO 8601 text names, in UTC when it names no zone; undefined when there is no such time. */
 export function parseMoment(value: string): Date | undefined {
   if (isoDate.safeParse(value).success) return new Date(`${value}T00:00:00Z`);
-  if (!isoDateTime.safeParse(value).success) return undefined;
-  return new Date(NAMES_ITS_ZONE.test(value) ? value : `${value}Z`);
+  // Python writes a space for the T, and some write the zone without its colon or without its minutes.
+  const strict = value
+    .toUpperCase()
+    .replace(/^(\d{4}-\d\d-\d\d) (?=\d)/, "$1T")
+    .replace(/(T.*[+-]\d\d)(\d\d)$/, "$1:$2")
+    .replace(/(T.*[+-]\d\d)$/, "$1:00");
+  if (!isoDateTime.safeParse(strict).success) return undefined;
+  return new Date(NAMES_ITS_ZONE.test(strict) ? strict : `${strict}Z`);
+}
+
+export const INEXACT = "is a whole number too large to be kept exactly; send it as a text";
+
+/** Whether a whole number, as it was written, becomes another one when JavaScript reads it and writes it again. */
+export function isInexact(source: string): boolean {
+  if (!/^-?\d+$/.test(source)) return false;
+  const read = Number(source);
+  return BigInt(source) !== BigInt(read) && String(read) !== source;
 }
 
 function textFault(value: string): string | undefined {
@@ -110,15 +140,28 @@ function jsonFault(
     return faultHere(Number.isFinite(value) ? undefined : "must be a finite number");
   if (typeof value !== "object" || value === null) return undefined;
   if (depth === MAX_JSON_DEPTH) return faultHere(`must not be nested deeper than ${MAX_JSON_DEPTH} levels`);
-  if (Array.isArray(value)) return faultWithin(value.keys(), value, depth);
+  if (Array.isArray(value)) return faultInList(value, depth);
   const keys = Object.keys(value);
-  const message = keys.map(keyFault).find((fault) => fault !== undefined);
-  return message ? faultHere(message) : faultWithin(keys, value as JsonObject, depth);
+  for (const key of keys) {
+    const message = keyFault(key);
+    if (message) return faultHere(message);
+  }
+  return faultWithin(keys, value as JsonObject, depth);
 }
 
-function faultWithin(keys: Iterable<string | number>, value: JsonObject | unknown[], depth: number) {
+function faultInList(values: unknown[], depth: number) {
+  for (let at = 0; at < values.length; at++) {
+    const fault = jsonFault(values[at], depth + 1);
+    if (!fault) continue;
+    fault.path.push(at);
+    return fault;
+  }
+  return undefined;
+}
+
+function faultWithin(keys: string[], value: JsonObject, depth: number) {
   for (const key of keys) {
-    const fault = jsonFault((value as JsonObject)[key], depth + 1);
+    const fault = jsonFault(value[key], depth + 1);
     if (!fault) continue;
     fault.path.push(key);
     return fault;
@@ -168,15 +211,16 @@ function faultMessage(issue: Parameters<z.core.$ZodErrorMap>[0]): string | undef
   return undefined;
 }
 
+const MOST_FAULTS = 100;
 const MOST_STEPS = 10;
 const LONGEST_STEP = 100;
 
 /**
  * What a schema found wrong, each fault with its path as dotted steps; paths begin within the member `within`, if they
- * lead there, and are cut where they grow absurd.
+ * lead there, and are cut where they grow absurd. Of very many faults the first hundred are told.
  */
 export function faultsOf(issues: readonly StandardIssue[], within?: string): Fault[] {
-  return issues.map(({ message, path = [] }) => {
+  return issues.slice(0, MOST_FAULTS).map(({ message, path = [] }) => {
     const all = path.map((step) => String(typeof step === "object" ? step.key : step).slice(0, LONGEST_STEP));
     const steps = all[0] === within ? all.slice(1) : all;
     const cut = steps.length > MOST_STEPS ? [...steps.slice(0, MOST_STEPS), "…"] : steps;

@@ -1,13 +1,19 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import packageJson from "../package.json" with { type: "json" };
 import { loadConfig } from "./config.ts";
-import { type Scope, scopes } from "./context.ts";
+import { type Context, type Scope, scopes } from "./context.ts";
 import { migrate } from "./database/migrate.ts";
-import { type Database, openDatabase } from "./database/open.ts";
+import { type Database, missingDatabase, openDatabase } from "./database/open.ts";
 import { FIRST_WORKSPACE } from "./firstStart.ts";
 import { parseMoment } from "./inputs.ts";
 import { addSample } from "./sample/sample.ts";
-import { createToken, getWorkspaceId, listTokens, revokeToken } from "./workspaces/resolvers.ts";
+import {
+  commandLineContext,
+  createWorkspace,
+  getWorkspaceId,
+  listWorkspaces,
+} from "./workspaces/resolvers.ts";
+import { accessTokens, createAccessToken, revokeAccessToken } from "./workspaces/tokens.resolvers.ts";
 
 const program = new Command("gabbro")
   .description("The open prompt and dataset service that teams run themselves.")
@@ -25,11 +31,11 @@ program
 program
   .command("migrate")
   .description("bring the database to the schema of this version")
-  .action(() =>
-    withDatabase(async (_, applied) =>
-      say(applied.length > 0 ? `Applied: ${applied.join(", ")}` : "Nothing to do."),
-    ),
-  );
+  .action(async () => {
+    const database = await openDatabase(loadConfig().databaseUrl);
+    const applied = await migrate(database).finally(() => database.close());
+    say(applied.length > 0 ? `Applied: ${applied.join(", ")}` : "Nothing to do.");
+  });
 
 program
   .command("sample")
@@ -49,7 +55,7 @@ const token = program.command("token").description("make, list and revoke access
 token
   .command("create")
   .description("make an access token and show it, once")
-  .requiredOption("--name <name>", "what it is for, to tell it from others")
+  .requiredOption("--name <name>", "what it is for, to tell it from others", parseName)
   .addOption(workspaceOption())
   .addOption(
     new Option("--scopes <scopes>", `what it may do: ${scopes.join(", ")}, with commas between`)
@@ -58,10 +64,9 @@ token
   )
   .option("--expires <time>", "when it ends, such as 2027-01-31 or 2027-01-31T09:30:00Z", parseExpiry)
   .action((options: { name: string; workspace: string; scopes: Scope[]; expires?: Date }) =>
-    withDatabase(async (database) => {
-      const workspaceId = await getWorkspaceId(database, options.workspace);
+    withWorkspace(options.workspace, async (context) => {
       const { name, scopes, expires: expiresAt = null } = options;
-      say((await createToken(database, { workspaceId, name, scopes, expiresAt })).token);
+      say((await createAccessToken(context, { name, scopes, expiresAt })).token);
     }),
   );
 
@@ -70,8 +75,8 @@ token
   .description("list the access tokens of a workspace, without their secrets")
   .addOption(workspaceOption())
   .action(({ workspace }: { workspace: string }) =>
-    withDatabase(async (database) => {
-      for (const listed of await listTokens(database, await getWorkspaceId(database, workspace))) {
+    withWorkspace(workspace, async (context) => {
+      for (const listed of await accessTokens(context)) {
         const { id, name, scopes, createdAt, lastUsedAt } = listed;
         say(
           [
@@ -93,20 +98,55 @@ token
   .argument("<id>", "the id that `token list` shows")
   .addOption(workspaceOption())
   .action((id: string, { workspace }: { workspace: string }) =>
-    withDatabase(async (database) => {
-      const workspaceId = await getWorkspaceId(database, workspace);
-      if (!(await revokeToken(database, { workspaceId, id }))) {
-        throw new Error(`The workspace "${workspace}" has no working token with the id ${id}.`);
-      }
+    withWorkspace(workspace, async (context) => {
+      await revokeAccessToken(context, { id });
       say(`Revoked ${id}.`);
     }),
   );
 
-/** Runs a command on the migrated database of the configuration. */
-async function withDatabase(run: (database: Database, applied: string[]) => Promise<void>): Promise<void> {
-  const database = await openDatabase(loadConfig().databaseUrl);
+const workspaces = program.command("workspace").description("make and list workspaces");
+
+workspaces
+  .command("create")
+  .description("make a workspace; make a token in it with: gabbro token create --workspace NAME --name NAME")
+  .argument("<name>", "its name", parseName)
+  .action((name: string) =>
+    withDatabase(async (database) => {
+      await createWorkspace(database, name);
+      say(`Made the workspace "${name}".`);
+    }),
+  );
+
+workspaces
+  .command("list")
+  .description("list the workspaces")
+  .action(() =>
+    withDatabase(async (database) => {
+      for (const { name, createdAt } of await listWorkspaces(database))
+        say(`${name}  made ${createdAt.toISOString()}`);
+    }),
+  );
+
+/** Runs a command in a workspace of the database of the configuration. */
+async function withWorkspace(name: string, run: (context: Context) => Promise<void>): Promise<void> {
+  await withDatabase(async (database) =>
+    run(commandLineContext(database, await getWorkspaceId(database, name))),
+  );
+}
+
+/** Runs a command on the migrated database of the configuration, which the service must have made before. */
+async function withDatabase(run: (database: Database) => Promise<void>): Promise<void> {
+  const { databaseUrl } = loadConfig();
+  const missing = missingDatabase(databaseUrl);
+  if (missing) {
+    throw new Error(
+      `There is no database at ${missing}. Start the service first, or say where it is with DATABASE_URL.`,
+    );
+  }
+  const database = await openDatabase(databaseUrl);
   try {
-    await run(database, await migrate(database));
+    await migrate(database);
+    await run(database);
   } finally {
     await database.close();
   }
@@ -116,12 +156,18 @@ function workspaceOption(): Option {
   return new Option("--workspace <name>", "the workspace").default(FIRST_WORKSPACE);
 }
 
+function parseName(name: string): string {
+  if (name.trim() === "" || /\p{Cc}/u.test(name))
+    throw new InvalidArgumentError("It must be a text on one line.");
+  return name;
+}
+
 function parseScopes(list: string): Scope[] {
   const named = list.split(",").map((scope) => scope.trim());
   const unknown = named.find((scope) => !scopes.includes(scope as Scope));
   if (unknown !== undefined)
     throw new InvalidArgumentError(`"${unknown}" is not one of ${scopes.join(", ")}.`);
-  return named as Scope[];
+  return [...new Set(named as Scope[])];
 }
 
 function parseExpiry(value: string): Date {

@@ -7,6 +7,8 @@ import { fillNewDatabase } from "./firstStart.ts";
 import type { RestApp } from "./rest/app.ts";
 import { createServer } from "./server.ts";
 
+const PARENT_CHECK_MS = 250;
+
 /**
  * Runs the service until SIGTERM or SIGINT: opens and migrates the database, fills a new one, listens, and says on
  * standard output how to use it.
@@ -16,12 +18,13 @@ export async function serve(config: Config, sample: "with sample" | "empty"): Pr
   await migrate(database);
   const app = await createServer(database, config, await loggerOptions(config.logLevel));
   const token = await fillNewDatabase(database, { ...config, sample });
-  stopOnSignals(app);
+  stopOnSignals(app, config);
   try {
     await app.listen({ host: config.host, port: config.port });
   } catch (error) {
     // The first token is shown only once, so it must be shown even if the port is taken.
-    if (token) print(firstWords(addressOf(config, config.port), token, config, "empty"));
+    if (token && !config.firstToken)
+      print(`The access token of the new database: ${token}   (shown only now; keep it)`);
     throw error;
   }
   const address = addressOf(config, (app.server.address() as AddressInfo).port);
@@ -34,13 +37,19 @@ async function loggerOptions(level: string): Promise<FastifyServerOptions["logge
   return { level, stream: pretty({ ignore: "pid,hostname", translateTime: "SYS:HH:MM:ss.l", sync: true }) };
 }
 
-function stopOnSignals(app: RestApp): void {
-  const stop = async (signal: NodeJS.Signals) => {
-    app.log.info({ signal }, "stopping: requests in flight finish first");
+function stopOnSignals(app: RestApp, { isRunByNpm }: Config): void {
+  const stop = async (reason: string) => {
+    clearInterval(watch);
+    app.log.info({ reason }, "stopping: requests in flight finish first");
     await app.close();
   };
   for (const signal of ["SIGTERM", "SIGINT"] as const)
     process.once(signal, (received) => void stop(received));
+  // npm passes a signal on to the shell that it starts scripts with, and the shell dies of it without a word to us.
+  const parent = process.ppid;
+  const watch = setInterval(() => {
+    if (isRunByNpm && process.ppid !== parent) void stop("npm ended");
+  }, PARENT_CHECK_MS).unref();
 }
 
 function addressOf({ host }: Config, port: number): string {

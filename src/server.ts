@@ -6,6 +6,7 @@ import Fastify, { type FastifyRequest, type FastifyServerOptions, LogController 
 import type { Config } from "./config.ts";
 import type { Context } from "./context.ts";
 import type { Database } from "./database/open.ts";
+import { GabbroError } from "./errors.ts";
 import { playground, sendPlayground } from "./graphql/playground.ts";
 import { createGraphqlHandler } from "./graphql/yoga.ts";
 import { answerError, answerToNoRequest, refuseUnrouted } from "./rest/answers.ts";
@@ -18,6 +19,9 @@ import { createAuthenticate } from "./workspaces/resolvers.ts";
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 const LONGEST_PATH = 16 * 1024; // what Node.js takes for all headers together
 const GRACE_MS = 10_000;
+// Who sends slower than this is cut off, so that slow senders cannot hold connections for ever.
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 30_000;
 
 /**
  * Makes the server of both doors over a migrated database; it does not listen yet. Closing it lets requests in flight
@@ -32,6 +36,13 @@ export async function createServer(
     logger,
     logController: new LogController({ disableRequestLogging: true }), // logRequests does
     bodyLimit: MAX_BODY_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    http: {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: 1_000,
+      requireHostHeader: false,
+    },
+    return503OnClosing: false, // closeGracefully ends connections instead
     routerOptions: { maxParamLength: LONGEST_PATH },
     requestIdHeader: false,
     genReqId: ({ headers }) => requestIdOf(headers["x-request-id"]),
@@ -39,12 +50,16 @@ export async function createServer(
     clientErrorHandler: (error, socket) => void socket.end(answerToNoRequest(error)),
   });
   app.setErrorHandler(answerError);
+  app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
   readJsonBodies(app);
   logRequests(app);
   refuseUnrouted(app);
   await app.register(helmet, helmetOptions);
   if (corsOrigins.length > 0)
-    await app.register(cors, { origin: corsOrigins.includes("*") ? "*" : corsOrigins });
+    await app.register(cors, {
+      origin: corsOrigins.includes("*") ? "*" : corsOrigins,
+      strictPreflight: false,
+    });
 
   const authenticate = createAuthenticate(database, app.log);
   const contextOf = async ({ headers }: FastifyRequest): Promise<Context> => {
@@ -83,9 +98,11 @@ function isFromBrowser({ method, headers, query }: FastifyRequest): boolean {
 
 function healthRoutes(app: RestApp, database: Database): void {
   app.get("/health", { schema: { hide: true } }, async () => ({ status: "ok" }));
-  app.get("/ready", { schema: { hide: true } }, async (_, reply) => {
-    const ready = await database.isReady();
-    return reply.status(ready ? 200 : 503).send({ status: ready ? "ok" : "the database does not answer" });
+  app.get("/ready", { schema: { hide: true } }, async () => {
+    if (await database.isReady()) return { status: "ok" };
+    throw new GabbroError("UNAVAILABLE", "The database does not answer.", {
+      headers: { "retry-after": "1" },
+    });
   });
 }
 
@@ -123,7 +140,12 @@ function closeGracefully(app: RestApp, database: Database): void {
     socket.once("data", () => unused.delete(socket));
     socket.once("close", () => unused.delete(socket));
   });
+  let isClosing = false;
+  app.addHook("onSend", async (_, reply) => {
+    if (isClosing) reply.header("connection", "close");
+  });
   app.addHook("preClose", async () => {
+    isClosing = true;
     for (const socket of unused) socket.destroy();
     // Node.js closes what is idle now; this closes what falls idle later, such as after a long answer.
     const sweep = setInterval(() => app.server.closeIdleConnections(), 100);

@@ -1,5 +1,7 @@
 import { afterAll, expect, test, vi } from "vitest";
-import { listTokens, revokeToken } from "../src/workspaces/resolvers.ts";
+import { type Scope, scopes } from "../src/context.ts";
+import { commandLineContext } from "../src/workspaces/resolvers.ts";
+import { accessTokens, newToken, revokeAccessToken } from "../src/workspaces/tokens.resolvers.ts";
 import { generateToken, isIntact } from "../src/workspaces/tokens.ts";
 import { addDataset, addPrompt, addToken, addWorkspace } from "./data.ts";
 import { startServer } from "./server.ts";
@@ -16,64 +18,88 @@ const [workspace] = await database.read
   .execute();
 const workspaceId = workspace!.id;
 
-/** Every operation of both doors, with what it needs: each must hold the rules below. */
-const operations: [
-  string,
-  "read" | "write",
+const noId = "01890a5d-ac96-774b-bcce-b302099a8057";
+const query = (name: string, needed: Scope, fields: string): Operation => [
+  name,
+  needed,
+  (token) => server.graphql(`{ ${fields} }`, {}, { token }),
+];
+const mutation = (name: string, needed: Scope, fields: string): Operation => [
+  name,
+  needed,
+  (token) => server.graphql(`mutation { ${fields} }`, {}, { token }),
+];
+
+type Operation = [
+  name: string,
+  needed: Scope,
   (token: string | null) => Promise<{ status: number; body: unknown }>,
-][] = [
+];
+
+/** Every operation of both doors, with the scope that it needs: each must hold the rules below. */
+const operations: Operation[] = [
   ["GET /datasets/{slug}", "read", (token) => server.get("/datasets/country-quiz", { token })],
   [
     "POST /datasets/{slug}/items",
     "write",
     (token) => server.post("/datasets/country-quiz/items", { values: {} }, { token }),
   ],
+  ["GET /prompts", "read", (token) => server.get("/prompts", { token })],
+  ["GET /prompts/{slug}", "read", (token) => server.get("/prompts/country-guide", { token })],
   [
     "GET /prompts/{slug}/describe",
     "read",
     (token) => server.get("/prompts/country-guide/describe", { token }),
   ],
   [
+    "POST /prompts/{slug}/publish",
+    "write",
+    (token) => server.post("/prompts/country-guide/publish", { newTag: "t", version: "1.0.0" }, { token }),
+  ],
+  [
     "POST /monitor/log",
     "write",
     (token) => server.post("/monitor/log", { slug: "country-guide", output: 1 }, { token }),
   ],
-  ["dataset", "read", (token) => server.graphql('{ dataset(slug: "country-quiz") { slug } }', {}, { token })],
-  [
+  query("dataset", "read", 'dataset(slug: "country-quiz") { slug }'),
+  query("describePrompt", "read", 'describePrompt(slug: "country-guide") { slug }'),
+  query("prompt", "read", 'prompt(slug: "country-guide") { slug }'),
+  query("prompts", "read", "prompts { slug }"),
+  query("servedPrompt", "read", 'servedPrompt(slug: "country-guide") { text }'),
+  query("renderPrompt", "read", 'renderPrompt(slug: "country-guide") { text }'),
+  query("promptDiff", "read", 'promptDiff(slug: "country-guide", from: "1.0.0", to: "2.0.0")'),
+  query("trace", "read", `trace(id: "${noId}") { id }`),
+  query("log", "read", `log(id: "${noId}") { id }`),
+  query("accessTokens", "admin", "accessTokens { id }"),
+  query("auditLog", "admin", "auditLog { id }"),
+  mutation(
     "addDatasetItem",
     "write",
-    (token) =>
-      server.graphql(
-        'mutation { addDatasetItem(slug: "country-quiz", input: {values: {}}) { warning } }',
-        {},
-        { token },
-      ),
-  ],
-  [
-    "describePrompt",
-    "read",
-    (token) => server.graphql('{ describePrompt(slug: "country-guide") { slug } }', {}, { token }),
-  ],
-  [
-    "logPrompt",
+    'addDatasetItem(slug: "country-quiz", input: {values: {}}) { warning }',
+  ),
+  mutation("logPrompt", "write", 'logPrompt(input: {slug: "country-guide", output: 1}) { warning }'),
+  mutation("createPrompt", "write", 'createPrompt(slug: "country-guide") { slug }'),
+  mutation("updatePrompt", "write", 'updatePrompt(slug: "country-guide") { slug }'),
+  mutation("deletePrompt", "write", 'deletePrompt(slug: "nope")'),
+  mutation(
+    "createPromptVersion",
     "write",
-    (token) =>
-      server.graphql(
-        'mutation { logPrompt(input: {slug: "country-guide", output: 1}) { warning } }',
-        {},
-        { token },
-      ),
-  ],
-  [
-    "trace",
-    "read",
-    (token) => server.graphql('{ trace(id: "01890a5d-ac96-774b-bcce-b302099a8057") { id } }', {}, { token }),
-  ],
-  [
-    "log",
-    "read",
-    (token) => server.graphql('{ log(id: "01890a5d-ac96-774b-bcce-b302099a8057") { id } }', {}, { token }),
-  ],
+    'createPromptVersion(slug: "nope", input: {version: "1", text: "x"}) { warning }',
+  ),
+  mutation(
+    "publishPrompt",
+    "write",
+    'publishPrompt(slug: "country-guide", newTag: "t", version: "1.0.0") { id }',
+  ),
+  mutation("removePromptTag", "write", 'removePromptTag(slug: "country-guide", tag: "nope") { id }'),
+  mutation("rollbackPromptTag", "write", 'rollbackPromptTag(slug: "country-guide", tag: "nope") { id }'),
+  mutation(
+    "setTagProtection",
+    "publish",
+    'setTagProtection(slug: "country-guide", tag: "nope", protected: false)',
+  ),
+  mutation("createAccessToken", "admin", 'createAccessToken(name: "x", scopes: [read]) { token }'),
+  mutation("revokeAccessToken", "admin", `revokeAccessToken(id: "${noId}") { id }`),
 ];
 
 function codeIn(body: unknown): string | undefined {
@@ -92,7 +118,7 @@ test("the operations under test are all that the schema has", async () => {
 
 const expired = await addToken(server, { expiresAt: new Date(Date.now() - 1_000) });
 const revoked = await addToken(server);
-await revokeToken(database, { workspaceId, id: revoked.id });
+await revokeAccessToken(commandLineContext(database, workspaceId), { id: revoked.id });
 const intact = generateToken();
 
 test.each([
@@ -118,7 +144,7 @@ test.each(["", "Basic dXNlcjpwYXNz", "Bearer", "Bearer  ", "Token x"])(
   },
 );
 
-test.each(["read", "write"] as const)(
+test.each(scopes)(
   "a token with only the scope %s does what needs that scope and nothing else",
   async (scope) => {
     const { token } = await addToken(server, { scopes: [scope] });
@@ -127,10 +153,46 @@ test.each(["read", "write"] as const)(
       if (needed === scope) expect([name, codeIn(body)]).not.toEqual([name, "FORBIDDEN"]);
       else expect([name, codeIn(body)]).toEqual([name, "FORBIDDEN"]);
     }
-    const denied = await (scope === "read" ? operations[1] : operations[0])![2](token);
-    expect(denied.status).toBe(403);
+    const refused = operations.find(([name, needed]) => needed !== scope && name.includes("/"))!;
+    expect((await refused[2](token)).status).toBe(403);
   },
 );
+
+test("what a token that may only write has stored is never answered as if it were not", async () => {
+  const { token } = await addToken(server, { scopes: ["write"] });
+  const fields = "trace { id logs { id trace { id } } } log { id prompt { slug } }";
+  const { status, body } = await server.graphql(
+    `mutation { logPrompt(input: {slug: "country-guide", output: 1}) { ${fields} } }`,
+    {},
+    { token },
+  );
+  expect(status).toBe(200);
+  expect(body.data.logPrompt).toMatchObject({
+    trace: { logs: [{ id: body.data.logPrompt.log.id }] },
+    log: { prompt: null },
+  });
+});
+
+test.each(["gab_0123456789012345678901234567890123456789012345678", "a token that ends in à, à"])(
+  "a token that somebody chose works whatever its form: %s",
+  async (chosen) => {
+    const { row } = newToken(workspaceId, { name: "chosen", scopes: ["read"], expiresAt: null }, chosen);
+    await database.commit([["AccessToken", row]]);
+    const token = Buffer.from(chosen, "utf8").toString("latin1");
+    expect((await server.get("/prompts/country-guide/describe", { token })).status).toBe(200);
+  },
+);
+
+test("a token that expires while it is remembered stops working then", async () => {
+  const { token } = await addToken(server, { expiresAt: new Date(Date.now() + 60_000) });
+  expect((await server.get("/prompts/country-guide/describe", { token })).status).toBe(200);
+  const clock = vi.spyOn(Date, "now").mockReturnValue(Date.now() + 60_001);
+  try {
+    expect((await server.get("/prompts/country-guide/describe", { token })).status).toBe(401);
+  } finally {
+    clock.mockRestore();
+  }
+});
 
 test("without a token the body is not read, so a huge one costs nothing", async () => {
   const answer = await server.post("/monitor/log", "x".repeat(20_000_000), { token: null });
@@ -196,7 +258,8 @@ test("only the hash of a token is stored", async () => {
 test("a token's last use is noted", async () => {
   const { id, token } = await addToken(server);
   const lastUsedAt = async () =>
-    (await listTokens(database, workspaceId)).find((listed) => listed.id === id)?.lastUsedAt;
+    (await accessTokens(commandLineContext(database, workspaceId))).find((listed) => listed.id === id)
+      ?.lastUsedAt;
   expect(await lastUsedAt()).toBeNull();
   await server.get("/prompts/country-guide/describe", { token });
   expect(Date.now() - (await lastUsedAt())!.getTime()).toBeLessThan(10_000);
@@ -206,9 +269,10 @@ test("a revoked token stops working when what the server remembers of it is 30 s
   const { id, token } = await addToken(server);
   const status = async () => (await server.get("/prompts/country-guide/describe", { token })).status;
   expect(await status()).toBe(200);
-  expect(await revokeToken(database, { workspaceId: other.id, id })).toBe(false);
-  expect(await revokeToken(database, { workspaceId, id })).toBe(true);
-  expect(await revokeToken(database, { workspaceId, id })).toBe(false);
+  const revoke = (workspace: string) => revokeAccessToken(commandLineContext(database, workspace), { id });
+  await expect(revoke(other.id)).rejects.toThrow("no working access token");
+  await revoke(workspaceId);
+  await expect(revoke(workspaceId)).rejects.toThrow("no working access token");
   const now = performance.now();
   const clock = vi.spyOn(performance, "now").mockReturnValue(now + 30_001);
   try {

@@ -171,10 +171,11 @@ test("tokens are made, listed and revoked from the command line while the servic
 
 test.each([
   [["token", "create"], "--name"],
-  [["token", "create", "--name", "x", "--scopes", "admin"], '"admin" is not one of read, write'],
+  [["token", "create", "--name", "x", "--scopes", "owner"], '"owner" is not one of read, write'],
   [["token", "create", "--name", "x", "--expires", "2026-02-30"], "not an existing time"],
   [["token", "create", "--name", "x", "--expires", "2001-01-01"], "in the past"],
-  [["token", "list", "--workspace", "nope"], 'workspace "nope" does not exist'],
+  [["token", "list"], "There is no database at "],
+  [["token", "create", "--name", "a\nb"], "text on one line"],
   [["serve", "--nope"], "unknown option"],
   [["nope"], "too many arguments"],
 ])("a wrong command line is told in a line and ends with 1: gabbro %j", async (args, told) => {
@@ -254,6 +255,22 @@ test("SIGTERM lets a request in flight finish, refuses new ones, and ends with 0
   const headers = { authorization: `Bearer ${service.token}`, "content-type": "application/json" };
   const read = await fetch(`${again.url}/graphql`, { method: "POST", headers, body: query });
   expect(await read.json()).toEqual({ data: { log: { output: "done" } } });
+});
+
+test("it stops in good order when the npm that runs it is told to stop", async () => {
+  const folder = await newFolder();
+  // What npm does: a shell of its own runs the script, gets the signal and dies of it.
+  const script = `const { spawn } = require("node:child_process"); spawn(process.execPath, [${JSON.stringify(program)}, "serve"], { stdio: "inherit" }); process.on("SIGTERM", () => process.exit(143));`;
+  const env = { PATH: process.env.PATH, HOST: "127.0.0.1", PORT: "0", npm_lifecycle_event: "start" };
+  const shell = spawn(process.execPath, ["-e", script], { cwd: folder, env });
+  let stdout = "";
+  shell.stdout.on("data", (chunk) => {
+    stdout += chunk;
+  });
+  await expect.poll(() => stdout, { timeout: 20_000 }).toContain("Gabbro is ready");
+  shell.kill("SIGTERM");
+  await once(shell.stdout, "close"); // the service holds the other end until it ends
+  expect(stdout).toContain('"reason":"npm ended"');
 });
 
 test("an old Node.js gets one clear line instead of a crash", async () => {

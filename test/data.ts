@@ -1,22 +1,18 @@
 import { v7 as uuidv7 } from "uuid";
-import type { Scope } from "../src/context.ts";
+import { type Scope, scopes } from "../src/context.ts";
 import type { Column } from "../src/datasets/entities.ts";
 import type { Model, Variable } from "../src/prompts/entities.ts";
-import { createToken, getWorkspaceId } from "../src/workspaces/resolvers.ts";
+import { commandLineContext, createWorkspace, getWorkspaceId } from "../src/workspaces/resolvers.ts";
+import { createAccessToken } from "../src/workspaces/tokens.resolvers.ts";
 import type { Server } from "./server.ts";
 
 // No door makes workspaces, datasets and prompts yet, so the tests store them as the sample is stored.
 
 /** Another workspace with a token of its own. */
 export async function addWorkspace({ database }: Server, name: string) {
-  const id = uuidv7();
-  await database.commit([["Workspace", { id, name, createdAt: new Date() }]]);
-  const { token } = await createToken(database, {
-    workspaceId: id,
-    name: "its own",
-    scopes: ["read", "write"],
-    expiresAt: null,
-  });
+  const id = await createWorkspace(database, name);
+  const input = { name: "its own", scopes: [...scopes], expiresAt: null };
+  const { token } = await createAccessToken(commandLineContext(database, id), input);
   return { id, name, token };
 }
 
@@ -24,8 +20,9 @@ export async function addToken(
   { database }: Server,
   { scopes = ["read", "write"], expiresAt = null }: { scopes?: Scope[]; expiresAt?: Date | null } = {},
 ) {
-  const workspaceId = await getWorkspaceId(database, "default");
-  return createToken(database, { workspaceId, name: "test", scopes, expiresAt });
+  const context = commandLineContext(database, await getWorkspaceId(database, "default"));
+  const { token, accessToken } = await createAccessToken(context, { name: "test", scopes, expiresAt });
+  return { id: accessToken.id, token };
 }
 
 interface NewDataset {

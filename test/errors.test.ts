@@ -1,4 +1,5 @@
 import { connect } from "node:net";
+import { text } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
 import { afterAll, expect, test } from "vitest";
 import { errorBody } from "../src/rest/app.ts";
@@ -143,6 +144,42 @@ test("a body of 10 MB is taken and a larger one is 413, whether or not it says i
     status: 413,
     body: { errors: [{ extensions: { code: "BODY_TOO_LARGE" } }] },
   });
+});
+
+test("a client that sends all of a body that is too large before it reads finds the answer, and can go on", async () => {
+  const { hostname, port } = new URL(server.url);
+  const socket = connect(Number(port), hostname);
+  const bytes = 16 * 1024 * 1024;
+  const head = `POST /monitor/log HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${server.token}\r\nContent-Type: application/json\r\nContent-Length: ${bytes}\r\n\r\n`;
+  await new Promise((resolve, reject) => {
+    socket.on("error", reject);
+    socket.write(head);
+    socket.write(Buffer.alloc(bytes, "x"), resolve);
+  });
+  socket.end("GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  expect(await text(socket)).toMatch(
+    /^HTTP\/1\.1 413 .*"code":"BODY_TOO_LARGE".*HTTP\/1\.1 200 .*"status":"ok"/s,
+  );
+});
+
+test.each([
+  ["1234567890123456789", false],
+  ["-9007199254740993", false],
+  ["9007199254740992", true],
+  ["9007199254740993.5", true],
+  ["123456789012345680000", true],
+  ["1e21", true],
+])("the number %s is kept exactly or refused, at both doors", async (number, isKept) => {
+  const rest = await server.post("/monitor/log", `{"slug":"x","output":{"id":${number}}}`);
+  const graphql = await server.graphql(
+    `mutation { logPrompt(input: {slug: "x", output: {id: ${number}}}) { log { output } } }`,
+  );
+  expect(rest.status).toBe(isKept ? 200 : 400);
+  if (isKept) expect(graphql.body.data.logPrompt.log.output).toEqual({ id: Number(number) });
+  else
+    expect(graphql.body.errors[0].message + rest.body.error).toMatch(
+      /too large to be kept exactly.*too large to be kept exactly/,
+    );
 });
 
 test("a query nested 15 deep is taken, one nested 16 deep is refused, also through fragments", async () => {
@@ -315,13 +352,76 @@ test("answers carry security headers, and no other origin is let in unless it wa
   });
 });
 
+test("paths and methods are told apart with CORS configured as without", async () => {
+  await using open = await startServer({ corsOrigins: ["https://app.example.com"] });
+  expect(await open.get("/nope")).toMatchObject({ status: 404, body: { code: "ROUTE_NOT_FOUND" } });
+  expect(await open.request("PATCH", "/monitor/log")).toMatchObject({
+    status: 405,
+    headers: { allow: "POST" },
+  });
+});
+
+test("a body with a million faults is refused with a short answer", async () => {
+  const variables = `[${"{},".repeat(999_999)}{}]`;
+  const answer = await server.post("/monitor/log", `{"slug":"x","output":1,"variables":${variables}}`);
+  expect(answer.body.details).toEqual([{ path: "variables", message: "must have at most 1000 items" }]);
+  const some = await server.post("/monitor/log", { slug: "x", output: 1, variables: Array(1_000).fill({}) });
+  expect(some.body.details).toHaveLength(100);
+});
+
+test.each([
+  ["variables", "{bad"],
+  ["extensions", "x"],
+])("a %s parameter by GET that is no JSON is the caller's fault", async (name, value) => {
+  const answer = await server.get(`/graphql?query={__typename}&${name}=${encodeURIComponent(value)}`);
+  expect(answer).toMatchObject({ status: 400, body: { errors: [{ extensions: { code: "BAD_REQUEST" } }] } });
+});
+
+test("a value nested so deep that reading it would overflow is the caller's fault", async () => {
+  const value = `${"[".repeat(2_400)}${"]".repeat(2_400)}`;
+  const { body } = await server.graphql(
+    `mutation { logPrompt(input: { slug: "x", output: ${value} }) { warning } }`,
+  );
+  expect(body.errors[0].extensions.code).toMatch(/^(?:QUERY_TOO_COMPLEX|BAD_INPUT)$/);
+  expect(
+    await server.post("/monitor/log", `{"slug":"x","output":${"[".repeat(200_000)}${"]".repeat(200_000)}}`),
+  ).toMatchObject({
+    status: 400,
+    body: { code: "BAD_INPUT" },
+  });
+});
+
+test("an id is the same in capitals", async () => {
+  const { body } = await server.post("/monitor/log", { slug: "x", output: 1 });
+  const { id } = body.log;
+  expect((await server.graphql(`{ log(id: "${id.toUpperCase()}") { id } }`)).body.data.log).toEqual({ id });
+});
+
+test("who sends slowly is cut off", async () => {
+  expect(server.app.server).toMatchObject({ requestTimeout: 30_000, headersTimeout: 10_000 });
+});
+
+test("an id of a request that is not fit for a log is replaced", async () => {
+  for (const given of ["{}", "x".repeat(65), 'a"b']) {
+    const { headers } = await server.get("/health", { headers: { "x-request-id": given } });
+    expect(headers["x-request-id"]).toMatch(/^[\w-]{36}$/);
+  }
+  expect(
+    (await server.get("/health", { headers: { "x-request-id": "mine-1" } })).headers["x-request-id"],
+  ).toBe("mine-1");
+});
+
 test("health and readiness need no token, and readiness tells when the database does not answer", async () => {
   await using mortal = await startServer();
   for (const path of ["/health", "/ready"]) {
     expect(await mortal.get(path, { token: null })).toMatchObject({ status: 200, body: { status: "ok" } });
   }
   await mortal.database.orm.em.getConnection().close();
-  expect((await mortal.get("/ready", { token: null })).status).toBe(503);
+  expect(await mortal.get("/ready", { token: null })).toMatchObject({
+    status: 503,
+    headers: { "retry-after": "1" },
+    body: { code: "UNAVAILABLE" },
+  });
   expect((await mortal.get("/health", { token: null })).status).toBe(200);
 });
 

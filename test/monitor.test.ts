@@ -10,6 +10,7 @@ await addPrompt(server, {
   slug: "live",
   versions: [
     { version: "1.0.0", model: model("openai", "gpt-4o-mini") },
+    { version: "o3", model: model("openai", "o3") },
     { version: "2.0.0", model: model("nobody", "a-model-that-nobody-prices") },
   ],
   tags: { production: "1.0.0", staging: "2.0.0" },
@@ -183,6 +184,11 @@ test.each([
   ["only the end", { endTime: start }, start, start, null],
   ["an empty start", { startTime: "", endTime: start }, start, start, null],
   ["the same moment", { startTime: start, endTime: start }, start, start, 0],
+  ["minutes", { startTime: "2026-01-31T09:30Z" }, start, null, null],
+  ["a space for the T, as Python writes it", { startTime: "2026-01-31 09:30:00+00:00" }, start, null, null],
+  ["a zone without a colon", { startTime: "2026-01-31T10:30:00+0100" }, start, null, null],
+  ["a zone of hours", { startTime: "2026-01-31T10:30:00+01" }, start, null, null],
+  ["lower case", { startTime: "2026-01-31t09:30:00z" }, start, null, null],
   ["a leap day", { startTime: "2028-02-29T00:00:00Z" }, "2028-02-29T00:00:00.000Z", null, null],
   ["before 1970", { startTime: -1 }, "1969-12-31T23:59:59.999Z", null, null],
 ])("times are understood: %s", async (_, record, startTime, endTime, latencyMs) => {
@@ -217,6 +223,16 @@ test.each([
     "reported counts win",
     { input: "hello world", inputTokens: 1000, outputTokens: 0 },
     [1000, 0, 1000, 0.15e-3, "COMPUTED"],
+  ],
+  [
+    "the price at the time of the call",
+    { version: "o3", inputTokens: 1_000_000, outputTokens: 0, startTime: "2025-05-01" },
+    [1_000_000, 0, 1_000_000, 10, "COMPUTED"],
+  ],
+  [
+    "the price at another time",
+    { version: "o3", inputTokens: 1_000_000, outputTokens: 0, startTime: "2026-01-01" },
+    [1_000_000, 0, 1_000_000, 2, "COMPUTED"],
   ],
   ["a reported cost wins", { input: "hello", output: "hello", cost: 0 }, [1, 1, 2, 0, "REPORTED"]],
   ["no input to count", { output: "hello" }, [null, 1, null, null, "UNPRICED"]],

@@ -68,14 +68,15 @@ function towardsTheRight({ path, imports }: Source): string[] {
 const mayImport: Record<string, RegExp> = {
   "entities.ts": /(?:^|\/)entities\.ts$|^database\/columns\.ts$/,
   "inputs.ts": /(?:^|\/)inputs\.ts$/,
-  "resolvers.ts":
-    /(?:^|\/)(?:entities|inputs|resolvers|selection|tokens)\.ts$|^database\/|^usage\/usage\.ts$|^errors\.ts$/,
-  "graphql.ts": /^graphql\/builder\.ts$|(?:^|\/)(?:entities|inputs|resolvers|graphql|types)\.ts$/,
-  "rest.ts": /^rest\/app\.ts$|(?:^|\/)(?:entities|inputs|resolvers)\.ts$/,
+  "resolvers.ts": /^(?!graphql\/|rest\/|server\.ts)(?!.*[/.](?:graphql|rest|types)\.ts$)/,
+  "graphql.ts": /^graphql\/builder\.ts$|(?:^|[/.])(?:entities|inputs|resolvers|graphql|types|selection)\.ts$/,
+  "rest.ts": /^rest\/app\.ts$|(?:^|[/.])(?:entities|inputs|resolvers|rest)\.ts$/,
 };
 
 function beyondItsPart({ path, imports }: Source): string[] {
-  const part = parts.find((name) => features.includes(roomOf(path)) && path.endsWith(`/${name}`));
+  const part = parts.find(
+    (name) => features.includes(roomOf(path)) && new RegExp(`[/.]${name.replace(".", ".")}$`).test(path),
+  );
   if (!part) return [];
   return imports
     .filter(
@@ -100,7 +101,7 @@ function secondReaders({ path, text, imports }: Source): string[] {
 
 function writesOutsideResolvers({ path, text }: Source): string[] {
   const isWriter =
-    path.endsWith("/resolvers.ts") ||
+    /[/.]resolvers\.ts$/.test(path) ||
     path.startsWith("database/") ||
     ["firstStart.ts", "sample/sample.ts"].includes(path);
   const writes = /\.(?:commit|insertInto|updateTable|deleteFrom|flush|persist)\(/.exec(text)?.[0];

@@ -51,7 +51,8 @@ async function store<DB>(
     await insert(database, encode, units.flat());
     return units.map(() => true);
   } catch (error) {
-    if (units.length === 1) return [error as Error];
+    // Only a row that is refused is worth trying the others alone; what ails the database ails them all.
+    if (units.length === 1 || error instanceof GabbroError) return units.map(() => error as Error);
     const results: (true | Error)[] = [];
     for (const unit of units) results.push(...(await store(database, encode, [unit])));
     return results;
@@ -78,7 +79,7 @@ export async function whenUnlocked<T>(write: () => Promise<T>): Promise<T> {
     try {
       return await write();
     } catch (error) {
-      if ((error as { code?: string }).code !== "SQLITE_BUSY") throw error;
+      if (!(error as { code?: string }).code?.startsWith("SQLITE_BUSY")) throw error;
       if (performance.now() > deadline) {
         const message = "The database is locked by another process; try again in a moment.";
         throw new GabbroError("UNAVAILABLE", message, { headers: { "retry-after": "1" }, cause: error });

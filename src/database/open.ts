@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,8 +8,8 @@ import { SqliteDriver } from "@mikro-orm/sqlite";
 import { CompiledQuery } from "kysely";
 import { Dataset, DatasetRow } from "../datasets/entities.ts";
 import { Log, Trace } from "../monitor/entities.ts";
-import { Prompt, PromptTag, PromptVersion } from "../prompts/entities.ts";
-import { AccessToken, Workspace } from "../workspaces/entities.ts";
+import { Prompt, PromptTag, PromptTagMove, PromptVersion } from "../prompts/entities.ts";
+import { AccessToken, AuditEntry, Workspace } from "../workspaces/entities.ts";
 import { createCommit } from "./commit.ts";
 import { createEncoder } from "./encode.ts";
 import { sqliteMigrations } from "./migrations/sqlite/list.ts";
@@ -16,11 +17,13 @@ import { sqliteMigrations } from "./migrations/sqlite/list.ts";
 const entities = [
   Workspace,
   AccessToken,
+  AuditEntry,
   Dataset,
   DatasetRow,
   Prompt,
   PromptVersion,
   PromptTag,
+  PromptTagMove,
   Trace,
   Log,
 ] as const;
@@ -33,6 +36,12 @@ const entityNames = {
   convertValues: true,
 } as const;
 
+/** Where the database that `url` names is, when it has not been made yet; undefined when it is there. */
+export function missingDatabase(url: string): string | undefined {
+  const path = resolve(url.slice("sqlite:".length));
+  return existsSync(path) ? undefined : path;
+}
+
 export type Database = Awaited<ReturnType<typeof openDatabase>>;
 export type EntityManager = ReturnType<Database["fork"]>;
 
@@ -44,6 +53,7 @@ export async function openDatabase(url: string) {
   const orm = await openSqlite(url.slice("sqlite:".length));
   const encode = createEncoder(orm.getMetadata(), orm.em.getPlatform());
   const commit = createCommit(orm.em.getKysely({ ...entityNames, convertValues: false }), encode);
+  const passing = new Set<Promise<unknown>>();
   return {
     orm,
     /** For reads that may run beside a write; sees all that was committed. */
@@ -59,8 +69,14 @@ export async function openDatabase(url: string) {
     },
     /** Whether the database answers. */
     isReady: async () => (await orm.checkConnection()).ok,
+    /** Has closing wait for what is done in passing; it must not reject. */
+    track: (work: Promise<unknown>) => {
+      passing.add(work);
+      void work.finally(() => passing.delete(work));
+    },
     close: async () => {
       await commit.settled();
+      await Promise.all(passing);
       await orm.close();
     },
   };

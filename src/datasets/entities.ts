@@ -7,6 +7,8 @@ export const columnTypes = ["text", "image", "file", "json"] as const;
 export interface Column {
   name: string;
   type: (typeof columnTypes)[number];
+  /** Under which rows keep the column's values; the first name of the column, which stays when it is renamed. */
+  key?: string;
 }
 
 export const Dataset = defineEntity({
@@ -18,6 +20,8 @@ export const Dataset = defineEntity({
     slug: p.text(),
     name: p.text(),
     columns: json<Column[]>(),
+    /** Columns that were removed: rows keep their values, which come back with a column of the same name. */
+    removedColumns: json<Column[]>().default("[]"),
     createdAt: moment(),
   },
   uniques: [{ properties: ["workspace", "slug"] }],
@@ -33,6 +37,10 @@ export const DatasetRow = defineEntity({
     workspace: () => p.manyToOne(Workspace).ref().index(false),
     dataset: () => p.manyToOne(Dataset).ref().index(false).deleteRule("cascade"),
     name: p.text().strictNullable(),
+    /** What the caller knows the row by: the same key again changes the row instead of adding another. */
+    key: p.text().strictNullable(),
+    /** The log that the row was made from. No foreign key: the row outlives the log. */
+    logId: p.uuid().strictNullable(),
     values: json<Record<string, unknown>>(),
     idealOutput: p.text().strictNullable(),
     metadata: json<Record<string, unknown>>().strictNullable(),
@@ -40,5 +48,6 @@ export const DatasetRow = defineEntity({
   },
   // The parent stands first: by it the database finds the children when the parent is deleted.
   indexes: [{ properties: ["dataset", "workspace", "id"] }],
+  uniques: [{ properties: ["dataset", "workspace", "key"] }],
 });
 export type DatasetRow = InferEntity<typeof DatasetRow>;

@@ -1,4 +1,4 @@
-import { builder } from "../graphql/builder.ts";
+import { argumentsOf, builder } from "../graphql/builder.ts";
 import { type Column, columnTypes } from "./entities.ts";
 import { addDatasetItemInput, datasetInput, datasetRowInput, rowsInput } from "./inputs.ts";
 import {
@@ -70,10 +70,9 @@ const Dataset = builder.objectRef<DatasetHead>("Dataset").implement({
       type: [DatasetRow],
       description:
         "The rows in the order in which they were added. Without `first` all of them come; a dataset of more than 10,000 rows must be paged.",
-      args: {
-        first: t.arg.int({ description: rowsInput.shape.first.description }).validate(rowsInput.shape.first),
-        after: t.arg.id({ description: rowsInput.shape.after.description }).validate(rowsInput.shape.after),
-      },
+      args: argumentsOf(t, rowsInput, {
+        after: t.arg.id({ description: rowsInput.shape.after.description }),
+      }),
       resolve: (parent, args, context) => datasetRows(context, parent, args),
     }),
     warning: t.string({
@@ -117,10 +116,7 @@ builder.queryField("dataset", (t) =>
     type: Dataset,
     nullable: true,
     description: "The dataset with that slug; an error `DATASET_NOT_FOUND` when there is none.",
-    args: t.validate(
-      { slug: t.arg.string({ required: true, description: datasetInput.shape.slug.description }) },
-      datasetInput,
-    ),
+    args: argumentsOf(t, datasetInput),
     resolve: (_, args, context) => dataset(context, args),
   }),
 );
@@ -129,17 +125,13 @@ builder.mutationField("addDatasetItem", (t) =>
   t.field({
     type: AddDatasetItemPayload,
     description: "Adds a row to a dataset.",
-    args: t.validate(
-      {
-        slug: t.arg.string({ required: true, description: addDatasetItemInput.shape.slug.description }),
-        input: t.arg({
-          type: DatasetItemInput,
-          required: true,
-          description: addDatasetItemInput.shape.input.description,
-        }),
-      },
-      addDatasetItemInput,
-    ),
+    args: argumentsOf(t, addDatasetItemInput, {
+      input: t.arg({
+        type: DatasetItemInput,
+        required: true,
+        description: addDatasetItemInput.shape.input.description,
+      }),
+    }),
     resolve: (_, args, context) => addDatasetItem(context, args),
   }),
 );

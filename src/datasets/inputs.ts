@@ -13,7 +13,11 @@ export const rowsInput = z.object({
     .max(MOST_ROWS_AT_ONCE)
     .nullish()
     .describe(`How many rows at most, up to ${MOST_ROWS_AT_ONCE.toLocaleString("en")}.`),
-  after: z.guid({ error: "must be the id of a row" }).nullish().describe("Rows after the one with this id."),
+  after: z
+    .guid({ error: "must be the id of a row" })
+    .toLowerCase()
+    .nullish()
+    .describe("Rows after the one with this id."),
 });
 export type RowsInput = z.output<typeof rowsInput>;
 

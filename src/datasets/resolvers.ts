@@ -1,14 +1,17 @@
+import { setImmediate } from "node:timers/promises";
 import { v7 as uuidv7 } from "uuid";
 import type { Context } from "../context.ts";
 import { batched } from "../database/batch.ts";
 import { badInput, GabbroError, quoted } from "../errors.ts";
 import { authorize } from "../workspaces/resolvers.ts";
-import type { Column, Dataset, DatasetRow } from "./entities.ts";
+import { toShown, toStored } from "./columns.ts";
+import type { Dataset, DatasetRow } from "./entities.ts";
 import { type AddDatasetItemInput, MOST_ROWS_AT_ONCE, type RowsInput } from "./inputs.ts";
 
-const ROWS_IN_ONE_READ = 1_000;
+const ROWS_IN_ONE_READ = 500;
 
-export type DatasetHead = Pick<Dataset, "id" | "slug" | "name" | "columns" | "createdAt">;
+const head = ["id", "slug", "name", "columns", "removedColumns", "createdAt"] as const;
+export type DatasetHead = Pick<Dataset, (typeof head)[number]>;
 export type Row = Pick<DatasetRow, "id" | "name" | "values" | "idealOutput" | "metadata" | "createdAt">;
 
 /** The dataset with that slug, without its rows; DATASET_NOT_FOUND when the workspace has none. */
@@ -17,10 +20,11 @@ export async function dataset(context: Context, input: { slug: string }): Promis
   return getDataset(context, workspaceId, input.slug);
 }
 
-async function getDataset(context: Context, workspaceId: string, slug: string): Promise<DatasetHead> {
+/** The dataset with that slug for whoever was authorized already. */
+export async function getDataset(context: Context, workspaceId: string, slug: string): Promise<DatasetHead> {
   const found = await context.database.read
     .selectFrom("Dataset")
-    .select(["id", "slug", "name", "columns", "createdAt"])
+    .select(head)
     .where("workspace", "=", workspaceId)
     .where("slug", "=", slug)
     .executeTakeFirst();
@@ -37,30 +41,41 @@ export async function datasetRows(
   parent: DatasetHead,
   { first, after }: RowsInput,
 ): Promise<Row[]> {
-  const rows = await readRows(context, parent, after ?? null, first ?? MOST_ROWS_AT_ONCE + 1);
-  if (rows.length > MOST_ROWS_AT_ONCE) {
-    const message = `is needed: the dataset has more than ${MOST_ROWS_AT_ONCE} rows. Page with rows(first: 1000, after: <id of the last row>)`;
-    throw badInput([{ path: "first", message }]);
-  }
-  return rows.map((row) => ({ ...row, values: knownValues(row.values, parent.columns).values }));
+  const rows: Row[] = [];
+  const range = { after: after ?? null, most: first ?? MOST_ROWS_AT_ONCE + 1 };
+  for await (const piece of rowsInPieces(context, parent, range)) rows.push(...piece.rows);
+  if (rows.length <= MOST_ROWS_AT_ONCE) return rows;
+  const message = `is needed: the dataset has more than ${MOST_ROWS_AT_ONCE} rows. Page with rows(first: 1000, after: <id of the last row>)`;
+  throw badInput([{ path: "first", message }]);
 }
 
-/** All rows of a dataset in their order, read piece by piece, so that a huge dataset never stands in memory. */
-export async function* allDatasetRows(
+interface Piece {
+  rows: Row[];
+  /** The columns whose values were left out, with repetitions. */
+  omitted: string[];
+}
+
+/** All rows of a dataset in their order, piece by piece, so that a huge dataset never stands in memory. */
+export function allDatasetRows(context: Context, parent: DatasetHead): AsyncGenerator<Piece> {
+  return rowsInPieces(context, parent, { after: null, most: Number.POSITIVE_INFINITY });
+}
+
+async function* rowsInPieces(
   context: Context,
   parent: DatasetHead,
-): AsyncGenerator<{ rows: Row[]; omitted: string[] }> {
-  let after: string | null = null;
-  for (;;) {
-    const read: Row[] = await readRows(context, parent, after, ROWS_IN_ONE_READ);
-    if (read.length === 0) return;
-    const known = read.map((row) => ({ row, ...knownValues(row.values, parent.columns) }));
-    yield {
-      rows: known.map(({ row, values }) => ({ ...row, values })),
-      omitted: known.flatMap(({ omitted }) => omitted),
-    };
-    if (read.length < ROWS_IN_ONE_READ) return;
+  range: { after: string | null; most: number },
+): AsyncGenerator<Piece> {
+  let { after, most } = range;
+  while (most > 0) {
+    const size = Math.min(most, ROWS_IN_ONE_READ);
+    const read = await readRows(context, parent, after, size);
+    const known = read.map((row) => ({ row, ...toShown(row.values, parent) }));
+    const rows = known.map(({ row, shown }) => ({ ...row, values: shown }));
+    if (read.length > 0) yield { rows, omitted: known.flatMap(({ omitted }) => omitted) };
+    if (read.length < size) return;
+    most -= read.length;
     after = read.at(-1)?.id ?? null;
+    await setImmediate(); // SQLite answers at once, so without this a long read would let nobody else in
   }
 }
 
@@ -91,7 +106,7 @@ export async function datasetWarning(context: Context, parent: DatasetHead): Pro
 /** The warning for columns whose stored values were left out of the rows that were read; null for none. */
 export function omittedOnRead(names: ReadonlySet<string>): string | null {
   if (names.size === 0) return null;
-  return `Some rows contained columns that do not exist in the dataset and were omitted: ${[...names].join(", ")}`;
+  return `Some rows contained columns that do not exist in the dataset and were omitted: ${listed([...names])}`;
 }
 
 /** How many rows a dataset has. */
@@ -115,23 +130,28 @@ export async function addDatasetItem(
   context: Context,
   { slug, input }: AddDatasetItemInput,
 ): Promise<{ datasetRow: Row; warning: string | null }> {
-  const workspaceId = authorize(context, "write");
-  const parent = await getDataset(context, workspaceId, slug);
-  const { values, omitted } = knownValues(input.values, parent.columns);
-  const datasetRow: Row = { ...input, id: uuidv7(), values, createdAt: new Date() };
+  const workspace = authorize(context, "write");
+  const parent = await getDataset(context, workspace, slug);
+  const { stored, omitted } = toStored(input.values, parent);
+  const datasetRow: Row = { ...input, id: uuidv7(), createdAt: new Date() };
   await context.database.commit([
-    ["DatasetRow", { ...datasetRow, workspace: workspaceId, dataset: parent.id }],
+    ["DatasetRow", { ...datasetRow, values: stored, workspace, dataset: parent.id }],
   ]);
-  const warning =
-    omitted.length === 0
-      ? null
-      : `The following columns do not exist in the dataset and were omitted: ${omitted.join(", ")}`;
-  return { datasetRow, warning };
+  return {
+    datasetRow: { ...datasetRow, values: toShown(stored, parent).shown },
+    warning: omittedOnWrite(omitted),
+  };
 }
 
-function knownValues(values: Record<string, unknown>, columns: Column[]) {
-  const names = new Set(columns.map(({ name }) => name));
-  const omitted = Object.keys(values).filter((name) => !names.has(name));
-  if (omitted.length === 0) return { values, omitted };
-  return { values: Object.fromEntries(Object.entries(values).filter(([name]) => names.has(name))), omitted };
+/** The warning for columns that a dataset does not have, so that their values were left out of a row; null for none. */
+export function omittedOnWrite(names: string[]): string | null {
+  if (names.length === 0) return null;
+  return `The following columns do not exist in the dataset and were omitted: ${listed(names)}`;
+}
+
+const MOST_NAMES = 50;
+
+function listed(names: string[]): string {
+  const some = names.slice(0, MOST_NAMES).join(", ");
+  return names.length > MOST_NAMES ? `${some} and ${names.length - MOST_NAMES} more` : some;
 }

@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { z } from "zod";
 import type { Context } from "../context.ts";
 import { errorBody, errorResponses, errorResponsesToBody, type RestApp } from "../rest/app.ts";
-import { columnTypes } from "./entities.ts";
+import { type Column, columnTypes } from "./entities.ts";
 import { datasetInput, datasetRowInput } from "./inputs.ts";
 import { addDatasetItem, allDatasetRows, type DatasetHead, dataset, omittedOnRead } from "./resolvers.ts";
 
@@ -90,7 +90,7 @@ export function datasetRoutes(app: RestApp): void {
 async function* datasetJson(context: Context, head: DatasetHead): AsyncGenerator<string> {
   const { slug, name, columns } = head;
   const omitted = new Set<string>();
-  let before = `{"dataset":${JSON.stringify({ slug, name, columns }).slice(0, -1)},"rows":[`;
+  let before = `{"dataset":${JSON.stringify({ slug, name, columns: columns.map(shownColumn) }).slice(0, -1)},"rows":[`;
   for await (const piece of allDatasetRows(context, head)) {
     for (const column of piece.omitted) omitted.add(column);
     const rows = piece.rows.map(({ values, idealOutput, metadata }) =>
@@ -102,4 +102,9 @@ async function* datasetJson(context: Context, head: DatasetHead): AsyncGenerator
   if (before !== ",") yield before; // there was no row
   const warning = omittedOnRead(omitted);
   yield `]}${warning === null ? "" : `,"warning":${JSON.stringify(warning)}`}}`;
+}
+
+/** A column without the key under which rows keep its values, which concerns nobody outside. */
+function shownColumn({ name, type }: Column) {
+  return { name, type };
 }

@@ -1,5 +1,6 @@
-import SchemaBuilder from "@pothos/core";
+import SchemaBuilder, { type InputFieldMap } from "@pothos/core";
 import ValidationPlugin from "@pothos/plugin-validation";
+import { z } from "zod";
 import type { Context } from "../context.ts";
 import { badInput } from "../errors.ts";
 import { faultsOf } from "../inputs.ts";
@@ -31,3 +32,33 @@ builder.queryType({
 builder.mutationType({
   description: "Everything that can be changed. Each field needs a token with the scope `write`.",
 });
+
+type RootFieldBuilder = Pick<Parameters<Parameters<typeof builder.queryField>[1]>[0], "validate"> & {
+  arg: Pick<Parameters<Parameters<typeof builder.queryField>[1]>[0]["arg"], "string" | "int" | "boolean">;
+};
+
+/**
+ * The arguments of a field as the schema of its input has them: their names, scalar types, what is required, and their
+ * descriptions. Arguments that are more than scalars are `given`. The schema validates them and gives them their types.
+ */
+export function argumentsOf<Shape extends z.ZodRawShape>(
+  t: RootFieldBuilder,
+  schema: z.ZodObject<Shape>,
+  given: InputFieldMap = {},
+) {
+  const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+  const fields = Object.entries(schema.shape).map(([name, field]) => {
+    const options = {
+      required: required.includes(name),
+      description: (field as unknown as z.ZodType).description,
+    };
+    return [name, given[name] ?? t.arg[scalarOf(properties[name])](options)];
+  });
+  return t.validate(Object.fromEntries(fields) as InputFieldMap, schema);
+}
+
+function scalarOf(property: unknown): "string" | "int" | "boolean" {
+  const text = JSON.stringify(property);
+  if (text.includes('"integer"')) return "int";
+  return text.includes('"boolean"') ? "boolean" : "string";
+}

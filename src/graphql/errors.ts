@@ -34,6 +34,9 @@ function present(error: GraphQLError, { requestId, log }: Asked): GraphQLError {
     return tell(cause, error);
   }
   if (cause instanceof GraphQLError) return tellOfGraphql(error);
+  if (cause instanceof RangeError && cause.message.includes("call stack")) {
+    return tell(new GabbroError("QUERY_TOO_COMPLEX", "The operation is nested too deep."), error);
+  }
   log.error(cause, "an operation failed");
   return tell(internalError(requestId, cause), error);
 }
@@ -76,7 +79,7 @@ function codeOf({ code, http }: GraphQLErrorExtensions): ErrorCode {
 }
 
 const ABOUT_AN_ARGUMENT =
-  /^Variable "\$\w+" (?:got invalid|of required)|^Expected value of (?:non-null )?type |^\w+ cannot represent |^Argument "\S+" of type "\S+" is required/;
+  /^Variable "\$\w+" |^Expected value of (?:non-null )?type |^\w+ cannot represent |^Argument "\S+" (?:of type|has invalid)/;
 
 function isOfArgument({ message }: GraphQLError): boolean {
   return ABOUT_AN_ARGUMENT.test(message);
@@ -84,10 +87,13 @@ function isOfArgument({ message }: GraphQLError): boolean {
 
 /** GraphQL's messages end in the value that was wrong, and those about variables have the whole variable in them. */
 function withoutPayload({ message, originalError }: GraphQLError): string {
-  const variable = /^Variable "\$\w+"/.exec(message)?.[0];
-  const reason = (variable && originalError?.message) || message;
-  const told = reason.replace(/(cannot represent [^:]*): .*$/s, "$1.").replace(/[,.] found: .*$/is, ".");
-  return reason === message ? told : `${variable} is invalid. ${told}`;
+  const subject = /^(?:Variable "\$\w+"|Argument "\S+")(?= (?:got|has) invalid value)/.exec(message)?.[0];
+  if (!subject) return withoutValue(message);
+  return `${subject} is invalid. ${originalError ? withoutValue(originalError.message) : ""}`.trim();
+}
+
+function withoutValue(message: string): string {
+  return message.replace(/(cannot represent [^:]*): .*$/s, "$1.").replace(/[,.?] found: .*$/is, ".");
 }
 
 function faultsAsRestTellsThem({ params }: Asked): Fault[] {

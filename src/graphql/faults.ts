@@ -1,11 +1,14 @@
 import {
   type DocumentNode,
+  type FieldNode,
   type GraphQLField,
   type GraphQLSchema,
   getOperationAST,
-  Kind,
   type OperationDefinitionNode,
+  TypeInfo,
   valueFromASTUntyped,
+  visit,
+  visitWithTypeInfo,
 } from "graphql";
 import type { z } from "zod";
 import type { Fault } from "../errors.ts";
@@ -27,21 +30,20 @@ export function argumentFaults(
   }: { operationName?: string | null | undefined; variables?: Variables | null | undefined },
 ): Fault[] {
   const operation = getOperationAST(document, operationName);
-  const fields = operation ? schema.getRootType(operation.operation)?.getFields() : undefined;
-  if (!operation || !fields) return [];
-  const given = { ...defaultsOf(operation), ...variables };
-  return operation.selectionSet.selections.flatMap((selection) => {
-    if (selection.kind !== Kind.FIELD) return [];
-    const field = fields[selection.name.value];
+  const given = { ...(operation && defaultsOf(operation)), ...variables };
+  const types = new TypeInfo(schema);
+  const faults: Fault[] = [];
+  const judge = ({ arguments: asked = [] }: FieldNode) => {
+    const field = types.getFieldDef();
     const inputSchema = field && argumentsSchema(field);
-    if (!inputSchema) return [];
-    const pairs = selection.arguments?.map(({ name, value }) => [
-      name.value,
-      valueFromASTUntyped(value, given),
-    ]);
-    const parsed = inputSchema.safeParse(Object.fromEntries(pairs ?? []));
-    return parsed.success ? [] : faultsOf(parsed.error.issues, INPUT);
-  });
+    const input = Object.fromEntries(
+      asked.map(({ name, value }) => [name.value, valueFromASTUntyped(value, given)]),
+    );
+    const parsed = inputSchema?.safeParse(input);
+    if (parsed?.error) faults.push(...faultsOf(parsed.error.issues, INPUT));
+  };
+  visit(document, visitWithTypeInfo(types, { Field: { enter: judge } }));
+  return faults;
 }
 
 /** The argument of mutations that is the body in REST: the paths of faults begin in it. */

@@ -1,4 +1,5 @@
-import { GraphQLScalarType } from "graphql";
+import { GraphQLError, GraphQLScalarType, Kind, type ValueNode, valueFromASTUntyped, visit } from "graphql";
+import { INEXACT, isInexact } from "../inputs.ts";
 
 // Scalars let their input through: the zod schemas of the inputs judge it, in the same words at both doors.
 
@@ -14,10 +15,23 @@ export const json = new GraphQLScalarType({
   name: "JSON",
   description: "Any JSON value, up to 100 levels deep. It comes back as it was given.",
   specifiedByURL: "https://www.rfc-editor.org/rfc/rfc8259",
+  parseValue: (value) => value,
+  parseLiteral,
 });
 
 export const jsonObject = new GraphQLScalarType({
   name: "JSONObject",
   description: "A JSON object with anything in it, up to 100 levels deep. It comes back as it was given.",
   specifiedByURL: "https://www.rfc-editor.org/rfc/rfc8259",
+  parseValue: (value) => value,
+  parseLiteral,
 });
+
+function parseLiteral(literal: ValueNode, variables?: Record<string, unknown> | null): unknown {
+  visit(literal, {
+    [Kind.INT]: ({ value }) => {
+      if (isInexact(value)) throw new GraphQLError(`A value ${INEXACT}.`);
+    },
+  });
+  return valueFromASTUntyped(literal, variables);
+}

@@ -1,5 +1,9 @@
+import "../workspaces/graphql.ts";
 import "../datasets/graphql.ts";
 import "../prompts/graphql.ts";
+import "../prompts/types.ts";
+import "../prompts/reading.graphql.ts";
+import "../prompts/authoring.graphql.ts";
 import "../monitor/graphql.ts";
 import { lexicographicSortSchema, printSchema } from "graphql";
 import { builder } from "./builder.ts";

@@ -83,6 +83,8 @@ const errors: Plugin<object, ServerContext> = {
 const ANSWERABLE =
   /\*\/\*|application\/(?:\*|json|graphql-response\+json)|text\/event-stream|multipart\/mixed/i;
 
+const OTHER_CHARSET = /charset\s*=\s*(?!"?utf-8)/i;
+
 /**
  * The request as Yoga reads it: with the body that Fastify has parsed. Yoga would wait for ever for the stream of a
  * body that is parsed but empty, and refuses members of the body that it does not know.
@@ -90,17 +92,37 @@ const ANSWERABLE =
 function toNode(request: FastifyRequest): FastifyRequest {
   const { headers } = request.raw;
   headers.host = "localhost"; // it only completes the URL, and a nonsensical one would be a fault there
-  if (!ANSWERABLE.test(headers.accept ?? "*/*")) headers.accept = "application/json";
-  if (request.method !== "POST") return request;
-  const { body } = request;
-  if (typeof body !== "object" || body === null || Array.isArray(body))
-    throw badInput([{ path: "", message: "must be an object" }]);
-  const { query, variables, operationName, extensions } = body as Record<string, unknown>;
-  if (typeof query !== "string")
-    throw new GabbroError(
-      "BAD_REQUEST",
-      "The body must have the operation as a string in its member `query`.",
-    );
-  request.body = { query, variables, operationName, extensions };
+  const { accept = "*/*" } = headers;
+  if (!ANSWERABLE.test(accept) || OTHER_CHARSET.test(accept)) headers.accept = "application/json";
+  if (request.method === "POST") {
+    headers["content-type"] = "application/json"; // it may have been any kind of JSON
+    request.body = toParameters(request.body);
+  } else refuseBadParameters(request.query as Record<string, unknown>);
   return request;
+}
+
+function toParameters(body: unknown) {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+    throw badInput([{ path: "", message: "must be an object" }]);
+  }
+  const { query, variables, operationName, extensions } = body as Record<string, unknown>;
+  if (typeof query === "string") return { query, variables, operationName, extensions };
+  throw new GabbroError("BAD_REQUEST", "The body must have the operation as a string in its member `query`.");
+}
+
+function refuseBadParameters(query: Record<string, unknown>): void {
+  for (const name of ["variables", "extensions"]) {
+    const value = query[name];
+    if (value === undefined || value === "" || isJson(value)) continue;
+    throw new GabbroError("BAD_REQUEST", `The parameter "${name}" must be a JSON object.`);
+  }
+}
+
+function isJson(value: unknown): boolean {
+  try {
+    JSON.parse(value as string);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -1,4 +1,4 @@
-import { builder } from "../graphql/builder.ts";
+import { argumentsOf, builder } from "../graphql/builder.ts";
 import { loggedVariable, logInput, logPromptInput, logPromptRecord, party, traceInput } from "./inputs.ts";
 import { type LoggedPrompt, log, loggedLog, loggedTrace, logPrompt, trace } from "./resolvers.ts";
 import { Log, Trace } from "./types.ts";
@@ -69,20 +69,18 @@ builder.queryFields((t) => ({
     type: Trace,
     nullable: true,
     description: "The trace with that id; an error `TRACE_NOT_FOUND` when there is none.",
-    args: t.validate(
-      { id: t.arg.id({ required: true, description: traceInput.shape.id.description }) },
-      traceInput,
-    ),
+    args: argumentsOf(t, traceInput, {
+      id: t.arg.id({ required: true, description: traceInput.shape.id.description }),
+    }),
     resolve: (_, args, context) => trace(context, args),
   }),
   log: t.field({
     type: Log,
     nullable: true,
     description: "The log with that id; an error `LOG_NOT_FOUND` when there is none.",
-    args: t.validate(
-      { id: t.arg.id({ required: true, description: logInput.shape.id.description }) },
-      logInput,
-    ),
+    args: argumentsOf(t, logInput, {
+      id: t.arg.id({ required: true, description: logInput.shape.id.description }),
+    }),
     resolve: (_, args, context) => log(context, args),
   }),
 }));
@@ -91,16 +89,13 @@ builder.mutationField("logPrompt", (t) =>
   t.field({
     type: LogPromptPayload,
     description: "Records what a prompt answered: makes a trace with one log in it.",
-    args: t.validate(
-      {
-        input: t.arg({
-          type: LogPromptInput,
-          required: true,
-          description: logPromptInput.shape.input.description,
-        }),
-      },
-      logPromptInput,
-    ),
+    args: argumentsOf(t, logPromptInput, {
+      input: t.arg({
+        type: LogPromptInput,
+        required: true,
+        description: logPromptInput.shape.input.description,
+      }),
+    }),
     resolve: (_, { input }, context) => logPrompt(context, input),
   }),
 );

@@ -1,10 +1,19 @@
 import { z } from "zod";
-import { json, jsonObjectOrNothing, jsonOrNothing, momentOrNothing, text, textOrNothing } from "../inputs.ts";
+import {
+  json,
+  jsonObjectOrNothing,
+  jsonOrNothing,
+  list,
+  momentOrNothing,
+  text,
+  textOrNothing,
+} from "../inputs.ts";
 import { versionChoice } from "../prompts/inputs.ts";
 
+const MOST_VARIABLES = 1_000;
 const MOST_TOKENS = 2 ** 31 - 1;
 
-const id = z.guid({ error: "must be an id as this service gave it" });
+const id = z.guid({ error: "must be an id as this service gave it" }).toLowerCase();
 
 export const traceInput = z.object({ id: id.describe("The id of the trace.") });
 export const logInput = z.object({ id: id.describe("The id of the log.") });
@@ -45,8 +54,7 @@ export const logPromptRecord = z
     ...versionChoice.shape,
     input: jsonOrNothing().describe("What the model was given: any JSON."),
     idealOutput: jsonOrNothing().describe("What the model should have answered: any JSON."),
-    variables: z
-      .array(loggedVariable)
+    variables: list(loggedVariable, MOST_VARIABLES)
       .nullish()
       .transform((value) => value ?? null)
       .describe("What the prompt's variables were filled with."),

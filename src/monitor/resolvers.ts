@@ -1,10 +1,10 @@
 import { v7 as uuidv7 } from "uuid";
 import type { Context } from "../context.ts";
 import { GabbroError, quoted } from "../errors.ts";
-import { describeVersion, findPrompt, type PromptDescription, versionContent } from "../prompts/resolvers.ts";
+import { describeVersion, findCandidates, type PromptDescription } from "../prompts/resolvers.ts";
 import { selectVersion } from "../prompts/selection.ts";
 import { measureUsage } from "../usage/usage.ts";
-import { authorize } from "../workspaces/resolvers.ts";
+import { authenticated, authorize } from "../workspaces/resolvers.ts";
 import { Log, Trace } from "./entities.ts";
 import type { LogPromptRecord } from "./inputs.ts";
 
@@ -72,14 +72,19 @@ export function loggedLog(context: Context, { log }: LoggedPrompt): Log {
 }
 
 async function findServed(context: Context, workspaceId: string, input: LogPromptRecord) {
-  const prompt = await findPrompt(context, workspaceId, input.slug);
+  const prompt = await findCandidates(context, workspaceId, input);
   if (!prompt) {
     const warning = `Prompt ${quoted(input.slug)} does not exist; the log was kept without a link to a prompt.`;
     return { promptId: null, version: null, tag: null, model: null, warning };
   }
   const { version, tag, warning } = selectVersion(prompt, input);
-  const model = version ? (await versionContent(context, version.id)).model : null;
-  return { promptId: prompt.id, version: version?.version ?? null, tag, model, warning };
+  return {
+    promptId: prompt.id,
+    version: version?.version ?? null,
+    tag,
+    model: version?.model ?? null,
+    warning,
+  };
 }
 
 /** The trace with that id; TRACE_NOT_FOUND when the workspace has none. */
@@ -106,13 +111,13 @@ export async function log(context: Context, input: { id: string }): Promise<Log>
 
 /** The logs of a trace, the oldest first. */
 export async function logsOf(context: Context, parent: Trace): Promise<Log[]> {
-  authorize(context, "read");
+  authenticated(context); // who may see the trace, if only because it was just made, may see what is in it
   return (await parent.logs.load({ dataloader: true })).getItems();
 }
 
 /** The trace that a log belongs to. */
 export async function traceOf(context: Context, child: Log): Promise<Trace> {
-  authorize(context, "read");
+  authenticated(context);
   return child.trace.loadOrFail({ dataloader: true });
 }
 

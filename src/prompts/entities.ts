@@ -26,6 +26,10 @@ export const Prompt = defineEntity({
     slug: p.text(),
     name: p.text(),
     description: p.text().strictNullable(),
+    /** The feature of the application that the prompt belongs to. */
+    featureSlug: p.text().strictNullable(),
+    /** Labels of tags that only a token with the scope `publish` may move. */
+    protectedTags: json<string[]>().default("[]"),
     createdAt: moment(),
   },
   uniques: [{ properties: ["workspace", "slug"] }],
@@ -68,3 +72,22 @@ export const PromptTag = defineEntity({
   uniques: [{ properties: ["prompt", "workspace", "label"] }],
 });
 export type PromptTag = InferEntity<typeof PromptTag>;
+
+/** One move of a tag. Versions stand by name; null is where the tag did not exist. */
+export const PromptTagMove = defineEntity({
+  name: "PromptTagMove",
+  tableName: "prompt_tag_moves",
+  properties: {
+    id: p.uuid().primary(),
+    workspace: () => p.manyToOne(Workspace).ref().index(false),
+    prompt: () => p.manyToOne(Prompt).ref().index(false).deleteRule("cascade"),
+    label: p.text(),
+    from: p.text().strictNullable(),
+    to: p.text().strictNullable(),
+    tokenName: p.text(),
+    createdAt: moment(),
+  },
+  // The parent stands first: by it the database finds the children when the parent is deleted.
+  indexes: [{ properties: ["prompt", "workspace", "id"] }],
+});
+export type PromptTagMove = InferEntity<typeof PromptTagMove>;

@@ -1,4 +1,4 @@
-import { builder } from "../graphql/builder.ts";
+import { argumentsOf, builder } from "../graphql/builder.ts";
 import type { Variable } from "./entities.ts";
 import { describePromptInput } from "./inputs.ts";
 import { describePrompt, type PromptDescription } from "./resolvers.ts";
@@ -11,7 +11,7 @@ const PromptStatus = builder.enumType("PromptStatus", {
   } as const,
 });
 
-const PromptVariable = builder.objectRef<Variable>("PromptVariable").implement({
+export const PromptVariable = builder.objectRef<Variable>("PromptVariable").implement({
   description: "A variable of a prompt's text, to be filled in by who uses it.",
   fields: (t) => ({
     label: t.exposeString("label", { description: "The name by which the text refers to it." }),
@@ -60,22 +60,13 @@ export const Prompt = builder.objectRef<PromptDescription>("Prompt").implement({
   }),
 });
 
-const fields = describePromptInput.shape;
-
 builder.queryField("describePrompt", (t) =>
   t.field({
     type: Prompt,
     nullable: true,
     description:
       "Describes a prompt by the version asked for, else its production version, else its newest; an error `PROMPT_NOT_FOUND` when there is no such prompt.",
-    args: t.validate(
-      {
-        slug: t.arg.string({ required: true, description: fields.slug.description }),
-        version: t.arg.string({ description: fields.version.description }),
-        tag: t.arg.string({ description: fields.tag.description }),
-      },
-      describePromptInput,
-    ),
+    args: argumentsOf(t, describePromptInput),
     resolve: (_, args, context) => describePrompt(context, args),
   }),
 );

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { text, textOrNothing } from "../inputs.ts";
+import { jsonObjectOrNothing, list, text, textOrNothing } from "../inputs.ts";
 
 /** What picks a version of a prompt: a version wins over a tag; with neither it is the production version. */
 export const versionChoice = z.object({
@@ -17,3 +17,122 @@ export const describePromptInput = z.object({
   ...versionChoice.shape,
 });
 export type DescribePromptInput = z.input<typeof describePromptInput>;
+
+const slugForm = /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/;
+const MOST_VARIABLES = 1_000;
+const LONGEST_SLUG = 128;
+const LONGEST_NAME = 256;
+
+/** The slug of something new. */
+export const newSlug = () =>
+  text().min(1).max(LONGEST_SLUG).regex(slugForm, {
+    error: "must be lower-case letters and digits, with single - or _ between, such as country-guide",
+  });
+
+const name = () => text().min(1).max(LONGEST_NAME);
+const nullableText = () => text().nullish();
+
+export const createPromptInput = z.object({
+  slug: newSlug().describe(
+    "The slug of the new prompt: lower-case letters and digits, with single - or _ between.",
+  ),
+  name: name().nullish().describe("The name to show; else it is the slug."),
+  description: nullableText().describe("What the prompt is for."),
+  featureSlug: newSlug().nullish().describe("The feature of the application that it belongs to."),
+});
+export type CreatePromptInput = z.input<typeof createPromptInput>;
+
+export const updatePromptInput = z.object({
+  slug: describePromptInput.shape.slug,
+  name: name().nullish().describe("The new name; left as it is when absent or null."),
+  description: nullableText().describe("The new description; left as it is when absent, removed by null."),
+  featureSlug: newSlug().nullish().describe("The new feature; left as it is when absent, removed by null."),
+});
+export type UpdatePromptInput = z.input<typeof updatePromptInput>;
+
+export const promptModel = z.object({
+  provider: nullableText().describe("Who serves it, such as `openai`."),
+  client: nullableText().describe("With which client it is called."),
+  model: text().min(1).describe("Its name, such as `gpt-4o-mini`."),
+  version: nullableText().describe("Its version, where the name alone does not tell."),
+  parameters: jsonObjectOrNothing().describe("Its parameters, such as `temperature`."),
+});
+
+export const promptVariable = z.object({
+  label: text().min(1).describe("The name by which the text refers to it."),
+  type: text().nullish().describe("What it holds; `string` when absent."),
+  description: nullableText().describe("What it is for."),
+});
+
+export const promptVersionInput = z.object({
+  version: text()
+    .min(1)
+    .max(LONGEST_NAME)
+    .describe("The name of the version, by habit a semantic version such as `1.2.0`; unique in the prompt."),
+  text: text().min(1).describe("The text of the prompt, a Jinja template."),
+  systemText: nullableText().describe("The text for the system's role, a Jinja template."),
+  model: promptModel.nullish().describe("The model that it is written for."),
+  variables: list(promptVariable, MOST_VARIABLES)
+    .nullish()
+    .describe(
+      "What its variables are. Those that the texts use are found by themselves; this adds types and descriptions.",
+    ),
+});
+export type PromptVersionInput = z.output<typeof promptVersionInput>;
+
+export const createPromptVersionInput = z.object({
+  slug: describePromptInput.shape.slug,
+  input: promptVersionInput,
+});
+export type CreatePromptVersionInput = z.output<typeof createPromptVersionInput>;
+
+const tag = text().min(1).max(LONGEST_SLUG).describe("The tag, such as `production`.");
+
+export const publishPromptInput = z.object({
+  slug: describePromptInput.shape.slug,
+  newTag: tag,
+  version: versionChoice.shape.version.describe("The version that the tag is to point to."),
+  tag: versionChoice.shape.tag.describe("Another tag, to whose version the tag is to point."),
+});
+export type PublishPromptInput = z.input<typeof publishPromptInput>;
+
+export const promptTagInput = z.object({ slug: describePromptInput.shape.slug, tag });
+export type PromptTagInput = z.output<typeof promptTagInput>;
+
+export const setTagProtectionInput = z.object({
+  ...promptTagInput.shape,
+  protected: z.boolean().describe("Whether moving the tag needs a token with the scope `publish`."),
+});
+export type SetTagProtectionInput = z.output<typeof setTagProtectionInput>;
+
+const MOST_ON_A_PAGE = 100;
+/** Lists give this many at once when they are not told how many. */
+export const PAGE = 50;
+
+export const promptsInput = z.object({
+  featureSlug: text().nullish().describe("Only those of this feature."),
+  search: text().nullish().describe("Only those with this in their slug, name or description, in any case."),
+  first: z
+    .int()
+    .min(1)
+    .max(MOST_ON_A_PAGE)
+    .nullish()
+    .describe(`How many at most, up to ${MOST_ON_A_PAGE}; ${PAGE} when absent.`),
+  after: text().nullish().describe("Those after the one with this slug."),
+});
+export type PromptsInput = z.input<typeof promptsInput>;
+
+export const renderPromptInput = z.object({
+  ...describePromptInput.shape,
+  variables: list(z.object({ label: text(), value: text().nullish() }), MOST_VARIABLES)
+    .nullish()
+    .describe("What to fill the variables with."),
+});
+export type RenderPromptInput = DescribePromptInput & Pick<z.output<typeof renderPromptInput>, "variables">;
+
+export const promptDiffInput = z.object({
+  slug: describePromptInput.shape.slug,
+  from: text().describe("The version to compare from."),
+  to: text().describe("The version to compare with it."),
+});
+export type PromptDiffInput = z.output<typeof promptDiffInput>;

@@ -2,8 +2,8 @@ import type { Context } from "../context.ts";
 import { batched } from "../database/batch.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
-import type { Model, Prompt, Variable } from "./entities.ts";
-import type { DescribePromptInput } from "./inputs.ts";
+import type { Prompt, PromptVersion, Variable } from "./entities.ts";
+import type { DescribePromptInput, VersionChoice } from "./inputs.ts";
 import {
   availableTags,
   PRODUCTION,
@@ -14,6 +14,7 @@ import {
 
 /** A prompt as one of its versions shows it. */
 export interface PromptDescription {
+  id: string;
   slug: string;
   name: string;
   status: "live" | "draft";
@@ -31,10 +32,23 @@ export async function describePrompt(
   context: Context,
   input: DescribePromptInput,
 ): Promise<PromptDescription> {
-  const workspaceId = authorize(context, "read");
-  const prompt = await findPrompt(context, workspaceId, input.slug);
-  if (!prompt) throw new GabbroError("PROMPT_NOT_FOUND", `Prompt ${quoted(input.slug)} does not exist.`);
-  return describe(context, prompt, selectVersionToDescribe(prompt, input));
+  return describeStored(context, authorize(context, "read"), input.slug, input);
+}
+
+/** Describes a prompt to whoever was authorized already, such as the one who just made it. */
+export async function describeStored(
+  context: Context,
+  workspaceId: string,
+  slug: string,
+  choice: VersionChoice = {},
+): Promise<PromptDescription> {
+  const prompt = await findPrompt(context, workspaceId, slug);
+  if (!prompt) throw promptNotFound(slug);
+  return describe(context, prompt, selectVersionToDescribe(prompt, choice));
+}
+
+export function promptNotFound(slug: string): GabbroError {
+  return new GabbroError("PROMPT_NOT_FOUND", `Prompt ${quoted(slug)} does not exist.`);
 }
 
 export type KnownPrompt = Selectable & Pick<Prompt, "id" | "name" | "description">;
@@ -52,6 +66,48 @@ export async function findPrompt(
     .where("slug", "=", slug)
     .execute();
   return prompt ? ((await withVersions(context, workspaceId, [prompt]))[0] ?? null) : null;
+}
+
+export type Candidates = Selectable<Pick<PromptVersion, "id" | "version" | "model">> & { id: string };
+
+/**
+ * The prompt with that slug with no more of its versions than choosing one needs, however many it has: the one asked
+ * for, those of the tag asked for and of `production`, and the newest.
+ */
+export async function findCandidates(
+  { database: { read } }: Context,
+  workspaceId: string,
+  { slug, version, tag }: { slug: string } & VersionChoice,
+): Promise<Candidates | null> {
+  const prompt = await read
+    .selectFrom("Prompt")
+    .select(["id", "slug"])
+    .where("workspace", "=", workspaceId)
+    .where("slug", "=", slug)
+    .executeTakeFirst();
+  if (!prompt) return null;
+  const tags = await read
+    .selectFrom("PromptTag")
+    .select(["label", "version as versionId"])
+    .where("workspace", "=", workspaceId)
+    .where("prompt", "=", prompt.id)
+    .where("label", "in", [PRODUCTION, tag ?? PRODUCTION])
+    .execute();
+  const ofPrompt = read
+    .selectFrom("PromptVersion")
+    .select(["id", "version", "model"])
+    .where("workspace", "=", workspaceId)
+    .where("prompt", "=", prompt.id);
+  const tagged = tags.map(({ versionId }) => versionId);
+  const named = ofPrompt.where(({ or, eb }) =>
+    or([...(tagged.length > 0 ? [eb("id", "in", tagged)] : []), eb("version", "=", version ?? "")]),
+  );
+  const [newest, others] = await Promise.all([
+    ofPrompt.orderBy("id", "desc").limit(1).execute(),
+    named.execute(),
+  ]);
+  const versions = [...others.filter(({ id }) => id !== newest[0]?.id), ...newest];
+  return { ...prompt, tags, versions };
 }
 
 /** The description of the prompt with that id as its version `version` shows it; null when it is gone. */
@@ -83,7 +139,8 @@ const promptById: (context: Context, id: string) => Promise<KnownPrompt | null> 
 
 type PromptRow = Pick<Prompt, "id" | "slug" | "name" | "description">;
 
-async function withVersions(
+/** Adds to prompts what choosing one of their versions needs, in two statements for all of them. */
+export async function withVersions(
   context: Context,
   workspaceId: string,
   prompts: PromptRow[],
@@ -114,39 +171,36 @@ async function withVersions(
   }));
 }
 
-export interface VersionContent {
-  variables: Variable[];
-  model: Model | null;
-}
-
-/** What a version says beside its text: its variables and the model it is written for. */
-export const versionContent: (context: Context, versionId: string) => Promise<VersionContent> = batched(
+/** The variables of a version. */
+const variablesOf: (context: Context, versionId: string) => Promise<Variable[]> = batched(
   async (context, ids) => {
     const versions = await context.database.read
       .selectFrom("PromptVersion")
-      .select(["id", "variables", "model"])
+      .select(["id", "variables"])
       .where("workspace", "=", authenticated(context).workspaceId)
       .where("id", "in", ids)
       .execute();
-    const byId = new Map(versions.map((version) => [version.id, version]));
-    return ids.map((id) => byId.get(id) ?? { variables: [], model: null });
+    const byId = new Map(versions.map(({ id, variables }) => [id, variables]));
+    return ids.map((id) => byId.get(id) ?? []);
   },
 );
 
-async function describe(
+/** The description of a prompt as the selected version shows it. */
+export async function describe(
   context: Context,
   prompt: KnownPrompt,
   selection: Selection,
 ): Promise<PromptDescription> {
-  const content = selection.version ? await versionContent(context, selection.version.id) : undefined;
+  const variables = selection.version ? await variablesOf(context, selection.version.id) : [];
   return {
+    id: prompt.id,
     slug: prompt.slug,
     name: prompt.name,
     status: prompt.tags.some(({ label }) => label === PRODUCTION) ? "live" : "draft",
     description: prompt.description,
     availableVersions: prompt.versions.map(({ version }) => version),
     availableTags: availableTags(prompt),
-    variables: content?.variables ?? [],
+    variables,
     version: selection.version?.version ?? null,
     tag: selection.tag,
     warning: selection.warning,

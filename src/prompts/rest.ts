@@ -40,7 +40,7 @@ export function promptRoutes(app: RestApp): void {
       },
     },
     handler: async ({ context, params, query }) => {
-      const { warning, ...prompt } = await describePrompt(context, { ...params, ...query });
+      const { id: _, warning, ...prompt } = await describePrompt(context, { ...params, ...query });
       return { prompt, ...(warning !== null && { warning }) };
     },
   });

@@ -6,15 +6,20 @@ export const PRODUCTION = "production";
 export const LATEST = "latest";
 
 /** A prompt as far as choosing a version needs it. */
-export interface Selectable {
+export interface Selectable<Version extends NamedVersion = NamedVersion> {
   slug: string;
   /** Oldest first. */
-  versions: { id: string; version: string }[];
+  versions: Version[];
   tags: { label: string; versionId: string }[];
 }
 
-export interface Selection {
-  version: { id: string; version: string } | null;
+export interface NamedVersion {
+  id: string;
+  version: string;
+}
+
+export interface Selection<Version extends NamedVersion = NamedVersion> {
+  version: Version | null;
   /** The tag by which the version was found; null when it was asked for by its own name, or when there is none. */
   tag: string | null;
   warning: string | null;
@@ -29,7 +34,10 @@ export function availableTags({ versions, tags }: Selectable): string[] {
  * The version that serves: the one asked for, else the production version, else none. A warning says when what was
  * asked for is not there, and which version serves in its place.
  */
-export function selectVersion(prompt: Selectable, choice: VersionChoice): Selection {
+export function selectVersion<Version extends NamedVersion>(
+  prompt: Selectable<Version>,
+  choice: VersionChoice,
+): Selection<Version> {
   const production = versionTagged(prompt, PRODUCTION);
   const wanted = choice.version ?? choice.tag ?? PRODUCTION;
   const asked = choice.version
@@ -56,7 +64,7 @@ export function selectVersionToDescribe(prompt: Selectable, choice: VersionChoic
   return { version: newest, tag: LATEST, warning: `${selection.warning} ${stoodIn}` };
 }
 
-function versionTagged({ versions, tags }: Selectable, label: string) {
+function versionTagged<Version extends NamedVersion>({ versions, tags }: Selectable<Version>, label: string) {
   if (label === LATEST) return versions.at(-1) ?? null;
   const tag = tags.find((candidate) => candidate.label === label);
   return versions.find(({ id }) => id === tag?.versionId) ?? null;

@@ -12,6 +12,9 @@ export function answerError(
   const told = error instanceof GabbroError ? error : (ofHttp(error) ?? internalError(request.id, error));
   if (told.status >= 500) request.log.error(told.cause ?? told, "a request failed");
   const { message, code, details } = told;
+  // A client that sends all of its body before it reads must find the answer, not a connection that was cut.
+  if (told.code === "BODY_TOO_LARGE") reply.removeHeader("connection");
+  request.raw.resume();
   const body = GRAPHQL_PATH.test(request.url)
     ? { errors: [{ message, extensions: { code, ...(details && { details }) } }] }
     : { error: message, code, ...(details && { details }) };
@@ -28,22 +31,29 @@ export function answerError(
  */
 export function refuseUnrouted(app: FastifyInstance): void {
   const routes: { path: URLPattern; methods: string[] }[] = [];
+  // For routes that find out themselves that they have nothing, such as those of assets.
+  app.setNotFoundHandler((request, reply) => answerError(routeNotFound(), request, reply));
   app.addHook("onRoute", ({ url, method }) => {
+    if (url === "*") return; // of the CORS plugin, for preflights of any path
     routes.push({ path: new URLPattern({ pathname: url }), methods: [method].flat() });
   });
   app.addHook("onRequest", async (request) => {
     if (!request.is404) return;
     const [pathname] = request.url.split("?", 1);
     const fitting = routes.filter(({ path }) => path.test({ pathname }));
-    if (fitting.length === 0) {
-      const message =
-        "There is nothing at this path. GET /openapi.json lists the paths of REST; GraphQL is at /graphql.";
-      throw new GabbroError("ROUTE_NOT_FOUND", message);
-    }
-    const allow = [...new Set(fitting.flatMap(({ methods }) => methods))].toSorted().join(", ");
+    if (fitting.length === 0) throw routeNotFound();
+    const methods = new Set(fitting.flatMap((route) => route.methods));
+    if (methods.has("HEAD")) methods.add("GET");
+    const allow = [...methods].toSorted().join(", ");
     const message = `This path does not take ${request.method}; it takes ${allow}.`;
     throw new GabbroError("METHOD_NOT_ALLOWED", message, { headers: { allow } });
   });
+}
+
+function routeNotFound(): GabbroError {
+  const message =
+    "There is nothing at this path. GET /openapi.json lists the paths of REST; GraphQL is at /graphql.";
+  return new GabbroError("ROUTE_NOT_FOUND", message);
 }
 
 const httpErrors: Record<string, [ErrorCode, string]> = {

@@ -29,7 +29,7 @@ export async function openApi(app: RestApp): Promise<void> {
   });
   await app.register(swaggerUi, {
     routePrefix: "/docs",
-    uiConfig: { url: "/openapi.json", layout: "BaseLayout", persistAuthorization: false, validatorUrl: null },
+    uiConfig: { layout: "BaseLayout", persistAuthorization: false, validatorUrl: null },
     staticCSP: {
       "default-src": "'self'",
       "img-src": "'self' data:",

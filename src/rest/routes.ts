@@ -4,6 +4,7 @@ import { datasetRoutes } from "../datasets/rest.ts";
 import { badInput } from "../errors.ts";
 import { faultsOf } from "../inputs.ts";
 import { monitorRoutes } from "../monitor/rest.ts";
+import { promptAuthoringRoutes } from "../prompts/authoring.rest.ts";
 import { promptRoutes } from "../prompts/rest.ts";
 import { authenticated } from "../workspaces/resolvers.ts";
 import type { FastifyRequest, RestApp } from "./app.ts";
@@ -25,5 +26,6 @@ export async function restRoutes(
   app.setSerializerCompiler(() => JSON.stringify);
   datasetRoutes(app);
   promptRoutes(app);
+  await app.register(promptAuthoringRoutes);
   monitorRoutes(app);
 }

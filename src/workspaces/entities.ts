@@ -31,3 +31,23 @@ export const AccessToken = defineEntity({
   },
 });
 export type AccessToken = InferEntity<typeof AccessToken>;
+
+/** One change of a prompt, a tag, a dataset's shape or a token: by whom, what, and how it was before and after. */
+export const AuditEntry = defineEntity({
+  name: "AuditEntry",
+  tableName: "audit_entries",
+  properties: {
+    id: p.uuid().primary(),
+    workspace: () => p.manyToOne(Workspace).ref().index(false),
+    // The name is kept too: it tells who it was when the token is long gone.
+    tokenId: p.uuid().strictNullable(),
+    tokenName: p.text(),
+    action: p.text(),
+    subject: p.text(),
+    before: json<Record<string, unknown>>().strictNullable(),
+    after: json<Record<string, unknown>>().strictNullable(),
+    createdAt: moment(),
+  },
+  indexes: [{ properties: ["workspace", "id"] }],
+});
+export type AuditEntry = InferEntity<typeof AuditEntry>;

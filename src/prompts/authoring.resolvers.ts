@@ -1,0 +1,131 @@
+import { v7 as uuidv7 } from "uuid";
+import type { Context } from "../context.ts";
+import { isUniqueViolation } from "../database/commit.ts";
+import type { EntityManager } from "../database/open.ts";
+import { transact } from "../database/transact.ts";
+import { GabbroError, quoted } from "../errors.ts";
+import { recordChange } from "../workspaces/audit.resolvers.ts";
+import { authorize } from "../workspaces/resolvers.ts";
+import { Prompt, PromptVersion } from "./entities.ts";
+import type { CreatePromptInput, CreatePromptVersionInput, UpdatePromptInput } from "./inputs.ts";
+import { describeStored, type PromptDescription, promptNotFound } from "./resolvers.ts";
+import { mergeVariables, parseTemplate } from "./templates.ts";
+
+/** Makes a prompt, without any version yet; CONFLICT when the slug is taken. */
+export async function createPrompt(context: Context, input: CreatePromptInput): Promise<PromptDescription> {
+  const workspace = authorize(context, "write");
+  const { slug } = input;
+  const head = {
+    slug,
+    name: input.name ?? slug,
+    description: input.description ?? null,
+    featureSlug: input.featureSlug ?? null,
+  };
+  await refuseDuplicates(`A prompt with the slug ${quoted(slug)} exists already.`, () =>
+    transact(context.em, async (em) => {
+      em.create(Prompt, { ...head, id: uuidv7(), workspace, protectedTags: [], createdAt: new Date() });
+      recordChange(em, context, { action: "createPrompt", subject: slug, before: null, after: head });
+    }),
+  );
+  return describeStored(context, workspace, slug);
+}
+
+/** Changes what is told of a prompt; PROMPT_NOT_FOUND when the workspace has none. */
+export async function updatePrompt(context: Context, input: UpdatePromptInput): Promise<PromptDescription> {
+  const workspace = authorize(context, "write");
+  const { slug, name, description, featureSlug } = input;
+  await transact(context.em, async (em) => {
+    const prompt = await getPrompt(em, slug);
+    const before = headOf(prompt);
+    if (name) prompt.name = name;
+    if (description !== undefined) prompt.description = description;
+    if (featureSlug !== undefined) prompt.featureSlug = featureSlug;
+    recordChange(em, context, { action: "updatePrompt", subject: slug, before, after: headOf(prompt) });
+  });
+  return describeStored(context, workspace, slug);
+}
+
+/** Removes a prompt with its versions and tags; its logs stay. Tells whether there was one. */
+export async function deletePrompt(context: Context, { slug }: { slug: string }): Promise<string> {
+  authorize(context, "write");
+  await transact(context.em, async (em) => {
+    const prompt = await getPrompt(em, slug);
+    recordChange(em, context, { action: "deletePrompt", subject: slug, before: headOf(prompt), after: null });
+    em.remove(prompt);
+  });
+  return slug;
+}
+
+/**
+ * Adds a version to a prompt, the newest from then on. Its texts must be Jinja; the variables that they use are found
+ * and joined with those given, and the warning names those that do not fit each other. CONFLICT when the prompt has a
+ * version of that name.
+ */
+export async function createPromptVersion(
+  context: Context,
+  { slug, input }: CreatePromptVersionInput,
+): Promise<{ promptVersion: PromptVersion; warning: string | null }> {
+  const workspace = authorize(context, "write");
+  const { variables, warning } = variablesOf(input);
+  const model = input.model && {
+    provider: input.model.provider ?? null,
+    client: input.model.client ?? null,
+    model: input.model.model,
+    version: input.model.version ?? null,
+    parameters: input.model.parameters ?? {},
+  };
+  const content = {
+    version: input.version,
+    text: input.text,
+    systemText: input.systemText || null,
+    model: model ?? null,
+    variables,
+  };
+  const taken = `Prompt ${quoted(slug)} already has a version ${quoted(input.version)}. Versions never change; choose another name.`;
+  const promptVersion = await refuseDuplicates(taken, () =>
+    transact(context.em, async (em) => {
+      const prompt = await getPrompt(em, slug);
+      recordChange(em, context, {
+        action: "createPromptVersion",
+        subject: slug,
+        before: null,
+        after: content,
+      });
+      return em.create(PromptVersion, { ...content, id: uuidv7(), workspace, prompt, createdAt: new Date() });
+    }),
+  );
+  return { promptVersion, warning };
+}
+
+function variablesOf({ text, systemText, variables }: CreatePromptVersionInput["input"]) {
+  const found = [
+    ...parseTemplate(text, "text"),
+    ...(systemText ? parseTemplate(systemText, "systemText") : []),
+  ];
+  const given = variables?.map(({ label, type, description }) => ({
+    label,
+    type: type || "string",
+    description: description ?? null,
+  }));
+  return mergeVariables([...new Set(found)], given ?? null);
+}
+
+/** The prompt itself within a transaction; PROMPT_NOT_FOUND when the workspace has none. */
+export async function getPrompt(em: EntityManager, slug: string): Promise<Prompt> {
+  const prompt = await em.findOne(Prompt, { slug });
+  if (!prompt) throw promptNotFound(slug);
+  return prompt;
+}
+
+function headOf({ slug, name, description, featureSlug }: Prompt) {
+  return { slug, name, description, featureSlug };
+}
+
+/** Lets the database refuse what exists already, and says so as a CONFLICT. */
+async function refuseDuplicates<T>(message: string, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    throw isUniqueViolation(error) ? new GabbroError("CONFLICT", message, { cause: error }) : error;
+  }
+}

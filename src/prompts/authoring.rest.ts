@@ -1,0 +1,140 @@
+import etag from "@fastify/etag";
+import { z } from "zod";
+import { errorBody, errorResponses, errorResponsesToBody, type RestApp } from "../rest/app.ts";
+import type { Model } from "./entities.ts";
+import { describePromptInput, promptsInput, publishPromptInput, versionChoice } from "./inputs.ts";
+import { prompts, servedPrompt } from "./reading.resolvers.ts";
+import { describePromptAnswer } from "./rest.ts";
+import { publishPrompt } from "./tags.resolvers.ts";
+
+const MOST_AT_ONCE = 100;
+const slug = describePromptInput.pick({ slug: true });
+const notFound = { 404: errorBody.describe("There is no such prompt, version or tag.") };
+
+export const promptsAnswer = z
+  .object({
+    prompts: z.array(
+      describePromptAnswer.shape.prompt.pick({
+        slug: true,
+        name: true,
+        status: true,
+        description: true,
+        availableVersions: true,
+        availableTags: true,
+      }),
+    ),
+  })
+  .describe("All prompts, in the order of their slugs.");
+
+export const servedPromptAnswer = z
+  .object({
+    prompt: z.object({
+      slug: z.string(),
+      text: z.string().describe("The text, a Jinja template."),
+      systemText: z.string().describe("The text for the system's role; empty when there is none."),
+      version: z.string().describe("The version that serves."),
+      tag: z.string().describe("The tag by which it was found; empty when it was asked for by its own name."),
+      model: z.object({
+        provider: z.string(),
+        client: z.string(),
+        model: z.string(),
+        version: z.string(),
+        parameters: z
+          .looseObject({
+            temperature: z.unknown(),
+            topP: z.unknown(),
+            maxLength: z.unknown(),
+            responseFormat: z.unknown(),
+          })
+          .describe("Its parameters; these four are always there."),
+      }),
+    }),
+    warning: z.string().optional().describe("Says when another version serves than the one asked for."),
+  })
+  .describe("The prompt as an application uses it.");
+
+export const publishPromptAnswer = z
+  .object({ deploymentTag: z.object({ id: z.string(), label: z.string() }) })
+  .describe("The tag that was moved.");
+
+/** The REST routes that list, give and publish prompts, as the published clients know them. */
+export async function promptAuthoringRoutes(app: RestApp): Promise<void> {
+  await app.register(etag);
+
+  app.route({
+    method: "GET",
+    url: "/prompts",
+    schema: {
+      operationId: "prompts",
+      summary: "List the prompts",
+      tags: ["prompts"],
+      querystring: promptsInput.pick({ featureSlug: true }),
+      response: { 200: promptsAnswer, ...errorResponses },
+    },
+    handler: async ({ context, query }) => {
+      const all = [];
+      for (let after: string | undefined; ; after = all.at(-1)?.slug) {
+        const page = await prompts(context, { ...query, first: MOST_AT_ONCE, after });
+        all.push(...page);
+        if (page.length < MOST_AT_ONCE) break;
+      }
+      return {
+        prompts: all.map(({ id: _, variables: _v, version: _n, tag: _t, warning: _w, ...listed }) => listed),
+      };
+    },
+  });
+
+  app.route({
+    method: "GET",
+    url: "/prompts/:slug",
+    schema: {
+      operationId: "servedPrompt",
+      summary: "Get a prompt as an application uses it: texts and model of the version that serves",
+      tags: ["prompts"],
+      params: slug,
+      querystring: versionChoice,
+      response: { 200: servedPromptAnswer, ...errorResponses, ...notFound },
+    },
+    handler: async ({ context, params, query }) => {
+      const { warning, systemText, tag, model, ...served } = await servedPrompt(context, {
+        ...params,
+        ...query,
+      });
+      return {
+        prompt: { ...served, systemText: systemText ?? "", tag: tag ?? "", model: completeModel(model) },
+        ...(warning !== null && { warning }),
+      };
+    },
+  });
+
+  app.route({
+    method: "POST",
+    url: "/prompts/:slug/publish",
+    schema: {
+      operationId: "publishPrompt",
+      summary: "Point a tag to a version",
+      tags: ["prompts"],
+      params: slug,
+      body: publishPromptInput.omit({ slug: true }),
+      response: { 201: publishPromptAnswer, ...errorResponsesToBody, ...notFound },
+    },
+    handler: async ({ context, params, body }, reply) => {
+      const { id, label } = await publishPrompt(context, { ...params, ...body });
+      reply.status(201);
+      return { deploymentTag: { id, label } };
+    },
+  });
+}
+
+/** The published clients read every member of the model without asking whether it is there. */
+function completeModel(model: Model | null) {
+  const { provider, client, model: name, version, parameters } = model ?? {};
+  const always = { temperature: null, topP: null, maxLength: null, responseFormat: null };
+  return {
+    provider: provider ?? "",
+    client: client ?? "",
+    model: name ?? "",
+    version: version ?? "",
+    parameters: { ...always, ...parameters },
+  };
+}

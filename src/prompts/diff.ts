@@ -1,0 +1,86 @@
+import { createTwoFilesPatch, FILE_HEADERS_ONLY, formatPatch } from "diff";
+import type { Model, Variable } from "./entities.ts";
+
+/** What of a prompt version is compared. */
+export interface VersionText {
+  version: string;
+  text: string;
+  systemText: string | null;
+  model: Model | null;
+  variables: Variable[];
+}
+
+/**
+ * How one version came from another: a unified diff of each part that differs, as `git diff` prints it; empty where
+ * nothing differs. A part that a version does not have is `/dev/null`. Where more than 1,000 lines go or come, parts are
+ * not compared line by line: all old ones go, all new ones come.
+ */
+export function diffVersions(from: VersionText, to: VersionText): string {
+  return parts
+    .map(({ name, read }) => {
+      const [before, after] = [read(from), read(to)];
+      if (before === after) return "";
+      const oldName = before === null ? "/dev/null" : `${from.version}/${name}`;
+      const newName = after === null ? "/dev/null" : `${to.version}/${name}`;
+      return diffTexts(oldName, newName, before ?? "", after ?? "");
+    })
+    .join("");
+}
+
+const parts: { name: string; read: (version: VersionText) => string | null }[] = [
+  { name: "text", read: ({ text }) => text },
+  { name: "systemText", read: ({ systemText }) => systemText },
+  { name: "model", read: ({ model }) => model && toJson(model) },
+  { name: "variables", read: ({ variables }) => toJson(variables) },
+];
+
+// The time grows with the square of the changed lines: 1,000 of them in a megabyte take up to 0.4 s. A limit of lines, not
+// of time, gives the same difference on every machine.
+const MOST_CHANGED_LINES = 1_000;
+
+function diffTexts(oldName: string, newName: string, before: string, after: string): string {
+  const options = { context: 3, headerOptions: FILE_HEADERS_ONLY, maxEditLength: MOST_CHANGED_LINES };
+  return (
+    createTwoFilesPatch(oldName, newName, before, after, undefined, undefined, options) ??
+    replaceAll(oldName, newName, before, after)
+  );
+}
+
+function replaceAll(oldName: string, newName: string, before: string, after: string): string {
+  const [removed, added] = [toLines(before), toLines(after)];
+  const hunk = {
+    oldStart: 1,
+    oldLines: removed.length,
+    newStart: 1,
+    newLines: added.length,
+    lines: [...marked("-", removed, before), ...marked("+", added, after)],
+  };
+  const patch = {
+    oldFileName: oldName,
+    newFileName: newName,
+    oldHeader: undefined,
+    newHeader: undefined,
+    hunks: [hunk],
+  };
+  return formatPatch(patch, FILE_HEADERS_ONLY);
+}
+
+function toLines(text: string): string[] {
+  const lines = text.split("\n");
+  if (lines.at(-1) === "") lines.pop();
+  return lines;
+}
+
+function marked(mark: string, lines: string[], text: string): string[] {
+  const isUnended = text !== "" && !text.endsWith("\n");
+  return [...lines.map((line) => mark + line), ...(isUnended ? ["\\ No newline at end of file"] : [])];
+}
+
+/** Keys in alphabetical order at every depth, so that only what changed differs. */
+function toJson(value: unknown): string {
+  const ordered = (_: string, part: unknown) =>
+    typeof part === "object" && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : part;
+  return `${JSON.stringify(value, ordered, 2)}\n`;
+}

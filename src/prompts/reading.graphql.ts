@@ -1,0 +1,83 @@
+import { argumentsOf, builder } from "../graphql/builder.ts";
+import { Prompt } from "./graphql.ts";
+import { describePromptInput, promptDiffInput, promptsInput, renderPromptInput } from "./inputs.ts";
+import { promptDiff, prompts, renderPrompt, type ServedPrompt, servedPrompt } from "./reading.resolvers.ts";
+import { describePrompt } from "./resolvers.ts";
+import { PromptModel } from "./types.ts";
+
+const ServedPromptType = builder.objectRef<ServedPrompt>("ServedPrompt").implement({
+  description: "A prompt as an application uses it: the texts and the model of the version that serves.",
+  fields: (t) => ({
+    slug: t.exposeString("slug", { description: "The slug of the prompt." }),
+    text: t.exposeString("text", { description: "The text; filled in, when it was rendered." }),
+    systemText: t.exposeString("systemText", {
+      nullable: true,
+      description: "The text for the system's role.",
+    }),
+    version: t.exposeString("version", { description: "The version that serves." }),
+    tag: t.exposeString("tag", {
+      nullable: true,
+      description: "The tag by which the version was found; null when it was asked for by its own name.",
+    }),
+    model: t.field({
+      type: PromptModel,
+      nullable: true,
+      description: "The model that the version is written for.",
+      resolve: ({ model }) => model,
+    }),
+    warning: t.exposeString("warning", {
+      nullable: true,
+      description:
+        "Says when another version serves than the one asked for, and what of the variables does not fit.",
+    }),
+  }),
+});
+
+const PromptVariableValue = builder.inputType("PromptVariableValue", {
+  description: "What to fill a variable with.",
+  fields: (t) => ({
+    label: t.string({ required: true, description: "The variable's label in the prompt." }),
+    value: t.string({ description: "The text to put in its place." }),
+  }),
+});
+
+const render = renderPromptInput.shape;
+
+builder.queryFields((t) => ({
+  prompt: t.field({
+    type: Prompt,
+    nullable: true,
+    description: "The prompt with that slug; an error `PROMPT_NOT_FOUND` when there is none.",
+    args: argumentsOf(t, describePromptInput.pick({ slug: true })),
+    resolve: (_, args, context) => describePrompt(context, args),
+  }),
+  prompts: t.field({
+    type: [Prompt],
+    description: "The prompts in the order of their slugs, a page at a time.",
+    args: argumentsOf(t, promptsInput),
+    resolve: (_, args, context) => prompts(context, args),
+  }),
+  servedPrompt: t.field({
+    type: ServedPromptType,
+    nullable: true,
+    description:
+      "What an application gets of a prompt: the version asked for, else the production version; an error `VERSION_NOT_FOUND` when there is neither.",
+    args: argumentsOf(t, describePromptInput),
+    resolve: (_, args, context) => servedPrompt(context, args),
+  }),
+  renderPrompt: t.field({
+    type: ServedPromptType,
+    nullable: true,
+    description: "Like `servedPrompt`, with the variables of its texts filled in.",
+    args: argumentsOf(t, renderPromptInput, {
+      variables: t.arg({ type: [PromptVariableValue], description: render.variables.description }),
+    }),
+    resolve: (_, args, context) => renderPrompt(context, args),
+  }),
+  promptDiff: t.string({
+    description:
+      "What differs between two versions: a unified diff of texts, model and variables; empty when nothing does.",
+    args: argumentsOf(t, promptDiffInput),
+    resolve: (_, args, context) => promptDiff(context, args),
+  }),
+}));

@@ -1,0 +1,155 @@
+import { type Expression, type SqlBool, sql } from "kysely";
+import type { Context } from "../context.ts";
+import { batched } from "../database/batch.ts";
+import { GabbroError, quoted } from "../errors.ts";
+import { authorize } from "../workspaces/resolvers.ts";
+import { diffVersions } from "./diff.ts";
+import { type Model, PromptTag, PromptTagMove, PromptVersion } from "./entities.ts";
+import {
+  type DescribePromptInput,
+  PAGE,
+  type PromptDiffInput,
+  type PromptsInput,
+  type RenderPromptInput,
+} from "./inputs.ts";
+import {
+  describe,
+  findCandidates,
+  findPrompt,
+  type PromptDescription,
+  promptNotFound,
+  withVersions,
+} from "./resolvers.ts";
+import { selectVersion, selectVersionToDescribe } from "./selection.ts";
+import { compareVariables, renderTemplate } from "./templates.ts";
+
+/** A page of the prompts, in the order of their slugs, each described by its production version, else its newest. */
+export async function prompts(context: Context, input: PromptsInput): Promise<PromptDescription[]> {
+  const workspaceId = authorize(context, "read");
+  const { featureSlug, search, after } = input;
+  let query = context.database.read
+    .selectFrom("Prompt")
+    .select(["id", "slug", "name", "description"])
+    .where("workspace", "=", workspaceId);
+  if (featureSlug) query = query.where("featureSlug", "=", featureSlug);
+  if (search)
+    query = query.where(({ or, ref }) =>
+      or([ref("slug"), ref("name"), ref("description")].map((column) => contains(column, search))),
+    );
+  if (after) query = query.where("slug", ">", after);
+  const found = await query
+    .orderBy("slug")
+    .limit(input.first ?? PAGE)
+    .execute();
+  const known = await withVersions(context, workspaceId, found);
+  return Promise.all(known.map((prompt) => describe(context, prompt, selectVersionToDescribe(prompt, {}))));
+}
+
+/** Whether a text has `wanted` in it, in any case; its wildcards are ordinary characters. */
+function contains(column: Expression<unknown>, wanted: string): Expression<SqlBool> {
+  const pattern = `%${wanted.toLowerCase().replaceAll(/[\\%_]/g, "\\$&")}%`;
+  return sql<SqlBool>`lower(${column}) like ${pattern} escape '\\'`;
+}
+
+/** A prompt as an application uses it: the texts and the model of the version that serves. */
+export interface ServedPrompt {
+  slug: string;
+  text: string;
+  systemText: string | null;
+  version: string;
+  tag: string | null;
+  model: Model | null;
+  warning: string | null;
+}
+
+/**
+ * The version that serves: the one asked for, else the production version. VERSION_NOT_FOUND when there is neither, as
+ * an application must not be given a draft that it did not ask for.
+ */
+export async function servedPrompt(context: Context, input: DescribePromptInput): Promise<ServedPrompt> {
+  const workspaceId = authorize(context, "read");
+  const { slug } = input;
+  const prompt = await findCandidates(context, workspaceId, input);
+  if (!prompt) throw promptNotFound(slug);
+  const { version, tag, warning } = selectVersion(prompt, input);
+  if (!version) throw new GabbroError("VERSION_NOT_FOUND", `${warning} Publish one, or ask for another.`);
+  const content = await context.database.read
+    .selectFrom("PromptVersion")
+    .select(["text", "systemText", "model", "version"])
+    .where("workspace", "=", workspaceId)
+    .where("id", "=", version.id)
+    .executeTakeFirstOrThrow();
+  return { ...content, slug, tag, warning };
+}
+
+export interface RenderedPrompt extends ServedPrompt {}
+
+/** The served version with its variables filled in; the warning names variables without a value and unused values. */
+export async function renderPrompt(context: Context, input: RenderPromptInput): Promise<RenderedPrompt> {
+  const served = await servedPrompt(context, input);
+  const values = Object.fromEntries((input.variables ?? []).map(({ label, value }) => [label, value ?? ""]));
+  const [text, systemText] = await Promise.all([
+    renderTemplate(served.text, values),
+    served.systemText === null ? null : renderTemplate(served.systemText, values),
+  ]);
+  const compared = compareVariables([served.text, served.systemText ?? ""], values);
+  const warning = [served.warning, compared].filter(Boolean).join(" ") || null;
+  return { ...served, text, systemText, warning };
+}
+
+/** What differs between two versions of a prompt, as a unified diff; empty when nothing does. */
+export async function promptDiff(context: Context, { slug, from, to }: PromptDiffInput): Promise<string> {
+  const workspaceId = authorize(context, "read");
+  const prompt = await findPrompt(context, workspaceId, slug);
+  if (!prompt) throw promptNotFound(slug);
+  const [before, after] = await Promise.all(
+    [from, to].map(async (name) => {
+      const version = await context.em.findOne(PromptVersion, { prompt: prompt.id, version: name });
+      if (version) return version;
+      throw new GabbroError("VERSION_NOT_FOUND", `Prompt ${quoted(slug)} has no version ${quoted(name)}.`);
+    }),
+  );
+  return diffVersions(before!, after!);
+}
+
+/** All versions of a prompt, the oldest first. */
+export const versionsOf: (context: Context, promptId: string) => Promise<PromptVersion[]> = batched(
+  async (context, ids) => {
+    authorize(context, "read");
+    const versions = await context.em.find(
+      PromptVersion,
+      { prompt: { $in: [...ids] } },
+      { orderBy: { id: "asc" } },
+    );
+    const byPrompt = Map.groupBy(versions, ({ prompt }) => prompt.id);
+    return ids.map((id) => byPrompt.get(id) ?? []);
+  },
+);
+
+/** The tags that are kept for a prompt, by name; `latest` is none of them. */
+export const tagsOf: (context: Context, promptId: string) => Promise<PromptTag[]> = batched(
+  async (context, ids) => {
+    authorize(context, "read");
+    const tags = await context.em.find(
+      PromptTag,
+      { prompt: { $in: [...ids] } },
+      { populate: ["version"], orderBy: { label: "asc" } },
+    );
+    const byPrompt = Map.groupBy(tags, ({ prompt }) => prompt.id);
+    return ids.map((id) => byPrompt.get(id) ?? []);
+  },
+);
+
+/** Who moved which tag of a prompt when, the latest move first. */
+export const tagHistoryOf: (context: Context, promptId: string) => Promise<PromptTagMove[]> = batched(
+  async (context, ids) => {
+    authorize(context, "read");
+    const moves = await context.em.find(
+      PromptTagMove,
+      { prompt: { $in: [...ids] } },
+      { orderBy: { id: "desc" } },
+    );
+    const byPrompt = Map.groupBy(moves, ({ prompt }) => prompt.id);
+    return ids.map((id) => byPrompt.get(id) ?? []);
+  },
+);

@@ -1,0 +1,157 @@
+import { ref } from "@mikro-orm/core";
+import { v7 as uuidv7 } from "uuid";
+import type { Context } from "../context.ts";
+import type { EntityManager } from "../database/open.ts";
+import { transact } from "../database/transact.ts";
+import { badInput, GabbroError, quoted } from "../errors.ts";
+import { recordChange } from "../workspaces/audit.resolvers.ts";
+import { authenticated, authorize } from "../workspaces/resolvers.ts";
+import { getPrompt } from "./authoring.resolvers.ts";
+import { type Prompt, PromptTag, PromptTagMove, PromptVersion } from "./entities.ts";
+import type { PromptTagInput, PublishPromptInput, SetTagProtectionInput } from "./inputs.ts";
+import { LATEST } from "./selection.ts";
+
+/** A tag as it points now; `version` is null once it was removed. */
+export interface TagState {
+  id: string;
+  label: string;
+  version: string | null;
+}
+
+/**
+ * Points a tag to a version, which is named by itself or by another tag; makes the tag when the prompt has none of
+ * that name. NOT_FOUND for a version or tag that is not there, FORBIDDEN for `latest` and for protected tags.
+ */
+export async function publishPrompt(context: Context, input: PublishPromptInput): Promise<TagState> {
+  authorize(context, "write");
+  return transact(context.em, async (em) => {
+    const prompt = await getPrompt(em, input.slug);
+    const version = await getVersion(em, prompt, input);
+    return moveTag(em, context, { action: "publishPrompt", prompt, label: input.newTag, to: version });
+  });
+}
+
+/** Removes a tag; TAG_NOT_FOUND when the prompt has none of that name. */
+export async function removePromptTag(context: Context, { slug, tag }: PromptTagInput): Promise<TagState> {
+  authorize(context, "write");
+  return transact(context.em, async (em) => {
+    const prompt = await getPrompt(em, slug);
+    if (tag !== LATEST && !(await em.findOne(PromptTag, { prompt, label: tag })))
+      throw tagNotFound(prompt, tag);
+    return moveTag(em, context, { action: "removePromptTag", prompt, label: tag, to: null });
+  });
+}
+
+/** Points a tag back to where it pointed before its last move; CONFLICT when it never moved. */
+export async function rollbackPromptTag(context: Context, { slug, tag }: PromptTagInput): Promise<TagState> {
+  authorize(context, "write");
+  return transact(context.em, async (em) => {
+    const prompt = await getPrompt(em, slug);
+    const last = await em.findOne(PromptTagMove, { prompt, label: tag }, { orderBy: { id: "desc" } });
+    if (!last && tag !== LATEST) {
+      throw new GabbroError("CONFLICT", `The tag ${quoted(tag)} of prompt ${quoted(slug)} was never moved.`);
+    }
+    const to = last?.from ? await getVersion(em, prompt, { version: last.from }) : null;
+    return moveTag(em, context, { action: "rollbackPromptTag", prompt, label: tag, to });
+  });
+}
+
+/** Protects a tag or opens it again; a tag may be protected before it exists. Needs the scope `publish`. */
+export async function setTagProtection(context: Context, input: SetTagProtectionInput): Promise<string[]> {
+  authorize(context, "publish");
+  return transact(context.em, async (em) => {
+    const prompt = await getPrompt(em, input.slug);
+    refuseLatest(input.tag);
+    const before = prompt.protectedTags;
+    const others = before.filter((label) => label !== input.tag);
+    prompt.protectedTags = input.protected ? [...others, input.tag].toSorted() : others;
+    const after = { protectedTags: prompt.protectedTags };
+    recordChange(em, context, {
+      action: "setTagProtection",
+      subject: input.slug,
+      before: { protectedTags: before },
+      after,
+    });
+    return prompt.protectedTags;
+  });
+}
+
+interface Move {
+  action: string;
+  prompt: Prompt;
+  label: string;
+  to: PromptVersion | null;
+}
+
+/** Every move of a tag goes through here: what may not move is refused, and the move is kept in history and audit. */
+async function moveTag(
+  em: EntityManager,
+  context: Context,
+  { action, prompt, label, to }: Move,
+): Promise<TagState> {
+  refuseLatest(label);
+  if (prompt.protectedTags.includes(label)) authorize(context, "publish");
+  const tag = await em.findOne(PromptTag, { prompt, label }, { populate: ["version"] });
+  const from = tag ? (await tag.version.loadOrFail()).version : null;
+  const { workspaceId: workspace, tokenName } = authenticated(context);
+  const createdAt = new Date();
+  const id = tag?.id ?? uuidv7();
+  if (!to) em.remove(tag ?? []);
+  else if (tag) tag.version = ref(to);
+  else em.create(PromptTag, { id, workspace, prompt, label, version: to, createdAt });
+  const version = to?.version ?? null;
+  if (from !== version) {
+    em.create(PromptTagMove, {
+      id: uuidv7(),
+      workspace,
+      prompt,
+      label,
+      from,
+      to: version,
+      tokenName,
+      createdAt,
+    });
+    recordChange(em, context, {
+      action,
+      subject: prompt.slug,
+      before: { [label]: from },
+      after: { [label]: version },
+    });
+  }
+  return { id, label, version };
+}
+
+function refuseLatest(label: string): void {
+  if (label !== LATEST) return;
+  throw new GabbroError(
+    "FORBIDDEN",
+    `The tag "${LATEST}" follows the newest version by itself; it cannot be moved.`,
+  );
+}
+
+async function getVersion(
+  em: EntityManager,
+  prompt: Prompt,
+  { version, tag }: { version?: string | null | undefined; tag?: string | null | undefined },
+): Promise<PromptVersion> {
+  if (!version && !tag) throw badInput([{ path: "version", message: "is required, or else tag" }]);
+  if (version) {
+    const named = await em.findOne(PromptVersion, { prompt, version });
+    if (named) return named;
+    throw new GabbroError(
+      "VERSION_NOT_FOUND",
+      `Prompt ${quoted(prompt.slug)} has no version ${quoted(version)}.`,
+    );
+  }
+  const label = tag as string;
+  const tagged =
+    label === LATEST
+      ? await em.findOne(PromptVersion, { prompt }, { orderBy: { id: "desc" } })
+      : (await em.findOne(PromptTag, { prompt, label }, { populate: ["version"] }))?.version.unwrap();
+  if (!tagged) throw tagNotFound(prompt, label);
+  return em.findOneOrFail(PromptVersion, { id: tagged.id });
+}
+
+function tagNotFound({ slug }: Prompt, label: string): GabbroError {
+  return new GabbroError("TAG_NOT_FOUND", `Prompt ${quoted(slug)} has no tag ${quoted(label)}.`);
+}

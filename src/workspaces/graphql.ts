@@ -1,0 +1,105 @@
+import type { scopes } from "../context.ts";
+import { argumentsOf, builder } from "../graphql/builder.ts";
+import { auditLog } from "./audit.resolvers.ts";
+import type * as entities from "./entities.ts";
+import { accessTokenInput, auditLogInput, createAccessTokenInput } from "./inputs.ts";
+import { accessTokens, createAccessToken, revokeAccessToken } from "./tokens.resolvers.ts";
+
+const Scope = builder.enumType("Scope", {
+  description: "What an access token may do.",
+  values: {
+    read: { description: "Read everything in the workspace." },
+    write: { description: "Add and change prompts, datasets and logs." },
+    publish: { description: "Move protected tags, and protect them." },
+    admin: { description: "Make and revoke tokens, and read the audit log." },
+  } satisfies Record<(typeof scopes)[number], object>,
+});
+
+const AccessToken = builder.objectRef<entities.AccessToken>("AccessToken").implement({
+  description: "An access token, without its secret.",
+  fields: (t) => ({
+    id: t.exposeID("id", { description: "The id, a UUID. It is no secret." }),
+    name: t.exposeString("name", { description: "What it is for." }),
+    scopes: t.field({ type: [Scope], description: "What it may do.", resolve: (token) => token.scopes }),
+    createdAt: t.expose("createdAt", { type: "DateTime", description: "When it was made." }),
+    expiresAt: t.expose("expiresAt", {
+      type: "DateTime",
+      nullable: true,
+      description: "When it ends; null for never.",
+    }),
+    revokedAt: t.expose("revokedAt", {
+      type: "DateTime",
+      nullable: true,
+      description: "When it was revoked.",
+    }),
+    lastUsedAt: t.expose("lastUsedAt", {
+      type: "DateTime",
+      nullable: true,
+      description: "When it was used last, to the minute; null for never.",
+    }),
+  }),
+});
+
+const CreateAccessTokenPayload = builder
+  .objectRef<Awaited<ReturnType<typeof createAccessToken>>>("CreateAccessTokenPayload")
+  .implement({
+    description: "The token that was made.",
+    fields: (t) => ({
+      token: t.exposeString("token", { description: "The token itself. It is told only now: keep it." }),
+      accessToken: t.expose("accessToken", { type: AccessToken, description: "What is kept of it." }),
+    }),
+  });
+
+const AuditEntry = builder.objectRef<entities.AuditEntry>("AuditEntry").implement({
+  description: "One change of a prompt, a tag, a dataset's shape or a token.",
+  fields: (t) => ({
+    id: t.exposeID("id", { description: "The id, a UUID. Pages continue after it." }),
+    at: t.expose("createdAt", { type: "DateTime", description: "When it was made." }),
+    token: t.exposeString("tokenName", { description: "The name of the access token that made it." }),
+    action: t.exposeString("action", { description: "The operation." }),
+    subject: t.exposeString("subject", { description: "What was changed, such as the slug of a prompt." }),
+    before: t.expose("before", { type: "JSONObject", nullable: true, description: "How it was before." }),
+    after: t.expose("after", { type: "JSONObject", nullable: true, description: "How it was after." }),
+  }),
+});
+
+builder.queryFields((t) => ({
+  accessTokens: t.field({
+    type: [AccessToken],
+    description: "The tokens of the workspace, the oldest first. Needs the scope `admin`.",
+    resolve: (_, _args, context) => accessTokens(context),
+  }),
+  auditLog: t.field({
+    type: [AuditEntry],
+    description: "Who changed what, the latest first, a page at a time. Needs the scope `admin`.",
+    args: argumentsOf(t, auditLogInput, {
+      after: t.arg.id({ description: auditLogInput.shape.after.description }),
+    }),
+    resolve: (_, args, context) => auditLog(context, args),
+  }),
+}));
+
+builder.mutationFields((t) => ({
+  createAccessToken: t.field({
+    type: CreateAccessTokenPayload,
+    description: "Makes an access token. Needs the scope `admin`.",
+    args: argumentsOf(t, createAccessTokenInput, {
+      scopes: t.arg({
+        type: [Scope],
+        required: true,
+        description: createAccessTokenInput.shape.scopes.description,
+      }),
+      expiresAt: t.arg({ type: "DateTime", description: createAccessTokenInput.shape.expiresAt.description }),
+    }),
+    resolve: (_, { expiresAt = null, ...args }, context) =>
+      createAccessToken(context, { ...args, expiresAt }),
+  }),
+  revokeAccessToken: t.field({
+    type: AccessToken,
+    description: "Ends an access token; servers follow within 30 seconds. Needs the scope `admin`.",
+    args: argumentsOf(t, accessTokenInput, {
+      id: t.arg.id({ required: true, description: accessTokenInput.shape.id.description }),
+    }),
+    resolve: (_, args, context) => revokeAccessToken(context, args),
+  }),
+}));

@@ -1,0 +1,34 @@
+import { z } from "zod";
+import { momentOrNothing, text } from "../inputs.ts";
+
+const scope = z.enum(["read", "write", "publish", "admin"]);
+
+export const createAccessTokenInput = z.object({
+  name: text().min(1).max(256).describe("What it is for, to tell it from others."),
+  scopes: z.array(scope).min(1).max(10).describe("What it may do."),
+  expiresAt: momentOrNothing()
+    .refine((moment) => moment === null || moment > new Date(), { error: "must be in the future" })
+    .describe("When it ends; never when absent."),
+});
+
+export const accessTokenInput = z.object({
+  id: z
+    .guid({ error: "must be an id as this service gave it" })
+    .toLowerCase()
+    .describe("The id of the token."),
+});
+
+const MOST_ON_A_PAGE = 1_000;
+
+export const auditLogInput = z.object({
+  first: z
+    .int()
+    .min(1)
+    .max(MOST_ON_A_PAGE)
+    .nullish()
+    .describe("How many at most, up to 1,000; 50 when absent."),
+  after: z
+    .guid({ error: "must be the id of an entry" })
+    .nullish()
+    .describe("Those after the one with this id."),
+});

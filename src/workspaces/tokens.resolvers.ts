@@ -1,0 +1,62 @@
+import { v7 as uuidv7 } from "uuid";
+import type { Context, Scope } from "../context.ts";
+import { transact } from "../database/transact.ts";
+import { GabbroError, quoted } from "../errors.ts";
+import { recordChange } from "./audit.resolvers.ts";
+import { AccessToken } from "./entities.ts";
+import { authorize } from "./resolvers.ts";
+import { generateToken, hashToken } from "./tokens.ts";
+
+export interface NewToken {
+  name: string;
+  scopes: Scope[];
+  expiresAt: Date | null;
+}
+
+/** The row of a new token, to be stored with what else belongs to it, and the token itself: nobody can read it later. */
+export function newToken(workspace: string, { name, scopes, expiresAt }: NewToken, token = generateToken()) {
+  const times = { createdAt: new Date(), expiresAt, revokedAt: null, lastUsedAt: null };
+  return { token, row: { id: uuidv7(), workspace, name, hash: hashToken(token), scopes, ...times } };
+}
+
+/** Makes a token in the workspace of the caller; the only time that the token itself is told. */
+export async function createAccessToken(
+  context: Context,
+  input: NewToken,
+): Promise<{ token: string; accessToken: AccessToken }> {
+  const workspace = authorize(context, "admin");
+  const { token, row } = newToken(workspace, input);
+  const accessToken = await transact(context.em, async (em) => {
+    recordChange(em, context, {
+      action: "createAccessToken",
+      subject: row.id,
+      before: null,
+      after: told(row),
+    });
+    return em.create(AccessToken, row);
+  });
+  return { token, accessToken };
+}
+
+/** The tokens of the workspace, the oldest first, ended ones among them; never their secrets. */
+export async function accessTokens(context: Context): Promise<AccessToken[]> {
+  authorize(context, "admin");
+  return context.em.find(AccessToken, {}, { orderBy: { id: "asc" } });
+}
+
+/** Ends a token from now on; TOKEN_NOT_FOUND when the workspace has none with that id that still works. */
+export async function revokeAccessToken(context: Context, { id }: { id: string }): Promise<AccessToken> {
+  authorize(context, "admin");
+  return transact(context.em, async (em) => {
+    const token = await em.findOne(AccessToken, { id, revokedAt: null });
+    if (!token)
+      throw new GabbroError("TOKEN_NOT_FOUND", `There is no working access token with the id ${quoted(id)}.`);
+    token.revokedAt = new Date();
+    recordChange(em, context, { action: "revokeAccessToken", subject: id, before: told(token), after: null });
+    return token;
+  });
+}
+
+function told({ name, scopes, expiresAt }: NewToken): Record<string, unknown> {
+  return { name, scopes, expiresAt };
+}
