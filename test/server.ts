@@ -52,7 +52,7 @@ export async function startServer({ sample = false, corsOrigins = [], log }: Opt
         payload: typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body),
       }),
     });
-    const isJson = response.headers["content-type"]?.toString().includes("json");
+    const isJson = response.body !== "" && response.headers["content-type"]?.toString().includes("json");
     return {
       status: response.statusCode,
       headers: response.headers,

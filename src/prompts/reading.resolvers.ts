@@ -21,7 +21,7 @@ import {
   withVersions,
 } from "./resolvers.ts";
 import { selectVersion, selectVersionToDescribe } from "./selection.ts";
-import { compareVariables, renderTemplate } from "./templates.ts";
+import { compareVariables, parseTemplate, renderTemplate } from "./templates.ts";
 
 /** A page of the prompts, in the order of their slugs, each described by its production version, else its newest. */
 export async function prompts(context: Context, input: PromptsInput): Promise<PromptDescription[]> {
@@ -82,17 +82,19 @@ export async function servedPrompt(context: Context, input: DescribePromptInput)
   return { ...content, slug, tag, warning };
 }
 
-export interface RenderedPrompt extends ServedPrompt {}
-
 /** The served version with its variables filled in; the warning names variables without a value and unused values. */
-export async function renderPrompt(context: Context, input: RenderPromptInput): Promise<RenderedPrompt> {
+export async function renderPrompt(context: Context, input: RenderPromptInput): Promise<ServedPrompt> {
   const served = await servedPrompt(context, input);
   const values = Object.fromEntries((input.variables ?? []).map(({ label, value }) => [label, value ?? ""]));
   const [text, systemText] = await Promise.all([
     renderTemplate(served.text, values),
     served.systemText === null ? null : renderTemplate(served.systemText, values),
   ]);
-  const compared = compareVariables([served.text, served.systemText ?? ""], values);
+  const used = new Set([
+    ...parseTemplate(served.text, "text"),
+    ...parseTemplate(served.systemText ?? "", "systemText"),
+  ]);
+  const compared = compareVariables([...used], values);
   const warning = [served.warning, compared].filter(Boolean).join(" ") || null;
   return { ...served, text, systemText, warning };
 }
