@@ -21,6 +21,15 @@ export const textOrNothing = () =>
     .nullish()
     .transform((value) => value || null);
 
+const SLUG = /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/;
+const LONGEST_SLUG = 128;
+
+/** The slug of something new; slugs that are only looked up may be any text. */
+export const newSlug = () =>
+  text().max(LONGEST_SLUG).regex(SLUG, {
+    error: "must be lower-case letters and digits, with single - or _ between, such as country-guide",
+  });
+
 /** Any JSON value but null, up to 100 levels deep. */
 export const json = () =>
   z.unknown().superRefine((value, context) => {
@@ -46,13 +55,18 @@ export const jsonObject = () =>
 
 /** A JSON object; null and absent are null. */
 export const jsonObjectOrNothing = () =>
+  jsonObjectOrUndefined()
+    .transform((value) => value ?? null)
+    .meta({ type: ["object", "null"], additionalProperties: {} });
+
+/** A JSON object or null, where absent means something else than null. */
+export const jsonObjectOrUndefined = () =>
   z
     .custom<JsonObject | null | undefined>((value) => value == null || isObject(value), {
       error: objectFault("an object or null"),
     })
     .superRefine(addJsonFault)
     .optional()
-    .transform((value) => value ?? null)
     .meta({ type: ["object", "null"], additionalProperties: {} });
 
 /** A list of at most `most` items; a longer one is refused before its items are looked at, which could take long. */

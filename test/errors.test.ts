@@ -14,7 +14,6 @@ const json = { "content-type": "application/json" };
 test.each([
   ["GET", "/nope", 404, "ROUTE_NOT_FOUND"],
   ["POST", "/", 404, "ROUTE_NOT_FOUND"],
-  ["GET", "/datasets", 404, "ROUTE_NOT_FOUND"],
   ["GET", "/datasets/a/b/c", 404, "ROUTE_NOT_FOUND"],
   ["GET", "/datasets/%ff", 400, "BAD_REQUEST"],
   ["DELETE", "/datasets/country-quiz", 405, "METHOD_NOT_ALLOWED"],

@@ -85,6 +85,7 @@ test("GET /openapi.json describes the REST door in OpenAPI 3.1, without a token"
       ),
   );
   expect(operations.toSorted()).toEqual([
+    "GET /datasets datasets",
     "GET /datasets/{slug} dataset",
     "GET /prompts prompts",
     "GET /prompts/{slug} servedPrompt",

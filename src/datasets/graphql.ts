@@ -11,7 +11,7 @@ import {
   rowCount,
 } from "./resolvers.ts";
 
-const ColumnType = builder.enumType("ColumnType", {
+export const ColumnType = builder.enumType("ColumnType", {
   description:
     "What the values of a column are. It tells clients how to show them; values of any kind are accepted.",
   values: columnTypes,
@@ -27,7 +27,7 @@ const DatasetColumn = builder.objectRef<Column>("DatasetColumn").implement({
   }),
 });
 
-const DatasetRow = builder.objectRef<Row>("DatasetRow").implement({
+export const DatasetRow = builder.objectRef<Row>("DatasetRow").implement({
   description: "A row of a dataset: one case to evaluate.",
   fields: (t) => ({
     id: t.exposeID("id", { description: "The id, a UUID. Pages of rows continue after it." }),
@@ -38,6 +38,10 @@ const DatasetRow = builder.objectRef<Row>("DatasetRow").implement({
     values: t.expose("values", {
       type: "JSONObject",
       description: "The value of each column, by the column's name.",
+    }),
+    key: t.exposeString("key", {
+      nullable: true,
+      description: "What its maker knows the row by; null when it has none.",
     }),
     idealOutput: t.exposeString("idealOutput", {
       nullable: true,
@@ -52,7 +56,7 @@ const DatasetRow = builder.objectRef<Row>("DatasetRow").implement({
   }),
 });
 
-const Dataset = builder.objectRef<DatasetHead>("Dataset").implement({
+export const Dataset = builder.objectRef<DatasetHead>("Dataset").implement({
   description: "A dataset: cases to evaluate prompts with, as rows under columns.",
   fields: (t) => ({
     slug: t.exposeString("slug", { description: "The slug, unique in the workspace." }),
@@ -87,20 +91,21 @@ const Dataset = builder.objectRef<DatasetHead>("Dataset").implement({
 
 const fields = datasetRowInput.shape;
 
-const DatasetItemInput = builder.inputType("DatasetItemInput", {
+export const DatasetItemInput = builder.inputType("DatasetItemInput", {
   description: datasetRowInput.description,
   fields: (t) => ({
     name: t.string({ description: fields.name.description }),
     values: t.field({ type: "JSONObject", required: true, description: fields.values.description }),
     idealOutput: t.string({ description: fields.idealOutput.description }),
     metadata: t.field({ type: "JSONObject", description: fields.metadata.description }),
+    key: t.string({ description: fields.key.description }),
   }),
 });
 
-const AddDatasetItemPayload = builder
+export const AddDatasetItemPayload = builder
   .objectRef<Awaited<ReturnType<typeof addDatasetItem>>>("AddDatasetItemPayload")
   .implement({
-    description: "The row that was added.",
+    description: "The row that was added or changed.",
     fields: (t) => ({
       datasetRow: t.expose("datasetRow", { type: DatasetRow, description: "The row as it was stored." }),
       warning: t.exposeString("warning", {

@@ -1,5 +1,13 @@
 import { z } from "zod";
-import { jsonObject, jsonObjectOrNothing, text, textOrNothing } from "../inputs.ts";
+import {
+  jsonObject,
+  jsonObjectOrNothing,
+  jsonObjectOrUndefined,
+  list,
+  newSlug,
+  text,
+  textOrNothing,
+} from "../inputs.ts";
 
 export const datasetInput = z.object({ slug: text().describe("The slug of the dataset.") });
 
@@ -32,6 +40,9 @@ export const datasetRowInput = z
       .transform((value) => value ?? null)
       .describe("The output that a model should give for this row."),
     metadata: jsonObjectOrNothing().describe("Anything else worth keeping with the row."),
+    key: textOrNothing().describe(
+      "What you know the row by. The same key again in the same dataset changes that row instead of adding another.",
+    ),
   })
   .meta({
     id: "DatasetItem",
@@ -45,8 +56,86 @@ export const datasetRowInput = z
     },
   });
 
+export type DatasetRowInput = z.output<typeof datasetRowInput>;
+
 export const addDatasetItemInput = z.object({
   slug: datasetInput.shape.slug,
   input: datasetRowInput,
 });
 export type AddDatasetItemInput = z.output<typeof addDatasetItemInput>;
+
+const MOST_COLUMNS = 1_000;
+const LONGEST_NAME = 256;
+const name = () => text().min(1).max(LONGEST_NAME);
+
+export const columnInput = z.object({
+  name: name().describe("The name, unique in the dataset."),
+  type: z.enum(["text", "image", "file", "json"]).describe("What its values are."),
+});
+
+export const createDatasetInput = z.object({
+  slug: newSlug().describe(
+    "The slug of the new dataset: lower-case letters and digits, with single - or _ between.",
+  ),
+  name: name().nullish().describe("The name to show; else it is the slug."),
+  columns: list(columnInput, MOST_COLUMNS).describe("Its columns in order."),
+});
+export type CreateDatasetInput = z.output<typeof createDatasetInput>;
+
+export const columnRename = z.object({
+  from: text().describe("The name of the column."),
+  to: name().describe("Its new name."),
+});
+
+export const updateDatasetInput = z.object({
+  slug: datasetInput.shape.slug,
+  name: name().nullish().describe("The new name; left as it is when absent."),
+  removeColumns: list(text(), MOST_COLUMNS)
+    .nullish()
+    .describe("Columns to remove. Rows keep their values, which come back with a column of the same name."),
+  renameColumns: list(columnRename, MOST_COLUMNS)
+    .nullish()
+    .describe("Columns to rename; their values go along."),
+  addColumns: list(columnInput, MOST_COLUMNS).nullish().describe("Columns to add at the end."),
+});
+export type UpdateDatasetInput = z.output<typeof updateDatasetInput>;
+
+const MOST_ITEMS = 1_000;
+
+export const addDatasetItemsInput = z.object({
+  slug: datasetInput.shape.slug,
+  // Each row is judged by itself, so that one that is wrong does not keep the others out.
+  items: list(z.unknown(), MOST_ITEMS).describe("The rows, up to 1,000."),
+});
+export type AddDatasetItemsInput = z.output<typeof addDatasetItemsInput>;
+
+const rowId = z.guid({ error: "must be the id of a row" }).toLowerCase();
+
+export const updateDatasetItemInput = z.object({
+  id: rowId.describe("The id of the row."),
+  name: text().nullish().describe("The new name; left as it is when absent, removed by null."),
+  values: jsonObjectOrUndefined().describe(
+    "The values to change, by the names of their columns; others stay as they are.",
+  ),
+  idealOutput: text().nullish().describe("The new ideal output; left as it is when absent, removed by null."),
+  metadata: jsonObjectOrUndefined().describe("The new metadata; left as it is when absent, removed by null."),
+});
+export type UpdateDatasetItemInput = z.output<typeof updateDatasetItemInput>;
+
+export const datasetItemInput = z.object({ id: rowId.describe("The id of the row.") });
+
+const MOST_ON_A_PAGE = 100;
+/** Lists give this many at once when they are not told how many. */
+export const PAGE = 50;
+
+export const datasetsInput = z.object({
+  search: text().nullish().describe("Only those with this in their slug or name, in any case."),
+  first: z
+    .int()
+    .min(1)
+    .max(MOST_ON_A_PAGE)
+    .nullish()
+    .describe(`How many at most, up to ${MOST_ON_A_PAGE}; ${PAGE} when absent.`),
+  after: text().nullish().describe("Those after the one with this slug."),
+});
+export type DatasetsInput = z.output<typeof datasetsInput>;

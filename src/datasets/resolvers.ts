@@ -2,17 +2,28 @@ import { setImmediate } from "node:timers/promises";
 import { v7 as uuidv7 } from "uuid";
 import type { Context } from "../context.ts";
 import { batched } from "../database/batch.ts";
+import type { EntityManager } from "../database/open.ts";
+import { transact } from "../database/transact.ts";
 import { badInput, GabbroError, quoted } from "../errors.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { toShown, toStored } from "./columns.ts";
-import type { Dataset, DatasetRow } from "./entities.ts";
-import { type AddDatasetItemInput, MOST_ROWS_AT_ONCE, type RowsInput } from "./inputs.ts";
+import { type Dataset, DatasetRow } from "./entities.ts";
+import {
+  type AddDatasetItemInput,
+  type DatasetRowInput,
+  MOST_ROWS_AT_ONCE,
+  type RowsInput,
+} from "./inputs.ts";
 
 const ROWS_IN_ONE_READ = 500;
 
-const head = ["id", "slug", "name", "columns", "removedColumns", "createdAt"] as const;
+/** What is read of a dataset itself. */
+export const head = ["id", "slug", "name", "columns", "removedColumns", "createdAt"] as const;
 export type DatasetHead = Pick<Dataset, (typeof head)[number]>;
-export type Row = Pick<DatasetRow, "id" | "name" | "values" | "idealOutput" | "metadata" | "createdAt">;
+export type Row = Pick<
+  DatasetRow,
+  "id" | "name" | "key" | "values" | "idealOutput" | "metadata" | "createdAt"
+>;
 
 /** The dataset with that slug, without its rows; DATASET_NOT_FOUND when the workspace has none. */
 export async function dataset(context: Context, input: { slug: string }): Promise<DatasetHead> {
@@ -88,7 +99,7 @@ async function readRows(
   const workspaceId = authorize(context, "read");
   let query = context.database.read
     .selectFrom("DatasetRow")
-    .select(["id", "name", "values", "idealOutput", "metadata", "createdAt"])
+    .select(["id", "name", "key", "values", "idealOutput", "metadata", "createdAt"])
     .where("workspace", "=", workspaceId)
     .where("dataset", "=", parent.id);
   if (after !== null) query = query.where("id", ">", after);
@@ -125,22 +136,62 @@ export const rowCount: (context: Context, datasetId: string) => Promise<number> 
   },
 );
 
-/** Adds a row; values of columns that the dataset does not have are left out, and the warning names those columns. */
+/**
+ * Adds a row, or changes the one that has its key; values of columns that the dataset does not have are left out, and
+ * the warning names those columns.
+ */
 export async function addDatasetItem(
   context: Context,
   { slug, input }: AddDatasetItemInput,
 ): Promise<{ datasetRow: Row; warning: string | null }> {
   const workspace = authorize(context, "write");
   const parent = await getDataset(context, workspace, slug);
+  if (input.key !== null) {
+    const [added] = await transact(context.em, (em) => putRows(em, workspace, parent, [input]));
+    return added!;
+  }
   const { stored, omitted } = toStored(input.values, parent);
-  const datasetRow: Row = { ...input, id: uuidv7(), createdAt: new Date() };
-  await context.database.commit([
-    ["DatasetRow", { ...datasetRow, values: stored, workspace, dataset: parent.id }],
-  ]);
-  return {
-    datasetRow: { ...datasetRow, values: toShown(stored, parent).shown },
-    warning: omittedOnWrite(omitted),
-  };
+  const datasetRow: Row = { ...input, id: uuidv7(), values: stored, createdAt: new Date() };
+  await context.database.commit([["DatasetRow", { ...datasetRow, workspace, dataset: parent.id }]]);
+  return { datasetRow: shownRow(datasetRow, parent), warning: omittedOnWrite(omitted) };
+}
+
+/** Adds rows, or changes those that have their keys, in the transaction of `em`; of equal keys the last one stays. */
+export async function putRows(
+  em: EntityManager,
+  workspace: string,
+  parent: DatasetHead,
+  inputs: DatasetRowInput[],
+) {
+  const keys = inputs.flatMap(({ key }) => key ?? []);
+  const existing =
+    keys.length === 0 ? [] : await em.find(DatasetRow, { dataset: parent.id, key: { $in: keys } });
+  const byKey = new Map(existing.map((row) => [row.key, row]));
+  return inputs.map(({ values, ...input }) => {
+    const { stored, omitted } = toStored(values, parent);
+    const known = input.key === null ? undefined : byKey.get(input.key);
+    const row = known
+      ? em.assign(known, { ...input, values: stored })
+      : em.create(DatasetRow, {
+          ...input,
+          id: uuidv7(),
+          workspace,
+          dataset: parent.id,
+          logId: null,
+          values: stored,
+          createdAt: new Date(),
+        });
+    if (row.key !== null) byKey.set(row.key, row);
+    return { datasetRow: shownRow(row, parent), warning: omittedOnWrite(omitted) };
+  });
+}
+
+/** A row as its dataset shows it: with the values of the dataset's columns. */
+export function shownRow(
+  { id, name, key, values, idealOutput, metadata, createdAt }: Row,
+  parent: DatasetHead,
+): Row {
+  return { id, name, key, values: toShown(values, parent).shown, idealOutput, metadata, createdAt };
 }
 
 /** The warning for columns that a dataset does not have, so that their values were left out of a row; null for none. */

@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import { z } from "zod";
 import type { Context } from "../context.ts";
 import { errorBody, errorResponses, errorResponsesToBody, type RestApp } from "../rest/app.ts";
+import { datasets } from "./authoring.resolvers.ts";
 import { type Column, columnTypes } from "./entities.ts";
 import { datasetInput, datasetRowInput } from "./inputs.ts";
 import { addDatasetItem, allDatasetRows, type DatasetHead, dataset, omittedOnRead } from "./resolvers.ts";
@@ -34,6 +35,12 @@ export const datasetAnswer = z
   })
   .describe("The dataset with all its rows.");
 
+export const datasetsAnswer = z
+  .object({
+    datasets: z.array(datasetAnswer.shape.dataset.pick({ slug: true, name: true, columns: true })),
+  })
+  .describe("All datasets in the order of their slugs, without their rows.");
+
 export const addDatasetItemAnswer = z
   .object({
     datasetRow: rowAnswer.extend({
@@ -43,8 +50,32 @@ export const addDatasetItemAnswer = z
   })
   .describe("The row as it was stored.");
 
+const MOST_AT_ONCE = 100;
+
 /** The REST routes of datasets. */
 export function datasetRoutes(app: RestApp): void {
+  app.route({
+    method: "GET",
+    url: "/datasets",
+    schema: {
+      operationId: "datasets",
+      summary: "List the datasets",
+      tags: ["datasets"],
+      response: { 200: datasetsAnswer, ...errorResponses },
+    },
+    handler: async ({ context }) => {
+      const all: DatasetHead[] = [];
+      for (let after: string | undefined; ; after = all.at(-1)?.slug) {
+        const page = await datasets(context, { first: MOST_AT_ONCE, after });
+        all.push(...page);
+        if (page.length < MOST_AT_ONCE) break;
+      }
+      return {
+        datasets: all.map(({ slug, name, columns }) => ({ slug, name, columns: columns.map(shownColumn) })),
+      };
+    },
+  });
+
   app.route({
     method: "GET",
     url: "/datasets/:slug",

@@ -1,5 +1,6 @@
 import "../workspaces/graphql.ts";
 import "../datasets/graphql.ts";
+import "../datasets/authoring.graphql.ts";
 import "../prompts/graphql.ts";
 import "../prompts/types.ts";
 import "../prompts/reading.graphql.ts";

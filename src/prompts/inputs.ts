@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { jsonObjectOrNothing, list, text, textOrNothing } from "../inputs.ts";
+import { jsonObjectOrNothing, list, newSlug, text, textOrNothing } from "../inputs.ts";
 
 /** What picks a version of a prompt: a version wins over a tag; with neither it is the production version. */
 export const versionChoice = z.object({
@@ -18,17 +18,9 @@ export const describePromptInput = z.object({
 });
 export type DescribePromptInput = z.input<typeof describePromptInput>;
 
-const slugForm = /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/;
 const MOST_VARIABLES = 1_000;
 const LONGEST_SLUG = 128;
 const LONGEST_NAME = 256;
-
-/** The slug of something new. */
-export const newSlug = () =>
-  text().min(1).max(LONGEST_SLUG).regex(slugForm, {
-    error: "must be lower-case letters and digits, with single - or _ between, such as country-guide",
-  });
-
 const name = () => text().min(1).max(LONGEST_NAME);
 const nullableText = () => text().nullish();
 

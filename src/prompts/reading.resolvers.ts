@@ -1,6 +1,6 @@
-import { type Expression, type SqlBool, sql } from "kysely";
 import type { Context } from "../context.ts";
 import { batched } from "../database/batch.ts";
+import { contains } from "../database/text.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { diffVersions } from "./diff.ts";
@@ -43,12 +43,6 @@ export async function prompts(context: Context, input: PromptsInput): Promise<Pr
     .execute();
   const known = await withVersions(context, workspaceId, found);
   return Promise.all(known.map((prompt) => describe(context, prompt, selectVersionToDescribe(prompt, {}))));
-}
-
-/** Whether a text has `wanted` in it, in any case; its wildcards are ordinary characters. */
-function contains(column: Expression<unknown>, wanted: string): Expression<SqlBool> {
-  const pattern = `%${wanted.toLowerCase().replaceAll(/[\\%_]/g, "\\$&")}%`;
-  return sql<SqlBool>`lower(${column}) like ${pattern} escape '\\'`;
 }
 
 /** A prompt as an application uses it: the texts and the model of the version that serves. */

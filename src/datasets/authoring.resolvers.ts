@@ -1,0 +1,122 @@
+import { v7 as uuidv7 } from "uuid";
+import type { Context } from "../context.ts";
+import { isUniqueViolation } from "../database/commit.ts";
+import type { EntityManager } from "../database/open.ts";
+import { contains } from "../database/text.ts";
+import { transact } from "../database/transact.ts";
+import { badInput, GabbroError, quoted } from "../errors.ts";
+import { recordChange } from "../workspaces/audit.resolvers.ts";
+import { authorize } from "../workspaces/resolvers.ts";
+import { type Columns, keyForNew, keyOf } from "./columns.ts";
+import { Dataset } from "./entities.ts";
+import { type CreateDatasetInput, type DatasetsInput, PAGE, type UpdateDatasetInput } from "./inputs.ts";
+import { type DatasetHead, head } from "./resolvers.ts";
+
+/** A page of the datasets, in the order of their slugs, without their rows. */
+export async function datasets(
+  context: Context,
+  { search, first, after }: DatasetsInput,
+): Promise<DatasetHead[]> {
+  const workspaceId = authorize(context, "read");
+  let query = context.database.read.selectFrom("Dataset").select(head).where("workspace", "=", workspaceId);
+  if (search)
+    query = query.where(({ or, ref }) => or([contains(ref("slug"), search), contains(ref("name"), search)]));
+  if (after) query = query.where("slug", ">", after);
+  return query
+    .orderBy("slug")
+    .limit(first ?? PAGE)
+    .execute();
+}
+
+/** Makes a dataset without rows; CONFLICT when the slug is taken or two columns have one name. */
+export async function createDataset(context: Context, input: CreateDatasetInput): Promise<DatasetHead> {
+  const workspace = authorize(context, "write");
+  const { slug, columns } = input;
+  refuseTwins(columns.map(({ name }) => name));
+  const made = { slug, name: input.name ?? slug, columns, removedColumns: [] };
+  try {
+    return await transact(context.em, async (em) => {
+      recordChange(em, context, { action: "createDataset", subject: slug, before: null, after: told(made) });
+      return em.create(Dataset, { ...made, id: uuidv7(), workspace, createdAt: new Date() });
+    });
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error;
+    throw new GabbroError("CONFLICT", `A dataset with the slug ${quoted(slug)} exists already.`, {
+      cause: error,
+    });
+  }
+}
+
+/** Changes the name and the columns of a dataset: first it removes, then renames, then adds. Rows are not touched. */
+export async function updateDataset(context: Context, input: UpdateDatasetInput): Promise<DatasetHead> {
+  authorize(context, "write");
+  return transact(context.em, async (em) => {
+    const dataset = await getDatasetEntity(em, input.slug);
+    const before = told(dataset);
+    if (input.name) dataset.name = input.name;
+    const { columns, removedColumns } = changeColumns(dataset, input);
+    refuseTwins(columns.map(({ name }) => name));
+    dataset.columns = columns;
+    dataset.removedColumns = removedColumns;
+    recordChange(em, context, { action: "updateDataset", subject: input.slug, before, after: told(dataset) });
+    return dataset;
+  });
+}
+
+/** Removes a dataset with its rows and gives its slug. */
+export async function deleteDataset(context: Context, { slug }: { slug: string }): Promise<string> {
+  authorize(context, "write");
+  await transact(context.em, async (em) => {
+    const dataset = await getDatasetEntity(em, slug);
+    recordChange(em, context, { action: "deleteDataset", subject: slug, before: told(dataset), after: null });
+    em.remove(dataset);
+  });
+  return slug;
+}
+
+function changeColumns(current: Columns, changes: UpdateDatasetInput): Columns {
+  const removals = new Set(changes.removeColumns);
+  const renames = new Map(changes.renameColumns?.map(({ from, to }) => [from, to]));
+  refuseUnknown([...removals, ...renames.keys()], current);
+  const kept = current.columns.filter(({ name }) => !removals.has(name));
+  const renamed = kept.map((column) => ({
+    ...column,
+    key: keyOf(column),
+    name: renames.get(column.name) ?? column.name,
+  }));
+  const removed = [...current.removedColumns, ...current.columns.filter(({ name }) => removals.has(name))];
+  return (changes.addColumns ?? []).reduce<Columns>(
+    ({ columns, removedColumns }, { name, type }) => {
+      const key = keyForNew(name, { columns, removedColumns });
+      return {
+        columns: [...columns, { name, type, key }],
+        removedColumns: removedColumns.filter((column) => keyOf(column) !== key),
+      };
+    },
+    { columns: renamed, removedColumns: removed },
+  );
+}
+
+function refuseUnknown(names: string[], { columns }: Columns): void {
+  const known = new Set(columns.map(({ name }) => name));
+  const faults = names
+    .filter((name) => !known.has(name))
+    .map((name) => ({ path: "columns", message: `has no column ${quoted(name)}` }));
+  if (faults.length > 0) throw badInput(faults);
+}
+
+function refuseTwins(names: string[]): void {
+  const twin = names.find((name, at) => names.indexOf(name) !== at);
+  if (twin !== undefined)
+    throw new GabbroError("CONFLICT", `A dataset cannot have two columns ${quoted(twin)}.`);
+}
+
+async function getDatasetEntity(em: EntityManager, slug: string): Promise<Dataset> {
+  const dataset = await em.findOne(Dataset, { slug });
+  if (!dataset) throw new GabbroError("DATASET_NOT_FOUND", `Dataset ${quoted(slug)} does not exist.`);
+  return dataset;
+}
+
+function told({ name, columns }: Pick<Dataset, "name" | "columns">): Record<string, unknown> {
+  return { name, columns: columns.map((column) => ({ name: column.name, type: column.type })) };
+}

@@ -1,0 +1,74 @@
+import type { Context } from "../context.ts";
+import type { EntityManager } from "../database/open.ts";
+import { transact } from "../database/transact.ts";
+import { badInput, type Fault, GabbroError, quoted } from "../errors.ts";
+import { faultsOf } from "../inputs.ts";
+import { authorize } from "../workspaces/resolvers.ts";
+import { toStored } from "./columns.ts";
+import { Dataset, DatasetRow } from "./entities.ts";
+import {
+  type AddDatasetItemsInput,
+  type DatasetRowInput,
+  datasetRowInput,
+  type UpdateDatasetItemInput,
+} from "./inputs.ts";
+import { getDataset, omittedOnWrite, putRows, type Row, shownRow } from "./resolvers.ts";
+
+/** What became of one of many rows: either the row, or why it was refused. */
+export interface ItemResult {
+  datasetRow: Row | null;
+  warning: string | null;
+  error: { message: string; details: Fault[] } | null;
+}
+
+/**
+ * Adds up to 1,000 rows in one transaction, in their order; a row with a known key changes the row that has it. A row
+ * that is wrong is refused by itself, and its result says why.
+ */
+export async function addDatasetItems(
+  context: Context,
+  { slug, items }: AddDatasetItemsInput,
+): Promise<ItemResult[]> {
+  const workspace = authorize(context, "write");
+  const parent = await getDataset(context, workspace, slug);
+  const judged = items.map((item) => datasetRowInput.safeParse(item));
+  const good = judged.flatMap(({ data }): DatasetRowInput[] => (data ? [data] : []));
+  const stored = await transact(context.em, (em) => putRows(em, workspace, parent, good));
+  const results = stored.values();
+  return judged.map(({ error }) => {
+    if (!error) return { ...results.next().value!, error: null };
+    const { message, details = [] } = badInput(faultsOf(error.issues));
+    return { datasetRow: null, warning: null, error: { message, details } };
+  });
+}
+
+/** Changes what is given of a row; ROW_NOT_FOUND when the workspace has none with that id. */
+export async function updateDatasetItem(
+  context: Context,
+  { id, values, ...changes }: UpdateDatasetItemInput,
+): Promise<{ datasetRow: Row; warning: string | null }> {
+  authorize(context, "write");
+  return transact(context.em, async (em) => {
+    const row = await getRow(em, id);
+    const parent = await em.findOneOrFail(Dataset, { id: row.dataset.id });
+    const { stored, omitted } = toStored(values ?? {}, parent);
+    row.values = { ...row.values, ...stored };
+    if (changes.name !== undefined) row.name = changes.name || null;
+    if (changes.idealOutput !== undefined) row.idealOutput = changes.idealOutput;
+    if (changes.metadata !== undefined) row.metadata = changes.metadata;
+    return { datasetRow: shownRow(row, parent), warning: omittedOnWrite(omitted) };
+  });
+}
+
+/** Removes a row and gives its id; ROW_NOT_FOUND when the workspace has none with that id. */
+export async function deleteDatasetItem(context: Context, { id }: { id: string }): Promise<string> {
+  authorize(context, "write");
+  await transact(context.em, async (em) => em.remove(await getRow(em, id)));
+  return id;
+}
+
+async function getRow(em: EntityManager, id: string): Promise<DatasetRow> {
+  const row = await em.findOne(DatasetRow, { id });
+  if (!row) throw new GabbroError("ROW_NOT_FOUND", `Row ${quoted(id)} does not exist.`);
+  return row;
+}

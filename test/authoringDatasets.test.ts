@@ -1,0 +1,348 @@
+import { afterAll, expect, test } from "vitest";
+import { datasetsAnswer } from "../src/datasets/rest.ts";
+import { addToken, addWorkspace } from "./data.ts";
+import { startServer } from "./server.ts";
+
+const server = await startServer();
+afterAll(() => server[Symbol.asyncDispose]());
+
+const other = await addWorkspace(server, "other");
+
+/** Runs an operation and gives its only field, or its first error. */
+// biome-ignore lint/suspicious/noExplicitAny: a field may have any shape
+async function run(operation: string, variables?: Record<string, unknown>, token?: string): Promise<any> {
+  const { body } = await server.graphql(operation, variables, { ...(token && { token }) });
+  if (body.errors) return { error: { message: body.errors[0].message, ...body.errors[0].extensions } };
+  return Object.values(body.data)[0];
+}
+
+const CREATE =
+  "mutation($slug: String!, $name: String, $columns: [DatasetColumnInput!]!) { createDataset(slug: $slug, name: $name, columns: $columns) { slug name columns { name type } rowCount rows { id } warning } }";
+const UPDATE =
+  "mutation($slug: String!, $name: String, $remove: [String!], $rename: [ColumnRenameInput!], $add: [DatasetColumnInput!]) { updateDataset(slug: $slug, name: $name, removeColumns: $remove, renameColumns: $rename, addColumns: $add) { name columns { name type } rows { values } warning } }";
+const ADD =
+  "mutation($slug: String!, $input: DatasetItemInput!) { addDatasetItem(slug: $slug, input: $input) { datasetRow { id key name values idealOutput metadata } warning } }";
+const ADD_MANY =
+  "mutation($slug: String!, $items: [DatasetItemInput!]!) { addDatasetItems(slug: $slug, items: $items) { datasetRow { id key values } warning error { message details { path message } } } }";
+
+const text = (name: string) => ({ name, type: "text" });
+
+/** The dataset as REST shows it, which both doors agree about. */
+const read = async (slug: string) => (await server.get(`/datasets/${slug}`)).body;
+
+test("a dataset is made from nothing, listed, filled and read", async () => {
+  const columns = [text("question"), { name: "photo", type: "image" }];
+  expect(await run(CREATE, { slug: "fresh", name: "Fresh", columns })).toEqual({
+    slug: "fresh",
+    name: "Fresh",
+    columns,
+    rowCount: 0,
+    rows: [],
+    warning: null,
+  });
+  await server.post("/datasets/fresh/items", { values: { question: "Why?" } });
+  expect(await read("fresh")).toEqual({
+    dataset: {
+      slug: "fresh",
+      name: "Fresh",
+      columns,
+      rows: [{ values: { question: "Why?" }, idealOutput: null, metadata: null }],
+    },
+  });
+  const { body } = await server.get("/datasets");
+  datasetsAnswer.strict().parse(body);
+  expect(body.datasets).toContainEqual({ slug: "fresh", name: "Fresh", columns });
+});
+
+test("a removed column hides its values, and they come back with the column", async () => {
+  await run(CREATE, { slug: "shrinking", columns: [text("a"), text("b")] });
+  await run(ADD, { slug: "shrinking", input: { values: { a: "1", b: "2" } } });
+  const removed = await run(UPDATE, { slug: "shrinking", remove: ["b"] });
+  expect(removed).toMatchObject({ columns: [text("a")], rows: [{ values: { a: "1" } }] });
+  expect(removed.warning).toBe(
+    "Some rows contained columns that do not exist in the dataset and were omitted: b",
+  );
+  expect((await read("shrinking")).dataset.rows[0].values).toEqual({ a: "1" });
+  const back = await run(UPDATE, { slug: "shrinking", add: [text("b")] });
+  expect(back).toMatchObject({
+    columns: [text("a"), text("b")],
+    rows: [{ values: { a: "1", b: "2" } }],
+    warning: null,
+  });
+});
+
+test("a renamed column keeps its values under the new name, also when the old name is used again", async () => {
+  await run(CREATE, { slug: "renamed", columns: [text("a"), text("b")] });
+  await run(ADD, { slug: "renamed", input: { values: { a: "1", b: "2" } } });
+  expect(await run(UPDATE, { slug: "renamed", rename: [{ from: "a", to: "c" }] })).toMatchObject({
+    columns: [text("c"), text("b")],
+    rows: [{ values: { c: "1", b: "2" } }],
+  });
+  expect(await run(UPDATE, { slug: "renamed", add: [text("a")] })).toMatchObject({
+    rows: [{ values: { c: "1", b: "2" } }],
+    warning: null,
+  });
+  await run(ADD, { slug: "renamed", input: { values: { a: "new", c: "old" } } });
+  const { dataset } = await read("renamed");
+  expect(dataset.rows.map(({ values }: { values: object }) => values)).toEqual([
+    { c: "1", b: "2" },
+    { a: "new", c: "old" },
+  ]);
+  expect(dataset.columns).toEqual([text("c"), text("b"), text("a")]);
+  const swapped = await run(UPDATE, {
+    slug: "renamed",
+    rename: [
+      { from: "a", to: "c" },
+      { from: "c", to: "a" },
+    ],
+  });
+  expect(swapped.rows).toEqual([{ values: { a: "1", b: "2" } }, { values: { c: "new", a: "old" } }]);
+});
+
+test("a column that was renamed, removed and added again has its values, and the warning names it as people knew it", async () => {
+  await run(CREATE, { slug: "twice", columns: [text("a")] });
+  await run(ADD, { slug: "twice", input: { values: { a: "1" } } });
+  await run(UPDATE, { slug: "twice", rename: [{ from: "a", to: "b" }] });
+  expect((await run(UPDATE, { slug: "twice", remove: ["b"] })).warning).toMatch(/omitted: b$/);
+  expect(await run(UPDATE, { slug: "twice", add: [text("b")] })).toMatchObject({
+    rows: [{ values: { b: "1" } }],
+    warning: null,
+  });
+});
+
+test("a key adds a row once and changes it from then on, keeping its place", async () => {
+  await run(CREATE, { slug: "keyed", columns: [text("a")] });
+  const first = await run(ADD, { slug: "keyed", input: { key: "k1", values: { a: "1" }, name: "n" } });
+  await run(ADD, { slug: "keyed", input: { values: { a: "2" } } });
+  const again = await run(ADD, { slug: "keyed", input: { key: "k1", values: { a: "3" }, idealOutput: "i" } });
+  expect(again.datasetRow).toEqual({
+    id: first.datasetRow.id,
+    key: "k1",
+    name: null,
+    values: { a: "3" },
+    idealOutput: "i",
+    metadata: null,
+  });
+  const rest = await server.post("/datasets/keyed/items", { key: "k1", values: { a: "4" } });
+  expect(rest).toMatchObject({ status: 201, body: { datasetRow: { values: { a: "4" } } } });
+  expect((await read("keyed")).dataset.rows.map(({ values }: { values: { a: string } }) => values.a)).toEqual(
+    ["4", "2"],
+  );
+});
+
+test("one key in many requests at once is one row", async () => {
+  await run(CREATE, { slug: "raced", columns: [text("a")] });
+  await Promise.all(
+    Array.from({ length: 20 }, (_, n) =>
+      run(ADD, { slug: "raced", input: { key: "k", values: { a: String(n) } } }),
+    ),
+  );
+  expect((await read("raced")).dataset.rows).toHaveLength(1);
+});
+
+test("many rows are added at once in their order; those that are wrong are told one by one and keep no other out", async () => {
+  await run(CREATE, { slug: "bulk", columns: [text("a")] });
+  const items = [
+    { values: { a: "1" }, key: "x" },
+    { values: { a: "2", extra: "e" } },
+    { values: { a: "bad\u0000" } },
+    { values: { a: "3" }, key: "x" },
+    { values: [] },
+  ];
+  const results = await run(ADD_MANY, { slug: "bulk", items });
+  expect(results).toMatchObject([
+    { datasetRow: { key: "x" }, warning: null, error: null },
+    {
+      datasetRow: { values: { a: "2" } },
+      warning: "The following columns do not exist in the dataset and were omitted: extra",
+    },
+    { datasetRow: null, error: { details: [{ path: "values.a" }] } },
+    { datasetRow: { values: { a: "3" } }, error: null },
+    { datasetRow: null, error: { message: "Invalid input: values must be an object." } },
+  ]);
+  expect((await read("bulk")).dataset.rows.map(({ values }: { values: { a: string } }) => values.a)).toEqual([
+    "3",
+    "2",
+  ]);
+  const many = Array.from({ length: 1_000 }, (_, n) => ({ values: { a: String(n) } }));
+  expect(await run(ADD_MANY, { slug: "bulk", items: many })).toHaveLength(1_000);
+  expect((await read("bulk")).dataset.rows).toHaveLength(1_002);
+  expect(await run(ADD_MANY, { slug: "bulk", items: [...many, many[0]] })).toMatchObject({
+    error: { code: "BAD_INPUT", details: [{ path: "items", message: "must have at most 1000 items" }] },
+  });
+});
+
+test("a row is changed in what is given and nothing else, and removed", async () => {
+  await run(CREATE, { slug: "edited", columns: [text("a"), text("b")] });
+  const { datasetRow } = await run(ADD, {
+    slug: "edited",
+    input: { values: { a: "1", b: "2" }, name: "n", idealOutput: "i", metadata: { kind: 1 } },
+  });
+  const update = (args: string) =>
+    run(
+      `mutation { updateDatasetItem(id: "${datasetRow.id}"${args}) { datasetRow { name values idealOutput metadata } warning } }`,
+    );
+  expect(await update(', values: {a: "9", z: 1}')).toEqual({
+    datasetRow: { name: "n", values: { a: "9", b: "2" }, idealOutput: "i", metadata: { kind: 1 } },
+    warning: "The following columns do not exist in the dataset and were omitted: z",
+  });
+  expect((await update(", name: null, idealOutput: null, metadata: null")).datasetRow).toEqual({
+    name: null,
+    values: { a: "9", b: "2" },
+    idealOutput: null,
+    metadata: null,
+  });
+  expect(await run(`mutation { deleteDatasetItem(id: "${datasetRow.id}") }`)).toBe(datasetRow.id);
+  expect((await read("edited")).dataset.rows).toEqual([]);
+  expect(await update("")).toMatchObject({ error: { code: "ROW_NOT_FOUND" } });
+  expect(await run(`mutation { deleteDatasetItem(id: "${datasetRow.id}") }`)).toMatchObject({
+    error: { code: "ROW_NOT_FOUND" },
+  });
+});
+
+test("a deleted dataset is gone with its rows, and its slug is free again", async () => {
+  await run(CREATE, { slug: "deleted", columns: [text("a")] });
+  const { datasetRow } = await run(ADD, { slug: "deleted", input: { values: { a: "1" } } });
+  expect(await run('mutation { deleteDataset(slug: "deleted") }')).toBe("deleted");
+  expect((await server.get("/datasets/deleted")).status).toBe(404);
+  expect(await run(`mutation { deleteDatasetItem(id: "${datasetRow.id}") }`)).toMatchObject({
+    error: { code: "ROW_NOT_FOUND" },
+  });
+  expect(await run(CREATE, { slug: "deleted", columns: [] })).toMatchObject({ rowCount: 0 });
+});
+
+test("datasets are searched and paged by slug", async () => {
+  for (const slug of ["find-a", "find-b", "find-c"]) await run(CREATE, { slug, columns: [] });
+  const slugs = async (args: string) =>
+    (await run(`{ datasets(${args}) { slug } }`)).map(({ slug }: { slug: string }) => slug);
+  expect(await slugs('search: "FIND-"')).toEqual(["find-a", "find-b", "find-c"]);
+  expect(await slugs('search: "find-", first: 2')).toEqual(["find-a", "find-b"]);
+  expect(await slugs('search: "find-", after: "find-b"')).toEqual(["find-c"]);
+  expect(await slugs('search: "find_"')).toEqual([]);
+});
+
+test.each([
+  [
+    "a slug that is taken",
+    CREATE,
+    { slug: "taken", columns: [] },
+    "CONFLICT",
+    'A dataset with the slug "taken" exists already.',
+  ],
+  [
+    "two columns of one name",
+    CREATE,
+    { slug: "twins", columns: [text("a"), text("a")] },
+    "CONFLICT",
+    'A dataset cannot have two columns "a".',
+  ],
+  [
+    "adding a column that is there",
+    UPDATE,
+    { slug: "taken", add: [text("a")] },
+    "CONFLICT",
+    'A dataset cannot have two columns "a".',
+  ],
+  [
+    "renaming to a column that is there",
+    UPDATE,
+    { slug: "taken", rename: [{ from: "a", to: "b" }] },
+    "CONFLICT",
+    'A dataset cannot have two columns "b".',
+  ],
+  [
+    "removing an unknown column",
+    UPDATE,
+    { slug: "taken", remove: ["z"] },
+    "BAD_INPUT",
+    'Invalid input: columns has no column "z".',
+  ],
+  [
+    "renaming an unknown column",
+    UPDATE,
+    { slug: "taken", rename: [{ from: "z", to: "y" }] },
+    "BAD_INPUT",
+    'Invalid input: columns has no column "z".',
+  ],
+  [
+    "an unknown dataset",
+    UPDATE,
+    { slug: "nope", name: "x" },
+    "DATASET_NOT_FOUND",
+    'Dataset "nope" does not exist.',
+  ],
+  [
+    "deleting an unknown dataset",
+    'mutation { deleteDataset(slug: "nope") }',
+    {},
+    "DATASET_NOT_FOUND",
+    'Dataset "nope" does not exist.',
+  ],
+  [
+    "rows for an unknown dataset",
+    ADD_MANY,
+    { slug: "nope", items: [] },
+    "DATASET_NOT_FOUND",
+    'Dataset "nope" does not exist.',
+  ],
+])(
+  "what cannot be done is an error and changes nothing: %s",
+  async (_, operation, variables, code, message) => {
+    await run(CREATE, { slug: "taken", columns: [text("a"), text("b")] });
+    const before = await read("taken");
+    expect(await run(operation, variables)).toMatchObject({ error: { code, message } });
+    expect(await read("taken")).toEqual(before);
+  },
+);
+
+test("datasets and rows of another workspace do not exist for any change, and their keys are their own", async () => {
+  await run(CREATE, { slug: "mine", columns: [text("a")] });
+  const { datasetRow } = await run(ADD, { slug: "mine", input: { key: "k", values: { a: "1" } } });
+  for (const [change, code] of [
+    ['updateDataset(slug: "mine", name: "x") { slug }', "DATASET_NOT_FOUND"],
+    ['deleteDataset(slug: "mine")', "DATASET_NOT_FOUND"],
+    ['addDatasetItems(slug: "mine", items: [{values: {}}]) { warning }', "DATASET_NOT_FOUND"],
+    [`updateDatasetItem(id: "${datasetRow.id}", name: "x") { warning }`, "ROW_NOT_FOUND"],
+    [`deleteDatasetItem(id: "${datasetRow.id}")`, "ROW_NOT_FOUND"],
+  ]) {
+    expect(await run(`mutation { ${change} }`, {}, other.token)).toMatchObject({ error: { code } });
+  }
+  await run(CREATE, { slug: "mine", columns: [text("a")] }, other.token);
+  const theirs = await run(ADD, { slug: "mine", input: { key: "k", values: { a: "theirs" } } }, other.token);
+  expect(theirs.datasetRow.id).not.toBe(datasetRow.id);
+  expect((await read("mine")).dataset.rows).toMatchObject([{ values: { a: "1" } }]);
+});
+
+test("a token that may only write changes datasets, and every change of their shape is in the audit log", async () => {
+  const { token } = await addToken(server, { scopes: ["write"] });
+  await run(CREATE, { slug: "audited", columns: [text("a")] }, token);
+  await run(
+    'mutation { updateDataset(slug: "audited", addColumns: [{name: "b", type: json}]) { slug } }',
+    {},
+    token,
+  );
+  await run('mutation { deleteDataset(slug: "audited") }', {}, token);
+  expect(await run("{ auditLog(first: 3) { action subject token before after } }")).toEqual([
+    {
+      action: "deleteDataset",
+      subject: "audited",
+      token: "test",
+      before: { name: "audited", columns: [text("a"), { name: "b", type: "json" }] },
+      after: null,
+    },
+    {
+      action: "updateDataset",
+      subject: "audited",
+      token: "test",
+      before: { name: "audited", columns: [text("a")] },
+      after: { name: "audited", columns: [text("a"), { name: "b", type: "json" }] },
+    },
+    {
+      action: "createDataset",
+      subject: "audited",
+      token: "test",
+      before: null,
+      after: { name: "audited", columns: [text("a")] },
+    },
+  ]);
+});
