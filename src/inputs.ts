@@ -155,12 +155,7 @@ function jsonFault(
   if (typeof value !== "object" || value === null) return undefined;
   if (depth === MAX_JSON_DEPTH) return faultHere(`must not be nested deeper than ${MAX_JSON_DEPTH} levels`);
   if (Array.isArray(value)) return faultInList(value, depth);
-  const keys = Object.keys(value);
-  for (const key of keys) {
-    const message = keyFault(key);
-    if (message) return faultHere(message);
-  }
-  return faultWithin(keys, value as JsonObject, depth);
+  return faultInObject(value as JsonObject, depth);
 }
 
 function faultInList(values: unknown[], depth: number) {
@@ -173,8 +168,10 @@ function faultInList(values: unknown[], depth: number) {
   return undefined;
 }
 
-function faultWithin(keys: string[], value: JsonObject, depth: number) {
-  for (const key of keys) {
+function faultInObject(value: JsonObject, depth: number) {
+  for (const key of Object.keys(value)) {
+    const message = keyFault(key);
+    if (message) return faultHere(message);
     const fault = jsonFault(value[key], depth + 1);
     if (!fault) continue;
     fault.path.push(key);

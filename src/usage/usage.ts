@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { type PricedModel, priceOf } from "./prices.ts";
 import { countTokens, encodingOf } from "./tokens.ts";
 
@@ -44,9 +45,11 @@ function reportedCounts({ inputTokens, outputTokens }: MeasuredCall): Counts | u
 
 async function countMissing(call: MeasuredCall): Promise<Counts> {
   const encoding = encodingOf(call.model?.model ?? null);
-  const count = (field: unknown) => {
-    const text = textOf(field);
-    return text === null ? null : countTokens(text, encoding);
+  const count = async (field: unknown) => {
+    if (field === null || field === undefined) return null;
+    if (typeof field === "string") return countTokens(field, encoding);
+    await setImmediate(); // a large value was just parsed and checked; writing it as text takes a turn of its own
+    return countTokens(JSON.stringify(field), encoding);
   };
   const [inputTokens, outputTokens] = await Promise.all([
     call.inputTokens ?? count(call.input),
@@ -59,11 +62,6 @@ async function computeCost({ model, at }: MeasuredCall, counts: Counts): Promise
   const { inputTokens, outputTokens } = counts;
   if (model === null || inputTokens === null || outputTokens === null) return null;
   return priceOf({ model, inputTokens, outputTokens, at });
-}
-
-function textOf(field: unknown): string | null {
-  if (field === null || field === undefined) return null;
-  return typeof field === "string" ? field : JSON.stringify(field);
 }
 
 function isReported(value: number | null | undefined): value is number {
