@@ -60,7 +60,7 @@ token
   .addOption(
     new Option("--scopes <scopes>", `what it may do: ${scopes.join(", ")}, with commas between`)
       .argParser(parseScopes)
-      .default([...scopes], scopes.join(",")),
+      .default(["read", "write"], "read,write"),
   )
   .option("--expires <time>", "when it ends, such as 2027-01-31 or 2027-01-31T09:30:00Z", parseExpiry)
   .action((options: { name: string; workspace: string; scopes: Scope[]; expires?: Date }) =>

@@ -19,12 +19,12 @@ const [workspace] = await database.read
 const workspaceId = workspace!.id;
 
 const noId = "01890a5d-ac96-774b-bcce-b302099a8057";
-const query = (name: string, needed: Scope, fields: string): Operation => [
+const query = (name: string, needed: Needed, fields: string): Operation => [
   name,
   needed,
   (token) => server.graphql(`{ ${fields} }`, {}, { token }),
 ];
-const mutation = (name: string, needed: Scope, fields: string): Operation => [
+const mutation = (name: string, needed: Needed, fields: string): Operation => [
   name,
   needed,
   (token) => server.graphql(`mutation { ${fields} }`, {}, { token }),
@@ -32,7 +32,7 @@ const mutation = (name: string, needed: Scope, fields: string): Operation => [
 
 type Operation = [
   name: string,
-  needed: Scope,
+  needed: Needed,
   (token: string | null) => Promise<{ status: number; body: unknown }>,
 ];
 
@@ -85,6 +85,11 @@ const operations: Operation[] = [
   mutation("createDataset", "write", 'createDataset(slug: "country-quiz", columns: []) { slug }'),
   mutation("updateDataset", "write", 'updateDataset(slug: "nope") { slug }'),
   mutation("deleteDataset", "write", 'deleteDataset(slug: "nope")'),
+  mutation(
+    "addLogToDataset",
+    "read and write",
+    `addLogToDataset(logId: "${noId}", slug: "country-quiz") { warning }`,
+  ),
   mutation("logPrompt", "write", 'logPrompt(input: {slug: "country-guide", output: 1}) { warning }'),
   mutation("createPrompt", "write", 'createPrompt(slug: "country-guide") { slug }'),
   mutation("updatePrompt", "write", 'updatePrompt(slug: "country-guide") { slug }'),

@@ -346,3 +346,48 @@ test("a token that may only write changes datasets, and every change of their sh
     },
   ]);
 });
+
+const FROM_LOG =
+  "mutation($logId: ID!, $slug: String!, $columns: [LogColumnInput!]) { addLogToDataset(logId: $logId, slug: $slug, columns: $columns) { datasetRow { values idealOutput metadata log { id output } } warning } }";
+
+test("a logged call becomes a row, by the names of the columns or as told, and is linked to its log", async () => {
+  await run(CREATE, { slug: "from-logs", columns: [text("input"), text("answer"), text("country")] });
+  const record = {
+    slug: "ghost",
+    input: { q: "Capital?" },
+    output: "Nairobi",
+    idealOutput: ["Nairobi"],
+    variables: [{ label: "country", value: "Kenya" }],
+    metadata: { kind: "m" },
+  };
+  const logId = (await server.post("/monitor/log", record)).body.log.id;
+  const row = { idealOutput: '["Nairobi"]', metadata: { kind: "m" }, log: { id: logId, output: "Nairobi" } };
+  expect(await run(FROM_LOG, { logId, slug: "from-logs" })).toEqual({
+    datasetRow: { ...row, values: { input: { q: "Capital?" }, country: "Kenya" } },
+    warning: null,
+  });
+  const columns = [
+    { column: "answer", from: "output" },
+    { column: "input", from: "variable", variable: "country" },
+    { column: "gone", from: "input" },
+  ];
+  expect(await run(FROM_LOG, { logId, slug: "from-logs", columns })).toEqual({
+    datasetRow: { ...row, values: { answer: "Nairobi", input: "Kenya" } },
+    warning: "The following columns do not exist in the dataset and were omitted: gone",
+  });
+  const wrong = [{ column: "input", from: "variable", variable: "nope" }];
+  expect(await run(FROM_LOG, { logId, slug: "from-logs", columns: wrong })).toMatchObject({
+    error: { code: "BAD_INPUT", details: [{ path: "columns.0.variable" }] },
+  });
+  expect(await run(FROM_LOG, { logId, slug: "nope" })).toMatchObject({
+    error: { code: "DATASET_NOT_FOUND" },
+  });
+  await run(CREATE, { slug: "from-logs", columns: [text("input")] }, other.token);
+  expect(await run(FROM_LOG, { logId, slug: "from-logs" }, other.token)).toMatchObject({
+    error: { code: "LOG_NOT_FOUND" },
+  });
+  expect(await run(FROM_LOG, { logId: logId.replace(/^...../, "00000"), slug: "from-logs" })).toMatchObject({
+    error: { code: "LOG_NOT_FOUND" },
+  });
+  expect((await read("from-logs")).dataset.rows).toHaveLength(2);
+});

@@ -22,7 +22,7 @@ export const head = ["id", "slug", "name", "columns", "removedColumns", "created
 export type DatasetHead = Pick<Dataset, (typeof head)[number]>;
 export type Row = Pick<
   DatasetRow,
-  "id" | "name" | "key" | "values" | "idealOutput" | "metadata" | "createdAt"
+  "id" | "name" | "key" | "logId" | "values" | "idealOutput" | "metadata" | "createdAt"
 >;
 
 /** The dataset with that slug, without its rows; DATASET_NOT_FOUND when the workspace has none. */
@@ -99,7 +99,7 @@ async function readRows(
   const workspaceId = authorize(context, "read");
   let query = context.database.read
     .selectFrom("DatasetRow")
-    .select(["id", "name", "key", "values", "idealOutput", "metadata", "createdAt"])
+    .select(["id", "name", "key", "logId", "values", "idealOutput", "metadata", "createdAt"])
     .where("workspace", "=", workspaceId)
     .where("dataset", "=", parent.id);
   if (after !== null) query = query.where("id", ">", after);
@@ -151,7 +151,7 @@ export async function addDatasetItem(
     return added!;
   }
   const { stored, omitted } = toStored(input.values, parent);
-  const datasetRow: Row = { ...input, id: uuidv7(), values: stored, createdAt: new Date() };
+  const datasetRow: Row = { ...input, id: uuidv7(), logId: null, values: stored, createdAt: new Date() };
   await context.database.commit([["DatasetRow", { ...datasetRow, workspace, dataset: parent.id }]]);
   return { datasetRow: shownRow(datasetRow, parent), warning: omittedOnWrite(omitted) };
 }
@@ -161,7 +161,7 @@ export async function putRows(
   em: EntityManager,
   workspace: string,
   parent: DatasetHead,
-  inputs: DatasetRowInput[],
+  inputs: (DatasetRowInput & { logId?: string })[],
 ) {
   const keys = inputs.flatMap(({ key }) => key ?? []);
   const existing =
@@ -177,7 +177,7 @@ export async function putRows(
           id: uuidv7(),
           workspace,
           dataset: parent.id,
-          logId: null,
+          logId: input.logId ?? null,
           values: stored,
           createdAt: new Date(),
         });
@@ -188,10 +188,10 @@ export async function putRows(
 
 /** A row as its dataset shows it: with the values of the dataset's columns. */
 export function shownRow(
-  { id, name, key, values, idealOutput, metadata, createdAt }: Row,
+  { id, name, key, logId, values, idealOutput, metadata, createdAt }: Row,
   parent: DatasetHead,
 ): Row {
-  return { id, name, key, values: toShown(values, parent).shown, idealOutput, metadata, createdAt };
+  return { id, name, key, logId, values: toShown(values, parent).shown, idealOutput, metadata, createdAt };
 }
 
 /** The warning for columns that a dataset does not have, so that their values were left out of a row; null for none. */

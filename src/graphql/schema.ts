@@ -6,6 +6,7 @@ import "../prompts/types.ts";
 import "../prompts/reading.graphql.ts";
 import "../prompts/authoring.graphql.ts";
 import "../monitor/graphql.ts";
+import "../monitor/datasets.graphql.ts";
 import { lexicographicSortSchema, printSchema } from "graphql";
 import { builder } from "./builder.ts";
 

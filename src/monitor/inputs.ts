@@ -100,3 +100,23 @@ export const logPromptRecord = z
 export type LogPromptRecord = z.output<typeof logPromptRecord>;
 
 export const logPromptInput = z.object({ input: logPromptRecord });
+
+const MOST_COLUMNS = 1_000;
+
+export const logColumn = z.object({
+  column: text().describe("The name of the column."),
+  from: z.enum(["input", "output", "idealOutput", "variable"]).describe("The part that goes into it."),
+  variable: text().nullish().describe("The label of the variable, when the part is `variable`."),
+});
+export type LogColumn = z.output<typeof logColumn>;
+
+export const addLogToDatasetInput = z.object({
+  logId: id.describe("The id of the log."),
+  slug: text().describe("The slug of the dataset."),
+  columns: list(logColumn, MOST_COLUMNS)
+    .nullish()
+    .describe(
+      "What goes into which column; when absent, each column takes the part or the variable of its own name.",
+    ),
+});
+export type AddLogToDatasetInput = z.output<typeof addLogToDatasetInput>;
