@@ -30,6 +30,8 @@ const mutation = (name: string, needed: Needed, fields: string): Operation => [
   (token) => server.graphql(`mutation { ${fields} }`, {}, { token }),
 ];
 
+/** What an operation needs; a token with one scope alone never does what needs two. */
+type Needed = Scope | "read and write";
 type Operation = [
   name: string,
   needed: Needed,
