@@ -34,7 +34,10 @@ export async function serve(config: Config, sample: "with sample" | "empty"): Pr
 async function loggerOptions(level: string): Promise<FastifyServerOptions["logger"]> {
   if (!process.stdout.isTTY) return { level };
   const { default: pretty } = await import("pino-pretty");
-  return { level, stream: pretty({ ignore: "pid,hostname", translateTime: "SYS:HH:MM:ss.l", sync: true }) };
+  return {
+    level,
+    stream: pretty({ ignore: "pid,hostname", translateTime: "SYS:HH:MM:ss.l", singleLine: true, sync: true }),
+  };
 }
 
 function stopOnSignals(app: RestApp, { isRunByNpm }: Config): void {

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, expect, test } from "vitest";
+import { loadConfig } from "../src/config.ts";
 
 const program = fileURLToPath(new URL("../bin/gabbro.js", import.meta.url));
 const folders: string[] = [];
@@ -199,6 +200,28 @@ test.each([
   const { code, stdout } = await gabbro(await newFolder(), [...command.filter(Boolean), "--help"]);
   expect(code).toBe(0);
   expect(stdout).toMatch(/^Usage: gabbro/);
+});
+
+test("without settings it listens on localhost:3001 and keeps everything in data/gabbro.sqlite", () => {
+  expect(loadConfig({ PORT: "", HOST: "" })).toEqual({
+    databaseUrl: "sqlite:data/gabbro.sqlite",
+    host: "localhost",
+    port: 3001,
+    firstToken: null,
+    corsOrigins: [],
+    logLevel: "info",
+    isRunByNpm: false,
+  });
+});
+
+test.each([
+  ["a path", { CORS_ORIGIN: "https://a.example.com/path" }, "CORS_ORIGIN"],
+  ["no web origin", { CORS_ORIGIN: "mailto:x" }, "CORS_ORIGIN"],
+  ["a database in memory", { DATABASE_URL: "sqlite::memory:" }, "DATABASE_URL"],
+  ["half a port", { PORT: "1.5" }, "PORT"],
+  ["a token with a line break", { GABBRO_TOKEN: "0123456789\n0123456789012345" }, "GABBRO_TOKEN"],
+])("a setting that cannot work is refused: %s", (_, env, name) => {
+  expect(() => loadConfig(env)).toThrow(new RegExp(`^  ${name}(?:\\.\\d+)? must`, "m"));
 });
 
 test("every fault of the configuration is told at once, and nothing is made", async () => {
