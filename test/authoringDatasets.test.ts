@@ -8,13 +8,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 const other = await addWorkspace(server, "other");
 
-/** Runs an operation and gives its only field, or its first error. */
-// biome-ignore lint/suspicious/noExplicitAny: a field may have any shape
-async function run(operation: string, variables?: Record<string, unknown>, token?: string): Promise<any> {
-  const { body } = await server.graphql(operation, variables, { ...(token && { token }) });
-  if (body.errors) return { error: { message: body.errors[0].message, ...body.errors[0].extensions } };
-  return Object.values(body.data)[0];
-}
+const { run } = server;
 
 const CREATE =
   "mutation($slug: String!, $name: String, $columns: [DatasetColumnInput!]!) { createDataset(slug: $slug, name: $name, columns: $columns) { slug name columns { name type } rowCount rows { id } warning } }";

@@ -72,6 +72,19 @@ export async function startServer({ sample = false, corsOrigins = [], log }: Opt
     /** Runs an operation and gives the whole answer. */
     graphql: (query: string, variables?: Record<string, unknown>, call?: Call) =>
       request("POST", "/graphql", { query, variables }, call),
+    /** Runs an operation and gives its only field, or its first error. */
+    // biome-ignore lint/suspicious/noExplicitAny: a field may have any shape
+    run: async (operation: string, variables?: Record<string, unknown>, as?: string): Promise<any> => {
+      const { body } = await request(
+        "POST",
+        "/graphql",
+        { query: operation, variables },
+        as === undefined ? {} : { token: as },
+      );
+      if (!body.errors) return Object.values(body.data)[0];
+      const [{ message, extensions }] = body.errors;
+      return { error: { message, ...extensions } };
+    },
     async [Symbol.asyncDispose]() {
       await app.close();
       await rm(folder, { recursive: true, force: true });

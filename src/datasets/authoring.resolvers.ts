@@ -5,11 +5,12 @@ import type { EntityManager } from "../database/open.ts";
 import { contains } from "../database/text.ts";
 import { transact } from "../database/transact.ts";
 import { badInput, GabbroError, quoted } from "../errors.ts";
+import { PAGE } from "../paging.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { type Columns, keyForNew, keyOf } from "./columns.ts";
 import { Dataset } from "./entities.ts";
-import { type CreateDatasetInput, type DatasetsInput, PAGE, type UpdateDatasetInput } from "./inputs.ts";
+import type { CreateDatasetInput, DatasetsInput, UpdateDatasetInput } from "./inputs.ts";
 import { type DatasetHead, head } from "./resolvers.ts";
 
 /** A page of the datasets, in the order of their slugs, without their rows. */

@@ -8,6 +8,7 @@ import {
   text,
   textOrNothing,
 } from "../inputs.ts";
+import { slugPage } from "../paging.ts";
 
 export const datasetInput = z.object({ slug: text().describe("The slug of the dataset.") });
 
@@ -124,18 +125,8 @@ export type UpdateDatasetItemInput = z.output<typeof updateDatasetItemInput>;
 
 export const datasetItemInput = z.object({ id: rowId.describe("The id of the row.") });
 
-const MOST_ON_A_PAGE = 100;
-/** Lists give this many at once when they are not told how many. */
-export const PAGE = 50;
-
 export const datasetsInput = z.object({
   search: text().nullish().describe("Only those with this in their slug or name, in any case."),
-  first: z
-    .int()
-    .min(1)
-    .max(MOST_ON_A_PAGE)
-    .nullish()
-    .describe(`How many at most, up to ${MOST_ON_A_PAGE}; ${PAGE} when absent.`),
-  after: text().nullish().describe("Those after the one with this slug."),
+  ...slugPage,
 });
 export type DatasetsInput = z.output<typeof datasetsInput>;

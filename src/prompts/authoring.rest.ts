@@ -1,5 +1,6 @@
 import etag from "@fastify/etag";
 import { z } from "zod";
+import { allPages } from "../paging.ts";
 import { errorBody, errorResponses, errorResponsesToBody, type RestApp } from "../rest/app.ts";
 import type { Model } from "./entities.ts";
 import { describePromptInput, promptsInput, publishPromptInput, versionChoice } from "./inputs.ts";
@@ -7,7 +8,6 @@ import { prompts, servedPrompt } from "./reading.resolvers.ts";
 import { describePromptAnswer } from "./rest.ts";
 import { publishPrompt } from "./tags.resolvers.ts";
 
-const MOST_AT_ONCE = 100;
 const slug = describePromptInput.pick({ slug: true });
 const notFound = { 404: errorBody.describe("There is no such prompt, version or tag.") };
 
@@ -72,12 +72,7 @@ export async function promptAuthoringRoutes(app: RestApp): Promise<void> {
       response: { 200: promptsAnswer, ...errorResponses },
     },
     handler: async ({ context, query }) => {
-      const all = [];
-      for (let after: string | undefined; ; after = all.at(-1)?.slug) {
-        const page = await prompts(context, { ...query, first: MOST_AT_ONCE, after });
-        all.push(...page);
-        if (page.length < MOST_AT_ONCE) break;
-      }
+      const all = await allPages((page) => prompts(context, { ...query, ...page }));
       return {
         prompts: all.map(({ id: _, variables: _v, version: _n, tag: _t, warning: _w, ...listed }) => listed),
       };

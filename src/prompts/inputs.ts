@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { jsonObjectOrNothing, list, newSlug, text, textOrNothing } from "../inputs.ts";
+import { slugPage } from "../paging.ts";
 
 /** What picks a version of a prompt: a version wins over a tag; with neither it is the production version. */
 export const versionChoice = z.object({
@@ -97,20 +98,10 @@ export const setTagProtectionInput = z.object({
 });
 export type SetTagProtectionInput = z.output<typeof setTagProtectionInput>;
 
-const MOST_ON_A_PAGE = 100;
-/** Lists give this many at once when they are not told how many. */
-export const PAGE = 50;
-
 export const promptsInput = z.object({
   featureSlug: text().nullish().describe("Only those of this feature."),
   search: text().nullish().describe("Only those with this in their slug, name or description, in any case."),
-  first: z
-    .int()
-    .min(1)
-    .max(MOST_ON_A_PAGE)
-    .nullish()
-    .describe(`How many at most, up to ${MOST_ON_A_PAGE}; ${PAGE} when absent.`),
-  after: text().nullish().describe("Those after the one with this slug."),
+  ...slugPage,
 });
 export type PromptsInput = z.input<typeof promptsInput>;
 

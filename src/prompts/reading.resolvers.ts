@@ -2,16 +2,11 @@ import type { Context } from "../context.ts";
 import { batched } from "../database/batch.ts";
 import { contains } from "../database/text.ts";
 import { GabbroError, quoted } from "../errors.ts";
+import { PAGE } from "../paging.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { diffVersions } from "./diff.ts";
 import { type Model, PromptTag, PromptTagMove, PromptVersion } from "./entities.ts";
-import {
-  type DescribePromptInput,
-  PAGE,
-  type PromptDiffInput,
-  type PromptsInput,
-  type RenderPromptInput,
-} from "./inputs.ts";
+import type { DescribePromptInput, PromptDiffInput, PromptsInput, RenderPromptInput } from "./inputs.ts";
 import {
   describe,
   findCandidates,

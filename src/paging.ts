@@ -1,0 +1,29 @@
+import { z } from "zod";
+import { text } from "./inputs.ts";
+
+const MOST_ON_A_PAGE = 100;
+/** How many entries a page has when nobody says how many. */
+export const PAGE = 50;
+
+/** What asks for a page of a list that is in the order of slugs. */
+export const slugPage = {
+  first: z
+    .int()
+    .min(1)
+    .max(MOST_ON_A_PAGE)
+    .nullish()
+    .describe(`How many at most, up to ${MOST_ON_A_PAGE}; ${PAGE} when absent.`),
+  after: text().nullish().describe("Those after the one with this slug."),
+};
+
+/** Everything of a paged list, page by page: `read` gives the page after a slug. */
+export async function allPages<Entry extends { slug: string }>(
+  read: (page: { first: number; after: string | undefined }) => Promise<Entry[]>,
+): Promise<Entry[]> {
+  const all: Entry[] = [];
+  for (;;) {
+    const page = await read({ first: MOST_ON_A_PAGE, after: all.at(-1)?.slug });
+    all.push(...page);
+    if (page.length < MOST_ON_A_PAGE) return all;
+  }
+}
