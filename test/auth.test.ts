@@ -84,8 +84,8 @@ const operations: Operation[] = [
   mutation("addDatasetItems", "write", 'addDatasetItems(slug: "country-quiz", items: []) { warning }'),
   mutation("updateDatasetItem", "write", `updateDatasetItem(id: "${noId}") { warning }`),
   mutation("deleteDatasetItem", "write", `deleteDatasetItem(id: "${noId}")`),
-  mutation("createDataset", "write", 'createDataset(slug: "country-quiz", columns: []) { slug }'),
-  mutation("updateDataset", "write", 'updateDataset(slug: "nope") { slug }'),
+  mutation("createDataset", "read and write", 'createDataset(slug: "country-quiz", columns: []) { slug }'),
+  mutation("updateDataset", "read and write", 'updateDataset(slug: "nope") { slug }'),
   mutation("deleteDataset", "write", 'deleteDataset(slug: "nope")'),
   mutation(
     "addLogToDataset",
@@ -93,8 +93,8 @@ const operations: Operation[] = [
     `addLogToDataset(logId: "${noId}", slug: "country-quiz") { warning }`,
   ),
   mutation("logPrompt", "write", 'logPrompt(input: {slug: "country-guide", output: 1}) { warning }'),
-  mutation("createPrompt", "write", 'createPrompt(slug: "country-guide") { slug }'),
-  mutation("updatePrompt", "write", 'updatePrompt(slug: "country-guide") { slug }'),
+  mutation("createPrompt", "read and write", 'createPrompt(slug: "country-guide") { slug }'),
+  mutation("updatePrompt", "read and write", 'updatePrompt(slug: "country-guide") { slug }'),
   mutation("deletePrompt", "write", 'deletePrompt(slug: "nope")'),
   mutation(
     "createPromptVersion",

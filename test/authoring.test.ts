@@ -328,13 +328,35 @@ test("a prompt that has no production version does not serve unless a version is
   expect(missing).toMatchObject({ status: 404, body: { code: "PROMPT_NOT_FOUND" } });
 });
 
-test("a prompt read again with its ETag is 304 until it changes", async () => {
-  await addPrompt("tagged");
-  const first = await server.get("/prompts/tagged");
-  const headers = { "if-none-match": first.headers.etag as string };
-  expect(await server.get("/prompts/tagged", { headers })).toMatchObject({ status: 304, body: "" });
-  await run(PUBLISH, { slug: "tagged", newTag: "production", version: "2.0.0" });
-  expect((await server.get("/prompts/tagged", { headers })).status).toBe(200);
+test.each(["/prompts/tagged", "/prompts/tagged/describe", "/prompts"])(
+  "%s read again with its ETag is 304 until it changes",
+  async (path) => {
+    await addPrompt("tagged");
+    const { etag } = (await server.get(path)).headers;
+    const read = (ifNoneMatch: string) => server.get(path, { headers: { "if-none-match": ifNoneMatch } });
+    for (const known of [`${etag}`, `W/${etag}`, `"other", ${etag}`, "*"])
+      expect(await read(known)).toMatchObject({ status: 304, body: "" });
+    expect((await read('"other"')).status).toBe(200);
+    await run(PUBLISH, { slug: "tagged", newTag: `t${path.length}`, version: "2.0.0" });
+    await run(PUBLISH, {
+      slug: "tagged",
+      newTag: "production",
+      version: path.length % 2 ? "2.0.0" : "1.1.0",
+    });
+    expect((await read(`${etag}`)).status).toBe(200);
+  },
+);
+
+test("an ETag changes nothing of a publication or of an error", async () => {
+  await addPrompt("untagged");
+  const publish = () =>
+    server.post(
+      "/prompts/untagged/publish",
+      { newTag: "t", version: "1.0.0" },
+      { headers: { "if-none-match": "*" } },
+    );
+  expect(await publish()).toMatchObject({ status: 201, body: { deploymentTag: { label: "t" } } });
+  expect((await server.get("/prompts/nope", { headers: { "if-none-match": "*" } })).status).toBe(404);
 });
 
 test("a prompt is rendered with values, and what is missing or not used is a warning", async () => {
@@ -390,12 +412,46 @@ test("an update changes what it names and nothing else", async () => {
   expect((await server.get("/prompts?featureSlug=f")).body.prompts).toHaveLength(1);
 });
 
-test("a token that may only write makes prompts, and is never told that what it stored was refused", async () => {
+test("a token that may only write is refused before anything is stored where the answer would show what is there", async () => {
   const { token } = await addToken(server, { scopes: ["write"] });
-  expect(await run(CREATE, { slug: "by-writer" }, token)).toMatchObject({ slug: "by-writer" });
+  expect(await run(CREATE, { slug: "by-writer" }, token)).toMatchObject({ error: { code: "FORBIDDEN" } });
+  expect((await server.get("/prompts/by-writer/describe")).status).toBe(404);
+  await run(CREATE, { slug: "by-writer" });
   expect(await run(VERSION, { slug: "by-writer", input: { version: "1", text: "x" } }, token)).toMatchObject({
     promptVersion: { version: "1" },
   });
+});
+
+test("a prompt with a protected tag is not deleted by who may not move the tag", async () => {
+  await addPrompt("kept");
+  await run('mutation { setTagProtection(slug: "kept", tag: "production", protected: true) }');
+  expect(await run('mutation { deletePrompt(slug: "kept") }', {}, writer)).toMatchObject({
+    error: { code: "FORBIDDEN" },
+  });
+  expect((await server.get("/prompts/kept")).status).toBe(200);
+  expect(await run('mutation { deletePrompt(slug: "kept") }')).toBe("kept");
+});
+
+test("what a change in a document changed is seen by the fields after it", async () => {
+  await addPrompt("fresh");
+  const fields = "{ production { version } tags { version } tagHistory { to } }";
+  const { body } = await server.graphql(`mutation {
+    before: updatePrompt(slug: "fresh") ${fields}
+    publishPrompt(slug: "fresh", newTag: "production", version: "2.0.0") { label }
+    after: updatePrompt(slug: "fresh") ${fields}
+  }`);
+  expect(body.data.before.production.version).toBe("1.0.0");
+  expect(body.data.after).toEqual({
+    production: { version: "2.0.0" },
+    tags: [{ version: "2.0.0" }],
+    tagHistory: [{ to: "2.0.0" }, { to: "1.0.0" }],
+  });
+});
+
+test("a change that changes nothing leaves no line in the audit log", async () => {
+  await run(CREATE, { slug: "same", name: "Same" });
+  await run('mutation { updatePrompt(slug: "same", name: "Same") { slug } }');
+  expect(await run("{ auditLog(first: 1) { action } }")).toEqual([{ action: "createPrompt" }]);
 });
 
 test("prompts of another workspace do not exist for any change", async () => {

@@ -17,7 +17,7 @@ const UPDATE =
 const ADD =
   "mutation($slug: String!, $input: DatasetItemInput!) { addDatasetItem(slug: $slug, input: $input) { datasetRow { id key name values idealOutput metadata } warning } }";
 const ADD_MANY =
-  "mutation($slug: String!, $items: [DatasetItemInput!]!) { addDatasetItems(slug: $slug, items: $items) { datasetRow { id key values } warning error { message details { path message } } } }";
+  "mutation($slug: String!, $items: [JSON!]!) { addDatasetItems(slug: $slug, items: $items) { datasetRow { id key values } warning error { message details { path message } } } }";
 
 const text = (name: string) => ({ name, type: "text" });
 
@@ -104,6 +104,24 @@ test("a column that was renamed, removed and added again has its values, and the
   });
 });
 
+test("of several removed columns of one name the last one comes back", async () => {
+  await run(CREATE, { slug: "layers", columns: [text("a"), text("b")] });
+  await run(ADD, { slug: "layers", input: { values: { a: "A", b: "B" } } });
+  await run(UPDATE, { slug: "layers", remove: ["a"] });
+  await run(UPDATE, { slug: "layers", rename: [{ from: "b", to: "a" }] });
+  await run(UPDATE, { slug: "layers", remove: ["a"] });
+  expect((await run(UPDATE, { slug: "layers", add: [text("a")] })).rows).toEqual([{ values: { a: "B" } }]);
+});
+
+test("a row added while its dataset is deleted is stored or refused, never a fault of ours", async () => {
+  await run(CREATE, { slug: "vanishing", columns: [text("a")] });
+  const adds = Array.from({ length: 30 }, (_, n) =>
+    run(ADD, { slug: "vanishing", input: { values: { a: "x" }, ...(n % 2 && { key: String(n) }) } }),
+  );
+  const results = await Promise.all([...adds, run('mutation { deleteDataset(slug: "vanishing") }')]);
+  for (const result of results) if (result.error) expect(result.error.code).toBe("DATASET_NOT_FOUND");
+});
+
 test("a key adds a row once and changes it from then on, keeping its place", async () => {
   await run(CREATE, { slug: "keyed", columns: [text("a")] });
   const first = await run(ADD, { slug: "keyed", input: { key: "k1", values: { a: "1" }, name: "n" } });
@@ -142,6 +160,7 @@ test("many rows are added at once in their order; those that are wrong are told 
     { values: { a: "bad\u0000" } },
     { values: { a: "3" }, key: "x" },
     { values: [] },
+    { values: {}, name: 5 },
   ];
   const results = await run(ADD_MANY, { slug: "bulk", items });
   expect(results).toMatchObject([
@@ -153,6 +172,7 @@ test("many rows are added at once in their order; those that are wrong are told 
     { datasetRow: null, error: { details: [{ path: "values.a" }] } },
     { datasetRow: { values: { a: "3" } }, error: null },
     { datasetRow: null, error: { message: "Invalid input: values must be an object." } },
+    { datasetRow: null, error: { message: "Invalid input: name must be a string." } },
   ]);
   expect((await read("bulk")).dataset.rows.map(({ values }: { values: { a: string } }) => values.a)).toEqual([
     "3",
@@ -307,14 +327,13 @@ test("datasets and rows of another workspace do not exist for any change, and th
   expect((await read("mine")).dataset.rows).toMatchObject([{ values: { a: "1" } }]);
 });
 
-test("a token that may only write changes datasets, and every change of their shape is in the audit log", async () => {
+test("every change of a dataset's shape is in the audit log, and a token that may only write is refused before it", async () => {
   const { token } = await addToken(server, { scopes: ["write"] });
-  await run(CREATE, { slug: "audited", columns: [text("a")] }, token);
-  await run(
-    'mutation { updateDataset(slug: "audited", addColumns: [{name: "b", type: json}]) { slug } }',
-    {},
-    token,
-  );
+  expect(await run(CREATE, { slug: "audited", columns: [] }, token)).toMatchObject({
+    error: { code: "FORBIDDEN" },
+  });
+  await run(CREATE, { slug: "audited", columns: [text("a")] });
+  await run(UPDATE, { slug: "audited", add: [{ name: "b", type: "json" }] });
   await run('mutation { deleteDataset(slug: "audited") }', {}, token);
   expect(await run("{ auditLog(first: 3) { action subject token before after } }")).toEqual([
     {
@@ -327,14 +346,14 @@ test("a token that may only write changes datasets, and every change of their sh
     {
       action: "updateDataset",
       subject: "audited",
-      token: "test",
+      token: "first",
       before: { name: "audited", columns: [text("a")] },
       after: { name: "audited", columns: [text("a"), { name: "b", type: "json" }] },
     },
     {
       action: "createDataset",
       subject: "audited",
-      token: "test",
+      token: "first",
       before: null,
       after: { name: "audited", columns: [text("a")] },
     },

@@ -335,6 +335,13 @@ test("what is written in the document itself is judged like what comes in variab
   );
 });
 
+test("faults are told of the operation that was asked for, also within fragments and nested fields", async () => {
+  const query = `query A($n: String) { ...F } fragment F on Query { dataset(slug: "table") { rows(after: $n) { id } } }
+    mutation B($s: String!) { createPrompt(slug: $s) { slug } }`;
+  const { body } = await server.post("/graphql", { query, operationName: "A", variables: { n: 5 } });
+  expect(body.errors[0].extensions.details).toEqual([{ path: "after", message: "must be the id of a row" }]);
+});
+
 test("errors never repeat what was sent", async () => {
   const secret = "canary-8c1f";
   const answers = await Promise.all([

@@ -411,3 +411,20 @@ describe("the difference of two versions", () => {
     expect(applyPatch(before, patch) === after).toBe(true);
   });
 });
+
+test.each([
+  [
+    "800 open blocks after half a megabyte of line breaks",
+    `${"\n".repeat(490_000)}${"{%if a%}".repeat(800)}`,
+  ],
+  ["ten thousand macros", "{%macro a()%}{%endmacro%}".repeat(10_000)],
+])("a template made to take long is judged at once: %s", (_, template) => {
+  const begun = process.cpuUsage();
+  try {
+    parseTemplate(template);
+  } catch (error) {
+    expect(error).toMatchObject({ code: "BAD_INPUT" });
+  }
+  // Far beyond what it takes (0.2 s), far below what the square of the size would take (over 10 s).
+  expect(process.cpuUsage(begun).user).toBeLessThan(4_000_000);
+});

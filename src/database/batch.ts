@@ -3,19 +3,26 @@ import type { Context } from "../context.ts";
 
 /**
  * Turns a look-up of many keys into one of a single key that gathers all those of one request which are asked for
- * together: a relation of a thousand parents then costs one statement. `load` answers in the order of the keys.
+ * together: a relation of a thousand parents then costs one statement. `load` gets each key once and answers in their
+ * order. Nothing is remembered: a later field of the same request may follow a change.
  */
-export function batched<Key, Value, CacheKey = Key>(
-  load: (context: Context, keys: readonly Key[]) => Promise<Value[]>,
-  cacheKeyFn?: (key: Key) => CacheKey,
+export function batched<Key, Value>(
+  load: (context: Context, keys: Key[]) => Promise<Value[]>,
 ): (context: Context, key: Key) => Promise<Value> {
-  const loaders = new WeakMap<Context, DataLoader<Key, Value, CacheKey>>();
+  const loaders = new WeakMap<Context, DataLoader<Key, Value>>();
   return (context, key) => {
     let loader = loaders.get(context);
     if (!loader) {
-      loader = new DataLoader((keys: readonly Key[]) => load(context, keys), { cacheKeyFn });
+      loader = new DataLoader((keys: readonly Key[]) => loadOnce(context, keys), { cache: false });
       loaders.set(context, loader);
     }
     return loader.load(key);
   };
+
+  async function loadOnce(context: Context, keys: readonly Key[]): Promise<Value[]> {
+    const distinct = [...new Set(keys)];
+    const values = await load(context, distinct);
+    const byKey = new Map(distinct.map((key, at) => [key, values[at]!]));
+    return keys.map((key) => byKey.get(key)!);
+  }
 }

@@ -94,3 +94,8 @@ export function isUniqueViolation(error: unknown): boolean {
   const { code } = error as { code?: string };
   return code === "SQLITE_CONSTRAINT_UNIQUE" || code === "SQLITE_CONSTRAINT_PRIMARYKEY";
 }
+
+/** Whether the database refused a row because what it belongs to is gone. */
+export function isOrphan(error: unknown): boolean {
+  return (error as { code?: string }).code === "SQLITE_CONSTRAINT_FOREIGNKEY";
+}

@@ -1,7 +1,7 @@
 import type { Fault } from "../errors.ts";
 import { argumentsOf, builder } from "../graphql/builder.ts";
 import { createDataset, datasets, deleteDataset, updateDataset } from "./authoring.resolvers.ts";
-import { AddDatasetItemPayload, ColumnType, Dataset, DatasetItemInput, DatasetRow } from "./graphql.ts";
+import { AddDatasetItemPayload, ColumnType, Dataset, DatasetRow } from "./graphql.ts";
 import {
   addDatasetItemsInput,
   columnInput,
@@ -119,7 +119,7 @@ builder.mutationFields((t) => ({
       "Adds up to 1,000 rows in one transaction and tells of each what became of it, in their order.",
     args: argumentsOf(t, addDatasetItemsInput, {
       items: t.arg({
-        type: [DatasetItemInput],
+        type: ["JSON"],
         required: true,
         description: addDatasetItemsInput.shape.items.description,
       }),

@@ -11,7 +11,7 @@ import { authorize } from "../workspaces/resolvers.ts";
 import { type Columns, keyForNew, keyOf } from "./columns.ts";
 import { Dataset } from "./entities.ts";
 import type { CreateDatasetInput, DatasetsInput, UpdateDatasetInput } from "./inputs.ts";
-import { type DatasetHead, head } from "./resolvers.ts";
+import { type DatasetHead, datasetNotFound, head } from "./resolvers.ts";
 
 /** A page of the datasets, in the order of their slugs, without their rows. */
 export async function datasets(
@@ -31,6 +31,7 @@ export async function datasets(
 
 /** Makes a dataset without rows; CONFLICT when the slug is taken or two columns have one name. */
 export async function createDataset(context: Context, input: CreateDatasetInput): Promise<DatasetHead> {
+  authorize(context, "read"); // before it writes, because it answers with the dataset
   const workspace = authorize(context, "write");
   const { slug, columns } = input;
   refuseTwins(columns.map(({ name }) => name));
@@ -50,6 +51,7 @@ export async function createDataset(context: Context, input: CreateDatasetInput)
 
 /** Changes the name and the columns of a dataset: first it removes, then renames, then adds. Rows are not touched. */
 export async function updateDataset(context: Context, input: UpdateDatasetInput): Promise<DatasetHead> {
+  authorize(context, "read"); // before it writes, because it answers with the dataset
   authorize(context, "write");
   return transact(context.em, async (em) => {
     const dataset = await getDatasetEntity(em, input.slug);
@@ -78,7 +80,9 @@ export async function deleteDataset(context: Context, { slug }: { slug: string }
 function changeColumns(current: Columns, changes: UpdateDatasetInput): Columns {
   const removals = new Set(changes.removeColumns);
   const renames = new Map(changes.renameColumns?.map(({ from, to }) => [from, to]));
-  refuseUnknown([...removals, ...renames.keys()], current);
+  const named = [...(changes.removeColumns ?? []), ...(changes.renameColumns ?? []).map(({ from }) => from)];
+  refuseUnknown(named, current);
+  refuseRepeated(named);
   const kept = current.columns.filter(({ name }) => !removals.has(name));
   const renamed = kept.map((column) => ({
     ...column,
@@ -106,6 +110,12 @@ function refuseUnknown(names: string[], { columns }: Columns): void {
   if (faults.length > 0) throw badInput(faults);
 }
 
+function refuseRepeated(names: string[]): void {
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice === undefined) return;
+  throw badInput([{ path: "columns", message: `cannot remove or rename ${quoted(twice)} more than once` }]);
+}
+
 function refuseTwins(names: string[]): void {
   const twin = names.find((name, at) => names.indexOf(name) !== at);
   if (twin !== undefined)
@@ -114,7 +124,7 @@ function refuseTwins(names: string[]): void {
 
 async function getDatasetEntity(em: EntityManager, slug: string): Promise<Dataset> {
   const dataset = await em.findOne(Dataset, { slug });
-  if (!dataset) throw new GabbroError("DATASET_NOT_FOUND", `Dataset ${quoted(slug)} does not exist.`);
+  if (!dataset) throw datasetNotFound(slug);
   return dataset;
 }
 

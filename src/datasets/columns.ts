@@ -44,7 +44,7 @@ function translate<As extends "stored" | "shown">(values: Values, names: Map<str
 
 /** A key for a new column: that of a removed column of the same name, so that its values come back, else a free one. */
 export function keyForNew(name: string, { columns, removedColumns }: Columns): string {
-  const removed = removedColumns.find((column) => column.name === name);
+  const removed = removedColumns.findLast((column) => column.name === name);
   if (removed) return keyOf(removed);
   const taken = new Set([...columns, ...removedColumns].map(keyOf));
   let key = name;

@@ -91,7 +91,7 @@ export const Dataset = builder.objectRef<DatasetHead>("Dataset").implement({
 
 const fields = datasetRowInput.shape;
 
-export const DatasetItemInput = builder.inputType("DatasetItemInput", {
+const DatasetItemInput = builder.inputType("DatasetItemInput", {
   description: datasetRowInput.description,
   fields: (t) => ({
     name: t.string({ description: fields.name.description }),

@@ -68,9 +68,11 @@ export type AddDatasetItemInput = z.output<typeof addDatasetItemInput>;
 const MOST_COLUMNS = 1_000;
 const LONGEST_NAME = 256;
 const name = () => text().min(1).max(LONGEST_NAME);
+const columnName = () =>
+  name().refine((value) => value !== "__proto__", { error: 'must not be "__proto__"' });
 
 export const columnInput = z.object({
-  name: name().describe("The name, unique in the dataset."),
+  name: columnName().describe("The name, unique in the dataset."),
   type: z.enum(["text", "image", "file", "json"]).describe("What its values are."),
 });
 
@@ -85,7 +87,7 @@ export type CreateDatasetInput = z.output<typeof createDatasetInput>;
 
 export const columnRename = z.object({
   from: text().describe("The name of the column."),
-  to: name().describe("Its new name."),
+  to: columnName().describe("Its new name."),
 });
 
 export const updateDatasetInput = z.object({
@@ -106,7 +108,9 @@ const MOST_ITEMS = 1_000;
 export const addDatasetItemsInput = z.object({
   slug: datasetInput.shape.slug,
   // Each row is judged by itself, so that one that is wrong does not keep the others out.
-  items: list(z.unknown(), MOST_ITEMS).describe("The rows, up to 1,000."),
+  items: list(z.unknown(), MOST_ITEMS).describe(
+    "The rows, up to 1,000, each like `DatasetItemInput`. They are judged one by one, so that one that is wrong keeps no other out.",
+  ),
 });
 export type AddDatasetItemsInput = z.output<typeof addDatasetItemsInput>;
 

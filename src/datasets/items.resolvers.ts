@@ -12,7 +12,7 @@ import {
   datasetRowInput,
   type UpdateDatasetItemInput,
 } from "./inputs.ts";
-import { getDataset, omittedOnWrite, putRows, type Row, shownRow } from "./resolvers.ts";
+import { getDataset, omittedOnWrite, putRows, type Row, shownRow, whileThere } from "./resolvers.ts";
 
 /** What became of one of many rows: either the row, or why it was refused. */
 export interface ItemResult {
@@ -33,7 +33,9 @@ export async function addDatasetItems(
   const parent = await getDataset(context, workspace, slug);
   const judged = items.map((item) => datasetRowInput.safeParse(item));
   const good = judged.flatMap(({ data }): DatasetRowInput[] => (data ? [data] : []));
-  const stored = await transact(context.em, (em) => putRows(em, workspace, parent, good));
+  const stored = await whileThere(slug, () =>
+    transact(context.em, (em) => putRows(em, workspace, parent, good)),
+  );
   const results = stored.values();
   return judged.map(({ error }) => {
     if (!error) return { ...results.next().value!, error: null };

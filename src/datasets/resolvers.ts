@@ -2,6 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { v7 as uuidv7 } from "uuid";
 import type { Context } from "../context.ts";
 import { batched } from "../database/batch.ts";
+import { isOrphan } from "../database/commit.ts";
 import type { EntityManager } from "../database/open.ts";
 import { transact } from "../database/transact.ts";
 import { badInput, GabbroError, quoted } from "../errors.ts";
@@ -39,8 +40,21 @@ export async function getDataset(context: Context, workspaceId: string, slug: st
     .where("workspace", "=", workspaceId)
     .where("slug", "=", slug)
     .executeTakeFirst();
-  if (!found) throw new GabbroError("DATASET_NOT_FOUND", `Dataset ${quoted(slug)} does not exist.`);
+  if (!found) throw datasetNotFound(slug);
   return found;
+}
+
+export function datasetNotFound(slug: string): GabbroError {
+  return new GabbroError("DATASET_NOT_FOUND", `Dataset ${quoted(slug)} does not exist.`);
+}
+
+/** Writes rows of a dataset; DATASET_NOT_FOUND when it was deleted since it was looked up. */
+export async function whileThere<T>(slug: string, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    throw isOrphan(error) ? datasetNotFound(slug) : error;
+  }
 }
 
 /**
@@ -147,12 +161,16 @@ export async function addDatasetItem(
   const workspace = authorize(context, "write");
   const parent = await getDataset(context, workspace, slug);
   if (input.key !== null) {
-    const [added] = await transact(context.em, (em) => putRows(em, workspace, parent, [input]));
+    const [added] = await whileThere(slug, () =>
+      transact(context.em, (em) => putRows(em, workspace, parent, [input])),
+    );
     return added!;
   }
   const { stored, omitted } = toStored(input.values, parent);
   const datasetRow: Row = { ...input, id: uuidv7(), logId: null, values: stored, createdAt: new Date() };
-  await context.database.commit([["DatasetRow", { ...datasetRow, workspace, dataset: parent.id }]]);
+  await whileThere(slug, () =>
+    context.database.commit([["DatasetRow", { ...datasetRow, workspace, dataset: parent.id }]]),
+  );
   return { datasetRow: shownRow(datasetRow, parent), warning: omittedOnWrite(omitted) };
 }
 

@@ -5,6 +5,7 @@ import {
   type GraphQLSchema,
   getOperationAST,
   type OperationDefinitionNode,
+  separateOperations,
   TypeInfo,
   valueFromASTUntyped,
   visit,
@@ -42,7 +43,8 @@ export function argumentFaults(
     const parsed = inputSchema?.safeParse(input);
     if (parsed?.error) faults.push(...faultsOf(parsed.error.issues, INPUT));
   };
-  visit(document, visitWithTypeInfo(types, { Field: { enter: judge } }));
+  const asked = separateOperations(document)[operation?.name?.value ?? ""];
+  if (asked) visit(asked, visitWithTypeInfo(types, { Field: { enter: judge } }));
   return faults;
 }
 

@@ -1,7 +1,7 @@
 import type { Context } from "../context.ts";
 import { transact } from "../database/transact.ts";
 import type { DatasetRow } from "../datasets/entities.ts";
-import { getDataset, putRows, type Row } from "../datasets/resolvers.ts";
+import { getDataset, putRows, type Row, whileThere } from "../datasets/resolvers.ts";
 import { badInput } from "../errors.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
 import { Log } from "./entities.ts";
@@ -23,7 +23,9 @@ export async function addLogToDataset(
   const values = columns ? valuesBy(columns, call) : valuesByName(parent.columns, call);
   const { idealOutput, metadata, id } = call;
   const row = { name: null, key: null, values, idealOutput: textOf(idealOutput), metadata, logId: id };
-  const [added] = await transact(context.em, (em) => putRows(em, workspace, parent, [row]));
+  const [added] = await whileThere(slug, () =>
+    transact(context.em, (em) => putRows(em, workspace, parent, [row])),
+  );
   return added!;
 }
 

@@ -13,6 +13,7 @@ import { mergeVariables, parseTemplate } from "./templates.ts";
 
 /** Makes a prompt, without any version yet; CONFLICT when the slug is taken. */
 export async function createPrompt(context: Context, input: CreatePromptInput): Promise<PromptDescription> {
+  authorize(context, "read"); // before it writes, because it answers with the prompt
   const workspace = authorize(context, "write");
   const { slug } = input;
   const head = {
@@ -32,6 +33,7 @@ export async function createPrompt(context: Context, input: CreatePromptInput): 
 
 /** Changes what is told of a prompt; PROMPT_NOT_FOUND when the workspace has none. */
 export async function updatePrompt(context: Context, input: UpdatePromptInput): Promise<PromptDescription> {
+  authorize(context, "read"); // before it writes, because it answers with the prompt
   const workspace = authorize(context, "write");
   const { slug, name, description, featureSlug } = input;
   await transact(context.em, async (em) => {
@@ -50,7 +52,15 @@ export async function deletePrompt(context: Context, { slug }: { slug: string })
   authorize(context, "write");
   await transact(context.em, async (em) => {
     const prompt = await getPrompt(em, slug);
-    recordChange(em, context, { action: "deletePrompt", subject: slug, before: headOf(prompt), after: null });
+    const { protectedTags } = prompt;
+    if (protectedTags.length > 0) authorize(context, "publish"); // its protected tags go with it
+    const versions = await em.find(
+      PromptVersion,
+      { prompt },
+      { fields: ["version"], orderBy: { id: "asc" } },
+    );
+    const before = { ...headOf(prompt), protectedTags, versions: versions.map(({ version }) => version) };
+    recordChange(em, context, { action: "deletePrompt", subject: slug, before, after: null });
     em.remove(prompt);
   });
   return slug;

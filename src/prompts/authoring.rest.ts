@@ -1,4 +1,3 @@
-import etag from "@fastify/etag";
 import { z } from "zod";
 import { allPages } from "../paging.ts";
 import { errorBody, errorResponses, errorResponsesToBody, type RestApp } from "../rest/app.ts";
@@ -57,10 +56,8 @@ export const publishPromptAnswer = z
   .object({ deploymentTag: z.object({ id: z.string(), label: z.string() }) })
   .describe("The tag that was moved.");
 
-/** The REST routes that list, give and publish prompts, as the published clients know them. */
-export async function promptAuthoringRoutes(app: RestApp): Promise<void> {
-  await app.register(etag);
-
+/** The REST routes that list and give prompts, as the published clients know them. */
+export function promptReadingRoutes(app: RestApp): void {
   app.route({
     method: "GET",
     url: "/prompts",
@@ -101,7 +98,10 @@ export async function promptAuthoringRoutes(app: RestApp): Promise<void> {
       };
     },
   });
+}
 
+/** The REST route that publishes a prompt. */
+export function promptPublishingRoutes(app: RestApp): void {
   app.route({
     method: "POST",
     url: "/prompts/:slug/publish",

@@ -12,7 +12,8 @@ export interface VersionText {
 
 /**
  * How one version came from another: a unified diff of each part that differs, as `git diff` prints it; empty where
- * nothing differs. A part that a version does not have is `/dev/null`. Where more than 1,000 lines go or come, parts are
+ * nothing differs. A part that a version does not have is `/dev/null`. Where more than 1,000 lines go or come, or a
+ * part has more than 50,000, parts are
  * not compared line by line: all old ones go, all new ones come.
  */
 export function diffVersions(from: VersionText, to: VersionText): string {
@@ -37,8 +38,12 @@ const parts: { name: string; read: (version: VersionText) => string | null }[] =
 // The time grows with the square of the changed lines: 1,000 of them in a megabyte take up to 0.4 s. A limit of lines, not
 // of time, gives the same difference on every machine.
 const MOST_CHANGED_LINES = 1_000;
+const MOST_LINES = 50_000;
 
 function diffTexts(oldName: string, newName: string, before: string, after: string): string {
+  if (Math.max(toLines(before).length, toLines(after).length) > MOST_LINES) {
+    return replaceAll(oldName, newName, before, after);
+  }
   const options = { context: 3, headerOptions: FILE_HEADERS_ONLY, maxEditLength: MOST_CHANGED_LINES };
   return (
     createTwoFilesPatch(oldName, newName, before, after, undefined, undefined, options) ??

@@ -20,6 +20,7 @@ export const describePromptInput = z.object({
 export type DescribePromptInput = z.input<typeof describePromptInput>;
 
 const MOST_VARIABLES = 1_000;
+const LONGEST_TEMPLATE = 500_000;
 const LONGEST_SLUG = 128;
 const LONGEST_NAME = 256;
 const name = () => text().min(1).max(LONGEST_NAME);
@@ -62,8 +63,14 @@ export const promptVersionInput = z.object({
     .min(1)
     .max(LONGEST_NAME)
     .describe("The name of the version, by habit a semantic version such as `1.2.0`; unique in the prompt."),
-  text: text().min(1).describe("The text of the prompt, a Jinja template."),
-  systemText: nullableText().describe("The text for the system's role, a Jinja template."),
+  text: text()
+    .min(1)
+    .max(LONGEST_TEMPLATE)
+    .describe("The text of the prompt, a Jinja template of up to 500,000 characters."),
+  systemText: text()
+    .max(LONGEST_TEMPLATE)
+    .nullish()
+    .describe("The text for the system's role, a Jinja template."),
   model: promptModel.nullish().describe("The model that it is written for."),
   variables: list(promptVariable, MOST_VARIABLES)
     .nullish()

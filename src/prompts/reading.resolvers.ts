@@ -107,11 +107,9 @@ export async function promptDiff(context: Context, { slug, from, to }: PromptDif
 export const versionsOf: (context: Context, promptId: string) => Promise<PromptVersion[]> = batched(
   async (context, ids) => {
     authorize(context, "read");
-    const versions = await context.em.find(
-      PromptVersion,
-      { prompt: { $in: [...ids] } },
-      { orderBy: { id: "asc" } },
-    );
+    const versions = await context.em
+      .fork()
+      .find(PromptVersion, { prompt: { $in: ids } }, { orderBy: { id: "asc" } });
     const byPrompt = Map.groupBy(versions, ({ prompt }) => prompt.id);
     return ids.map((id) => byPrompt.get(id) ?? []);
   },
@@ -121,11 +119,9 @@ export const versionsOf: (context: Context, promptId: string) => Promise<PromptV
 export const tagsOf: (context: Context, promptId: string) => Promise<PromptTag[]> = batched(
   async (context, ids) => {
     authorize(context, "read");
-    const tags = await context.em.find(
-      PromptTag,
-      { prompt: { $in: [...ids] } },
-      { populate: ["version"], orderBy: { label: "asc" } },
-    );
+    const tags = await context.em
+      .fork()
+      .find(PromptTag, { prompt: { $in: ids } }, { populate: ["version"], orderBy: { label: "asc" } });
     const byPrompt = Map.groupBy(tags, ({ prompt }) => prompt.id);
     return ids.map((id) => byPrompt.get(id) ?? []);
   },
@@ -135,11 +131,9 @@ export const tagsOf: (context: Context, promptId: string) => Promise<PromptTag[]
 export const tagHistoryOf: (context: Context, promptId: string) => Promise<PromptTagMove[]> = batched(
   async (context, ids) => {
     authorize(context, "read");
-    const moves = await context.em.find(
-      PromptTagMove,
-      { prompt: { $in: [...ids] } },
-      { orderBy: { id: "desc" } },
-    );
+    const moves = await context.em
+      .fork()
+      .find(PromptTagMove, { prompt: { $in: ids } }, { orderBy: { id: "desc" } });
     const byPrompt = Map.groupBy(moves, ({ prompt }) => prompt.id);
     return ids.map((id) => byPrompt.get(id) ?? []);
   },

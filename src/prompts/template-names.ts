@@ -97,7 +97,7 @@ const visitors: Record<string, (node: Node, scope: OwnScope) => void> = {
   },
   Macro: ({ name, args, body }, scope) => {
     for (const own of namesOf(name)) scope.bound.add(own);
-    const around = within(scope, [...scope.hoisted]);
+    const around = { ...scope, bound: scope.hoisted, outer: scope };
     visitCallable(args, body, within(around, ["caller"]));
   },
   CallStatement: ({ call, callerArgs, body }, scope) => {

@@ -11,7 +11,9 @@ export async function renderInProcess(rendering: Rendering): Promise<Rendered> {
   const askedAt = performance.now();
   const answer = lastRendering.then(() => {
     if (performance.now() - askedAt < LONGEST_WAIT_MS) return renderNext(rendering);
-    throw new GabbroError("UNAVAILABLE", "Too many templates are being rendered. Try again in a while.");
+    throw new GabbroError("UNAVAILABLE", "Too many templates are being rendered. Try again in a while.", {
+      headers: { "retry-after": "1" },
+    });
   });
   lastRendering = answer.catch(() => {});
   return answer;

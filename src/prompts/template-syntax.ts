@@ -55,7 +55,7 @@ function parserFault(text: string, placed: PlacedToken[]): Fault {
   const message = failed instanceof Error ? failed.message : "";
   if (looksAhead(message, tokens[last - 1]?.type)) last--;
   const { start, raw, tag } = placed[Math.min(last, placed.length - 1)]!;
-  return { at: start, tag, what: explain(message, raw, () => openBlocks(text, placed.slice(0, last - 1))) };
+  return { at: start, tag, what: explain(message, raw, () => lastOpen(text, placed.slice(0, last - 1))) };
 }
 
 /** Before it refuses a string or the variable of a loop, the parser asks for what follows. */
@@ -66,11 +66,15 @@ function looksAhead(message: string, typeBefore: string | undefined): boolean {
   );
 }
 
-function explain(message: string, raw: string, openBefore: () => Block[]): string {
+function explain(
+  message: string,
+  raw: string,
+  openBefore: () => (Block & { line: number }) | undefined,
+): string {
   const word = /^["']/.test(raw) ? "string" : raw.startsWith("{#") ? "comment" : quoted(raw);
   if (message.startsWith("Unknown statement type")) {
     if (!/^(?:end\w*|else|elif)$/.test(raw)) return `unknown statement ${word}`;
-    const open = openBefore().at(-1);
+    const open = openBefore();
     return open
       ? `${word} where the block "${open.name}" of line ${open.line} is still open`
       : `${word} closes no open block`;
@@ -80,7 +84,7 @@ function explain(message: string, raw: string, openBefore: () => Block[]): strin
 }
 
 function unclosed(text: string, placed: PlacedToken[]): Fault {
-  const block = openBlocks(text, placed).at(-1);
+  const block = openBlocks(placed).at(-1);
   if (!block) return { at: text.length, tag: text.length, what: "it ends too early" };
   return {
     at: block.start,
@@ -92,13 +96,12 @@ function unclosed(text: string, placed: PlacedToken[]): Fault {
 interface Block {
   name: string;
   start: number;
-  line: number;
 }
 
 const BLOCKS = ["if", "for", "macro", "call", "filter", "set"];
 
-function openBlocks(text: string, placed: PlacedToken[]): Block[] {
-  const open: Omit<Block, "line">[] = [];
+function openBlocks(placed: PlacedToken[]): Block[] {
+  const open: Block[] = [];
   placed.forEach(({ raw, tag }, i) => {
     const before = placed[i - 1]?.raw;
     if (before !== "{%" && before !== "{%-") {
@@ -107,7 +110,12 @@ function openBlocks(text: string, placed: PlacedToken[]): Block[] {
     } else if (raw.startsWith("end")) open.pop();
     else if (BLOCKS.includes(raw)) open.push({ name: raw, start: tag });
   });
-  return open.map((block) => ({ ...block, line: placeOf(text, block.start).line }));
+  return open;
+}
+
+function lastOpen(text: string, placed: PlacedToken[]): (Block & { line: number }) | undefined {
+  const block = openBlocks(placed).at(-1);
+  return block && { ...block, line: placeOf(text, block.start).line };
 }
 
 function placeOf(text: string, at: number): { line: number; column: number } {

@@ -4,10 +4,11 @@ import { datasetRoutes } from "../datasets/rest.ts";
 import { badInput } from "../errors.ts";
 import { faultsOf } from "../inputs.ts";
 import { monitorRoutes } from "../monitor/rest.ts";
-import { promptAuthoringRoutes } from "../prompts/authoring.rest.ts";
+import { promptPublishingRoutes, promptReadingRoutes } from "../prompts/authoring.rest.ts";
 import { promptRoutes } from "../prompts/rest.ts";
 import { authenticated } from "../workspaces/resolvers.ts";
 import type { FastifyRequest, RestApp } from "./app.ts";
+import { answerOnlyChanges } from "./caching.ts";
 
 /** Every route of the features: a token is needed before the body is read, and the input's schema validates it. */
 export async function restRoutes(
@@ -25,7 +26,11 @@ export async function restRoutes(
   // The schemas of the answers make the OpenAPI document; the tests hold the answers to them, not every request.
   app.setSerializerCompiler(() => JSON.stringify);
   datasetRoutes(app);
-  promptRoutes(app);
-  await app.register(promptAuthoringRoutes);
+  promptPublishingRoutes(app);
+  await app.register(async (reading: RestApp) => {
+    await answerOnlyChanges(reading);
+    promptRoutes(reading);
+    promptReadingRoutes(reading);
+  });
   monitorRoutes(app);
 }

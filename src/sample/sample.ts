@@ -109,9 +109,15 @@ function promptRows(workspaceId: string, { versions, tags, ...head }: SampleProm
     version: made.find(({ version }) => version === wanted)!.id,
     createdAt,
   }));
+  const moves = pointed.map(({ label }) => {
+    const to = tags[label]!;
+    const move = { id: uuidv7(), workspace: workspaceId, prompt: prompt.id, label, from: null, to };
+    return { ...move, tokenName: "sample", createdAt };
+  });
   return [
     ["Prompt", prompt],
     ...made.map((version): Rows[number] => ["PromptVersion", version]),
     ...pointed.map((tag): Rows[number] => ["PromptTag", tag]),
+    ...moves.map((move): Rows[number] => ["PromptTagMove", move]),
   ];
 }

@@ -15,6 +15,7 @@ export interface Change {
 
 /** Adds a line to the audit log, to be stored in the transaction of the change itself. Never give it a secret. */
 export function recordChange(em: EntityManager, context: Context, change: Change): void {
+  if (JSON.stringify(change.before) === JSON.stringify(change.after)) return; // nothing changed
   const { workspaceId, tokenId, tokenName } = authenticated(context);
   em.create(AuditEntry, {
     ...change,

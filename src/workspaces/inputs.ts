@@ -29,6 +29,7 @@ export const auditLogInput = z.object({
     .describe("How many at most, up to 1,000; 50 when absent."),
   after: z
     .guid({ error: "must be the id of an entry" })
+    .toLowerCase()
     .nullish()
     .describe("Those after the one with this id."),
 });
