@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import packageJson from "../package.json" with { type: "json" };
 import { loadConfig } from "./config.ts";
 import { type Context, type Scope, scopes } from "./context.ts";
+import { backUp, restore } from "./database/backup.ts";
 import { migrate } from "./database/migrate.ts";
 import { type Database, missingDatabase, openDatabase } from "./database/open.ts";
 import { FIRST_WORKSPACE } from "./firstStart.ts";
@@ -49,6 +50,26 @@ program
       );
     }),
   );
+
+program
+  .command("backup")
+  .description("copy the database into a file, while the service goes on")
+  .argument("<file>", "the file to make")
+  .action((file: string) =>
+    withDatabase(async (database) => {
+      await backUp(database, file);
+      say(`Backed up to ${file}.`);
+    }),
+  );
+
+program
+  .command("restore")
+  .description("make the database out of a backup; there must not be one yet")
+  .argument("<file>", "the backup")
+  .action(async (file: string) => {
+    await restore(file, loadConfig().databaseUrl);
+    say("Restored. Start the service.");
+  });
 
 const token = program.command("token").description("make, list and revoke access tokens");
 

@@ -1,7 +1,7 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, expect, test } from "vitest";
 import { loadConfig } from "../src/config.ts";
+import { openDatabase } from "../src/database/open.ts";
 
 const program = fileURLToPath(new URL("../bin/gabbro.js", import.meta.url));
 const folders: string[] = [];
@@ -170,6 +171,70 @@ test("tokens are made, listed and revoked from the command line while the servic
   expect((await gabbro(folder, ["token", "list"])).stdout).toMatch(/ci {2}read {2}revoked /);
 });
 
+test("a backup taken while clients write has every row acknowledged before it began, and is restored elsewhere", async () => {
+  const folder = await newFolder();
+  await using service = await serve(folder);
+  const headers = { authorization: `Bearer ${service.token}`, "content-type": "application/json" };
+  const acknowledged: string[] = [];
+  let isDone = false;
+  const write = async () => {
+    while (!isDone) {
+      const body = JSON.stringify({ slug: "country-guide", output: 1, inputTokens: 1, outputTokens: 1 });
+      const answer = await fetch(`${service.url}/monitor/log`, { method: "POST", headers, body });
+      acknowledged.push(((await answer.json()) as { log: { id: string } }).log.id);
+    }
+  };
+  const writers = Promise.all(Array.from({ length: 8 }, write));
+  await expect.poll(() => acknowledged.length, { timeout: 20_000 }).toBeGreaterThan(50);
+  const before = [...acknowledged];
+  const file = join(folder, "backup.sqlite");
+  expect(await gabbro(folder, ["backup", file])).toMatchObject({
+    code: 0,
+    stdout: `Backed up to ${file}.\n`,
+  });
+  isDone = true;
+  await writers;
+  expect(await gabbro(folder, ["backup", file])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("already"),
+  });
+  expect(readdirSync(folder).toSorted()).toEqual(["backup.sqlite", "data"]);
+
+  const elsewhere = await newFolder();
+  expect(await gabbro(elsewhere, ["restore", file])).toMatchObject({ code: 0 });
+  await using restored = await serve(elsewhere);
+  expect(restored.token).toBeUndefined();
+  for (const id of before) {
+    const query = JSON.stringify({ query: `{ log(id: "${id}") { id } }` });
+    const answer = await fetch(`${restored.url}/graphql`, { method: "POST", headers, body: query });
+    expect(await answer.json()).toEqual({ data: { log: { id } } });
+  }
+  expect(await gabbro(elsewhere, ["restore", file])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("move it away"),
+  });
+});
+
+test("what is no whole database is not restored, and leaves nothing behind", async () => {
+  const folder = await newFolder();
+  await writeFile(join(folder, "broken"), "This is a shopping list. ".repeat(400));
+  expect(await gabbro(folder, ["restore", "broken"])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("not a database"),
+  });
+  expect(await gabbro(folder, ["restore", "missing"])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("There is no file"),
+  });
+  const foreign = await openDatabase(`sqlite:${join(folder, "foreign")}`);
+  await foreign.close();
+  expect(await gabbro(folder, ["restore", "foreign"])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("not one of Gabbro"),
+  });
+  expect(readdirSync(join(folder, "data"))).toEqual([]);
+});
+
 test.each([
   [["token", "create"], "--name"],
   [["token", "create", "--name", "x", "--scopes", "owner"], '"owner" is not one of read, write'],
@@ -196,6 +261,9 @@ test.each([
   ["token", "create"],
   ["token", "list"],
   ["token", "revoke"],
+  ["workspace"],
+  ["backup"],
+  ["restore"],
 ])("--help tells what a command does: %s %s", async (...command) => {
   const { code, stdout } = await gabbro(await newFolder(), [...command.filter(Boolean), "--help"]);
   expect(code).toBe(0);

@@ -67,6 +67,11 @@ export async function openDatabase(url: string) {
       if (workspaceId !== null) em.setFilterParams("workspace", { workspaceId });
       return em;
     },
+    /** Copies all that is committed into a file, while others go on writing. */
+    copyTo: async (file: string) => {
+      const handle = await (orm.em.getConnection("read") as unknown as SqliteHandleOwner).getNativeClient();
+      await handle.backup(file);
+    },
     /** Whether the database answers. */
     isReady: async () => (await orm.checkConnection()).ok,
     /** Has closing wait for what is done in passing; it must not reject. */
@@ -126,6 +131,10 @@ const MIGRATIONS_FOLDER = fileURLToPath(new URL("./migrations/sqlite", import.me
 
 interface SqliteConnection {
   executeQuery(query: CompiledQuery): Promise<{ rows: Record<string, unknown>[] }>;
+}
+
+interface SqliteHandleOwner {
+  getNativeClient(): Promise<{ backup(file: string): Promise<unknown> }>;
 }
 
 const SYNCHRONOUS_FULL = 2;

@@ -1,0 +1,54 @@
+import { copyFile, mkdir, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+import { migrate } from "./migrate.ts";
+import { type Database, missingDatabase, openDatabase } from "./open.ts";
+
+/**
+ * Copies the database into a file, consistent although others write meanwhile: all that was acknowledged before it
+ * began is in it. The file appears only once it is whole and checked. Throws when there is a file already.
+ */
+export async function backUp(database: Database, file: string): Promise<void> {
+  if (!missingDatabase(`sqlite:${file}`)) throw new Error(`There is a file ${file} already; name another.`);
+  await appear(file, (partial) => database.copyTo(partial));
+}
+
+/**
+ * Makes the database that `url` names out of a backup, brought to the schema of this program. Throws when there is a
+ * database already, as it would be lost, and when the file is no whole database.
+ */
+export async function restore(file: string, url: string): Promise<void> {
+  const path = missingDatabase(url);
+  if (!path) throw new Error("There is a database already. Stop the service and move it away first.");
+  if (missingDatabase(`sqlite:${file}`)) throw new Error(`There is no file ${file}.`);
+  await appear(path, (partial) => copyFile(file, partial));
+}
+
+/** Makes a database file in one step for who looks: under another name until it is whole and checked. */
+async function appear(path: string, make: (partial: string) => Promise<void>): Promise<void> {
+  const partial = `${path}.partial`;
+  await mkdir(dirname(path), { recursive: true });
+  try {
+    await make(partial);
+    await check(partial);
+    await rename(partial, path);
+  } finally {
+    for (const end of ["", "-wal", "-shm"]) await rm(`${partial}${end}`, { force: true });
+  }
+}
+
+async function check(path: string): Promise<void> {
+  const database = await openDatabase(`sqlite:${path}`);
+  try {
+    const tables = await database.orm.em
+      .fork()
+      .execute("select 1 from sqlite_master where name = 'workspaces'");
+    if (tables.length === 0) throw new Error("The file is a database, but not one of Gabbro.");
+    const [result] = await database.orm.em
+      .fork()
+      .execute<{ integrity_check: string }[]>("pragma integrity_check");
+    if (result?.integrity_check !== "ok") throw new Error(`${path} is damaged: ${result?.integrity_check}`);
+    await migrate(database);
+  } finally {
+    await database.close();
+  }
+}
