@@ -7,6 +7,7 @@ import { migrate } from "./database/migrate.ts";
 import { type Database, missingDatabase, openDatabase } from "./database/open.ts";
 import { FIRST_WORKSPACE } from "./firstStart.ts";
 import { parseMoment } from "./inputs.ts";
+import { countTracesBefore, pruneTraces } from "./monitor/prune.resolvers.ts";
 import { addSample } from "./sample/sample.ts";
 import {
   commandLineContext,
@@ -70,6 +71,20 @@ program
     await restore(file, loadConfig().databaseUrl);
     say("Restored. Start the service.");
   });
+
+program
+  .command("prune")
+  .description("remove old traces with their logs")
+  .requiredOption("--older-than <age>", "such as 90d, 12w or 36h", parseAge)
+  .option("--dry-run", "only say how many there are")
+  .addOption(workspaceOption())
+  .action(({ workspace, olderThan, dryRun }: { workspace: string; olderThan: Date; dryRun?: true }) =>
+    withWorkspace(workspace, async (context) => {
+      const before = olderThan.toISOString();
+      if (dryRun) say(`${await countTracesBefore(context, olderThan)} traces began before ${before}.`);
+      else say(`Removed ${await pruneTraces(context, olderThan)} traces that began before ${before}.`);
+    }),
+  );
 
 const token = program.command("token").description("make, list and revoke access tokens");
 
@@ -189,6 +204,16 @@ function parseScopes(list: string): Scope[] {
   if (unknown !== undefined)
     throw new InvalidArgumentError(`"${unknown}" is not one of ${scopes.join(", ")}.`);
   return [...new Set(named as Scope[])];
+}
+
+const hoursIn: Record<string, number> = { h: 1, d: 24, w: 7 * 24 };
+const MS_IN_AN_HOUR = 3_600_000;
+
+/** The time that lies an age such as `90d` back. */
+function parseAge(age: string): Date {
+  const [, count, unit] = /^(\d{1,5})([hdw])$/.exec(age) ?? [];
+  if (!count || !unit) throw new InvalidArgumentError("It must be a number with h, d or w behind it.");
+  return new Date(Date.now() - Number(count) * hoursIn[unit]! * MS_IN_AN_HOUR);
 }
 
 function parseExpiry(value: string): Date {

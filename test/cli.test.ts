@@ -215,6 +215,42 @@ test("a backup taken while clients write has every row acknowledged before it be
   });
 });
 
+test("old traces are pruned with their logs, after a dry run that removes nothing", async () => {
+  const folder = await newFolder();
+  await using service = await serve(folder);
+  const headers = { authorization: `Bearer ${service.token}`, "content-type": "application/json" };
+  const ids: string[] = [];
+  const days = (n: number) => Date.now() - n * 86_400_000;
+  for (const startTime of [days(100), days(91), days(89), days(0)]) {
+    const body = JSON.stringify({
+      slug: "country-guide",
+      output: 1,
+      inputTokens: 1,
+      outputTokens: 1,
+      startTime,
+    });
+    const answer = await fetch(`${service.url}/monitor/log`, { method: "POST", headers, body });
+    ids.push(((await answer.json()) as { log: { id: string } }).log.id);
+  }
+  const left = async () => {
+    const query = `{ ${ids.map((id, n) => `l${n}: log(id: "${id}") { id }`).join(" ")} }`;
+    const answer = await fetch(`${service.url}/graphql`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify({ query }),
+    });
+    const { data } = (await answer.json()) as { data: Record<string, unknown> };
+    return Object.values(data).map((log) => log !== null);
+  };
+  const dry = await gabbro(folder, ["prune", "--older-than", "90d", "--dry-run"]);
+  expect(dry).toMatchObject({ code: 0, stdout: expect.stringMatching(/^2 traces began before /) });
+  expect(await left()).toEqual([true, true, true, true]);
+  const pruned = await gabbro(folder, ["prune", "--older-than", "90d"]);
+  expect(pruned).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Removed 2 traces /) });
+  expect(await left()).toEqual([false, false, true, true]);
+  expect(await gabbro(folder, ["prune", "--older-than", "soon"])).toMatchObject({ code: 1 });
+});
+
 test("what is no whole database is not restored, and leaves nothing behind", async () => {
   const folder = await newFolder();
   await writeFile(join(folder, "broken"), "This is a shopping list. ".repeat(400));
