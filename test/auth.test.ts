@@ -82,7 +82,7 @@ const operations: Operation[] = [
     'addDatasetItem(slug: "country-quiz", input: {values: {}}) { warning }',
   ),
   mutation("addDatasetItems", "write", 'addDatasetItems(slug: "country-quiz", items: []) { warning }'),
-  mutation("updateDatasetItem", "write", `updateDatasetItem(id: "${noId}") { warning }`),
+  mutation("updateDatasetItem", "read and write", `updateDatasetItem(id: "${noId}") { warning }`),
   mutation("deleteDatasetItem", "write", `deleteDatasetItem(id: "${noId}")`),
   mutation("createDataset", "read and write", 'createDataset(slug: "country-quiz", columns: []) { slug }'),
   mutation("updateDataset", "read and write", 'updateDataset(slug: "nope") { slug }'),

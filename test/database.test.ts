@@ -153,6 +153,25 @@ test("what is committed at once shares transactions, and a row that is refused f
   expect(stored).toHaveLength(303);
 });
 
+test("what ails the whole database fails all who wait at once, not one after the other", async () => {
+  await using database = await newDatabase();
+  // biome-ignore lint/suspicious/noExplicitAny: the driver's handle, which only this test needs
+  const handle = await (database.orm.em.getConnection("write") as any).getNativeClient();
+  handle.pragma("query_only = on");
+  let transactions = 0;
+  const prepare = handle.prepare.bind(handle);
+  handle.prepare = (sql: string) => {
+    if (sql === "begin") transactions += 1;
+    return prepare(sql);
+  };
+  const writes = Array.from({ length: 20 }, (_, n) =>
+    database.commit([["Workspace", row(undefined, `w${n}`)]]),
+  );
+  const outcomes = await Promise.allSettled(writes);
+  expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set(["rejected"]));
+  expect(transactions).toBe(1);
+});
+
 test("rows that belong together are stored together or not at all", async () => {
   await using database = await newDatabase();
   const workspace = row(undefined, "w");

@@ -36,3 +36,17 @@ test("closing ends connections that never sent anything without waiting for the 
   await ended;
   expect(force).not.toHaveBeenCalled();
 });
+
+test("a client that stops reading holds up the end for no longer than the grace", async () => {
+  await using server = await startServer();
+  const rows = Array.from({ length: 4_000 }, (_, n) => ({ values: { a: `${n} ${"x".repeat(5_000)}` } }));
+  await addDataset(server, { slug: "large", columns, rows });
+  const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+  socket.on("error", () => {}); // it is cut, which is what is wanted
+  socket.write(`GET /datasets/large HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${server.token}\r\n\r\n`);
+  await once(socket, "readable");
+  const force = vi.spyOn(server.app.server, "closeAllConnections");
+  await server.app.close(); // without the forced end it would wait for the client for ever
+  expect(force).toHaveBeenCalledOnce();
+  socket.destroy();
+});

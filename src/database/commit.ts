@@ -52,11 +52,16 @@ async function store<DB>(
     return units.map(() => true);
   } catch (error) {
     // Only a row that is refused is worth trying the others alone; what ails the database ails them all.
-    if (units.length === 1 || error instanceof GabbroError) return units.map(() => error as Error);
+    if (units.length === 1 || ailsAll(error)) return units.map(() => error as Error);
     const results: (true | Error)[] = [];
     for (const unit of units) results.push(...(await store(database, encode, [unit])));
     return results;
   }
+}
+
+function ailsAll(error: unknown): boolean {
+  const { code = "" } = error as { code?: string };
+  return error instanceof GabbroError || /^SQLITE_(?:FULL|IOERR|READONLY|CORRUPT|NOTADB|CANTOPEN)/.test(code);
 }
 
 async function insert<DB>(database: Kysely<DB>, encode: Encoder, rows: Rows<DB>): Promise<void> {
@@ -93,6 +98,15 @@ export async function whenUnlocked<T>(write: () => Promise<T>): Promise<T> {
 export function isUniqueViolation(error: unknown): boolean {
   const { code } = error as { code?: string };
   return code === "SQLITE_CONSTRAINT_UNIQUE" || code === "SQLITE_CONSTRAINT_PRIMARYKEY";
+}
+
+/** Lets the database refuse what exists already, and says so as a CONFLICT with that sentence. */
+export async function refuseDuplicates<T>(message: string, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    throw isUniqueViolation(error) ? new GabbroError("CONFLICT", message, { cause: error }) : error;
+  }
 }
 
 /** Whether the database refused a row because what it belongs to is gone. */

@@ -79,7 +79,8 @@ builder.queryField("datasets", (t) =>
 builder.mutationFields((t) => ({
   createDataset: t.field({
     type: Dataset,
-    description: "Makes a dataset, without rows yet; an error `CONFLICT` when the slug is taken.",
+    description:
+      "Makes a dataset, without rows yet; an error `CONFLICT` when the slug is taken. Needs `read` and `write`.",
     args: argumentsOf(t, createDatasetInput, {
       columns: t.arg({
         type: [DatasetColumnInput],
@@ -91,7 +92,8 @@ builder.mutationFields((t) => ({
   }),
   updateDataset: t.field({
     type: Dataset,
-    description: "Changes the name and the columns of a dataset: it removes, then renames, then adds.",
+    description:
+      "Changes the name and the columns of a dataset: it removes, then renames, then adds. Needs `read` and `write`.",
     args: argumentsOf(t, updateDatasetInput, {
       removeColumns: t.arg.stringList({ description: updateDatasetInput.shape.removeColumns.description }),
       renameColumns: t.arg({
@@ -128,7 +130,8 @@ builder.mutationFields((t) => ({
   }),
   updateDatasetItem: t.field({
     type: AddDatasetItemPayload,
-    description: "Changes what is given of a row; an error `ROW_NOT_FOUND` when there is none with that id.",
+    description:
+      "Changes what is given of a row; an error `ROW_NOT_FOUND` when there is none with that id. Needs `read` and `write`.",
     args: argumentsOf(t, updateDatasetItemInput, {
       id: t.arg.id({ required: true, description: updateDatasetItemInput.shape.id.description }),
       values: t.arg({ type: "JSONObject", description: updateDatasetItemInput.shape.values.description }),

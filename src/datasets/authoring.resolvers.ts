@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from "uuid";
 import type { Context } from "../context.ts";
-import { isUniqueViolation } from "../database/commit.ts";
+import { refuseDuplicates } from "../database/commit.ts";
 import type { EntityManager } from "../database/open.ts";
 import { contains } from "../database/text.ts";
 import { transact } from "../database/transact.ts";
@@ -36,17 +36,13 @@ export async function createDataset(context: Context, input: CreateDatasetInput)
   const { slug, columns } = input;
   refuseTwins(columns.map(({ name }) => name));
   const made = { slug, name: input.name ?? slug, columns, removedColumns: [] };
-  try {
-    return await transact(context.em, async (em) => {
-      recordChange(em, context, { action: "createDataset", subject: slug, before: null, after: told(made) });
+  const change = { action: "createDataset", subject: slug, before: null, after: told(made) };
+  return refuseDuplicates(`A dataset with the slug ${quoted(slug)} exists already.`, () =>
+    transact(context.em, async (em) => {
+      recordChange(em, context, change);
       return em.create(Dataset, { ...made, id: uuidv7(), workspace, createdAt: new Date() });
-    });
-  } catch (error) {
-    if (!isUniqueViolation(error)) throw error;
-    throw new GabbroError("CONFLICT", `A dataset with the slug ${quoted(slug)} exists already.`, {
-      cause: error,
-    });
-  }
+    }),
+  );
 }
 
 /** Changes the name and the columns of a dataset: first it removes, then renames, then adds. Rows are not touched. */

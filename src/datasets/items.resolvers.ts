@@ -49,6 +49,7 @@ export async function updateDatasetItem(
   context: Context,
   { id, values, ...changes }: UpdateDatasetItemInput,
 ): Promise<{ datasetRow: Row; warning: string | null }> {
+  authorize(context, "read"); // before it writes, because it answers with the whole row
   authorize(context, "write");
   return transact(context.em, async (em) => {
     const row = await getRow(em, id);

@@ -27,10 +27,12 @@ builder.addScalarType("DateTime", dateTime);
 builder.addScalarType("JSON", json);
 builder.addScalarType("JSONObject", jsonObject);
 builder.queryType({
-  description: "Everything that can be read. Each field needs a token with the scope `read`.",
+  description:
+    "Everything that can be read. Each field needs a token with the scope `read`, unless it says otherwise.",
 });
 builder.mutationType({
-  description: "Everything that can be changed. Each field needs a token with the scope `write`.",
+  description:
+    "Everything that can be changed. Each field needs a token with the scope `write`, unless it says otherwise.",
 });
 
 type RootFieldBuilder = Pick<Parameters<Parameters<typeof builder.queryField>[1]>[0], "validate"> & {

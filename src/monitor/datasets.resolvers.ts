@@ -3,10 +3,10 @@ import { transact } from "../database/transact.ts";
 import type { DatasetRow } from "../datasets/entities.ts";
 import { getDataset, putRows, type Row, whileThere } from "../datasets/resolvers.ts";
 import { badInput } from "../errors.ts";
-import { authenticated, authorize } from "../workspaces/resolvers.ts";
-import { Log } from "./entities.ts";
+import { authorize } from "../workspaces/resolvers.ts";
+import type { Log } from "./entities.ts";
 import type { AddLogToDatasetInput, LogColumn } from "./inputs.ts";
-import { log } from "./resolvers.ts";
+import { findLog, log } from "./resolvers.ts";
 
 /**
  * Makes a row of a dataset out of a logged call and links it to its log. `columns` says which part of the call goes
@@ -31,11 +31,9 @@ export async function addLogToDataset(
 
 /** The log that a row was made from; null when it was made otherwise, or the log is gone. */
 export async function logOf(context: Context, { logId }: Pick<DatasetRow, "logId">): Promise<Log | null> {
-  authenticated(context);
   if (logId === null) return null;
-  const reference = context.em.getReference(Log, logId, { wrapped: true });
-  const found = await reference.load({ dataloader: true });
-  return reference.isInitialized() ? found : null;
+  authorize(context, "read");
+  return findLog(context, logId);
 }
 
 function valuesBy(columns: LogColumn[], call: Log): Record<string, unknown> {

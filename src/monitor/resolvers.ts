@@ -101,12 +101,16 @@ export async function trace(context: Context, input: { id: string }): Promise<Tr
 /** The log with that id; LOG_NOT_FOUND when the workspace has none. */
 export async function log(context: Context, input: { id: string }): Promise<Log> {
   authorize(context, "read");
-  const reference = context.em.getReference(Log, input.id, { wrapped: true });
-  const found = await reference.load({ dataloader: true });
-  if (!found || !reference.isInitialized()) {
-    throw new GabbroError("LOG_NOT_FOUND", `Log ${quoted(input.id)} does not exist.`);
-  }
+  const found = await findLog(context, input.id);
+  if (!found) throw new GabbroError("LOG_NOT_FOUND", `Log ${quoted(input.id)} does not exist.`);
   return found;
+}
+
+/** The log with that id for whoever was authorized already; null when the workspace has none. */
+export async function findLog(context: Context, id: string): Promise<Log | null> {
+  const reference = context.em.getReference(Log, id, { wrapped: true });
+  const found = await reference.load({ dataloader: true });
+  return reference.isInitialized() ? found : null;
 }
 
 /** The logs of a trace, the oldest first. */

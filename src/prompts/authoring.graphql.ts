@@ -88,13 +88,14 @@ const TagStateType = builder.objectRef<TagState>("PromptTagState").implement({
 builder.mutationFields((t) => ({
   createPrompt: t.field({
     type: Prompt,
-    description: "Makes a prompt, without a version yet; an error `CONFLICT` when the slug is taken.",
+    description:
+      "Makes a prompt, without a version yet; an error `CONFLICT` when the slug is taken. Needs `read` and `write`.",
     args: argumentsOf(t, createPromptInput),
     resolve: (_, args, context) => createPrompt(context, args),
   }),
   updatePrompt: t.field({
     type: Prompt,
-    description: "Changes what is told of a prompt. Its versions are not touched.",
+    description: "Changes what is told of a prompt. Its versions are not touched. Needs `read` and `write`.",
     args: argumentsOf(t, updatePromptInput),
     resolve: (_, args, context) => updatePrompt(context, args),
   }),

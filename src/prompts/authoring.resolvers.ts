@@ -1,9 +1,9 @@
 import { v7 as uuidv7 } from "uuid";
 import type { Context } from "../context.ts";
-import { isUniqueViolation } from "../database/commit.ts";
+import { refuseDuplicates } from "../database/commit.ts";
 import type { EntityManager } from "../database/open.ts";
 import { transact } from "../database/transact.ts";
-import { GabbroError, quoted } from "../errors.ts";
+import { quoted } from "../errors.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { Prompt, PromptVersion } from "./entities.ts";
@@ -129,13 +129,4 @@ export async function getPrompt(em: EntityManager, slug: string): Promise<Prompt
 
 function headOf({ slug, name, description, featureSlug }: Prompt) {
   return { slug, name, description, featureSlug };
-}
-
-/** Lets the database refuse what exists already, and says so as a CONFLICT. */
-async function refuseDuplicates<T>(message: string, write: () => Promise<T>): Promise<T> {
-  try {
-    return await write();
-  } catch (error) {
-    throw isUniqueViolation(error) ? new GabbroError("CONFLICT", message, { cause: error }) : error;
-  }
 }

@@ -1,5 +1,6 @@
 import type { Context } from "../context.ts";
 import { batched } from "../database/batch.ts";
+import type { EntityManager } from "../database/open.ts";
 import { contains } from "../database/text.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { PAGE } from "../paging.ts";
@@ -103,38 +104,27 @@ export async function promptDiff(context: Context, { slug, from, to }: PromptDif
   return diffVersions(before!, after!);
 }
 
-/** All versions of a prompt, the oldest first. */
-export const versionsOf: (context: Context, promptId: string) => Promise<PromptVersion[]> = batched(
-  async (context, ids) => {
+/** Loads what belongs to prompts for many of them at once, afresh each time: a mutation before may have changed it. */
+function ofPrompts<Part extends { prompt: { id: string } }>(
+  find: (em: EntityManager, where: { prompt: { $in: string[] } }) => Promise<Part[]>,
+): (context: Context, promptId: string) => Promise<Part[]> {
+  return batched(async (context, ids) => {
     authorize(context, "read");
-    const versions = await context.em
-      .fork()
-      .find(PromptVersion, { prompt: { $in: ids } }, { orderBy: { id: "asc" } });
-    const byPrompt = Map.groupBy(versions, ({ prompt }) => prompt.id);
+    const parts = await find(context.em.fork(), { prompt: { $in: ids } });
+    const byPrompt = Map.groupBy(parts, ({ prompt }) => prompt.id);
     return ids.map((id) => byPrompt.get(id) ?? []);
-  },
-);
+  });
+}
+
+/** All versions of a prompt, the oldest first. */
+export const versionsOf = ofPrompts((em, where) => em.find(PromptVersion, where, { orderBy: { id: "asc" } }));
 
 /** The tags that are kept for a prompt, by name; `latest` is none of them. */
-export const tagsOf: (context: Context, promptId: string) => Promise<PromptTag[]> = batched(
-  async (context, ids) => {
-    authorize(context, "read");
-    const tags = await context.em
-      .fork()
-      .find(PromptTag, { prompt: { $in: ids } }, { populate: ["version"], orderBy: { label: "asc" } });
-    const byPrompt = Map.groupBy(tags, ({ prompt }) => prompt.id);
-    return ids.map((id) => byPrompt.get(id) ?? []);
-  },
+export const tagsOf = ofPrompts((em, where) =>
+  em.find(PromptTag, where, { populate: ["version"], orderBy: { label: "asc" } }),
 );
 
 /** Who moved which tag of a prompt when, the latest move first. */
-export const tagHistoryOf: (context: Context, promptId: string) => Promise<PromptTagMove[]> = batched(
-  async (context, ids) => {
-    authorize(context, "read");
-    const moves = await context.em
-      .fork()
-      .find(PromptTagMove, { prompt: { $in: ids } }, { orderBy: { id: "desc" } });
-    const byPrompt = Map.groupBy(moves, ({ prompt }) => prompt.id);
-    return ids.map((id) => byPrompt.get(id) ?? []);
-  },
+export const tagHistoryOf = ofPrompts((em, where) =>
+  em.find(PromptTagMove, where, { orderBy: { id: "desc" } }),
 );

@@ -1,8 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
-import { isUniqueViolation } from "../database/commit.ts";
+import { refuseDuplicates } from "../database/commit.ts";
 import type { Database } from "../database/open.ts";
 import type { Column } from "../datasets/entities.ts";
-import { GabbroError } from "../errors.ts";
 import { countries } from "./countries.ts";
 import { prompts, type SamplePrompt } from "./prompts.ts";
 
@@ -21,15 +20,9 @@ export function sampleRows(workspaceId: string): Rows {
 
 /** Adds the sample to a workspace; a CONFLICT error when it has something by one of its slugs. */
 export async function addSample(database: Database, workspaceId: string): Promise<void> {
-  try {
-    await database.commit(sampleRows(workspaceId));
-  } catch (error) {
-    if (!isUniqueViolation(error)) throw error;
-    throw new GabbroError(
-      "CONFLICT",
-      "The workspace has the sample already, or something else by one of its slugs.",
-    );
-  }
+  await refuseDuplicates("The workspace has the sample already, or something else by one of its slugs.", () =>
+    database.commit(sampleRows(workspaceId)),
+  );
 }
 
 function datasetRows(workspaceId: string): Rows {

@@ -1,7 +1,9 @@
 import { v7 as uuidv7 } from "uuid";
 import type { Context } from "../context.ts";
 import type { EntityManager } from "../database/open.ts";
+import { PAGE } from "../paging.ts";
 import { AuditEntry } from "./entities.ts";
+import type { AuditLogInput } from "./inputs.ts";
 import { authenticated, authorize } from "./resolvers.ts";
 
 export interface Change {
@@ -27,16 +29,8 @@ export function recordChange(em: EntityManager, context: Context, change: Change
   });
 }
 
-export interface Page {
-  first?: number | null | undefined;
-  /** The id of the last entry of the page before. */
-  after?: string | null | undefined;
-}
-
-const PAGE = 50;
-
 /** A page of the audit log, the newest entries first. */
-export async function auditLog(context: Context, { first, after }: Page): Promise<AuditEntry[]> {
+export async function auditLog(context: Context, { first, after }: AuditLogInput): Promise<AuditEntry[]> {
   authorize(context, "admin");
   return context.em.find(AuditEntry, after ? { id: { $lt: after } } : {}, {
     orderBy: { id: "desc" },

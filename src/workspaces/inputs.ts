@@ -33,3 +33,4 @@ export const auditLogInput = z.object({
     .nullish()
     .describe("Those after the one with this id."),
 });
+export type AuditLogInput = z.output<typeof auditLogInput>;
