@@ -81,6 +81,18 @@ test.each([
   expect((await server.graphql("{ __typename }", {}, call)).body).toEqual({ data: { __typename: "Query" } });
 });
 
+test("a compressed body is 415 at both doors, and a stray Content-Encoding does no harm", async () => {
+  for (const path of ["/monitor/log", "/graphql"]) {
+    const answer = await server.request("POST", path, gzipSync("{}"), {
+      headers: { ...json, "content-encoding": "gzip" },
+    });
+    expect(answer.status).toBe(415);
+    expect(answer.body.error ?? answer.body.errors[0].message).toContain("without Content-Encoding");
+  }
+  const stray = { headers: { ...json, "content-encoding": "utf-8" } };
+  expect((await server.request("POST", "/monitor/log", '{"slug":"x","output":1}', stray)).status).toBe(200);
+});
+
 test.each([
   ["nothing", ""],
   ["half of it", '{"slug": "x", '],

@@ -9,9 +9,9 @@ export function readJsonBodies(app: FastifyInstance): void {
   app.addContentTypeParser(
     /^application\/(?:[\w.+-]+\+)?json(?:\s*;|$)/i,
     { parseAs: "buffer" },
-    (_, body, done) => {
+    (request, body, done) => {
       try {
-        done(null, parse(body as Buffer));
+        done(null, parse(body as Buffer, request.headers["content-encoding"]));
       } catch (error) {
         done(error as Error);
       }
@@ -19,9 +19,14 @@ export function readJsonBodies(app: FastifyInstance): void {
   );
 }
 
-function parse(body: Buffer): unknown {
+const COMPRESSED = "The body is compressed, which is not read here: send it without Content-Encoding.";
+
+function parse(body: Buffer, encoding: string | undefined): unknown {
   if (body.length === 0) throw new GabbroError("BAD_JSON", "The body is empty; send JSON.");
-  if (!isUtf8(body)) throw new GabbroError("BAD_JSON", "The body is not valid UTF-8.");
+  if (!isUtf8(body)) {
+    if (encoding) throw new GabbroError("UNSUPPORTED_MEDIA_TYPE", COMPRESSED);
+    throw new GabbroError("BAD_JSON", "The body is not valid UTF-8.");
+  }
   const text = body.toString("utf8");
   try {
     return LONG_NUMBER.test(text) ? JSON.parse(text, refuseInexact) : JSON.parse(text);
