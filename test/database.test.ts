@@ -253,12 +253,22 @@ test.each([
   [
     "logs by time",
     "select * from logs where workspace_id = 'w' and start_time > 0 order by start_time desc, id desc limit 10",
-    "logs_workspace_id_start_time_id_index",
+    "logs_by_time",
   ],
   [
     "logs of a prompt by time",
-    "select * from logs where workspace_id = 'w' and prompt_id = 'p' order by start_time desc, id desc limit 10",
-    "logs_workspace_id_prompt_id_start_time_id_index",
+    "select * from logs where workspace_id = 'w' and prompt_slug = 'p' order by start_time desc, id desc limit 10",
+    "logs_by_prompt",
+  ],
+  [
+    "logs of a user by time",
+    "select * from logs where workspace_id = 'w' and user_id = 'u' order by start_time desc, id desc limit 10",
+    "logs_by_user",
+  ],
+  [
+    "logs of an organization by time",
+    "select * from logs where workspace_id = 'w' and organization_id = 'o' order by start_time desc, id desc limit 10",
+    "logs_by_organization",
   ],
   [
     "the logs of a trace",

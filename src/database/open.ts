@@ -7,7 +7,7 @@ import { SqlMikroORM } from "@mikro-orm/sql";
 import { SqliteDriver } from "@mikro-orm/sqlite";
 import { CompiledQuery } from "kysely";
 import { Dataset, DatasetRow } from "../datasets/entities.ts";
-import { Log, Trace } from "../monitor/entities.ts";
+import { Log, ModelPrice, Trace } from "../monitor/entities.ts";
 import { Prompt, PromptTag, PromptTagMove, PromptVersion } from "../prompts/entities.ts";
 import { AccessToken, AuditEntry, Workspace } from "../workspaces/entities.ts";
 import { createCommit } from "./commit.ts";
@@ -26,6 +26,7 @@ const entities = [
   PromptTagMove,
   Trace,
   Log,
+  ModelPrice,
 ] as const;
 const ownedByWorkspace = entities.filter((entity) => entity !== Workspace).map((entity) => entity.meta.name);
 
@@ -109,6 +110,8 @@ async function openSqlite(file: string) {
     },
     autoJoinRefsForFilters: false,
     forceUtcTimezone: true,
+    // The full-text index and the triggers that keep it are no entities.
+    schemaGenerator: { skipTables: [/^log_texts/], ignoreTriggers: true },
     migrations: {
       migrationsList: sqliteMigrations,
       path: MIGRATIONS_FOLDER,

@@ -36,6 +36,22 @@ export const Trace = defineEntity({
 });
 export type Trace = InferEntity<typeof Trace>;
 
+const summed = [
+  "promptSlug",
+  "version",
+  "tag",
+  "type",
+  "model",
+  "userId",
+  "organizationId",
+  "latencyMs",
+  "inputTokens",
+  "outputTokens",
+  "cost",
+  "costSource",
+  "searchId",
+] as const;
+
 /**
  * One call of a model. No foreign key ties it to its prompt, and it keeps the prompt's slug and version as text: a log
  * is accepted and stays readable whatever happens to the prompt.
@@ -52,7 +68,11 @@ export const Log = defineEntity({
     promptSlug: p.text(),
     version: p.text().strictNullable(),
     tag: p.text().strictNullable(),
+    provider: p.text().strictNullable(),
     model: p.text().strictNullable(),
+    // The ids of the trace's parties stand here too, as logs are found and summed up by them.
+    userId: p.text().strictNullable(),
+    organizationId: p.text().strictNullable(),
     input: json<unknown>().strictNullable(),
     output: json<unknown>(),
     idealOutput: json<unknown>().strictNullable(),
@@ -66,12 +86,47 @@ export const Log = defineEntity({
     cost: p.double().$type<number>().strictNullable(),
     costSource: p.enum(costSources),
     createdAt: moment(),
+    /** Under which the full-text index knows it; the database gives it by itself. */
+    searchId: p.integer().strictNullable().unique(),
   },
   indexes: [
-    { properties: ["workspace", "startTime", "id"] },
-    { properties: ["workspace", "prompt", "startTime", "id"] },
+    // Lists and sums run along this one; it has what they filter and sum up by, so that they read no whole logs.
+    { name: "logs_by_time", properties: ["workspace", "startTime", "id", ...summed] },
+    { name: "logs_by_prompt", properties: ["workspace", "promptSlug", "startTime", "id"] },
+    {
+      name: "logs_by_user",
+      properties: ["workspace", "userId", "startTime", "id"],
+      where: "user_id is not null",
+    },
+    {
+      name: "logs_by_organization",
+      properties: ["workspace", "organizationId", "startTime", "id"],
+      where: "organization_id is not null",
+    },
     // The parent stands first: by it the database finds the children when the parent is deleted.
     { properties: ["trace", "workspace", "id"] },
   ],
 });
 export type Log = InferEntity<typeof Log>;
+
+/**
+ * A workspace's own price of a model, in US dollars per million tokens, for calls from a time on until the next such
+ * time. Without a provider it holds for the model of that name wherever it is served.
+ */
+export const ModelPrice = defineEntity({
+  name: "ModelPrice",
+  tableName: "model_prices",
+  properties: {
+    id: p.uuid().primary(),
+    workspace: () => p.manyToOne(Workspace).ref().index(false),
+    model: p.text(),
+    /** The empty string is any provider: as null it would not keep a price unique. */
+    provider: p.text(),
+    validFrom: moment(),
+    inputPrice: p.double().$type<number>(),
+    outputPrice: p.double().$type<number>(),
+    createdAt: moment(),
+  },
+  uniques: [{ properties: ["workspace", "model", "provider", "validFrom"] }],
+});
+export type ModelPrice = InferEntity<typeof ModelPrice>;

@@ -41,7 +41,10 @@ export async function logPrompt(context: Context, input: LogPromptRecord) {
     promptSlug: input.slug,
     version: served.version,
     tag: served.tag,
+    provider: served.model?.provider ?? null,
     model: served.model?.model ?? null,
+    userId: input.user?.id ?? null,
+    organizationId: input.organization?.id ?? null,
     input: input.input,
     output: input.output,
     idealOutput: input.idealOutput,
@@ -53,6 +56,7 @@ export async function logPrompt(context: Context, input: LogPromptRecord) {
     latencyMs: input.startTime && input.endTime ? input.endTime.getTime() - input.startTime.getTime() : null,
     ...usage,
     createdAt: arrival,
+    searchId: null,
   } as const;
   await context.database.commit([
     ["Trace", trace],
