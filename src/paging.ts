@@ -5,14 +5,18 @@ const MOST_ON_A_PAGE = 100;
 /** How many entries a page has when nobody says how many. */
 export const PAGE = 50;
 
-/** What asks for a page of a list that is in the order of slugs. */
-export const slugPage = {
-  first: z
+/** How many entries a page is to have. */
+export const pageSize = () =>
+  z
     .int()
     .min(1)
     .max(MOST_ON_A_PAGE)
     .nullish()
-    .describe(`How many at most, up to ${MOST_ON_A_PAGE}; ${PAGE} when absent.`),
+    .describe(`How many at most, up to ${MOST_ON_A_PAGE}; ${PAGE} when absent.`);
+
+/** What asks for a page of a list that is in the order of slugs. */
+export const slugPage = {
+  first: pageSize(),
   after: text().nullish().describe("Those after the one with this slug."),
 };
 

@@ -74,6 +74,9 @@ const operations: Operation[] = [
   query("promptDiff", "read", 'promptDiff(slug: "country-guide", from: "1.0.0", to: "2.0.0")'),
   query("trace", "read", `trace(id: "${noId}") { id }`),
   query("log", "read", `log(id: "${noId}") { id }`),
+  query("logs", "read", "logs { id }"),
+  query("traces", "read", "traces { id }"),
+  query("usage", "read", 'usage(from: "2026-01-01", to: "2026-01-02") { logs }'),
   query("accessTokens", "admin", "accessTokens { id }"),
   query("auditLog", "admin", "auditLog { id }"),
   mutation(

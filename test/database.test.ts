@@ -271,6 +271,16 @@ test.each([
     "logs_by_organization",
   ],
   [
+    "many logs by their ids",
+    `select * from logs where workspace_id = 'w' and id in (${Array(100).fill("'i'").join(", ")})`,
+    "sqlite_autoindex_logs_1",
+  ],
+  [
+    "many traces by their ids",
+    `select * from traces where workspace_id = 'w' and id in (${Array(100).fill("'i'").join(", ")})`,
+    "sqlite_autoindex_traces_1",
+  ],
+  [
     "the logs of a trace",
     "select * from logs where workspace_id = 'w' and trace_id in ('a', 'b')",
     "logs_trace_id_workspace_id_id_index",
@@ -290,6 +300,36 @@ async function planOf(
   const steps = await orm.em.fork().execute<{ detail: string }[]>(`explain query plan ${select}`);
   return steps.map(({ detail }) => detail).join("; ");
 }
+
+test("logs from before the full-text index are found by their words, their user and their organization", async () => {
+  await using database = await newDatabase("bare");
+  await database.orm.migrator.up({ to: "Migration20261121010000_authoring" });
+  const em = database.orm.em.fork();
+  const insert = (table: string, row: Record<string, string | number>) =>
+    em.execute(
+      `insert into ${table} (${Object.keys(row).join(", ")}) values (${Object.values(row).map((value) => `'${value}'`)})`,
+    );
+  await insert("workspaces", { id: "w", name: "w", created_at: 0 });
+  const party = (id: string) => JSON.stringify({ id, name: null });
+  const trace = { id: "t", workspace_id: "w", name: "n", start_time: 0, created_at: 0 };
+  await insert("traces", { ...trace, user: party("u"), organization: party("o") });
+  const log = { id: "l", workspace_id: "w", trace_id: "t", type: "generation", prompt_slug: "p" };
+  const rest = {
+    input: '"hello\\nworld"',
+    output: "{}",
+    start_time: 0,
+    cost_source: "UNPRICED",
+    created_at: 0,
+  };
+  await insert("logs", { ...log, ...rest });
+  await migrate(database);
+  const found = await em.execute(
+    "select user_id, organization_id from logs where search_id in (select rowid from log_texts where log_texts match 'world')",
+  );
+  expect(found).toEqual([{ user_id: "u", organization_id: "o" }]);
+  await em.execute("delete from traces");
+  expect(await em.execute("select rowid from log_texts where log_texts match 'world'")).toEqual([]);
+});
 
 test("closing waits for what is still to be committed", async () => {
   const database = await newDatabase();

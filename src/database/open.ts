@@ -62,6 +62,8 @@ export async function openDatabase(url: string) {
     /** For single updates of what we make ourselves; rows that users send go through `commit`. */
     write: orm.em.getKysely({ ...entityNames, type: "write" }),
     commit,
+    /** A time as the database keeps it, where the ORM does not convert it: beside another value in a tuple. */
+    stored: (moment: Date) => orm.em.getPlatform().processDateProperty(moment) as unknown as Date,
     /** A new unit of work whose entity reads are held to one workspace. */
     fork: (workspaceId: string | null) => {
       const em = orm.em.fork();
@@ -110,8 +112,8 @@ async function openSqlite(file: string) {
     },
     autoJoinRefsForFilters: false,
     forceUtcTimezone: true,
-    // The full-text index and the triggers that keep it are no entities.
-    schemaGenerator: { skipTables: [/^log_texts/], ignoreTriggers: true },
+    // The full-text index, the triggers that keep it and the statistics are no entities.
+    schemaGenerator: { skipTables: [/^(?:log_texts|sqlite_)/], ignoreTriggers: true },
     migrations: {
       migrationsList: sqliteMigrations,
       path: MIGRATIONS_FOLDER,

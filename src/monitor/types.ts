@@ -3,7 +3,7 @@ import { Prompt } from "../prompts/graphql.ts";
 import * as entities from "./entities.ts";
 import { logsOf, promptOf, traceOf } from "./resolvers.ts";
 
-const LogType = builder.enumType("LogType", {
+export const LogType = builder.enumType("LogType", {
   description: "What kind of step a log records.",
   values: entities.logTypes,
 });

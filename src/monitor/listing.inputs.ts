@@ -1,0 +1,58 @@
+import { z } from "zod";
+import { list, momentOrNothing, text } from "../inputs.ts";
+import { pageSize } from "../paging.ts";
+
+const MOST_METADATA = 10;
+const LONGEST_SEARCH = 1_000;
+const amount = () => z.number().nullish();
+
+export const metadataMatch = z.object({
+  key: text().describe("The name of a member of the metadata."),
+  value: z
+    .union([text(), z.number(), z.boolean(), z.null()], {
+      error: "must be a string, a number, true, false or null",
+    })
+    .describe("Its value: a string, a number, true, false or null."),
+});
+
+export const logFilter = z
+  .object({
+    slug: text().nullish().describe("The slug of the prompt that was logged, whether it exists or not."),
+    version: text().nullish().describe("The version that served."),
+    tag: text().nullish().describe("The tag by which the version was found."),
+    userId: text().nullish().describe("The id of the user, as the caller knows it."),
+    organizationId: text().nullish().describe("The id of the organization, as the caller knows it."),
+    from: momentOrNothing().describe("Calls that began then or later."),
+    to: momentOrNothing().describe("Calls that began before then."),
+    type: z.enum(["generation"]).nullish().describe("The kind of step."),
+    minCost: amount().describe("Calls that cost at least so much, in US dollars."),
+    maxCost: amount().describe("Calls that cost at most so much, in US dollars."),
+    minLatencyMs: amount().describe("Calls that took at least so many milliseconds."),
+    maxLatencyMs: amount().describe("Calls that took at most so many milliseconds."),
+    metadata: list(metadataMatch, MOST_METADATA)
+      .nullish()
+      .describe("Members that the metadata has, all of them; nested ones are not looked at."),
+    text: text()
+      .max(LONGEST_SEARCH)
+      .regex(/[\p{L}\p{N}]/u, { error: "must have a letter or a digit in it" })
+      .nullish()
+      .describe(
+        'Words that stand in the input or the output, all of them, in any case. Words in "double quotes" stand in that order; one that ends in * may go on. A word is a run of letters and digits; of each part the first 100,000 characters are known.',
+      ),
+  })
+  .superRefine(({ from, to }, context) => {
+    if (!from || !to || from <= to) return;
+    context.addIssue({ code: "custom", path: ["to"], message: "must not be before from" });
+  });
+export type LogFilter = z.output<typeof logFilter>;
+
+export const logsInput = z.object({
+  filter: logFilter.nullish().describe("Which ones; all of them when absent."),
+  first: pageSize(),
+  after: z
+    .guid({ error: "must be an id as this service gave it" })
+    .toLowerCase()
+    .nullish()
+    .describe("Those after the one with this id, which must still be there."),
+});
+export type LogsInput = z.output<typeof logsInput>;

@@ -1,0 +1,160 @@
+import type { Expression, SqlBool } from "kysely";
+import type { Context } from "../context.ts";
+import {
+  fullTextQuery,
+  hasMember,
+  isFound,
+  isFoundWithin,
+  searchIds,
+  unindexed,
+} from "../database/search.ts";
+import { badInput } from "../errors.ts";
+import { PAGE } from "../paging.ts";
+import { authorize } from "../workspaces/resolvers.ts";
+import { Log, Trace } from "./entities.ts";
+import type { LogFilter, LogsInput } from "./listing.inputs.ts";
+import {
+  type Lead,
+  type LogBuilder,
+  logsIn,
+  type Place,
+  type Stretch,
+  startOf,
+  stretches,
+} from "./walk.resolvers.ts";
+
+/** A page of the logs that a filter lets through, the newest first. */
+export async function logs(context: Context, input: LogsInput): Promise<Log[]> {
+  const found = await page(context, input, "id");
+  const ids = found.map(({ id }) => id);
+  return inOrder(ids, await context.em.find(Log, { id: { $in: ids } }));
+}
+
+/** A page of the traces that have a log which a filter lets through, the newest first. */
+export async function traces(context: Context, input: LogsInput): Promise<Trace[]> {
+  const found = await page(context, input, "trace");
+  const ids = found.map(({ trace }) => trace); // a trace has one log, so none comes twice
+  return inOrder(ids, await context.em.find(Trace, { id: { $in: ids } }));
+}
+
+function inOrder<Entity extends { id: string }>(ids: string[], entities: Entity[]): Entity[] {
+  const byId = new Map(entities.map((entity) => [entity.id, entity]));
+  return ids.flatMap((id) => byId.get(id) ?? []); // one may have been pruned since it was found
+}
+
+async function page(context: Context, { filter, first, after }: LogsInput, key: "id" | "trace") {
+  const workspaceId = authorize(context, "read");
+  const place = after ? await getPlace(context, workspaceId, key, after) : null;
+  return findLogs(context, workspaceId, filter ?? {}, { after: place, most: first ?? PAGE });
+}
+
+async function getPlace(
+  { database }: Context,
+  workspaceId: string,
+  key: "id" | "trace",
+  id: string,
+): Promise<Place> {
+  const place = await database.read
+    .selectFrom("Log")
+    .select(["startTime", "id"])
+    .where("workspace", "=", workspaceId)
+    .where(key, "=", id)
+    .executeTakeFirst();
+  if (place) return place;
+  const kind = key === "id" ? "log" : "trace";
+  throw badInput([{ path: "after", message: `is not the id of a ${kind} that is there` }]);
+}
+
+type Found = Place & { trace: string };
+type Filter = Partial<LogFilter>;
+
+async function findLogs(
+  context: Context,
+  workspaceId: string,
+  filter: Filter,
+  { after, most }: { after: Place | null; most: number },
+): Promise<Found[]> {
+  const search = filter.text ? await lookUp(context, fullTextQuery(workspaceId, filter.text)) : null;
+  if (search?.few?.length === 0) return [];
+  const lead = { workspaceId, by: search?.few ? { searchId: search.few } : narrowestOf(filter) };
+  const conditions = conditionsOf(filter, lead);
+  const range = rangeOf(filter, after);
+  const isDirect = search ? search.few !== null : conditions.length === 0;
+  const found: Found[] = [];
+  for await (const stretch of isDirect ? [range] : stretches(context, lead, range)) {
+    let query = logsIn(context, lead, stretch);
+    for (const condition of conditions) query = query.where(condition);
+    if (search?.many) query = query.where(await search.many(lead, stretch));
+    const rows = await query
+      .select(["startTime", "id", "trace"])
+      .orderBy("startTime", "desc")
+      .orderBy("id", "desc")
+      .limit(most - found.length)
+      .execute();
+    found.push(...rows);
+    if (found.length === most) break;
+  }
+  return found;
+}
+
+function rangeOf({ from, to }: Filter, after: Place | null): Stretch {
+  const end = to ? startOf(to) : null;
+  const before = end && after ? (end.startTime <= after.startTime ? end : after) : (end ?? after);
+  return { before, downTo: from ? startOf(from) : null };
+}
+
+/** Beyond so many hits it is better to go through the logs and look each stretch up. */
+const FEW_HITS = 2_000;
+/** Up to how many entries of the full-text index are read for a stretch, rather than looked up one by one. */
+const NEAR = 40_000;
+
+/** What the full-text index knows of a query: either all it finds, when that is few, or a condition for a stretch. */
+async function lookUp(context: Context, query: string) {
+  const { rows } = await searchIds(query, FEW_HITS + 1).execute(context.database.read);
+  if (rows.length <= FEW_HITS) return { few: rows.map(({ searchId }) => searchId), many: null };
+  const many = async (lead: Lead, stretch: Stretch): Promise<Condition> => {
+    const { lowest, highest } = await logsIn(context, lead, stretch)
+      .select(({ fn }) => [fn.min("searchId").as("lowest"), fn.max("searchId").as("highest")])
+      .executeTakeFirstOrThrow();
+    const range = { lowest: lowest ?? 0, highest: highest ?? 0 };
+    // Logs arrive roughly in the order of their start, so those of a stretch mostly lie close together there too.
+    const isNear = range.highest - range.lowest < NEAR;
+    return ({ ref }) =>
+      isNear ? isFoundWithin(query, ref("searchId"), range) : isFound(query, ref("Log.searchId"));
+  };
+  return { few: null, many };
+}
+
+function narrowestOf({ userId, organizationId, slug }: Filter): Lead["by"] {
+  if (userId != null) return { userId };
+  if (organizationId != null) return { organizationId };
+  return slug == null ? {} : { promptSlug: slug };
+}
+
+type Condition = (builder: LogBuilder) => Expression<SqlBool>;
+
+/** What a filter asks of a log beyond its time, its words and what the lead stands for. */
+function conditionsOf(filter: Filter, { by }: Lead): Condition[] {
+  const { slug, minCost, maxCost, minLatencyMs, maxLatencyMs } = filter;
+  const { userId, organizationId, version, tag, type, metadata } = filter;
+  const equal = Object.entries({ promptSlug: slug, userId, organizationId, version, tag, type });
+  const limits = [
+    ["cost", ">=", minCost],
+    ["cost", "<=", maxCost],
+    ["latencyMs", ">=", minLatencyMs],
+    ["latencyMs", "<=", maxLatencyMs],
+  ] as const;
+  return [
+    ...equal.flatMap(([column, value]): Condition[] =>
+      value == null || column in by ? [] : [({ eb, ref }) => eb(unindexed(ref(column as "tag")), "=", value)],
+    ),
+    ...limits.flatMap(([column, operator, value]): Condition[] =>
+      value == null ? [] : [({ eb }) => eb(column, operator, value)],
+    ),
+    ...(metadata ?? []).map(
+      (member): Condition =>
+        ({ ref }) =>
+          hasMember(ref("Log.metadata"), member),
+    ),
+  ];
+}

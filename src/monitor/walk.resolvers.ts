@@ -1,0 +1,86 @@
+import { setImmediate } from "node:timers/promises";
+import type { ExpressionBuilder, Kysely } from "kysely";
+import type { Context } from "../context.ts";
+import type { Database } from "../database/open.ts";
+import { unindexed } from "../database/search.ts";
+
+/** Where a log stands in the order of all: by start, then by id. */
+export interface Place {
+  startTime: Date;
+  id: string;
+}
+
+/** The logs from one place to another, the newest first. */
+export interface Stretch {
+  /** The logs before this place, or up to the newest. */
+  before: Place | null;
+  /** Down to this one, or to the oldest. */
+  downTo: Place | null;
+}
+
+/**
+ * SQLite answers in one go, and meanwhile nobody else is served. So logs are looked through in stretches of this many
+ * entries of an index, which takes a few milliseconds each.
+ */
+const STRETCH = 2_000;
+
+type Tables = Database["read"] extends Kysely<infer DB> ? DB : never;
+export type LogBuilder = ExpressionBuilder<Tables, "Log">;
+
+/** The index along which logs are found: by time, or those of a prompt, a user, an organization or a few search ids. */
+export interface Lead {
+  workspaceId: string;
+  by: { [Column in "promptSlug" | "userId" | "organizationId"]?: string } | { searchId: number[] };
+}
+
+/** The logs of a lead within a stretch. */
+export function logsIn({ database }: Context, { workspaceId, by }: Lead, { before, downTo }: Stretch) {
+  const { read, stored } = database;
+  const place = ({ startTime, id }: Place) => [stored(startTime), id] as const;
+  let query = read.selectFrom("Log");
+  if ("searchId" in by) {
+    query = query
+      .where("searchId", "in", by.searchId)
+      .where(({ eb, ref }) => eb(unindexed(ref("workspace")), "=", workspaceId));
+  } else {
+    query = query.where("workspace", "=", workspaceId);
+    for (const [column, value] of Object.entries(by)) query = query.where(column as "userId", "=", value);
+  }
+  if (before)
+    query = query.where(({ eb, refTuple, tuple }) =>
+      eb(refTuple("startTime", "id"), "<", tuple(...place(before))),
+    );
+  if (downTo)
+    query = query.where(({ eb, refTuple, tuple }) =>
+      eb(refTuple("startTime", "id"), ">=", tuple(...place(downTo))),
+    );
+  return query;
+}
+
+/** A place before all logs that began at a time: no id is below its own. */
+export function startOf(time: Date): Place {
+  return { startTime: time, id: "00000000-0000-0000-0000-000000000000" };
+}
+
+/** All stretches of a lead's logs from `range.before` down to `range.downTo`, the newest first; others run in between. */
+export async function* stretches(
+  context: Context,
+  lead: Lead,
+  range: Stretch,
+  entries = STRETCH,
+): AsyncGenerator<Stretch> {
+  let { before } = range;
+  for (;;) {
+    const end = await logsIn(context, lead, { before, downTo: range.downTo })
+      .select(["startTime", "id"])
+      .orderBy("startTime", "desc")
+      .orderBy("id", "desc")
+      .limit(1)
+      .offset(entries - 1)
+      .executeTakeFirst();
+    yield { before, downTo: end ?? range.downTo };
+    if (!end) return;
+    before = end;
+    await setImmediate();
+  }
+}
