@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { Migrator } from "@mikro-orm/migrations";
 import { SqlMikroORM } from "@mikro-orm/sql";
 import { SqliteDriver } from "@mikro-orm/sqlite";
-import { CompiledQuery } from "kysely";
+import { type Compilable, CompiledQuery } from "kysely";
 import { Dataset, DatasetRow } from "../datasets/entities.ts";
 import { Log, ModelPrice, Trace } from "../monitor/entities.ts";
 import { Prompt, PromptTag, PromptTagMove, PromptVersion } from "../prompts/entities.ts";
@@ -54,15 +54,22 @@ export async function openDatabase(url: string) {
   const orm = await openSqlite(url.slice("sqlite:".length));
   const encode = createEncoder(orm.getMetadata(), orm.em.getPlatform());
   const commit = createCommit(orm.em.getKysely({ ...entityNames, convertValues: false }), encode);
+  const untouched = orm.em.getKysely({ type: "read" });
   const passing = new Set<Promise<unknown>>();
   return {
     orm,
     /** For reads that may run beside a write; sees all that was committed. */
     read: orm.em.getKysely({ ...entityNames, type: "read" }),
+    /**
+     * Runs a query on `read` and gives its rows as they come, not converted: columns must be given their names with
+     * `as`. The ORM takes 20 microseconds to convert a row, ten times what SQLite takes to find it.
+     */
+    rows: async <Row>(query: Compilable<Row>): Promise<Row[]> =>
+      (await untouched.executeQuery(query.compile())).rows,
     /** For single updates of what we make ourselves; rows that users send go through `commit`. */
     write: orm.em.getKysely({ ...entityNames, type: "write" }),
     commit,
-    /** A time as the database keeps it, where the ORM does not convert it: beside another value in a tuple. */
+    /** A time as the database keeps it, for where nothing converts it. */
     stored: (moment: Date) => orm.em.getPlatform().processDateProperty(moment) as unknown as Date,
     /** A new unit of work whose entity reads are held to one workspace. */
     fork: (workspaceId: string | null) => {

@@ -8,6 +8,7 @@ import "../prompts/authoring.graphql.ts";
 import "../monitor/graphql.ts";
 import "../monitor/datasets.graphql.ts";
 import "../monitor/listing.graphql.ts";
+import "../monitor/usage.graphql.ts";
 import { lexicographicSortSchema, printSchema } from "graphql";
 import { builder } from "./builder.ts";
 

@@ -54,12 +54,13 @@ async function getPlace(
   key: "id" | "trace",
   id: string,
 ): Promise<Place> {
-  const place = await database.read
-    .selectFrom("Log")
-    .select(["startTime", "id"])
-    .where("workspace", "=", workspaceId)
-    .where(key, "=", id)
-    .executeTakeFirst();
+  const [place] = await database.rows(
+    database.read
+      .selectFrom("Log")
+      .select(["startTime as startTime", "id as id"])
+      .where("workspace", "=", workspaceId)
+      .where(key, "=", id),
+  );
   if (place) return place;
   const kind = key === "id" ? "log" : "trace";
   throw badInput([{ path: "after", message: `is not the id of a ${kind} that is there` }]);
@@ -78,29 +79,28 @@ async function findLogs(
   if (search?.few?.length === 0) return [];
   const lead = { workspaceId, by: search?.few ? { searchId: search.few } : narrowestOf(filter) };
   const conditions = conditionsOf(filter, lead);
-  const range = rangeOf(filter, after);
+  const range = rangeOf(context, filter, after);
   const isDirect = search ? search.few !== null : conditions.length === 0;
   const found: Found[] = [];
   for await (const stretch of isDirect ? [range] : stretches(context, lead, range)) {
     let query = logsIn(context, lead, stretch);
     for (const condition of conditions) query = query.where(condition);
     if (search?.many) query = query.where(await search.many(lead, stretch));
-    const rows = await query
-      .select(["startTime", "id", "trace"])
+    const rows = query
+      .select(["startTime as startTime", "id as id", "trace as trace"])
       .orderBy("startTime", "desc")
       .orderBy("id", "desc")
-      .limit(most - found.length)
-      .execute();
-    found.push(...rows);
+      .limit(most - found.length);
+    found.push(...(await context.database.rows(rows)));
     if (found.length === most) break;
   }
   return found;
 }
 
-function rangeOf({ from, to }: Filter, after: Place | null): Stretch {
-  const end = to ? startOf(to) : null;
+function rangeOf(context: Context, { from, to }: Filter, after: Place | null): Stretch {
+  const end = to ? startOf(context, to) : null;
   const before = end && after ? (end.startTime <= after.startTime ? end : after) : (end ?? after);
-  return { before, downTo: from ? startOf(from) : null };
+  return { before, downTo: from ? startOf(context, from) : null };
 }
 
 /** Beyond so many hits it is better to go through the logs and look each stretch up. */
@@ -113,10 +113,13 @@ async function lookUp(context: Context, query: string) {
   const { rows } = await searchIds(query, FEW_HITS + 1).execute(context.database.read);
   if (rows.length <= FEW_HITS) return { few: rows.map(({ searchId }) => searchId), many: null };
   const many = async (lead: Lead, stretch: Stretch): Promise<Condition> => {
-    const { lowest, highest } = await logsIn(context, lead, stretch)
-      .select(({ fn }) => [fn.min("searchId").as("lowest"), fn.max("searchId").as("highest")])
-      .executeTakeFirstOrThrow();
-    const range = { lowest: lowest ?? 0, highest: highest ?? 0 };
+    const [bounds] = await context.database.rows(
+      logsIn(context, lead, stretch).select(({ fn }) => [
+        fn.min("searchId").as("lowest"),
+        fn.max("searchId").as("highest"),
+      ]),
+    );
+    const range = { lowest: bounds?.lowest ?? 0, highest: bounds?.highest ?? 0 };
     // Logs arrive roughly in the order of their start, so those of a stretch mostly lie close together there too.
     const isNear = range.highest - range.lowest < NEAR;
     return ({ ref }) =>

@@ -4,7 +4,7 @@ import type { Context } from "../context.ts";
 import type { Database } from "../database/open.ts";
 import { unindexed } from "../database/search.ts";
 
-/** Where a log stands in the order of all: by start, then by id. */
+/** Where a log stands in the order of all: by start, which is as the database has it, then by id. */
 export interface Place {
   startTime: Date;
   id: string;
@@ -35,9 +35,7 @@ export interface Lead {
 
 /** The logs of a lead within a stretch. */
 export function logsIn({ database }: Context, { workspaceId, by }: Lead, { before, downTo }: Stretch) {
-  const { read, stored } = database;
-  const place = ({ startTime, id }: Place) => [stored(startTime), id] as const;
-  let query = read.selectFrom("Log");
+  let query = database.read.selectFrom("Log");
   if ("searchId" in by) {
     query = query
       .where("searchId", "in", by.searchId)
@@ -48,18 +46,18 @@ export function logsIn({ database }: Context, { workspaceId, by }: Lead, { befor
   }
   if (before)
     query = query.where(({ eb, refTuple, tuple }) =>
-      eb(refTuple("startTime", "id"), "<", tuple(...place(before))),
+      eb(refTuple("startTime", "id"), "<", tuple(before.startTime, before.id)),
     );
   if (downTo)
     query = query.where(({ eb, refTuple, tuple }) =>
-      eb(refTuple("startTime", "id"), ">=", tuple(...place(downTo))),
+      eb(refTuple("startTime", "id"), ">=", tuple(downTo.startTime, downTo.id)),
     );
   return query;
 }
 
 /** A place before all logs that began at a time: no id is below its own. */
-export function startOf(time: Date): Place {
-  return { startTime: time, id: "00000000-0000-0000-0000-000000000000" };
+export function startOf({ database }: Context, time: Date): Place {
+  return { startTime: database.stored(time), id: "00000000-0000-0000-0000-000000000000" };
 }
 
 /** All stretches of a lead's logs from `range.before` down to `range.downTo`, the newest first; others run in between. */
@@ -71,13 +69,14 @@ export async function* stretches(
 ): AsyncGenerator<Stretch> {
   let { before } = range;
   for (;;) {
-    const end = await logsIn(context, lead, { before, downTo: range.downTo })
-      .select(["startTime", "id"])
-      .orderBy("startTime", "desc")
-      .orderBy("id", "desc")
-      .limit(1)
-      .offset(entries - 1)
-      .executeTakeFirst();
+    const [end] = await context.database.rows(
+      logsIn(context, lead, { before, downTo: range.downTo })
+        .select(["startTime as startTime", "id as id"])
+        .orderBy("startTime", "desc")
+        .orderBy("id", "desc")
+        .limit(1)
+        .offset(entries - 1),
+    );
     yield { before, downTo: end ?? range.downTo };
     if (!end) return;
     before = end;

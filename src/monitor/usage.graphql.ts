@@ -1,0 +1,69 @@
+import { argumentsOf, builder } from "../graphql/builder.ts";
+import { usageInput } from "./usage.inputs.ts";
+import { type Usage, usage } from "./usage.resolvers.ts";
+
+const UsageGroup = builder.enumType("UsageGroup", {
+  description: "What usage is summed up by.",
+  values: {
+    DAY: { description: "By day of a time zone, also days without calls." },
+    PROMPT: { description: "By the slug of the prompt." },
+    VERSION: { description: "By prompt and version." },
+    MODEL: { description: "By the name of the model." },
+    USER: { description: "By the id of the user." },
+    ORGANIZATION: { description: "By the id of the organization." },
+  } as const,
+});
+
+const percentile = "by nearest rank; null when no latency was reported";
+
+const UsageType = builder.objectRef<Usage>("Usage").implement({
+  description: "What the calls of one group took together.",
+  fields: (t) => ({
+    key: t.exposeString("key", {
+      nullable: true,
+      description:
+        "What the group has in common: the day, such as `2026-01-31`, the slug, the version, the name of the model or the id; null for calls that have none, and when nothing was grouped.",
+    }),
+    promptSlug: t.exposeString("promptSlug", {
+      nullable: true,
+      description: "The slug of the prompt, when grouped by prompt or version.",
+    }),
+    logs: t.exposeFloat("logs", { description: "How many logs there are." }),
+    unpricedLogs: t.exposeFloat("unpricedLogs", {
+      description: "How many of them have no known cost; they are not in `cost`.",
+    }),
+    inputTokens: t.exposeFloat("inputTokens", { description: "The tokens of the inputs, where known." }),
+    outputTokens: t.exposeFloat("outputTokens", { description: "The tokens of the outputs, where known." }),
+    totalTokens: t.float({
+      description: "The tokens of inputs and outputs together.",
+      resolve: ({ inputTokens, outputTokens }) => inputTokens + outputTokens,
+    }),
+    cost: t.exposeFloat("cost", { description: "What the calls cost, in US dollars." }),
+    p50LatencyMs: t.exposeFloat("p50LatencyMs", {
+      nullable: true,
+      description: `The latency in milliseconds that half of the calls do not exceed, ${percentile}.`,
+    }),
+    p95LatencyMs: t.exposeFloat("p95LatencyMs", {
+      nullable: true,
+      description: `The latency that 95 % of the calls do not exceed, ${percentile}.`,
+    }),
+    p99LatencyMs: t.exposeFloat("p99LatencyMs", {
+      nullable: true,
+      description: `The latency that 99 % of the calls do not exceed, ${percentile}.`,
+    }),
+  }),
+});
+
+builder.queryField("usage", (t) =>
+  t.field({
+    type: [UsageType],
+    description:
+      "What the calls of a time took together: the groups with the most logs first, or the days in their order. Read along one index, without the logs themselves.",
+    args: argumentsOf(t, usageInput, {
+      from: t.arg({ type: "DateTime", required: true, description: usageInput.shape.from.description }),
+      to: t.arg({ type: "DateTime", required: true, description: usageInput.shape.to.description }),
+      groupBy: t.arg({ type: UsageGroup, description: usageInput.shape.groupBy.description }),
+    }),
+    resolve: (_, args, context) => usage(context, args),
+  }),
+);

@@ -1,0 +1,50 @@
+import { z } from "zod";
+import { momentOrNothing, text } from "../inputs.ts";
+
+const MOST_GROUPS = 1_000;
+export const GROUPS = 100;
+
+const required = () =>
+  momentOrNothing().transform((moment, context) => {
+    if (moment) return moment;
+    context.addIssue({ code: "custom", message: "is required" });
+    return z.NEVER;
+  });
+
+export const usageInput = z
+  .object({
+    from: required().describe("Calls that began then or later."),
+    to: required().describe("Calls that began before then."),
+    groupBy: z
+      .enum(["DAY", "PROMPT", "VERSION", "MODEL", "USER", "ORGANIZATION"])
+      .nullish()
+      .describe("What to sum up by; everything together when absent."),
+    timeZone: text()
+      .nullish()
+      .transform((zone) => zone ?? "UTC")
+      .refine(isTimeZone, { error: "must be a time zone such as Europe/Berlin" })
+      .describe(
+        "Whose days are meant when grouped by day, such as `Europe/Berlin` (the names of IANA); `UTC` when absent.",
+      ),
+    slug: text().nullish().describe("Only the calls of this prompt."),
+    first: z
+      .int()
+      .min(1)
+      .max(MOST_GROUPS)
+      .nullish()
+      .describe(
+        `How many groups at most, those with the most logs, up to ${MOST_GROUPS.toLocaleString("en")}; ${GROUPS} when absent. Days are all given.`,
+      ),
+  })
+  .superRefine(({ from, to }, context) => {
+    if (from > to) context.addIssue({ code: "custom", path: ["to"], message: "must not be before from" });
+  });
+export type UsageInput = z.output<typeof usageInput>;
+
+function isTimeZone(name: string): boolean {
+  try {
+    return Boolean(new Intl.DateTimeFormat("en", { timeZone: name }));
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,148 @@
+import { DateTime } from "luxon";
+import type { Context } from "../context.ts";
+import { unindexed } from "../database/search.ts";
+import { badInput } from "../errors.ts";
+import { authorize } from "../workspaces/resolvers.ts";
+import { addSums, type Latencies, noSums, percentiles, type Sums } from "./sums.ts";
+import { GROUPS, type UsageInput } from "./usage.inputs.ts";
+import { logsIn, startOf, stretches } from "./walk.resolvers.ts";
+
+/** What the calls of one group took together; a latency is null when none was reported. */
+export interface Usage extends Sums {
+  /** The day, the slug, the version, the name of the model or the id; null for calls that have none. */
+  key: string | null;
+  promptSlug: string | null;
+  p50LatencyMs: number | null;
+  p95LatencyMs: number | null;
+  p99LatencyMs: number | null;
+}
+
+/** So many entries of the index by time are summed up at a time, which takes some 10 ms. */
+const STRETCH = 5_000;
+const MOST_DAYS = 1_100;
+
+/**
+ * Sums up the calls of a time, by group. It reads nothing but the index by time, in stretches, so that others are served
+ * meanwhile: once for the sums, and again for the latencies of the groups that are told. Groups come with the most logs
+ * first, days in their order.
+ */
+export async function usage(context: Context, input: UsageInput): Promise<Usage[]> {
+  const workspaceId = authorize(context, "read");
+  if (input.groupBy !== "DAY") return usageOf(context, workspaceId, input);
+  const found: Usage[] = [];
+  for (const { day, from, to } of daysOf(input)) {
+    const [sums] = await usageOf(context, workspaceId, { ...input, from, to });
+    found.push({ ...sums!, key: day });
+  }
+  return found;
+}
+
+/** The days of a time zone that a time touches, each with what lies within; a day may have 23 or 25 hours. */
+function daysOf({ from, to, timeZone }: UsageInput): { day: string; from: Date; to: Date }[] {
+  const days: { day: string; from: Date; to: Date }[] = [];
+  let start = DateTime.fromJSDate(from, { zone: timeZone }).startOf("day");
+  while (start.toMillis() < to.getTime()) {
+    if (days.length === MOST_DAYS)
+      throw badInput([
+        { path: "to", message: `must be at most ${MOST_DAYS} days after from to group by day` },
+      ]);
+    const next = start.plus({ days: 1 }).startOf("day");
+    days.push({
+      day: start.toISODate()!,
+      from: start.toJSDate() < from ? from : start.toJSDate(),
+      to: next.toJSDate() > to ? to : next.toJSDate(),
+    });
+    start = next;
+  }
+  return days;
+}
+
+type Column = "promptSlug" | "version" | "model" | "userId" | "organizationId";
+
+const groupColumns: Record<NonNullable<UsageInput["groupBy"]>, Column[]> = {
+  DAY: [],
+  PROMPT: ["promptSlug"],
+  VERSION: ["promptSlug", "version"],
+  MODEL: ["model"],
+  USER: ["userId"],
+  ORGANIZATION: ["organizationId"],
+};
+
+async function usageOf(
+  context: Context,
+  workspaceId: string,
+  { from, to, groupBy, slug, first }: UsageInput,
+): Promise<Usage[]> {
+  const columns = groupBy ? groupColumns[groupBy] : [];
+  const lead = { workspaceId, by: {} };
+  const range = { before: startOf(context, to), downTo: startOf(context, from) };
+  const each = async (add: (logs: ReturnType<typeof logsIn>) => Promise<void>) => {
+    for await (const stretch of stretches(context, lead, range, STRETCH)) {
+      const logs = logsIn(context, lead, stretch);
+      // The prompt's own index lacks what is summed up.
+      await add(
+        slug == null ? logs : logs.where(({ eb, ref }) => eb(unindexed(ref("promptSlug")), "=", slug)),
+      );
+    }
+  };
+  const groups = new Map<string, Sums>(columns.length === 0 ? [[keyOf({}, columns), noSums]] : []);
+  await each(async (logs) => {
+    for (const row of await context.database.rows(summed(logs, columns))) {
+      const key = keyOf(row, columns);
+      groups.set(key, addSums(groups.get(key) ?? noSums, row));
+    }
+  });
+  const told = [...groups].toSorted(byLogs).slice(0, first ?? GROUPS);
+  const latencies = new Map<string, Latencies>(told.map(([key]) => [key, new Map()]));
+  await each(async (logs) => {
+    for (const row of await context.database.rows(measured(logs, columns))) {
+      const counts = latencies.get(keyOf(row, columns));
+      counts?.set(row.latencyMs!, (counts.get(row.latencyMs!) ?? 0) + Number(row.logs));
+    }
+  });
+  return told.map(([key, sums]) => toUsage(key, sums, latencies.get(key)!, columns));
+}
+
+function summed(logs: ReturnType<typeof logsIn>, columns: Column[]) {
+  return logs
+    .select(({ fn }) => [
+      ...columns.map(named),
+      fn.countAll<number>().as("logs"),
+      fn.countAll<number>().filterWhere("costSource", "=", "UNPRICED").as("unpricedLogs"),
+      fn.sum<number | null>("inputTokens").as("inputTokens"),
+      fn.sum<number | null>("outputTokens").as("outputTokens"),
+      fn.sum<number | null>("cost").as("cost"),
+    ])
+    .$if(columns.length > 0, (query) => query.groupBy(columns));
+}
+
+function measured(logs: ReturnType<typeof logsIn>, columns: Column[]) {
+  return logs
+    .select(({ fn }) => [...columns.map(named), "latencyMs as latencyMs", fn.countAll<number>().as("logs")])
+    .where("latencyMs", "is not", null)
+    .groupBy([...columns, "latencyMs"]);
+}
+
+const named = <Name extends Column>(column: Name) => `${column} as ${column}` as const;
+
+function keyOf(row: { [Name in Column]?: string | null }, columns: Column[]): string {
+  return JSON.stringify(columns.map((column) => row[column] ?? null));
+}
+
+function byLogs([aKey, a]: [string, Sums], [bKey, b]: [string, Sums]): number {
+  return b.logs - a.logs || (aKey < bKey ? -1 : 1);
+}
+
+function toUsage(groupKey: string, sums: Sums, latencies: Latencies, columns: Column[]): Usage {
+  const values: (string | null)[] = JSON.parse(groupKey);
+  const [p50LatencyMs, p95LatencyMs, p99LatencyMs] = percentiles(latencies, [50, 95, 99]);
+  return {
+    ...sums,
+    key: values.at(-1) ?? null,
+    promptSlug: (columns[0] === "promptSlug" && values[0]) || null,
+    cost: Number(sums.cost.toPrecision(14)), // adding up leaves dust in the last digits
+    p50LatencyMs: p50LatencyMs ?? null,
+    p95LatencyMs: p95LatencyMs ?? null,
+    p99LatencyMs: p99LatencyMs ?? null,
+  };
+}
