@@ -7,6 +7,7 @@ import "../prompts/reading.graphql.ts";
 import "../prompts/authoring.graphql.ts";
 import "../monitor/graphql.ts";
 import "../monitor/datasets.graphql.ts";
+import "../monitor/prices.graphql.ts";
 import { lexicographicSortSchema, printSchema } from "graphql";
 import { builder } from "./builder.ts";
 
