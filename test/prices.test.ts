@@ -537,6 +537,26 @@ describe("repricing", () => {
     expect(await audited("repriceLogs", token)).toHaveLength(2);
   });
 
+  test("what a run changed before it broke off stays changed and stands in the audit log", async () => {
+    const { id, token } = await addWorkspace(server, newName());
+    const ids = await addLogs(id, Array<NewLog>(300).fill({}));
+    await setPrice({ model: "house" }, token);
+    const em = server.database.orm.em.fork();
+    await em.execute(`create trigger failing before update of cost on logs when new.id = '${ids.at(-1)}' begin
+      select raise(abort, 'broken'); end`);
+    try {
+      expect(await reprice({}, token)).toMatchObject({ error: { code: "INTERNAL" } });
+    } finally {
+      await em.execute("drop trigger failing");
+    }
+    const changed = (await stored(id)).filter(({ cost }) => cost === 1).length;
+    expect(changed).toBeGreaterThan(0);
+    expect(changed).toBeLessThan(300);
+    const figures = { examined: changed, changed, priced: changed, costAfter: changed };
+    expect(await audited("repriceLogs", token)).toMatchObject([{ after: figures }]);
+    expect(await reprice({}, token)).toMatchObject({ examined: 300, changed: 300 - changed, costAfter: 300 });
+  });
+
   test("a log that is reported or removed after it was read stays so and is not counted", async () => {
     const { id, token } = await addWorkspace(server, newName());
     const [first, reported, removed] = await addLogs(id, [{}, {}, {}]);

@@ -26,31 +26,23 @@ export interface Repricing {
  * Computes the costs of past calls again, by the prices as they are now, where the caller had reported none. It goes in
  * small steps, so that nobody who writes meanwhile waits long; what is changed when it is broken off stays changed.
  */
-export async function repriceLogs(
-  context: Context,
-  { from, to, dryRun }: RepriceLogsInput,
-): Promise<Repricing> {
+export async function repriceLogs(context: Context, input: RepriceLogsInput): Promise<Repricing> {
   const workspaceId = authorize(context, "admin");
+  const dryRun = input.dryRun ?? false;
   const findOwnPrice = await loadOwnPrices(context, workspaceId);
-  const result = { examined: 0, changed: 0, priced: 0, unpriced: 0, costBefore: 0, costAfter: 0 };
-  for await (const page of pagesOf(context, workspaceId, { from, to })) {
-    const judged = await Promise.all(page.filter(isOpen).map((log) => judge(log, findOwnPrice)));
-    const gone = dryRun ? new Set() : await store(context, workspaceId, judged.filter(isChanged));
-    add(
-      result,
-      judged.filter(({ log }) => !gone.has(log.id)),
-    );
-    await setImmediate();
+  const result = { examined: 0, changed: 0, priced: 0, unpriced: 0, costBefore: 0, costAfter: 0, dryRun };
+  try {
+    for await (const page of pagesOf(context, workspaceId, input)) {
+      const judged = await Promise.all(page.filter(isOpen).map((log) => judge(log, findOwnPrice)));
+      const gone = dryRun ? new Set() : await store(context, workspaceId, judged.filter(isChanged));
+      const kept = judged.filter(({ log }) => !gone.has(log.id));
+      add(result, kept);
+      await setImmediate();
+    }
+  } finally {
+    if (!dryRun) await record(context, input, result); // also what was changed before it was broken off
   }
-  result.costBefore = rounded(result.costBefore);
-  result.costAfter = rounded(result.costAfter);
-  if (!dryRun) {
-    await transact(context.em, async (em) => {
-      const after = { from: from.toISOString(), to: to.toISOString(), ...result };
-      recordChange(em, context, { action: "repriceLogs", subject: "logs", before: null, after });
-    });
-  }
-  return { ...result, dryRun: dryRun ?? false };
+  return result;
 }
 
 type LogRow = Pick<
@@ -134,13 +126,21 @@ async function store(context: Context, workspaceId: string, changes: Judged[]): 
   );
 }
 
-function add(result: Omit<Repricing, "dryRun">, judged: Judged[]): void {
+function add(result: Repricing, judged: Judged[]): void {
   for (const { log, now } of judged) {
     result.examined += 1;
     if (isChanged({ log, now })) result.changed += 1;
     if (log.cost === null && now.cost !== null) result.priced += 1;
     if (log.cost !== null && now.cost === null) result.unpriced += 1;
-    result.costBefore += log.cost ?? 0;
-    result.costAfter += now.cost ?? 0;
+    result.costBefore = rounded(result.costBefore + (log.cost ?? 0));
+    result.costAfter = rounded(result.costAfter + (now.cost ?? 0));
   }
+}
+
+async function record(context: Context, { from, to }: RepriceLogsInput, result: Repricing): Promise<void> {
+  const { dryRun: _, ...figures } = result;
+  const after = { from: from.toISOString(), to: to.toISOString(), ...figures };
+  await transact(context.em, async (em) =>
+    recordChange(em, context, { action: "repriceLogs", subject: "logs", before: null, after }),
+  );
 }
