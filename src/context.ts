@@ -18,6 +18,6 @@ export interface Access {
   scopes: Scope[];
 }
 
-/** `publish` moves protected tags, `admin` makes and revokes tokens and reads the audit log. */
+/** `publish` moves protected tags, `admin` makes and revokes tokens, sets prices and reads the audit log. */
 export const scopes = ["read", "write", "publish", "admin"] as const;
 export type Scope = (typeof scopes)[number];

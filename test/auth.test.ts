@@ -79,6 +79,7 @@ const operations: Operation[] = [
   query("usage", "read", 'usage(from: "2026-01-01", to: "2026-01-02") { logs }'),
   query("accessTokens", "admin", "accessTokens { id }"),
   query("auditLog", "admin", "auditLog { id }"),
+  query("modelPrices", "read", "modelPrices { id }"),
   mutation(
     "addDatasetItem",
     "write",
@@ -118,6 +119,13 @@ const operations: Operation[] = [
   ),
   mutation("createAccessToken", "admin", 'createAccessToken(name: "x", scopes: [read]) { token }'),
   mutation("revokeAccessToken", "admin", `revokeAccessToken(id: "${noId}") { id }`),
+  mutation(
+    "setModelPrice",
+    "admin",
+    'setModelPrice(model: "x", inputPrice: 1, outputPrice: 1, validFrom: "9999-01-01") { id }',
+  ),
+  mutation("deleteModelPrice", "admin", `deleteModelPrice(id: "${noId}")`),
+  mutation("repriceLogs", "admin", 'repriceLogs(from: "2000-01-01", to: "2000-01-02") { changed }'),
 ];
 
 function codeIn(body: unknown): string | undefined {

@@ -11,7 +11,7 @@ import { describe, expect, test } from "vitest";
 import { piecesOf } from "../src/usage/pieces.ts";
 import { countTexts } from "../src/usage/token-worker.ts";
 import { countTokens, type Encoding, encodingOf } from "../src/usage/tokens.ts";
-import { type MeasuredCall, measureUsage } from "../src/usage/usage.ts";
+import { type FindOwnPrice, type MeasuredCall, measureUsage } from "../src/usage/usage.ts";
 
 const MEGABYTE = 1_000_000;
 const BIG = "a".repeat(MEGABYTE);
@@ -260,6 +260,33 @@ describe("measuring usage", () => {
     ],
   ])("%s", async (_, call, [inputTokens, outputTokens, cost, costSource]) => {
     expect(await measure(call)).toEqual({ inputTokens, outputTokens, cost, costSource });
+  });
+
+  test.each<[string, Partial<MeasuredCall>, number, unknown[]]>([
+    ["a cost is to be computed", {}, 1, [0.00005, "COMPUTED"]],
+    [
+      "a cost is to be computed from reported counts",
+      { inputTokens: 3, outputTokens: 0 },
+      1,
+      [0.00003, "COMPUTED"],
+    ],
+    ["the cost is reported", { cost: 0 }, 0, [0, "REPORTED"]],
+    ["there is no model", { model: null }, 0, [null, "UNPRICED"]],
+    ["a count is missing", { input: null }, 0, [null, "UNPRICED"]],
+  ])("an own price wins, and is asked for only when one is needed: %s", async (_, call, times, told) => {
+    const asked: unknown[] = [];
+    const findOwnPrice: FindOwnPrice = async (...about) => {
+      asked.push(about);
+      return { inputPrice: 10, outputPrice: 30 };
+    };
+    const { cost, costSource } = await measure({ ...call, findOwnPrice });
+    expect([cost, costSource]).toEqual(told);
+    expect(asked).toEqual(Array(times).fill([gpt4o, NOW]));
+  });
+
+  test("without an own price that of the list holds", async () => {
+    const usage = await measure({ findOwnPrice: async () => null });
+    expect(usage).toMatchObject({ cost: 0.000015, costSource: "COMPUTED" });
   });
 
   test("a call that reports everything is answered at once and starts no thread", async () => {

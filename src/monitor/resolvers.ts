@@ -7,6 +7,7 @@ import { measureUsage } from "../usage/usage.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
 import { Log, Trace } from "./entities.ts";
 import type { LogPromptRecord } from "./inputs.ts";
+import { ownPriceFinder } from "./prices.resolvers.ts";
 
 /** What was stored, as plain rows; `loggedTrace` and `loggedLog` make entities of them. */
 export type LoggedPrompt = Awaited<ReturnType<typeof logPrompt>>;
@@ -20,7 +21,8 @@ export async function logPrompt(context: Context, input: LogPromptRecord) {
   const served = await findServed(context, workspaceId, input);
   const arrival = new Date();
   const startTime = input.startTime ?? input.endTime ?? arrival;
-  const usage = await measureUsage({ ...input, model: served.model, at: startTime });
+  const findOwnPrice = ownPriceFinder(context, workspaceId);
+  const usage = await measureUsage({ ...input, model: served.model, at: startTime, findOwnPrice });
   const trace = {
     id: uuidv7(),
     workspace: workspaceId,

@@ -6,6 +6,12 @@ export interface PricedModel {
   model: string;
 }
 
+/** What a model's tokens cost, in US dollars per million of them. */
+export interface TokenPrice {
+  inputPrice: number;
+  outputPrice: number;
+}
+
 export interface PricedCall {
   model: PricedModel;
   inputTokens: number;
@@ -22,6 +28,16 @@ export async function priceOf(call: PricedCall): Promise<number | null> {
   // Loaded with the first price: 20 MB that a server whose clients report their costs never needs.
   library ??= import("@pydantic/genai-prices");
   return priceFrom(await library, call);
+}
+
+/** The same for a price that is known already. */
+export function priceBy({ inputPrice, outputPrice }: TokenPrice, call: PricedCall): number {
+  return rounded((call.inputTokens * inputPrice + call.outputTokens * outputPrice) / 1_000_000);
+}
+
+/** To 12 decimal places: a fraction of what a single token costs, and free of what binary fractions add. */
+export function rounded(dollars: number): number {
+  return Number(dollars.toFixed(12));
 }
 
 type PriceLibrary = typeof import("@pydantic/genai-prices");
@@ -43,7 +59,7 @@ function priceFrom({ calcPrice, findProvider }: PriceLibrary, call: PricedCall):
     if (found === undefined) remember(key, price && narrowed(price));
     // The list also has models that are billed by the minute or the page, or have no price in it: 0 would be a claim.
     if (price?.model_price.input_mtok === undefined) return null;
-    return Number(price.total_price.toFixed(12));
+    return rounded(price.total_price);
   } catch {
     return null; // It throws at what no price can be computed from: a negative count, an impossible date.
   }

@@ -1,8 +1,8 @@
 import { setImmediate } from "node:timers/promises";
-import { type PricedModel, priceOf } from "./prices.ts";
+import { type PricedModel, priceBy, priceOf, type TokenPrice } from "./prices.ts";
 import { countTokens, encodingOf } from "./tokens.ts";
 
-export type { PricedModel } from "./prices.ts";
+export { type PricedModel, rounded, type TokenPrice } from "./prices.ts";
 
 /** One call of a model: what went in and came out, what its caller reported about it, and when it happened. */
 export interface MeasuredCall {
@@ -14,7 +14,11 @@ export interface MeasuredCall {
   /** In US dollars. */
   cost?: number | null;
   at: Date;
+  /** Finds a price that wins over the list's; asked only when a cost is to be computed. */
+  findOwnPrice?: FindOwnPrice;
 }
+
+export type FindOwnPrice = (model: PricedModel, at: Date) => Promise<TokenPrice | null>;
 
 /** Token counts, null where nothing was seen, and the cost in US dollars, null if and only if it is UNPRICED. */
 export interface Usage {
@@ -27,8 +31,8 @@ export interface Usage {
 /**
  * Completes what the caller reported about a call. A reported number always wins, 0 included. A missing token count
  * is counted from the text of its field (JSON other than a string: as compact JSON) with the model's tokenizer; an
- * absent field (null or undefined) has no count. A missing cost is computed from both counts and the price list at
- * the time of the call. Rejects if the counting thread fails.
+ * absent field (null or undefined) has no count. A missing cost is computed from both counts and the price at the time
+ * of the call: an own one, else that of the list. Rejects if the counting thread fails.
  */
 export async function measureUsage(call: MeasuredCall): Promise<Usage> {
   const counts = reportedCounts(call) ?? (await countMissing(call));
@@ -58,10 +62,13 @@ async function countMissing(call: MeasuredCall): Promise<Counts> {
   return { inputTokens, outputTokens };
 }
 
-async function computeCost({ model, at }: MeasuredCall, counts: Counts): Promise<number | null> {
+async function computeCost(call: MeasuredCall, counts: Counts): Promise<number | null> {
+  const { model, at } = call;
   const { inputTokens, outputTokens } = counts;
   if (model === null || inputTokens === null || outputTokens === null) return null;
-  return priceOf({ model, inputTokens, outputTokens, at });
+  const priced = { model, inputTokens, outputTokens, at };
+  const ownPrice = await call.findOwnPrice?.(model, at);
+  return ownPrice ? priceBy(ownPrice, priced) : priceOf(priced);
 }
 
 function isReported(value: number | null | undefined): value is number {

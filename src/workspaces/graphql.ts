@@ -11,7 +11,7 @@ const Scope = builder.enumType("Scope", {
     read: { description: "Read everything in the workspace." },
     write: { description: "Add and change prompts, datasets and logs." },
     publish: { description: "Move protected tags, and protect them." },
-    admin: { description: "Make and revoke tokens, and read the audit log." },
+    admin: { description: "Make and revoke tokens, set model prices, and read the audit log." },
   } satisfies Record<(typeof scopes)[number], object>,
 });
 
@@ -51,7 +51,7 @@ const CreateAccessTokenPayload = builder
   });
 
 const AuditEntry = builder.objectRef<entities.AuditEntry>("AuditEntry").implement({
-  description: "One change of a prompt, a tag, a dataset's shape or a token.",
+  description: "One change of a prompt, a tag, a dataset's shape, a price or a token.",
   fields: (t) => ({
     id: t.exposeID("id", { description: "The id, a UUID. Pages continue after it." }),
     at: t.expose("createdAt", { type: "DateTime", description: "When it was made." }),

@@ -1,0 +1,113 @@
+import { v7 as uuidv7 } from "uuid";
+import type { Context } from "../context.ts";
+import { transact } from "../database/transact.ts";
+import { GabbroError, quoted } from "../errors.ts";
+import { PAGE } from "../paging.ts";
+import type { FindOwnPrice } from "../usage/usage.ts";
+import { recordChange } from "../workspaces/audit.resolvers.ts";
+import { authorize } from "../workspaces/resolvers.ts";
+import { ModelPrice } from "./entities.ts";
+import { type ModelPricesInput, type SetModelPriceInput, toPricedName } from "./prices.inputs.ts";
+
+const ANY_PROVIDER = "";
+/** Before every time that a call can have. */
+const BEGINNING = new Date("0001-01-01T00:00:00.000Z");
+
+/** A workspace's own price of a model; without a provider for any, without a time since ever. */
+export type OwnPrice = Pick<ModelPrice, "id" | "model" | "inputPrice" | "outputPrice" | "createdAt"> & {
+  provider: string | null;
+  validFrom: Date | null;
+};
+
+/** A page of the workspace's own prices, the latest added first. */
+export async function modelPrices(
+  context: Context,
+  { model, first, after }: ModelPricesInput,
+): Promise<OwnPrice[]> {
+  authorize(context, "read");
+  const found = await context.em.find(
+    ModelPrice,
+    { ...(model && { model }), ...(after && { id: { $lt: after } }) },
+    { orderBy: { id: "desc" }, limit: first ?? PAGE },
+  );
+  return found.map(shown);
+}
+
+/** Sets the price of a model from a time on; one for the same model, provider and time is replaced. */
+export async function setModelPrice(context: Context, input: SetModelPriceInput): Promise<OwnPrice> {
+  const workspace = authorize(context, "admin");
+  const { model, inputPrice, outputPrice } = input;
+  const key = { model, provider: input.provider ?? ANY_PROVIDER, validFrom: input.validFrom ?? BEGINNING };
+  return transact(context.em, async (em) => {
+    let price = await em.findOne(ModelPrice, key);
+    const before = price && told(price);
+    if (price) Object.assign(price, { inputPrice, outputPrice });
+    else {
+      const row = { ...key, id: uuidv7(), workspace, inputPrice, outputPrice, createdAt: new Date() };
+      price = em.create(ModelPrice, row);
+    }
+    recordChange(em, context, { action: "setModelPrice", subject: model, before, after: told(price) });
+    return shown(price);
+  });
+}
+
+/** Removes a price and gives its id; PRICE_NOT_FOUND when the workspace has none with that id. */
+export async function deleteModelPrice(context: Context, { id }: { id: string }): Promise<string> {
+  authorize(context, "admin");
+  await transact(context.em, async (em) => {
+    const price = await em.findOne(ModelPrice, { id });
+    if (!price) throw new GabbroError("PRICE_NOT_FOUND", `Price ${quoted(id)} does not exist.`);
+    const { model } = price;
+    recordChange(em, context, {
+      action: "deleteModelPrice",
+      subject: model,
+      before: told(price),
+      after: null,
+    });
+    em.remove(price);
+  });
+  return id;
+}
+
+/** Finds the own price that holds for a single call, in one statement. */
+export function ownPriceFinder(context: Context, workspaceId: string): FindOwnPrice {
+  return async ({ provider, model }, at) => {
+    const price = await ownPrices(context, workspaceId)
+      .where("model", "=", toPricedName(model))
+      .where("provider", "in", [toPricedName(provider ?? ANY_PROVIDER), ANY_PROVIDER])
+      .where("validFrom", "<=", at)
+      .limit(1)
+      .executeTakeFirst();
+    return price ?? null;
+  };
+}
+
+/** The same for very many calls, by the prices as they are now. */
+export async function loadOwnPrices(context: Context, workspaceId: string): Promise<FindOwnPrice> {
+  const byModel = Map.groupBy(await ownPrices(context, workspaceId).execute(), ({ model }) => model);
+  return async ({ provider, model }, at) => {
+    const providers = [toPricedName(provider ?? ANY_PROVIDER), ANY_PROVIDER];
+    const candidates = byModel.get(toPricedName(model)) ?? [];
+    return candidates.find((price) => providers.includes(price.provider) && price.validFrom <= at) ?? null;
+  };
+}
+
+/** The first that fits a call holds for it: any provider comes last, and of each provider the latest comes first. */
+function ownPrices({ database }: Context, workspaceId: string) {
+  return database.read
+    .selectFrom("ModelPrice")
+    .select(["model", "provider", "validFrom", "inputPrice", "outputPrice"])
+    .where("workspace", "=", workspaceId)
+    .orderBy("provider", "desc")
+    .orderBy("validFrom", "desc");
+}
+
+function shown(price: ModelPrice): OwnPrice {
+  const { id, createdAt } = price;
+  return { id, ...told(price), createdAt };
+}
+
+function told({ model, provider, inputPrice, outputPrice, validFrom }: ModelPrice) {
+  const since = validFrom.getTime() === BEGINNING.getTime() ? null : validFrom;
+  return { model, provider: provider || null, inputPrice, outputPrice, validFrom: since };
+}

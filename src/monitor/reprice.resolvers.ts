@@ -1,0 +1,144 @@
+import { setImmediate } from "node:timers/promises";
+import type { Context } from "../context.ts";
+import { whenUnlocked } from "../database/commit.ts";
+import { transact } from "../database/transact.ts";
+import { type FindOwnPrice, measureUsage, rounded } from "../usage/usage.ts";
+import { recordChange } from "../workspaces/audit.resolvers.ts";
+import { authorize } from "../workspaces/resolvers.ts";
+import type { Log } from "./entities.ts";
+import type { RepriceLogsInput } from "./prices.inputs.ts";
+import { loadOwnPrices } from "./prices.resolvers.ts";
+
+const AT_ONCE = 100;
+
+/** What repricing found and changed; costs are in US dollars, of all logs that were examined. */
+export interface Repricing {
+  examined: number;
+  changed: number;
+  priced: number;
+  unpriced: number;
+  costBefore: number;
+  costAfter: number;
+  dryRun: boolean;
+}
+
+/**
+ * Computes the costs of past calls again, by the prices as they are now, where the caller had reported none. It goes in
+ * small steps, so that nobody who writes meanwhile waits long; what is changed when it is broken off stays changed.
+ */
+export async function repriceLogs(context: Context, input: RepriceLogsInput): Promise<Repricing> {
+  const workspaceId = authorize(context, "admin");
+  const dryRun = input.dryRun ?? false;
+  const findOwnPrice = await loadOwnPrices(context, workspaceId);
+  const result = { examined: 0, changed: 0, priced: 0, unpriced: 0, costBefore: 0, costAfter: 0, dryRun };
+  try {
+    for await (const page of pagesOf(context, workspaceId, input)) {
+      const judged = await Promise.all(page.filter(isOpen).map((log) => judge(log, findOwnPrice)));
+      const gone = dryRun ? new Set() : await store(context, workspaceId, judged.filter(isChanged));
+      const kept = judged.filter(({ log }) => !gone.has(log.id));
+      add(result, kept);
+      await setImmediate();
+    }
+  } finally {
+    if (!dryRun) await record(context, input, result); // also what was changed before it was broken off
+  }
+  return result;
+}
+
+type LogRow = Pick<
+  Log,
+  "id" | "startTime" | "provider" | "model" | "inputTokens" | "outputTokens" | "cost" | "costSource"
+>;
+type Cost = Pick<Log, "cost" | "costSource">;
+
+interface Judged {
+  log: LogRow;
+  now: Cost;
+}
+
+/** All logs of a time, page by page: a page of only those to be examined could lie behind any number of others. */
+async function* pagesOf(
+  { database }: Context,
+  workspaceId: string,
+  { from, to }: { from: Date; to: Date },
+): AsyncGenerator<LogRow[]> {
+  const inTime = database.read
+    .selectFrom("Log")
+    .select(["id", "startTime", "provider", "model", "inputTokens", "outputTokens", "cost", "costSource"])
+    .where("workspace", "=", workspaceId)
+    .where("startTime", "<", to)
+    .orderBy("startTime")
+    .orderBy("id")
+    .limit(AT_ONCE);
+  let page: LogRow[] = await inTime.where("startTime", ">=", from).execute();
+  while (page.length > 0) {
+    yield page;
+    const { startTime, id } = page.at(-1)!;
+    page = await inTime
+      .where(({ eb, refTuple, tuple }) => eb(refTuple("startTime", "id"), ">", tuple(database.stored(startTime), id)))
+      .execute();
+  }
+}
+
+type OpenLog = LogRow & { model: string; inputTokens: number; outputTokens: number };
+
+function isOpen(log: LogRow): log is OpenLog {
+  const { model, inputTokens, outputTokens, costSource } = log;
+  return costSource !== "REPORTED" && model !== null && inputTokens !== null && outputTokens !== null;
+}
+
+async function judge(log: OpenLog, findOwnPrice: FindOwnPrice): Promise<Judged> {
+  const { provider, model, inputTokens, outputTokens, startTime: at } = log;
+  const counts = { input: null, output: null, inputTokens, outputTokens };
+  const { cost, costSource } = await measureUsage({
+    ...counts,
+    model: { provider, model },
+    at,
+    findOwnPrice,
+  });
+  return { log, now: { cost, costSource } };
+}
+
+function isChanged({ log, now }: Judged): boolean {
+  return log.cost !== now.cost || log.costSource !== now.costSource;
+}
+
+/** Stores costs, and gives the ids of logs that were removed or reported since they were read. */
+async function store(context: Context, workspaceId: string, changes: Judged[]): Promise<Set<string>> {
+  if (changes.length === 0) return new Set();
+  return whenUnlocked(() =>
+    context.database.write.transaction().execute(async (transaction) => {
+      const gone = new Set<string>();
+      for (const { log, now } of changes) {
+        const { numUpdatedRows } = await transaction
+          .updateTable("Log")
+          .set(now)
+          .where("workspace", "=", workspaceId)
+          .where("id", "=", log.id)
+          .where("costSource", "!=", "REPORTED")
+          .executeTakeFirst();
+        if (numUpdatedRows === 0n) gone.add(log.id);
+      }
+      return gone;
+    }),
+  );
+}
+
+function add(result: Repricing, judged: Judged[]): void {
+  for (const { log, now } of judged) {
+    result.examined += 1;
+    if (isChanged({ log, now })) result.changed += 1;
+    if (log.cost === null && now.cost !== null) result.priced += 1;
+    if (log.cost !== null && now.cost === null) result.unpriced += 1;
+    result.costBefore = rounded(result.costBefore + (log.cost ?? 0));
+    result.costAfter = rounded(result.costAfter + (now.cost ?? 0));
+  }
+}
+
+async function record(context: Context, { from, to }: RepriceLogsInput, result: Repricing): Promise<void> {
+  const { dryRun: _, ...figures } = result;
+  const after = { from: from.toISOString(), to: to.toISOString(), ...figures };
+  await transact(context.em, async (em) =>
+    recordChange(em, context, { action: "repriceLogs", subject: "logs", before: null, after }),
+  );
+}
