@@ -7,6 +7,8 @@ export interface Context {
   em: EntityManager;
   /** Null when the request came without a token; only `authorize` reads it. */
   access: Access | null;
+  /** Asks once more what the token stands for: an answer that goes on for long must end with it. Throws when it did. */
+  askAgain: () => Promise<Access | null>;
 }
 
 /** What a valid token stands for. */

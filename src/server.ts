@@ -63,8 +63,9 @@ export async function createServer(
 
   const authenticate = createAuthenticate(database, app.log);
   const contextOf = async ({ headers }: FastifyRequest): Promise<Context> => {
-    const access = await authenticate(headers.authorization);
-    return { database, em: database.fork(access?.workspaceId ?? null), access };
+    const askAgain = () => authenticate(headers.authorization);
+    const access = await askAgain();
+    return { database, em: database.fork(access?.workspaceId ?? null), access, askAgain };
   };
   await openApi(app);
   healthRoutes(app, database);
@@ -146,6 +147,7 @@ function closeGracefully(app: RestApp, database: Database): void {
   });
   app.addHook("preClose", async () => {
     isClosing = true;
+    database.announcements.close(); // subscriptions would else never end
     for (const socket of unused) socket.destroy();
     // Node.js closes what is idle now; this closes what falls idle later, such as after a long answer.
     const sweep = setInterval(() => app.server.closeIdleConnections(), 100);

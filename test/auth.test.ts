@@ -4,6 +4,7 @@ import { commandLineContext } from "../src/workspaces/resolvers.ts";
 import { accessTokens, newToken, revokeAccessToken } from "../src/workspaces/tokens.resolvers.ts";
 import { generateToken, isIntact } from "../src/workspaces/tokens.ts";
 import { addDataset, addPrompt, addToken, addWorkspace } from "./data.ts";
+import { subscribe } from "./events.ts";
 import { startServer } from "./server.ts";
 
 const server = await startServer({ sample: true });
@@ -37,6 +38,16 @@ type Operation = [
   needed: Needed,
   (token: string | null) => Promise<{ status: number; body: unknown }>,
 ];
+
+/** Listens until it is told that it may, or why not. */
+async function listen(token: string | null) {
+  await using events = await subscribe(server, "subscription { logAdded { id } }", {}, token);
+  const stop = setTimeout(() => events[Symbol.asyncDispose](), 100);
+  const body = await events.next().catch(() => ({ data: {} }));
+  clearTimeout(stop);
+  const { status, headers } = events.response;
+  return { status, body, headers: Object.fromEntries(headers) };
+}
 
 /** Every operation of both doors, with the scope that it needs: each must hold the rules below. */
 const operations: Operation[] = [
@@ -77,6 +88,7 @@ const operations: Operation[] = [
   query("logs", "read", "logs { id }"),
   query("traces", "read", "traces { id }"),
   query("usage", "read", 'usage(from: "2026-01-01", to: "2026-01-02") { logs }'),
+  ["logAdded", "read", listen],
   query("accessTokens", "admin", "accessTokens { id }"),
   query("auditLog", "admin", "auditLog { id }"),
   query("modelPrices", "read", "modelPrices { id }"),
@@ -135,10 +147,11 @@ function codeIn(body: unknown): string | undefined {
 
 test("the operations under test are all that the schema has", async () => {
   const { body } = await server.graphql(
-    "{ __schema { queryType { fields { name } } mutationType { fields { name } } } }",
+    "{ __schema { queryType { ...F } mutationType { ...F } subscriptionType { ...F } } } fragment F on __Type { fields { name } }",
   );
-  const { queryType, mutationType } = body.data.__schema;
-  const names = [...queryType.fields, ...mutationType.fields].map(({ name }: { name: string }) => name);
+  const names = Object.values<{ fields: { name: string }[] }>(body.data.__schema)
+    .flatMap(({ fields }) => fields)
+    .map(({ name }: { name: string }) => name);
   expect(operations.map(([name]) => name)).toEqual(expect.arrayContaining(names));
 });
 

@@ -10,6 +10,7 @@ import { Dataset, DatasetRow } from "../datasets/entities.ts";
 import { Log, ModelPrice, Trace } from "../monitor/entities.ts";
 import { Prompt, PromptTag, PromptTagMove, PromptVersion } from "../prompts/entities.ts";
 import { AccessToken, AuditEntry, Workspace } from "../workspaces/entities.ts";
+import { createAnnouncements } from "./announcements.ts";
 import { createCommit } from "./commit.ts";
 import { createEncoder } from "./encode.ts";
 import { sqliteMigrations } from "./migrations/sqlite/list.ts";
@@ -69,6 +70,7 @@ export async function openDatabase(url: string) {
     /** For single updates of what we make ourselves; rows that users send go through `commit`. */
     write: orm.em.getKysely({ ...entityNames, type: "write" }),
     commit,
+    announcements: createAnnouncements(),
     /** A time as the database keeps it, for where nothing converts it. */
     stored: (moment: Date) => orm.em.getPlatform().processDateProperty(moment) as unknown as Date,
     /** A new unit of work whose entity reads are held to one workspace. */

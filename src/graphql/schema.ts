@@ -10,6 +10,7 @@ import "../monitor/datasets.graphql.ts";
 import "../monitor/listing.graphql.ts";
 import "../monitor/usage.graphql.ts";
 import "../monitor/prices.graphql.ts";
+import "../monitor/live.graphql.ts";
 import { lexicographicSortSchema, printSchema } from "graphql";
 import { builder } from "./builder.ts";
 

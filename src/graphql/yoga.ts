@@ -64,6 +64,9 @@ const authentication: Plugin<ServerContext> = {
     const operation = getOperationAST(args.document as DocumentNode, args.operationName);
     if (operation && !asksOnlyOfSchema(operation)) authenticated(args.contextValue);
   },
+  onSubscribe({ args }) {
+    authenticated(args.contextValue);
+  },
 };
 
 function asksOnlyOfSchema({ selectionSet }: OperationDefinitionNode): boolean {
@@ -73,6 +76,14 @@ function asksOnlyOfSchema({ selectionSet }: OperationDefinitionNode): boolean {
 }
 
 const errors: Plugin<object, ServerContext> = {
+  onSubscribe: () => ({
+    onSubscribeResult: () => ({
+      onNext({ args, result, setResult }) {
+        const asked = args.contextValue as unknown as ServerContext;
+        if (result.errors) setResult({ ...result, errors: presentErrors(result, asked) });
+      },
+    }),
+  }),
   onResultProcess({ result, setResult, serverContext }) {
     if ("errors" in result && result.errors)
       setResult({ ...result, errors: presentErrors(result, serverContext) });

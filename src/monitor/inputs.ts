@@ -18,6 +18,10 @@ const id = z.guid({ error: "must be an id as this service gave it" }).toLowerCas
 export const traceInput = z.object({ id: id.describe("The id of the trace.") });
 export const logInput = z.object({ id: id.describe("The id of the log.") });
 
+export const logAddedInput = z.object({
+  slug: text().nullish().describe("Only logs of the prompt with this slug."),
+});
+
 const tokens = () =>
   z
     .int()

@@ -75,7 +75,9 @@ async function* pagesOf(
     yield page;
     const { startTime, id } = page.at(-1)!;
     page = await inTime
-      .where(({ eb, refTuple, tuple }) => eb(refTuple("startTime", "id"), ">", tuple(database.stored(startTime), id)))
+      .where(({ eb, refTuple, tuple }) =>
+        eb(refTuple("startTime", "id"), ">", tuple(database.stored(startTime), id)),
+      )
       .execute();
   }
 }

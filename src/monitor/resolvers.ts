@@ -64,6 +64,7 @@ export async function logPrompt(context: Context, input: LogPromptRecord) {
     ["Trace", trace],
     ["Log", log],
   ]);
+  context.database.announcements.announce(workspaceId, log);
   return { trace, log, warning: served.warning };
 }
 

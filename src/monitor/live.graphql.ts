@@ -1,0 +1,20 @@
+import { argumentsOf, builder } from "../graphql/builder.ts";
+import { logAddedInput } from "./inputs.ts";
+import { logAdded } from "./live.resolvers.ts";
+import { Log } from "./types.ts";
+
+builder.subscriptionType({
+  description:
+    "Everything that can be listened to, by server-sent events: send the operation with `Accept: text/event-stream`.",
+});
+
+builder.subscriptionField("logAdded", (t) =>
+  t.field({
+    type: Log,
+    description:
+      "Each log that is added from now on, once it is stored. It ends when the token does, when the service stops, and when the listener falls a thousand logs behind; listen again then. Needs the scope `read`.",
+    args: argumentsOf(t, logAddedInput),
+    subscribe: (_, args, context) => logAdded(context, args),
+    resolve: (log) => log,
+  }),
+);

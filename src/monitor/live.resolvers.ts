@@ -1,0 +1,35 @@
+import { setImmediate } from "node:timers/promises";
+import { Repeater } from "@graphql-yoga/subscription";
+import type { Context } from "../context.ts";
+import { authorize } from "../workspaces/resolvers.ts";
+import { Log } from "./entities.ts";
+
+/**
+ * The logs that are added from now on, of one prompt or of all, each after its commit. It ends with the token's right to
+ * read them, when the service closes, and when the listener falls too far behind.
+ */
+export function logAdded(context: Context, { slug }: { slug?: string | null | undefined }): Repeater<Log> {
+  const workspaceId = authorize(context, "read");
+  const announced = context.database.announcements.listen(workspaceId);
+  return new Repeater<Log>(async (push, stop) => {
+    void stop.then(() => announced.return(undefined));
+    for await (const { id, promptSlug } of announced) {
+      if (slug != null && slug !== promptSlug) continue;
+      if (!(await mayStillRead(context))) break;
+      context.em.clear(); // it would else hold every log that was ever sent
+      const log = await context.em.findOne(Log, { id });
+      if (log) await push(log);
+      await setImmediate(); // with many logs waiting, nobody else would get a turn
+    }
+    stop();
+  });
+}
+
+async function mayStillRead(context: Context): Promise<boolean> {
+  try {
+    const access = await context.askAgain();
+    return access?.scopes.includes("read") ?? false;
+  } catch {
+    return false; // the token works no more
+  }
+}

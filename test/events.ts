@@ -1,0 +1,48 @@
+import type { Server } from "./server.ts";
+
+/** A subscription by server-sent events over a real connection, open when it is given back. */
+export async function subscribe(
+  { url, token: own }: Pick<Server, "url" | "token">,
+  query: string,
+  variables: object = {},
+  token: string | null = own,
+) {
+  const abort = new AbortController();
+  const response = await fetch(`${url}/graphql`, {
+    method: "POST",
+    headers: {
+      accept: "text/event-stream",
+      "content-type": "application/json",
+      ...(token !== null && { authorization: `Bearer ${token}` }),
+    },
+    body: JSON.stringify({ query, variables }),
+    signal: abort.signal,
+  });
+  const events = eventsOf(response);
+  return {
+    response,
+    /** The next result; null when there is none any more. */
+    // biome-ignore lint/suspicious/noExplicitAny: a result may have any shape
+    next: async (): Promise<any> => (await events.next()).value ?? null,
+    [Symbol.asyncDispose]: async () => abort.abort(),
+  };
+}
+
+async function* eventsOf(response: Response): AsyncGenerator<unknown, unknown> {
+  const { body, headers } = response;
+  if (headers.get("content-type")?.includes("application/json")) {
+    yield await response.json();
+    return;
+  }
+  let text = "";
+  for await (const chunk of body!.pipeThrough(new TextDecoderStream())) {
+    text += chunk;
+    for (let end = text.indexOf("\n\n"); end >= 0; end = text.indexOf("\n\n")) {
+      const event = text.slice(0, end);
+      text = text.slice(end + 2);
+      if (event.startsWith("event: complete")) return;
+      const data = /^data: (.*)$/m.exec(event)?.[1];
+      if (data) yield JSON.parse(data);
+    }
+  }
+}

@@ -1,0 +1,157 @@
+import { afterAll, expect, test, vi } from "vitest";
+import { commandLineContext, getWorkspaceId } from "../src/workspaces/resolvers.ts";
+import { revokeAccessToken } from "../src/workspaces/tokens.resolvers.ts";
+import { addPrompt, addToken, addWorkspace } from "./data.ts";
+import { subscribe } from "./events.ts";
+import { type Server, startServer } from "./server.ts";
+
+const server = await startServer();
+afterAll(() => server[Symbol.asyncDispose]());
+const other = await addWorkspace(server, "other");
+await addPrompt(server, { slug: "guide", versions: [{ version: "1.0.0" }], tags: { production: "1.0.0" } });
+
+const ADDED =
+  "subscription($slug: String) { logAdded(slug: $slug) { id output prompt { slug } trace { name } } }";
+
+const add = (record: object, token?: string) =>
+  server.post(
+    "/monitor/log",
+    { slug: "guide", output: "hi", ...record },
+    token === undefined ? {} : { token },
+  );
+
+const listeners = ({ database }: Server) => database.announcements.count();
+
+test("a log is told once it is stored, whole and with its relations, whichever door it came in by", async () => {
+  await using events = await subscribe(server, ADDED);
+  const rest = await add({ output: { answer: 42 }, name: "by rest" });
+  expect(await events.next()).toEqual({
+    data: {
+      logAdded: {
+        id: rest.body.log.id,
+        output: { answer: 42 },
+        prompt: { slug: "guide" },
+        trace: { name: "by rest" },
+      },
+    },
+  });
+  await server.graphql(
+    'mutation { logPrompt(input: {slug: "guide", output: "x", name: "by graphql"}) { warning } }',
+  );
+  expect(await events.next()).toMatchObject({ data: { logAdded: { trace: { name: "by graphql" } } } });
+});
+
+test("many logs are told in the order in which they were acknowledged, none twice and none left out", async () => {
+  await using events = await subscribe(server, ADDED);
+  const ids: string[] = [];
+  for (let n = 0; n < 50; n++) ids.push((await add({})).body.log.id);
+  const told: string[] = [];
+  for (let n = 0; n < 50; n++) told.push((await events.next()).data.logAdded.id);
+  expect(told).toEqual(ids);
+});
+
+test("of one prompt only its logs are told, whether the prompt exists or not", async () => {
+  await using events = await subscribe(server, ADDED, { slug: "unknown-one" });
+  await add({});
+  const { body } = await add({ slug: "unknown-one" });
+  expect((await events.next()).data.logAdded.id).toBe(body.log.id);
+});
+
+test("another workspace is told of its own logs only", async () => {
+  await using events = await subscribe(server, ADDED, {}, other.token);
+  await add({});
+  const theirs = await add({ output: "theirs" }, other.token);
+  expect((await events.next()).data.logAdded.id).toBe(theirs.body.log.id);
+});
+
+test("what is refused is not told", async () => {
+  await using events = await subscribe(server, ADDED);
+  expect((await add({ output: null })).status).toBe(400);
+  const { body } = await add({});
+  expect((await events.next()).data.logAdded.id).toBe(body.log.id);
+});
+
+test("who hangs up is not listened for any more", async () => {
+  await vi.waitFor(() => expect(listeners(server)).toBe(0));
+  const events = await subscribe(server, ADDED);
+  expect(listeners(server)).toBe(1);
+  await events[Symbol.asyncDispose]();
+  await vi.waitFor(() => expect(listeners(server)).toBe(0));
+});
+
+test("a revoked token is told of nothing more, when what the server remembers of it is 30 seconds old", async () => {
+  const { id, token } = await addToken(server, { scopes: ["read"] });
+  await using events = await subscribe(server, ADDED, {}, token);
+  await add({});
+  expect(await events.next()).toMatchObject({ data: { logAdded: { output: "hi" } } });
+  const workspace = await getWorkspaceId(server.database, "default");
+  await revokeAccessToken(commandLineContext(server.database, workspace), { id });
+  const now = performance.now();
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => now + 31_000);
+  try {
+    await add({ output: "secret" });
+    expect(await events.next()).toBeNull();
+  } finally {
+    clock.mockRestore();
+  }
+});
+
+test.each<[string, string | null, string]>([
+  ["no token", null, "UNAUTHENTICATED"],
+  ["a token that may only write", (await addToken(server, { scopes: ["write"] })).token, "FORBIDDEN"],
+])("with %s there is nothing to listen to", async (_, token, code) => {
+  await vi.waitFor(() => expect(listeners(server)).toBe(0));
+  await using events = await subscribe(server, ADDED, {}, token);
+  expect(await events.next()).toMatchObject({ errors: [{ extensions: { code } }] });
+  expect(await events.next()).toBeNull();
+  expect(listeners(server)).toBe(0);
+});
+
+test("a wrong argument is refused in the words of the other operations", async () => {
+  await using events = await subscribe(server, "subscription { logAdded(slug: 5) { id } }");
+  expect(await events.next()).toMatchObject({ errors: [{}] });
+});
+
+test("a listener that falls a thousand logs behind is cut off, and the others are served", async () => {
+  await using own = await startServer();
+  const workspace = await getWorkspaceId(own.database, "default");
+  const slow = own.database.announcements.listen(workspace);
+  const first = slow.next();
+  await using events = await subscribe(own, "subscription { logAdded { id } }");
+  const { body } = await own.post("/monitor/log", { slug: "x", output: 1 });
+  expect((await first).value).toMatchObject({ id: body.log.id });
+  expect((await events.next()).data.logAdded.id).toBe(body.log.id);
+  for (let n = 0; n < 1_100; n++)
+    own.database.announcements.announce(workspace, { id: body.log.id, promptSlug: "x" });
+  await vi.waitFor(() => expect(own.database.announcements.count()).toBeLessThan(2));
+  let told = 0;
+  for await (const _ of slow) told++;
+  expect(told).toBeLessThan(1_100);
+});
+
+test("the logs that wait for a listener are told with others served in between", async () => {
+  await using own = await startServer();
+  const workspace = await getWorkspaceId(own.database, "default");
+  await using events = await subscribe(own, "subscription { logAdded { id } }");
+  const { body } = await own.post("/monitor/log", { slug: "x", output: 1 });
+  for (let n = 0; n < 500; n++)
+    own.database.announcements.announce(workspace, { id: body.log.id, promptSlug: "x" });
+  let turns = 0;
+  const turn = () => {
+    turns += 1;
+    next = setImmediate(turn);
+  };
+  let next = setImmediate(turn);
+  for (let told = 0; told < 501; told++) await events.next();
+  clearImmediate(next);
+  expect(turns).toBeGreaterThan(450);
+});
+
+test("a service that stops ends what is listened to, and does not wait for it", async () => {
+  const own = await startServer();
+  const events = await subscribe(own, "subscription { logAdded { id } }");
+  const started = performance.now();
+  await own[Symbol.asyncDispose]();
+  expect(performance.now() - started).toBeLessThan(5_000);
+  expect(await events.next()).toBeNull();
+});
