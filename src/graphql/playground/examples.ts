@@ -97,6 +97,20 @@ export const examples: Example[] = [
       },
     },
   },
+  {
+    query: `subscription WatchLogs($slug: String) {
+  logAdded(slug: $slug) {
+    id
+    startTime
+    input
+    output
+    cost
+    latencyMs
+  }
+}
+`,
+    variables: { slug: "country-guide" },
+  },
 ];
 
 export type Example = { query: string; variables: Record<string, unknown> };
