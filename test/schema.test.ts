@@ -70,7 +70,7 @@ test("the playground's examples fit the schema", () => {
 test("the README's GraphQL examples fit the schema and work on the sample", async () => {
   const readme = await readFile(new URL("../README.md", import.meta.url), "utf8");
   const operations = [...readme.matchAll(/```graphql\n(.*?)```/gs)].map(([, operation]) => operation!);
-  expect(operations).toHaveLength(5);
+  expect(operations).toHaveLength(6);
   for (const operation of operations) expect((await server.graphql(operation)).body.errors).toBeUndefined();
 });
 
