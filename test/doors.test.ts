@@ -81,15 +81,21 @@ async function graphqlOutcome(
   // biome-ignore lint/suspicious/noExplicitAny: the data has the shape of whatever was asked
   toOutcome: (data: any) => Omit<Outcome, "error">,
 ): Promise<Outcome> {
-  const { body } = await server.graphql(query, variables);
-  if (!body.errors) return { ...toOutcome(body.data), error: null };
-  const [{ message, extensions }] = body.errors;
-  return {
-    answer: null,
-    warning: null,
-    error: { code: extensions.code, message, details: extensions.details },
+  const tell = async (accept: string): Promise<Outcome & { status: number }> => {
+    const { status, body } = await server.graphql(query, variables, { headers: { accept } });
+    if (!body.errors) return { status, ...toOutcome(body.data), error: null };
+    const [{ message, extensions }] = body.errors;
+    const { code, details } = extensions;
+    return { status, answer: null, warning: null, error: { code, message, details } };
   };
+  const direct = await tell("application/json");
+  expect(await tell(YOGAS_OWN_TRANSPORT)).toEqual(direct);
+  const { status: _, ...outcome } = direct;
+  return outcome;
 }
+
+/** Who accepts something beside JSON is answered by Yoga itself, all others by our own transport. */
+const YOGAS_OWN_TRANSPORT = "application/json, multipart/mixed";
 
 function withoutNullName({ name, ...row }: Input): Input {
   return name === null ? row : { name, ...row };

@@ -8,6 +8,7 @@ import { authenticated } from "../workspaces/resolvers.ts";
 import { type Asked, presentErrors } from "./errors.ts";
 import { MAX_TOKENS, withinLimits } from "./limits.ts";
 import { schema } from "./schema.ts";
+import { type Parameters, runDirectly, type Steps } from "./transport.ts";
 
 const CACHED_CHARACTERS = 2_000_000;
 
@@ -28,12 +29,14 @@ export function createGraphqlHandler() {
     parserAndValidationCache: { documentCache: documentCache(), errorCache: documentCache() },
     plugins: [limits, authentication, errors],
   });
+  const steps = (asked: Asked) => yoga.getEnveloped(asked) as unknown as Steps;
   return async (request: FastifyRequest, reply: FastifyReply, context: Context): Promise<FastifyReply> => {
-    const response = await yoga.handleNodeRequestAndResponse(toNode(request), reply, {
-      ...context,
-      requestId: request.id,
-      log: request.log,
-    });
+    const asked = { ...context, requestId: request.id, log: request.log };
+    if (request.method === "POST") {
+      const outcome = await runDirectly(request, reply, toParameters(request.body), { steps, asked });
+      if (outcome === "answered") return reply;
+    }
+    const response = await yoga.handleNodeRequestAndResponse(toNode(request), reply, asked);
     reply.status(response.status);
     response.headers.forEach((value, name) => void reply.header(name, value));
     const streams = response.headers.get("content-type")?.match(/event-stream|multipart/);
@@ -112,7 +115,7 @@ function toNode(request: FastifyRequest): FastifyRequest {
   return request;
 }
 
-function toParameters(body: unknown) {
+function toParameters(body: unknown): Parameters {
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
     throw badInput([{ path: "", message: "must be an object" }]);
   }

@@ -1,0 +1,101 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { type DocumentNode, type ExecutionResult, GraphQLError, getOperationAST } from "graphql";
+import { isAsyncIterable, processRegularResult } from "graphql-yoga";
+import { type Asked, presentErrors } from "./errors.ts";
+
+/** The steps of an operation, with all plugins around them, as Yoga offers them to other transports than its own. */
+export interface Steps {
+  parse(query: string): DocumentNode;
+  validate(schema: unknown, document: DocumentNode): readonly unknown[];
+  contextFactory(): unknown;
+  execute(args: object): unknown;
+  schema: unknown;
+}
+
+export interface Parameters {
+  query: string;
+  variables: unknown;
+  operationName: unknown;
+  extensions: unknown;
+}
+
+/**
+ * Runs a query or a mutation that came by POST and is answered in JSON, without the requests and responses of the Fetch
+ * API that Yoga makes for each: they take most of its time. What is something else, or wrong before it executes, is not
+ * ours: nothing has happened to it yet, and Yoga's own transport says what is to be said.
+ */
+export async function runDirectly(
+  { headers }: FastifyRequest,
+  reply: FastifyReply,
+  params: Parameters,
+  { steps, asked }: { steps: (asked: Asked) => Steps; asked: Asked },
+): Promise<"answered" | "not ours"> {
+  const mediaType = jsonTypeFor(headers.accept);
+  if (!mediaType || !hasPlainParameters(params)) return "not ours";
+  const { parse, validate, contextFactory, execute, schema } = steps({ ...asked, params } as Asked);
+  const document = parsed(parse, params.query);
+  if (!document || validate(schema, document).length > 0) return "not ours";
+  const operation = getOperationAST(document, params.operationName as string | undefined);
+  if (!operation || operation.operation === "subscription") return "not ours";
+  const { variables: variableValues, operationName } = params;
+  const contextValue = await contextFactory();
+  const result = await execute({ schema, document, contextValue, variableValues, operationName });
+  if (isAsyncIterable(result)) throw new Error("A query or a mutation gave a stream."); // only with @defer, which the schema lacks
+  const { body, init } = respond(result as ExecutionResult, mediaType, { ...asked, params } as Asked);
+  // The reply itself is no value to give back from here: a promise waits for it as for another promise, and forgets it.
+  reply.status(init.status!).headers(init.headers).send(body);
+  return "answered";
+}
+
+function parsed(parse: Steps["parse"], query: string): DocumentNode | undefined {
+  try {
+    return parse(query);
+  } catch (error) {
+    // Yoga's transport answers this very error, as it is remembered; yet only requests of its own have it marked so.
+    if (error instanceof GraphQLError)
+      Object.assign(error.extensions, { code: "GRAPHQL_PARSE_FAILED", http: { spec: true, status: 400 } });
+    return undefined;
+  }
+}
+
+/** Yoga's own way from a result to an answer, with a response that is nothing but what it was made of. */
+function respond(result: ExecutionResult, mediaType: string, asked: Asked): PlainResponse {
+  const told = result.errors ? { ...result, errors: presentErrors(result, asked) } : result;
+  return processRegularResult(told, { Response: PlainResponse } as never, mediaType) as never;
+}
+
+class PlainResponse {
+  readonly body: string;
+  readonly init: { status?: number; headers: Record<string, string> };
+  constructor(body: string, init: PlainResponse["init"]) {
+    this.body = body;
+    this.init = init;
+  }
+}
+
+/** The first type of JSON that the caller accepts, as Yoga chooses it; none when something else is accepted beside. */
+function jsonTypeFor(accept = "*/*"): string | undefined {
+  if (accept === "*/*" || accept === "application/json") return "application/json";
+  const types = accept
+    .toLowerCase()
+    .split(",")
+    .map((type) => type.trim());
+  const isJson = types.every((type) => JSON_TYPES.has(type));
+  if (!isJson) return undefined;
+  return types[0] === GRAPHQL_JSON ? GRAPHQL_JSON : "application/json";
+}
+
+const GRAPHQL_JSON = "application/graphql-response+json";
+const JSON_TYPES = new Set([GRAPHQL_JSON, "application/json", "application/*", "*/*"]);
+
+function hasPlainParameters({ variables, operationName, extensions }: Parameters): boolean {
+  return (
+    isObjectOrNothing(variables) &&
+    isObjectOrNothing(extensions) &&
+    (operationName == null || typeof operationName === "string")
+  );
+}
+
+function isObjectOrNothing(value: unknown): boolean {
+  return value == null || (typeof value === "object" && !Array.isArray(value));
+}
