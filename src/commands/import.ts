@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
 import type { ImportDatasetOptions } from "./importDataset.ts";
+import type { ImportPromptsOptions } from "./importPrompts.ts";
 import { keepMemorySmall } from "./memory.ts";
 import { parseName, withWorkspace, workspaceOption } from "./workspace.ts";
 
@@ -17,7 +18,7 @@ export function addImportCommands(program: Command): void {
       "--key <column>",
       "the column that tells rows apart: a row that is there already is changed, not added",
     )
-    .addOption(formatOption())
+    .addOption(formatOption("what the file is; else its ending tells"))
     .option("--dry-run", "store nothing, only say what would be done")
     .addOption(workspaceOption())
     .action(
@@ -32,12 +33,22 @@ export function addImportCommands(program: Command): void {
         });
       },
     );
+
+  importing
+    .command("prompts")
+    .description("bring the prompts of a folder in, after saying what would change")
+    .argument("<folder>", "the folder, with a YAML file for each prompt as `export prompts` writes them")
+    .option("--yes", "change it without asking")
+    .option("--dry-run", "change nothing, only say what would change")
+    .addOption(workspaceOption())
+    .action((folder: string, { workspace, ...options }: ImportPromptsOptions & { workspace: string }) =>
+      withWorkspace(workspace, async (context) => {
+        const { importPrompts } = await import("./importPrompts.ts");
+        await importPrompts(context, folder, options);
+      }),
+    );
 }
 
-export function formatOption(): Option {
-  return new Option("--format <format>", "what the file is; else its ending tells").choices([
-    "csv",
-    "json",
-    "jsonl",
-  ]);
+export function formatOption(description: string): Option {
+  return new Option("--format <format>", description).choices(["csv", "json", "jsonl"]);
 }
