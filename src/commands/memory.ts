@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-const COLLECT_EVERY_BYTES = 4 * 1024 * 1024;
+const COLLECT_EVERY_BYTES = 3 * 1024 * 1024;
 
 /**
  * Keeps a command that streams small. V8 learns from rows that wait for their transaction that such objects live long,
@@ -13,11 +13,13 @@ export function keepMemorySmall(): (bytes: number) => void {
   setFlagsFromString("--no-allocation-site-pretenuring");
   setFlagsFromString("--semi-space-growth-factor=1");
   setFlagsFromString("--expose-gc");
-  const collect = runInNewContext("gc") as () => void;
-  let next = COLLECT_EVERY_BYTES;
+  const collect = runInNewContext("gc") as (how: object) => void;
+  let next = 0;
   return (bytes) => {
     if (bytes < next) return;
+    // The first one also gives back what loading the program took.
+    const flavor = next === 0 ? "last-resort" : "regular";
     next = bytes + COLLECT_EVERY_BYTES;
-    collect();
+    collect({ type: "major", execution: "sync", flavor });
   };
 }
