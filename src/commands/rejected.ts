@@ -41,6 +41,6 @@ export function collectRejected(path: string | null, { refused }: RowFile): Reje
 }
 
 function sentenceOf({ line }: FileRow, { path, message }: Fault, more: number): string {
-  const place = path ? `column ${quoted(path)}: ` : "";
-  return `line ${line}, ${place}${message}${more > 0 ? ` (and ${more} more faults in this row)` : ""}`;
+  const place = path ? `, column ${quoted(path)}` : "";
+  return `line ${line}${place}: ${message}${more > 0 ? ` (and ${more} more faults in this row)` : ""}`;
 }
