@@ -1,5 +1,5 @@
 // Imports a large dataset in each format and exports it again, with the command line as people run it, and tells how
-// fast that was and how much memory it took at most: npm run bench:import -- [megabytes]
+// fast that was and how much memory it took at most: npm run bench:import -- [megabytes] [format]
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createWriteStream } from "node:fs";
@@ -14,6 +14,7 @@ import { fillNewDatabase } from "../src/firstStart.ts";
 
 const program = fileURLToPath(new URL("../bin/gabbro.js", import.meta.url));
 const megabytes = Number(process.argv[2] ?? 1_000);
+const formats = process.argv[3] ? [process.argv[3]] : ["csv", "jsonl", "json"];
 const BYTES_IN_A_MEGABYTE = 1_000_000;
 const SAMPLE_EVERY_MS = 50;
 const LARGEST_MB = 200;
@@ -24,7 +25,7 @@ try {
   await migrate(database);
   await fillNewDatabase(database, { firstToken: null, sample: "empty" });
   await database.close();
-  for (const format of ["csv", "jsonl", "json"]) {
+  for (const format of formats) {
     const file = join(folder, `made.${format}`);
     const rows = await makeFile(file, format);
     await measure(`import ${format}`, ["import", "dataset", file, "--slug", format], { rows, file });

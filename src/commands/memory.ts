@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-const COLLECT_EVERY_BYTES = 3 * 1024 * 1024;
+const COLLECT_EVERY_BYTES = 1_500_000;
 
 /**
  * Keeps a command that streams small. V8 learns from rows that wait for their transaction that such objects live long,
