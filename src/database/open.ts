@@ -67,6 +67,7 @@ export async function openDatabase(url: string) {
     /** For single updates of what we make ourselves; rows that users send go through `commit`. */
     write: orm.em.getKysely({ ...entityNames, type: "write" }),
     commit,
+    /** For very many rows at once; `commit` is for those of one request. */
     putInBulk: createBulk(connection, encode, createStatements(orm.getMetadata(), orm.em.getPlatform())),
     /** A new unit of work whose entity reads are held to one workspace. */
     fork: (workspaceId: string | null) => {
