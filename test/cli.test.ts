@@ -300,6 +300,13 @@ test.each([
   ["workspace"],
   ["backup"],
   ["restore"],
+  ["import"],
+  ["import", "dataset"],
+  ["import", "prompts"],
+  ["export"],
+  ["export", "dataset"],
+  ["export", "logs"],
+  ["export", "prompts"],
 ])("--help tells what a command does: %s %s", async (...command) => {
   const { code, stdout } = await gabbro(await newFolder(), [...command.filter(Boolean), "--help"]);
   expect(code).toBe(0);

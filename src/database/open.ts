@@ -11,6 +11,7 @@ import { Log, ModelPrice, Trace } from "../monitor/entities.ts";
 import { Prompt, PromptTag, PromptTagMove, PromptVersion } from "../prompts/entities.ts";
 import { AccessToken, AuditEntry, Workspace } from "../workspaces/entities.ts";
 import { createAnnouncements } from "./announcements.ts";
+import { type BulkConnection, createBulk, createStatements } from "./bulk.ts";
 import { createCommit } from "./commit.ts";
 import { createEncoder } from "./encode.ts";
 import { sqliteMigrations } from "./migrations/sqlite/list.ts";
@@ -54,8 +55,13 @@ export type EntityManager = ReturnType<Database["fork"]>;
 export async function openDatabase(url: string) {
   const orm = await openSqlite(url.slice("sqlite:".length));
   const encode = createEncoder(orm.getMetadata(), orm.em.getPlatform());
-  const commit = createCommit(orm.em.getKysely({ ...entityNames, convertValues: false }), encode);
   const untouched = orm.em.getKysely({ type: "read" });
+  const writer = orm.em.getKysely({ ...entityNames, convertValues: false });
+  const commit = createCommit(writer, encode);
+  const connection: BulkConnection = {
+    handle: () => (orm.em.getConnection("write") as unknown as NativeClientOwner<never>).getNativeClient(),
+    alone: (run) => writer.connection().execute(run),
+  };
   const passing = new Set<Promise<unknown>>();
   return {
     orm,
@@ -73,6 +79,8 @@ export async function openDatabase(url: string) {
     announcements: createAnnouncements(),
     /** A time as the database keeps it, for where nothing converts it. */
     stored: (moment: Date) => orm.em.getPlatform().processDateProperty(moment) as unknown as Date,
+    /** For very many rows at once; `commit` is for those of one request. */
+    putInBulk: createBulk(connection, encode, createStatements(orm.getMetadata(), orm.em.getPlatform())),
     /** A new unit of work whose entity reads are held to one workspace. */
     fork: (workspaceId: string | null) => {
       const em = orm.em.fork();
@@ -81,7 +89,9 @@ export async function openDatabase(url: string) {
     },
     /** Copies all that is committed into a file, while others go on writing. */
     copyTo: async (file: string) => {
-      const handle = await (orm.em.getConnection("read") as unknown as SqliteHandleOwner).getNativeClient();
+      const handle = await (
+        orm.em.getConnection("read") as unknown as NativeClientOwner<{ backup(to: string): Promise<unknown> }>
+      ).getNativeClient();
       await handle.backup(file);
     },
     /** Whether the database answers. */
@@ -147,8 +157,8 @@ interface SqliteConnection {
   executeQuery(query: CompiledQuery): Promise<{ rows: Record<string, unknown>[] }>;
 }
 
-interface SqliteHandleOwner {
-  getNativeClient(): Promise<{ backup(file: string): Promise<unknown> }>;
+interface NativeClientOwner<Client> {
+  getNativeClient(): Promise<Client>;
 }
 
 const SYNCHRONOUS_FULL = 2;

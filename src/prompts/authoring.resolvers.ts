@@ -76,21 +76,7 @@ export async function createPromptVersion(
   { slug, input }: CreatePromptVersionInput,
 ): Promise<{ promptVersion: PromptVersion; warning: string | null }> {
   const workspace = authorize(context, "write");
-  const { variables, warning } = variablesOf(input);
-  const model = input.model && {
-    provider: input.model.provider ?? null,
-    client: input.model.client ?? null,
-    model: input.model.model,
-    version: input.model.version ?? null,
-    parameters: input.model.parameters ?? {},
-  };
-  const content = {
-    version: input.version,
-    text: input.text,
-    systemText: input.systemText || null,
-    model: model ?? null,
-    variables,
-  };
+  const { content, warning } = contentOf(input);
   const taken = `Prompt ${quoted(slug)} already has a version ${quoted(input.version)}. Versions never change; choose another name.`;
   const promptVersion = await refuseDuplicates(taken, () =>
     transact(context.em, async (em) => {
@@ -105,6 +91,23 @@ export async function createPromptVersion(
     }),
   );
   return { promptVersion, warning };
+}
+
+/** What is kept of a version that was sent; throws BAD_INPUT where a text of it is no template. */
+export function contentOf(input: CreatePromptVersionInput["input"]) {
+  const { variables, warning } = variablesOf(input);
+  const model = input.model && {
+    provider: input.model.provider ?? null,
+    client: input.model.client ?? null,
+    model: input.model.model,
+    version: input.model.version ?? null,
+    parameters: input.model.parameters ?? {},
+  };
+  const { version, text, systemText } = input;
+  return {
+    content: { version, text, systemText: systemText || null, model: model ?? null, variables },
+    warning,
+  };
 }
 
 function variablesOf({ text, systemText, variables }: CreatePromptVersionInput["input"]) {

@@ -1,0 +1,51 @@
+import type { Context } from "../context.ts";
+import { allDatasetRows, dataset, omittedOnRead, type Row, rowCount } from "../datasets/resolvers.ts";
+import { datasetText } from "../files/datasetText.ts";
+import { type Format, formatOf } from "../files/formats.ts";
+import { writeOut } from "./output.ts";
+import { showProgress } from "./progress.ts";
+
+export interface ExportDatasetOptions {
+  format?: Format;
+  output?: string;
+  /** Learns how many bytes went through so far. */
+  tidy: (bytes: number) => void;
+}
+
+/** Writes a dataset to a file or to the standard output. */
+export async function exportDataset(
+  context: Context,
+  slug: string,
+  { format, output, tidy }: ExportDatasetOptions,
+): Promise<void> {
+  const chosen = format ?? (output === undefined ? "jsonl" : formatOf(output));
+  if (!chosen)
+    throw new Error(`The ending of ${output} tells no format. Say it with --format csv, json or jsonl.`);
+  const head = await dataset(context, { slug });
+  const progress = showProgress(await rowCount(context, head.id));
+  const omitted = new Set<string>();
+  async function* rows(): AsyncGenerator<Row[]> {
+    let count = 0;
+    for await (const piece of allDatasetRows(context, head)) {
+      for (const name of piece.omitted) omitted.add(name);
+      yield piece.rows;
+      count += piece.rows.length;
+      progress.tell(count, count);
+    }
+  }
+  async function* text(): AsyncGenerator<string> {
+    let written = 0;
+    for await (const piece of datasetText(chosen!, head, rows())) {
+      yield piece;
+      written += piece.length;
+      tidy(written);
+    }
+  }
+  try {
+    await writeOut(output, text());
+  } finally {
+    progress.stop();
+  }
+  const warning = omittedOnRead(omitted);
+  if (warning !== null) process.stderr.write(`${warning}\n`);
+}

@@ -1,0 +1,54 @@
+import { type Command, Option } from "commander";
+import type { ImportDatasetOptions } from "./importDataset.ts";
+import type { ImportPromptsOptions } from "./importPrompts.ts";
+import { keepMemorySmall } from "./memory.ts";
+import { parseName, withWorkspace, workspaceOption } from "./workspace.ts";
+
+/** The commands that bring data in. What they need is loaded when they run, so that the service starts without it. */
+export function addImportCommands(program: Command): void {
+  const importing = program.command("import").description("bring datasets and prompts in from files");
+
+  importing
+    .command("dataset")
+    .description("put the rows of a file into a dataset; a new one takes its columns from the file")
+    .argument("<file>", "CSV, JSON or JSON Lines")
+    .requiredOption("--slug <slug>", "the slug of the dataset")
+    .option("--name <name>", "the name of a new dataset; else the file's, else the slug", parseName)
+    .option(
+      "--key <column>",
+      "the column that tells rows apart: a row that is there already is changed, not added",
+    )
+    .addOption(formatOption("what the file is; else its ending tells"))
+    .option("--dry-run", "store nothing, only say what would be done")
+    .addOption(workspaceOption())
+    .action(
+      (
+        file: string,
+        { workspace, ...options }: Omit<ImportDatasetOptions, "tidy"> & { workspace: string },
+      ) => {
+        const tidy = keepMemorySmall();
+        return withWorkspace(workspace, async (context) => {
+          const { importDataset } = await import("./importDataset.ts");
+          await importDataset(context, file, { ...options, tidy });
+        });
+      },
+    );
+
+  importing
+    .command("prompts")
+    .description("bring the prompts of a folder in, after saying what would change")
+    .argument("<folder>", "the folder, with a YAML file for each prompt as `export prompts` writes them")
+    .option("--yes", "change it without asking")
+    .option("--dry-run", "change nothing, only say what would change")
+    .addOption(workspaceOption())
+    .action((folder: string, { workspace, ...options }: ImportPromptsOptions & { workspace: string }) =>
+      withWorkspace(workspace, async (context) => {
+        const { importPrompts } = await import("./importPrompts.ts");
+        await importPrompts(context, folder, options);
+      }),
+    );
+}
+
+export function formatOption(description: string): Option {
+  return new Option("--format <format>", description).choices(["csv", "json", "jsonl"]);
+}

@@ -1,0 +1,32 @@
+import { type DatasetRowInput, datasetRowInput } from "../datasets/inputs.ts";
+import type { Fault } from "../errors.ts";
+import type { FileRow } from "../files/rows.ts";
+import { faultsOf } from "../inputs.ts";
+
+/** Whether a row of a file can be stored, by the rules that the service has for rows; `key` names the column that tells it from others. */
+export function judge(
+  { item, faults }: FileRow,
+  key: string | undefined,
+): { input: DatasetRowInput } | { faults: Fault[] } {
+  if (!item) return { faults };
+  const { data, error } = datasetRowInput.safeParse(item);
+  if (error) return { faults: faultsOf(error.issues, "values") };
+  if (key === undefined) return { input: data };
+  const value = Object.hasOwn(data.values, key) ? data.values[key] : fieldOf(data, key);
+  if (typeof value === "string" && value !== "") return { input: { ...data, key: value } };
+  if (typeof value === "number" || typeof value === "boolean")
+    return { input: { ...data, key: String(value) } };
+  const isNothing = value === undefined || value === null || value === "";
+  const message = isNothing
+    ? "is empty, but --key needs it"
+    : "must be a text or a number, as --key names it";
+  return { faults: [{ path: key, message }] };
+}
+
+function fieldOf({ name, key, idealOutput }: DatasetRowInput, field: string): string | null | undefined {
+  return new Map([
+    ["name", name],
+    ["key", key],
+    ["idealOutput", idealOutput],
+  ]).get(field);
+}

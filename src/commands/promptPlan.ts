@@ -1,0 +1,145 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Context } from "../context.ts";
+import { type Fault, GabbroError, quoted } from "../errors.ts";
+import type { LineFault, PromptFile } from "../files/promptFile.ts";
+import {
+  contentOf,
+  createPrompt,
+  createPromptVersion,
+  updatePrompt,
+} from "../prompts/authoring.resolvers.ts";
+import type { PromptContent } from "../prompts/content.resolvers.ts";
+import { LATEST } from "../prompts/selection.ts";
+import { publishPrompt, setTagProtection } from "../prompts/tags.resolvers.ts";
+
+/** One change that an import would make, as people read it and as it is made. */
+export interface Step {
+  told: string;
+  run: (context: Context) => Promise<unknown>;
+}
+
+type Path = (string | number)[];
+
+/** What makes a prompt what its file says. Nothing is removed: what the file does not mention stays as it is. */
+export function planPrompt(
+  file: PromptFile,
+  stored: PromptContent | undefined,
+  lineOf: (path: Path) => number,
+): { steps: Step[]; faults: LineFault[] } {
+  const faults: LineFault[] = [];
+  const fault = (path: Path, message: string) => faults.push({ line: lineOf(path), message });
+  const steps = [
+    ...headSteps(file, stored),
+    ...versionSteps(file, stored, fault),
+    ...tagSteps(file, stored, fault),
+    ...protectionSteps(file, stored, fault),
+  ];
+  return { steps, faults };
+}
+
+type Report = (path: Path, message: string) => void;
+
+function headSteps(file: PromptFile, stored: PromptContent | undefined): Step[] {
+  const { slug, name, description, featureSlug } = file;
+  if (!stored)
+    return [
+      {
+        told: `create prompt ${quoted(slug)}`,
+        run: (context) => createPrompt(context, { slug, name, description, featureSlug }),
+      },
+    ];
+  const changes = (["name", "description", "featureSlug"] as const).filter((field) => {
+    const wanted = file[field];
+    return wanted !== undefined && !(field === "name" && wanted === null) && wanted !== stored[field];
+  });
+  if (changes.length === 0) return [];
+  const run = (context: Context) =>
+    updatePrompt(context, { slug, ...Object.fromEntries(changes.map((field) => [field, file[field]])) });
+  return [{ told: `change ${changes.join(", ")} of prompt ${quoted(slug)}`, run }];
+}
+
+function versionSteps(file: PromptFile, stored: PromptContent | undefined, fault: Report): Step[] {
+  const { slug, versions = [] } = file;
+  const names = versions.map(({ version }) => version);
+  const known = new Map(stored?.versions.map((version) => [version.version, version]));
+  const lastKnown = names.findLastIndex((name) => known.has(name));
+  return versions.flatMap((input, at): Step[] => {
+    const { version } = input;
+    if (names.indexOf(version) !== at)
+      fault(["versions", at], `version ${quoted(version)} stands there twice`);
+    const content = contentFor(input, (part, message) => fault(["versions", at, part], message));
+    const existing = known.get(version);
+    if (content && existing && !isSame(content, input, existing)) {
+      fault(
+        ["versions", at],
+        `version ${quoted(version)} of prompt ${quoted(slug)} exists with other content; versions never change: give the new one another name`,
+      );
+    }
+    if (existing) return [];
+    const late = at < lastKnown ? ", as the newest, for its place is taken" : "";
+    const run = (context: Context) => createPromptVersion(context, { slug, input });
+    return [{ told: `add version ${quoted(version)} to prompt ${quoted(slug)}${late}`, run }];
+  });
+}
+
+type VersionInput = NonNullable<PromptFile["versions"]>[number];
+
+function contentFor(input: VersionInput, fault: (part: string, message: string) => void) {
+  try {
+    return contentOf(input).content;
+  } catch (error) {
+    if (!(error instanceof GabbroError) || !error.details) throw error;
+    for (const { path, message } of error.details as Fault[]) fault(path, `${path} ${message}`);
+    return null;
+  }
+}
+
+/** Variables may stand in the file as they are stored, or without those that the texts tell. */
+function isSame(
+  content: ReturnType<typeof contentOf>["content"],
+  { variables }: VersionInput,
+  stored: PromptContent["versions"][number],
+): boolean {
+  if (isDeepStrictEqual(content, stored)) return true;
+  const given = content.variables.slice(0, variables?.length ?? 0);
+  return isDeepStrictEqual({ ...content, variables: given }, stored);
+}
+
+function tagSteps(file: PromptFile, stored: PromptContent | undefined, fault: Report): Step[] {
+  const { slug, tags = {}, versions = [] } = file;
+  const known = new Set([...versions, ...(stored?.versions ?? [])].map(({ version }) => version));
+  return Object.entries(tags).flatMap(([label, version]): Step[] => {
+    if (label === LATEST)
+      fault(["tags", label], `the tag "${LATEST}" follows the newest version by itself; leave it out`);
+    if (!known.has(version))
+      fault(
+        ["tags", label],
+        `the tag ${quoted(label)} points to ${quoted(version)}, which is no version of the prompt`,
+      );
+    const before = stored?.tags[label];
+    if (before === version) return [];
+    const move =
+      before === undefined ? `to ${quoted(version)}` : `from ${quoted(before)} to ${quoted(version)}`;
+    const run = (context: Context) => publishPrompt(context, { slug, newTag: label, version });
+    return [
+      {
+        told: `${before === undefined ? "set" : "move"} tag ${quoted(label)} of prompt ${quoted(slug)} ${move}`,
+        run,
+      },
+    ];
+  });
+}
+
+function protectionSteps(file: PromptFile, stored: PromptContent | undefined, fault: Report): Step[] {
+  const { slug, protectedTags = [] } = file;
+  if (protectedTags.includes(LATEST))
+    fault(
+      ["protectedTags"],
+      `the tag "${LATEST}" follows the newest version by itself and cannot be protected`,
+    );
+  const fresh = new Set(protectedTags.filter((label) => !stored?.protectedTags.includes(label)));
+  return [...fresh].map((label) => ({
+    told: `protect tag ${quoted(label)} of prompt ${quoted(slug)}`,
+    run: (context) => setTagProtection(context, { slug, tag: label, protected: true }),
+  }));
+}

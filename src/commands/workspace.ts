@@ -1,0 +1,46 @@
+import { InvalidArgumentError, Option } from "commander";
+import { loadConfig } from "../config.ts";
+import type { Context } from "../context.ts";
+import { migrate } from "../database/migrate.ts";
+import { type Database, missingDatabase, openDatabase } from "../database/open.ts";
+import { FIRST_WORKSPACE } from "../firstStart.ts";
+import { commandLineContext, getWorkspaceId } from "../workspaces/resolvers.ts";
+
+/** Runs a command in a workspace of the database of the configuration. */
+export async function withWorkspace(name: string, run: (context: Context) => Promise<void>): Promise<void> {
+  await withDatabase(async (database) =>
+    run(commandLineContext(database, await getWorkspaceId(database, name))),
+  );
+}
+
+/** Runs a command on the migrated database of the configuration, which the service must have made before. */
+export async function withDatabase(run: (database: Database) => Promise<void>): Promise<void> {
+  const { databaseUrl } = loadConfig();
+  const missing = missingDatabase(databaseUrl);
+  if (missing) {
+    throw new Error(
+      `There is no database at ${missing}. Start the service first, or say where it is with DATABASE_URL.`,
+    );
+  }
+  const database = await openDatabase(databaseUrl);
+  try {
+    await migrate(database);
+    await run(database);
+  } finally {
+    await database.close();
+  }
+}
+
+export function workspaceOption(): Option {
+  return new Option("--workspace <name>", "the workspace").default(FIRST_WORKSPACE);
+}
+
+export function parseName(name: string): string {
+  if (name.trim() === "" || /\p{Cc}/u.test(name))
+    throw new InvalidArgumentError("It must be a text on one line.");
+  return name;
+}
+
+export function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

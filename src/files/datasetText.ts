@@ -1,0 +1,66 @@
+import type { Column } from "../datasets/entities.ts";
+import type { Row } from "../datasets/resolvers.ts";
+import { type Cell, headingOf, toCell } from "./cells.ts";
+import { toCsv } from "./csv.ts";
+import type { Format } from "./formats.ts";
+
+interface Head {
+  slug: string;
+  name: string;
+  columns: Column[];
+}
+
+/** A dataset as the text of a file, piece by piece; what it writes, `openRows` reads as the same dataset. */
+export function datasetText(
+  format: Format,
+  head: Head,
+  pieces: AsyncIterable<Row[]>,
+): AsyncGenerator<string> {
+  const told = {
+    slug: head.slug,
+    name: head.name,
+    columns: head.columns.map(({ name, type }) => ({ name, type })),
+  };
+  if (format === "csv") return csvText(told.columns, pieces);
+  return format === "json" ? jsonText(told, pieces) : jsonLinesText(told, pieces);
+}
+
+async function* csvText(columns: Column[], pieces: AsyncIterable<Row[]>): AsyncGenerator<string> {
+  yield toCsv([[...columns.map(headingOf), "idealOutput", "metadata", "name", "key"]]);
+  for await (const rows of pieces) {
+    yield toCsv(
+      rows.map(({ values, idealOutput, metadata, name, key }): Cell[] => [
+        ...columns.map((column) => toCell(values[column.name], column.type)),
+        idealOutput,
+        metadata === null ? null : JSON.stringify(metadata),
+        name,
+        key,
+      ]),
+    );
+  }
+}
+
+async function* jsonText(head: Head, pieces: AsyncIterable<Row[]>): AsyncGenerator<string> {
+  yield `${JSON.stringify(head).slice(0, -1)},"rows":[`;
+  let between = "\n";
+  for await (const rows of pieces) {
+    yield `${between}${rows.map(rowText).join(",\n")}`;
+    between = ",\n";
+  }
+  yield "\n]}\n";
+}
+
+async function* jsonLinesText(head: Head, pieces: AsyncIterable<Row[]>): AsyncGenerator<string> {
+  yield `${JSON.stringify({ dataset: head })}\n`;
+  for await (const rows of pieces) yield rows.map((row) => `${rowText(row)}\n`).join("");
+}
+
+function rowText({ name, key, values, idealOutput, metadata }: Row): string {
+  return JSON.stringify({
+    ...(key !== null && { key }),
+    ...(name !== null && { name }),
+    values,
+    ...(idealOutput !== null && { idealOutput }),
+    ...(metadata !== null && { metadata }),
+  });
+}

@@ -1,0 +1,32 @@
+import { openCsv } from "./csv.ts";
+import { openJson } from "./json.ts";
+import { openJsonLines } from "./jsonLines.ts";
+import type { ColumnType, RowFile } from "./rows.ts";
+import type { Input } from "./text.ts";
+
+export const formats = ["csv", "json", "jsonl"] as const;
+export type Format = (typeof formats)[number];
+
+const endings: Record<string, Format> = {
+  csv: "csv",
+  tsv: "csv",
+  json: "json",
+  jsonl: "jsonl",
+  ndjson: "jsonl",
+};
+
+/** The format that the name of a file tells; rows that were refused and mended stand in `FILE.rejected`. */
+export function formatOf(path: string): Format | undefined {
+  const ending = /\.(\w+)(?:\.rejected)*$/.exec(path)?.[1]?.toLowerCase();
+  return ending === undefined ? undefined : endings[ending];
+}
+
+/** Opens a file of rows; `typeOf` knows the types of the columns that the dataset has already. */
+export function openRows(
+  format: Format,
+  input: Input,
+  typeOf: (column: string) => ColumnType | undefined,
+): Promise<RowFile> {
+  if (format === "csv") return openCsv(input, typeOf);
+  return format === "json" ? openJson(input) : openJsonLines(input);
+}

@@ -1,0 +1,82 @@
+import { z } from "zod";
+import { columnInput } from "../datasets/inputs.ts";
+import { faultsOf } from "../inputs.ts";
+import { parseExactJson } from "./exactJson.ts";
+import { type FileRow, isObject, type RowFile, toItem } from "./rows.ts";
+import { FileFault, type Input, LONGEST_ROW, piecesOf } from "./text.ts";
+
+/** Opens a file of JSON Lines: one row a line, behind an optional first line `{"dataset": {…}}` that tells the columns. */
+export async function openJsonLines(input: Input): Promise<RowFile> {
+  const lines = linesOf(input);
+  const { value: first } = await lines.next();
+  const head = first && headOf(first, input.path);
+  return {
+    name: head?.name ?? null,
+    columns: head?.columns ?? null,
+    rows: rowsOf(lines, head ? undefined : first),
+    refused: {
+      before: head ? `${first?.text}\n` : "",
+      between: "",
+      after: "",
+      write: (line) => `${line}\n`,
+    },
+  };
+}
+
+interface Line {
+  line: number;
+  text: string;
+}
+
+async function* rowsOf(lines: AsyncIterable<Line>, first: Line | undefined): AsyncGenerator<FileRow> {
+  if (first) yield toRow(first);
+  for await (const line of lines) yield toRow(line);
+}
+
+function toRow({ line, text }: Line): FileRow {
+  const row = { line, beside: [], source: text, size: text.length };
+  try {
+    return { ...row, ...toItem(parseExactJson(text)) };
+  } catch {
+    return { ...row, item: null, faults: [{ path: "", message: "is not valid JSON" }] };
+  }
+}
+
+/** What a file tells of its dataset. Anything else that it says there, such as its slug, is not needed. */
+export const fileHead = z.object({
+  name: z.string().nullish(),
+  columns: z.array(columnInput),
+});
+
+function headOf({ text, line }: Line, path: string) {
+  if (!text.startsWith("{")) return null;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (!isObject(value) || !isObject(value.dataset) || Object.keys(value).length > 1) return null;
+  if (!("columns" in value.dataset)) return null; // a row with a column of that name
+  const head = fileHead.safeParse(value.dataset);
+  if (head.success) return head.data;
+  const [fault] = faultsOf(head.error.issues);
+  throw new FileFault(path, line, `dataset.${fault?.path} ${fault?.message}.`);
+}
+
+/** The lines of a file that are not blank. Only line breaks part them: JSON may hold U+2028, at which others split too. */
+async function* linesOf(input: Input): AsyncGenerator<Line> {
+  let line = 1;
+  let rest = "";
+  for await (const piece of piecesOf(input)) {
+    const [beginning = "", ...lines] = piece.split("\n");
+    rest += beginning;
+    for (const next of lines) {
+      if (rest.trim() !== "") yield { line, text: rest.trim() };
+      line++;
+      rest = next;
+    }
+    if (rest.length > LONGEST_ROW) throw new FileFault(input.path, line, "this line is longer than 16 MB.");
+  }
+  if (rest.trim() !== "") yield { line, text: rest.trim() };
+}

@@ -1,0 +1,45 @@
+import { createReadStream } from "node:fs";
+
+/** The longest row of a file: more is a mistake in it, such as a quote that is never closed. */
+export const LONGEST_ROW = 16 * 1024 * 1024;
+
+/** A fault that ends the reading of a file; it names the file and the line. */
+export class FileFault extends Error {
+  constructor(file: string, line: number, message: string) {
+    super(`${file}, line ${line}: ${message}`);
+  }
+}
+
+/** A file that is read; `told` learns of every piece how many bytes it had. */
+export interface Input {
+  path: string;
+  told: (bytes: number) => void;
+}
+
+const NOT_UTF8 = 'is not UTF-8. Save the file as UTF-8 (in a spreadsheet: "CSV UTF-8").';
+
+/** The text of a file piece by piece, without a byte order mark; text that is not UTF-8 is refused, never changed. */
+export async function* piecesOf({ path, told }: Input): AsyncGenerator<string> {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let line = 1;
+  const decode = (piece?: Buffer) => {
+    try {
+      return piece ? decoder.decode(piece, { stream: true }) : decoder.decode();
+    } catch {
+      throw new FileFault(path, line, `this line, or one of the next hundreds, ${NOT_UTF8}`);
+    }
+  };
+  for await (const piece of createReadStream(path) as AsyncIterable<Buffer>) {
+    yield decode(piece);
+    line += countOf(piece, "\n");
+    told(piece.length);
+  }
+  yield decode();
+}
+
+function countOf(piece: Buffer, sign: string): number {
+  const code = sign.charCodeAt(0);
+  let count = 0;
+  for (let at = piece.indexOf(code); at >= 0; at = piece.indexOf(code, at + 1)) count++;
+  return count;
+}
