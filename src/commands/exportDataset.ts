@@ -1,5 +1,6 @@
 import type { Context } from "../context.ts";
-import { allDatasetRows, dataset, omittedOnRead, type Row, rowCount } from "../datasets/resolvers.ts";
+import { allDatasetRows, omittedOnRead, rowCount } from "../datasets/reading.resolvers.ts";
+import { dataset, type Row } from "../datasets/resolvers.ts";
 import { datasetText } from "../files/datasetText.ts";
 import { type Format, formatOf } from "../files/formats.ts";
 import { writeOut } from "./output.ts";

@@ -1,15 +1,8 @@
 import { argumentsOf, builder } from "../graphql/builder.ts";
 import { type Column, columnTypes } from "./entities.ts";
 import { addDatasetItemInput, datasetInput, datasetRowInput, rowsInput } from "./inputs.ts";
-import {
-  addDatasetItem,
-  type DatasetHead,
-  dataset,
-  datasetRows,
-  datasetWarning,
-  type Row,
-  rowCount,
-} from "./resolvers.ts";
+import { datasetRows, datasetWarning, rowCount } from "./reading.resolvers.ts";
+import { addDatasetItem, type DatasetHead, dataset, type Row } from "./resolvers.ts";
 
 export const ColumnType = builder.enumType("ColumnType", {
   description:

@@ -5,7 +5,8 @@ import { errorBody, errorResponses, errorResponsesToBody, type RestApp } from ".
 import { datasets } from "./authoring.resolvers.ts";
 import { type Column, columnTypes } from "./entities.ts";
 import { datasetInput, datasetRowInput } from "./inputs.ts";
-import { addDatasetItem, allDatasetRows, type DatasetHead, dataset, omittedOnRead } from "./resolvers.ts";
+import { allDatasetRowTexts, omittedOnRead } from "./reading.resolvers.ts";
+import { addDatasetItem, type DatasetHead, dataset } from "./resolvers.ts";
 
 const notFound = { 404: errorBody.describe("There is no dataset with that slug.") };
 
@@ -122,12 +123,9 @@ async function* datasetJson(context: Context, head: DatasetHead): AsyncGenerator
   const { slug, name, columns } = head;
   const omitted = new Set<string>();
   let before = `{"dataset":${JSON.stringify({ slug, name, columns: columns.map(shownColumn) }).slice(0, -1)},"rows":[`;
-  for await (const piece of allDatasetRows(context, head)) {
+  for await (const piece of allDatasetRowTexts(context, head)) {
     for (const column of piece.omitted) omitted.add(column);
-    const rows = piece.rows.map(({ values, idealOutput, metadata }) =>
-      JSON.stringify({ values, idealOutput, metadata }),
-    );
-    yield before + rows.join(",");
+    yield before + piece.texts.join(",");
     before = ",";
   }
   if (before !== ",") yield before; // there was no row

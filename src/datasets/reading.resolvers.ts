@@ -1,0 +1,136 @@
+import { setImmediate } from "node:timers/promises";
+import type { Context } from "../context.ts";
+import { batched } from "../database/batch.ts";
+import { badInput } from "../errors.ts";
+import { authorize } from "../workspaces/resolvers.ts";
+import { toShown } from "./columns.ts";
+import type { DatasetRow } from "./entities.ts";
+import { MOST_ROWS_AT_ONCE, type RowsInput } from "./inputs.ts";
+import { type DatasetHead, listed, type Row } from "./resolvers.ts";
+
+const ROWS_IN_ONE_READ = 500;
+
+/** A row as it is stored: `values` and `metadata` are texts of JSON. */
+type StoredRow = Omit<Row, "values" | "metadata"> & { values: string; metadata: string | null };
+
+/**
+ * A page of a dataset's rows, in their order, each with the columns that the dataset has. Without `first` all rows
+ * come, unless there are more than 10,000: then a BAD_INPUT error says to page.
+ */
+export async function datasetRows(
+  context: Context,
+  parent: DatasetHead,
+  { first, after }: RowsInput,
+): Promise<Row[]> {
+  const rows: Row[] = [];
+  const range = { after: after ?? null, most: first ?? MOST_ROWS_AT_ONCE + 1 };
+  for await (const stored of storedRows(context, parent, range))
+    rows.push(...stored.map((row) => toRow(row, parent).row));
+  if (rows.length <= MOST_ROWS_AT_ONCE) return rows;
+  const message = `is needed: the dataset has more than ${MOST_ROWS_AT_ONCE} rows. Page with rows(first: 1000, after: <id of the last row>)`;
+  throw badInput([{ path: "first", message }]);
+}
+
+const ALL = { after: null, most: Number.POSITIVE_INFINITY };
+
+/** All rows of a dataset in their order, piece by piece, so that a huge dataset never stands in memory. */
+export async function* allDatasetRows(
+  context: Context,
+  parent: DatasetHead,
+): AsyncGenerator<{ rows: Row[]; omitted: string[] }> {
+  for await (const stored of storedRows(context, parent, ALL)) {
+    const known = stored.map((row) => toRow(row, parent));
+    yield { rows: known.map(({ row }) => row), omitted: known.flatMap(({ omitted }) => omitted) };
+  }
+}
+
+/** The same as texts of JSON with the values, the ideal output and the metadata of each row, in which most is as it was stored. */
+export async function* allDatasetRowTexts(
+  context: Context,
+  parent: DatasetHead,
+): AsyncGenerator<{ texts: string[]; omitted: string[] }> {
+  for await (const stored of storedRows(context, parent, ALL)) {
+    const omittedHere: string[] = [];
+    const texts = stored.map(({ values, idealOutput, metadata }) => {
+      const parsed = JSON.parse(values);
+      const { shown, omitted } = toShown(parsed, parent);
+      omittedHere.push(...omitted);
+      const shownText = shown === parsed ? values : JSON.stringify(shown);
+      return `{"values":${shownText},"idealOutput":${JSON.stringify(idealOutput)},"metadata":${metadata}}`;
+    });
+    yield { texts, omitted: omittedHere };
+  }
+}
+
+/** The stored rows, none of the pieces empty. */
+async function* storedRows(
+  context: Context,
+  parent: DatasetHead,
+  range: { after: string | null; most: number },
+): AsyncGenerator<StoredRow[]> {
+  let { after, most } = range;
+  while (most > 0) {
+    const size = Math.min(most, ROWS_IN_ONE_READ);
+    const read = await readRows(context, parent, after, size);
+    if (read.length > 0) yield read;
+    if (read.length < size) return;
+    most -= read.length;
+    after = read.at(-1)?.id ?? null;
+    await setImmediate(); // SQLite answers at once, so without this a long read would let nobody else in
+  }
+}
+
+const columns = ["id", "name", "key", "logId", "values", "idealOutput", "metadata", "createdAt"] as const;
+
+async function readRows(
+  context: Context,
+  parent: DatasetHead,
+  after: string | null,
+  most: number,
+): Promise<StoredRow[]> {
+  const workspaceId = authorize(context, "read");
+  let query = context.database.read
+    .selectFrom("DatasetRow")
+    .select(columns.map((column) => `${column} as ${column}` as const))
+    .where("workspace", "=", workspaceId)
+    .where("dataset", "=", parent.id);
+  if (after !== null) query = query.where("id", ">", after);
+  // The types of the columns are those of the entity, and these are not converted to them.
+  return (await context.database.rows(query.orderBy("id").limit(most))) as unknown as StoredRow[];
+}
+
+function toRow(stored: StoredRow, parent: DatasetHead): { row: Row; omitted: string[] } {
+  const { shown, omitted } = toShown(JSON.parse(stored.values), parent);
+  const metadata: DatasetRow["metadata"] = stored.metadata === null ? null : JSON.parse(stored.metadata);
+  return { row: { ...stored, values: shown, metadata, createdAt: new Date(stored.createdAt) }, omitted };
+}
+
+/** What to tell of the stored values that no column shows any more; null when there are none. */
+export async function datasetWarning(context: Context, parent: DatasetHead): Promise<string | null> {
+  const omitted = new Set<string>();
+  for await (const piece of allDatasetRows(context, parent))
+    for (const name of piece.omitted) omitted.add(name);
+  return omittedOnRead(omitted);
+}
+
+/** The warning for columns whose stored values were left out of the rows that were read; null for none. */
+export function omittedOnRead(names: ReadonlySet<string>): string | null {
+  if (names.size === 0) return null;
+  return `Some rows contained columns that do not exist in the dataset and were omitted: ${listed([...names])}`;
+}
+
+/** How many rows a dataset has. */
+export const rowCount: (context: Context, datasetId: string) => Promise<number> = batched(
+  async (context, ids) => {
+    const workspaceId = authorize(context, "read");
+    const counts = await context.database.read
+      .selectFrom("DatasetRow")
+      .select((expression) => ["dataset", expression.fn.countAll<number>().as("rows")])
+      .where("workspace", "=", workspaceId)
+      .where("dataset", "in", ids)
+      .groupBy("dataset")
+      .execute();
+    const byDataset = new Map(counts.map((count) => [count.dataset, Number(count.rows)]));
+    return ids.map((id) => byDataset.get(id) ?? 0);
+  },
+);
