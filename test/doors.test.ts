@@ -251,6 +251,7 @@ const refusedRecords: [string, unknown, [path: string, message: string][]][] = [
     [["outputTokens", "must be at most 2147483647"]],
   ],
   ["a negative cost", { ...record, cost: -0.01 }, [["cost", "must be at least 0"]]],
+  ["a cost beyond all sums", { ...record, cost: 1.7e308 }, [["cost", "must be at most 1000000000"]]],
   ["a user without an id", { ...record, user: { name: "x" } }, [["user.id", required]]],
   ["a user that is a text", { ...record, user: "u-1" }, [["user", object]]],
   [

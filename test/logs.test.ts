@@ -25,7 +25,7 @@ const records: Record<string, Record<string, unknown>> = {
   fast: { latencyMs: 5 },
   slow: { latencyMs: 60_000 },
   region: { metadata: { region: "eu", "a.b": 1, 'with "quotes"': true } },
-  number: { metadata: { region: 1, nothing: null, deep: { region: "eu" } } },
+  number: { output: { count: 4711 }, metadata: { region: 1, nothing: null, deep: { region: "eu" } } },
   words: { input: "The Capital of Kenya", output: "Nairobi,\nof course." },
   chat: { input: [{ role: "user", content: "line one\nZürich\ttwo" }], output: { answer: 'say "hello" 42' } },
 };
@@ -123,6 +123,10 @@ test.each<[string, object, string[]]>([
   ["a word beside quotes inside JSON", { text: "hello" }, ["chat"]],
   ["a number in a text", { text: "42" }, ["chat"]],
   ["a word that is a key, not a value", { text: "role" }, []],
+  ["words of which one is in each part", { text: '"kenya nairobi"' }, []],
+  ["the beginning of words in order", { text: '"capital of ken"*' }, ["words"]],
+  ["a number that is no text", { text: "4711" }, ["number"]],
+  ["a letter without its accent", { text: "zurich" }, []],
   ["signs beside words", { text: "nairobi ---" }, ["words"]],
   ["what looks like the index's own language", { text: 'nairobi OR body:x NEAR( " ^' }, []],
   ["a text and a user", { text: "nairobi", userId: "u-1" }, []],
@@ -200,6 +204,18 @@ test("among thousands of logs each filter finds the same as looking at every one
   }
 }, 60_000);
 
+test("filters that no index answers let others be served in between", async () => {
+  let turns = 0;
+  const turn = () => {
+    turns += 1;
+    next = setImmediate(turn);
+  };
+  let next = setImmediate(turn);
+  expect(await listLogs({ slug: "many", version: "none" })).toEqual([]);
+  clearImmediate(next);
+  expect(turns).toBeGreaterThan(2);
+});
+
 test("what is pruned is not found any more, neither by its words nor by its time", async () => {
   await addLogs(server, 3, () => ({
     promptSlug: "old",
@@ -233,6 +249,12 @@ test.each<[string, object, RegExp]>([
     "metadata that is an object",
     { f: { metadata: [{ key: "a", value: {} }] } },
     /metadata\.0\.value must be a string/,
+  ],
+  ["a text too long", { f: { text: "a".repeat(1_001) } }, /filter\.text must have at most 1000 characters/],
+  [
+    "too much metadata",
+    { f: { metadata: Array(11).fill({ key: "a", value: 1 }) } },
+    /filter\.metadata must have at most 10 items/,
   ],
   ["a page of nothing", { n: 0 }, /first must be at least 1/],
   ["a page too large", { n: 101 }, /first must be at most 100/],

@@ -90,7 +90,7 @@ function secondReaders({ path, text, imports }: Source): string[] {
     /^@mikro-orm\/(?:sqlite|postgresql)$|^better-sqlite3$|^pg$/.test(target),
   );
   return [
-    ...(path === "database/open.ts"
+    ...(["database/open.ts", "database/search-worker.ts"].includes(path)
       ? []
       : drivers.map(({ target }) => `${path} names the driver ${target}; only database/open.ts may`)),
     ...(path !== "config.ts" && text.includes("process.env")

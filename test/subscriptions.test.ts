@@ -1,4 +1,7 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { afterAll, expect, test, vi } from "vitest";
+import { logAdded } from "../src/monitor/live.resolvers.ts";
 import { commandLineContext, getWorkspaceId } from "../src/workspaces/resolvers.ts";
 import { revokeAccessToken } from "../src/workspaces/tokens.resolvers.ts";
 import { addPrompt, addToken, addWorkspace } from "./data.ts";
@@ -112,6 +115,89 @@ test("a wrong argument is refused in the words of the other operations", async (
   expect(await events.next()).toMatchObject({ errors: [{}] });
 });
 
+test("a field of a log that fails has its code and leaves the log's other fields", async () => {
+  const { token } = await addToken(server, { scopes: ["read"] });
+  await using events = await subscribe(
+    server,
+    "subscription { logAdded { id first: prompt { versions { version } } } }",
+    {},
+    token,
+  );
+  await server.database.orm.em.fork().execute("alter table prompt_versions rename to elsewhere");
+  try {
+    await add({ slug: "guide" }).catch(() => {});
+    server.database.announcements.announce(await getWorkspaceId(server.database, "default"), await anyLog());
+    const { data, errors } = await events.next();
+    expect(data.logAdded.first).toBeNull();
+    expect(errors).toMatchObject([
+      { message: expect.stringContaining("request id"), extensions: { code: "INTERNAL" } },
+    ]);
+  } finally {
+    await server.database.orm.em.fork().execute("alter table elsewhere rename to prompt_versions");
+  }
+});
+
+async function anyLog() {
+  const [log] = await server.database.read
+    .selectFrom("Log")
+    .select(["id", "promptSlug"])
+    .where("promptSlug", "=", "guide")
+    .limit(1)
+    .execute();
+  return log!;
+}
+
+test("a failure while listening is told without its insides, and logged whole", async () => {
+  const lines: string[] = [];
+  await using own = await startServer({ log: (line) => lines.push(line) });
+  const workspace = await getWorkspaceId(own.database, "default");
+  await using events = await subscribe(own, "subscription { logAdded { id } }");
+  await own.database.orm.em.fork().execute("alter table logs rename to elsewhere");
+  own.database.announcements.announce(workspace, {
+    id: "01890a5d-ac96-774b-bcce-b302099a8057",
+    promptSlug: "x",
+  });
+  expect(await events.next()).toMatchObject({ errors: [{ extensions: { code: "INTERNAL" } }] });
+  expect(lines.join()).toContain("no such table: logs");
+});
+
+test("what was sent is not held for as long as the subscription is open", async () => {
+  await using own = await startServer();
+  const sent: WeakRef<object>[] = [];
+  const workspace = await getWorkspaceId(own.database, "default");
+  const context = commandLineContext(own.database, workspace);
+  const logs = logAdded(context, {});
+  const first = logs.next();
+  for (let n = 0; n < 20; n++) {
+    await own.post("/monitor/log", { slug: "x", output: n, metadata: { n } });
+    const { value } = n === 0 ? await first : await logs.next();
+    sent.push(new WeakRef(await value.trace.loadOrFail({ dataloader: true })));
+  }
+  setFlagsFromString("--expose-gc");
+  for (let n = 0; n < 3; n++) {
+    (runInNewContext("gc") as () => void)();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await logs.return();
+  expect(sent.filter((trace) => trace.deref()).length).toBeLessThan(5);
+});
+
+test("who asks for it in another way than by events is told how", async () => {
+  for (const accept of ["application/json", "application/graphql-response+json", "multipart/mixed"]) {
+    const { status, body } = await server.graphql(
+      "subscription { logAdded { id } }",
+      {},
+      { headers: { accept } },
+    );
+    expect([accept, status, body.errors[0]]).toMatchObject([
+      accept,
+      400,
+      { extensions: { code: "BAD_REQUEST" } },
+    ]);
+    expect(body.errors[0].message).toContain("text/event-stream");
+  }
+});
+
 test("a listener that falls a thousand logs behind is cut off, and the others are served", async () => {
   await using own = await startServer();
   const workspace = await getWorkspaceId(own.database, "default");
@@ -145,6 +231,15 @@ test("the logs that wait for a listener are told with others served in between",
   for (let told = 0; told < 501; told++) await events.next();
   clearImmediate(next);
   expect(turns).toBeGreaterThan(450);
+});
+
+test("who comes while the service stops is sent away and does not hold it up", async () => {
+  const own = await startServer();
+  const workspace = await getWorkspaceId(own.database, "default");
+  own.database.announcements.close();
+  expect(await own.database.announcements.listen(workspace).next()).toMatchObject({ done: true });
+  expect(own.database.announcements.count()).toBe(0);
+  await own[Symbol.asyncDispose]();
 });
 
 test("a service that stops ends what is listened to, and does not wait for it", async () => {

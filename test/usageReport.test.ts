@@ -112,6 +112,32 @@ test("versions are told apart by prompt, and only the calls of one prompt can be
   ]);
 });
 
+test("without a number a hundred groups come", async () => {
+  await addLogs(server, 103, (at) => ({ startTime: new Date("2023-05-05"), userId: `many-${at}` }));
+  expect(await usage({ from: "2023-05-01", to: "2023-06-01", by: "USER" })).toHaveLength(100);
+});
+
+test.each(["DAY", "USER"])("grouped by %s, others are served while it sums up", async (by) => {
+  await addLogs(server, 3_000, (at) => ({
+    startTime: new Date(Date.UTC(2022, 0, 1) + at * 9_000_000),
+    userId: "u",
+  }));
+  let turns = 0;
+  const turn = () => {
+    turns += 1;
+    next = setImmediate(turn);
+  };
+  let next = setImmediate(turn);
+  await usage({ from: "2022-01-01", to: "2022-12-31", by });
+  clearImmediate(next);
+  expect(turns).toBeGreaterThan(by === "DAY" ? 364 : 6);
+});
+
+test("a day at the end has no calls from beyond the end", async () => {
+  const day = { from: "2026-01-01T00:00:00Z", to: "2026-01-01T05:00:00Z", by: "DAY" };
+  expect(counts(await usage(day))).toEqual([["2026-01-01", 5]]);
+});
+
 test("groups have percentiles of their own, and no more groups come than are asked for", async () => {
   const [first, ...rest] = await usage({ by: "PROMPT", first: 1 });
   expect(first).toMatchObject({ key: "often", p50LatencyMs: 30, p95LatencyMs: 57, p99LatencyMs: 60 });

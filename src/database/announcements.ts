@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { Repeater } from "@graphql-yoga/subscription";
 
 /** What is told of a log once it is committed. */
@@ -6,41 +7,49 @@ export interface LogAnnouncement {
   promptSlug: string;
 }
 
-type Listener = { tell: (announcement: LogAnnouncement) => void; end: () => void };
+interface Listener {
+  tell(announcement: LogAnnouncement): void;
+  end(): void;
+}
 
 /**
  * Tells those who listen in this process what was committed in their workspace. Who falls more than a thousand
  * announcements behind is cut off, so that nobody misses one without knowing.
  */
 export function createAnnouncements() {
-  const listeners = new Map<string, Set<Listener>>();
-  const of = (workspaceId: string) => listeners.get(workspaceId) ?? new Set<Listener>();
+  const listeners = new Map<Listener, string>();
+  let isClosed = false;
+  let lastTurn = Promise.resolve();
   return {
     announce: (workspaceId: string, announcement: LogAnnouncement): void => {
-      for (const { tell } of of(workspaceId)) tell(announcement);
+      for (const [{ tell }, listened] of listeners) if (listened === workspaceId) tell(announcement);
     },
     /** What is announced in a workspace from now on, until the listener has had enough or the service closes. */
     listen: (workspaceId: string): Repeater<LogAnnouncement> =>
       new Repeater<LogAnnouncement>(async (push, stop) => {
-        const listener: Listener = {
-          tell: (announcement) => {
-            try {
-              void push(announcement);
-            } catch {
-              stop(); // the repeater holds no more
-            }
-          },
-          end: () => stop(),
+        if (isClosed) return stop();
+        const tell = (announcement: LogAnnouncement) => {
+          try {
+            void push(announcement);
+          } catch {
+            stop(); // the repeater holds no more
+          }
         };
-        listeners.set(workspaceId, of(workspaceId).add(listener));
+        const listener = { tell, end: stop };
+        listeners.set(listener, workspaceId);
         await stop;
-        of(workspaceId).delete(listener);
-        if (of(workspaceId).size === 0) listeners.delete(workspaceId);
+        listeners.delete(listener);
       }),
+    /** Lets listeners go on one by one: with many of them, or with many announcements, nobody else would get a turn. */
+    turn: (): Promise<void> => {
+      lastTurn = lastTurn.then(() => setImmediate());
+      return lastTurn;
+    },
     /** How many listen. */
-    count: (): number => [...listeners.values()].reduce((sum, { size }) => sum + size, 0),
+    count: (): number => listeners.size,
     close: (): void => {
-      for (const { end } of [...listeners.values()].flatMap((some) => [...some])) end();
+      isClosed = true;
+      for (const { end } of [...listeners.keys()]) end();
     },
   };
 }

@@ -15,6 +15,7 @@ import { type BulkConnection, createBulk, createStatements } from "./bulk.ts";
 import { createCommit } from "./commit.ts";
 import { createEncoder } from "./encode.ts";
 import { sqliteMigrations } from "./migrations/sqlite/list.ts";
+import { createSearch } from "./search.ts";
 
 const entities = [
   Workspace,
@@ -53,7 +54,9 @@ export type EntityManager = ReturnType<Database["fork"]>;
  * Throws when it cannot be opened or does not hold to the durability it is asked for.
  */
 export async function openDatabase(url: string) {
-  const orm = await openSqlite(url.slice("sqlite:".length));
+  const path = resolve(url.slice("sqlite:".length));
+  const orm = await openSqlite(path);
+  const search = createSearch(path);
   const encode = createEncoder(orm.getMetadata(), orm.em.getPlatform());
   const untouched = orm.em.getKysely({ type: "read" });
   const writer = orm.em.getKysely({ ...entityNames, convertValues: false });
@@ -77,6 +80,7 @@ export async function openDatabase(url: string) {
     write: orm.em.getKysely({ ...entityNames, type: "write" }),
     commit,
     announcements: createAnnouncements(),
+    search,
     /** A time as the database keeps it, for where nothing converts it. */
     stored: (moment: Date) => orm.em.getPlatform().processDateProperty(moment) as unknown as Date,
     /** For very many rows at once; `commit` is for those of one request. */
@@ -104,13 +108,13 @@ export async function openDatabase(url: string) {
     close: async () => {
       await commit.settled();
       await Promise.all(passing);
+      await search.close();
       await orm.close();
     },
   };
 }
 
-async function openSqlite(file: string) {
-  const path = resolve(file);
+async function openSqlite(path: string) {
   await mkdir(dirname(path), { recursive: true });
   const orm = await SqlMikroORM.init({
     driver: SqliteDriver,

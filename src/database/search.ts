@@ -1,37 +1,52 @@
-import { type Expression, type RawBuilder, type SqlBool, sql } from "kysely";
+import { fileURLToPath } from "node:url";
+import { type Expression, type SqlBool, sql } from "kysely";
+import type { Piscina } from "piscina";
+import type { search } from "./search-worker.ts";
 
 /**
  * What the full-text index is asked for: all words of a text, in one workspace. Words are runs of letters and digits in
- * any case; those between double quotes must stand in that order, and one that ends in * may go on.
+ * any case; those between double quotes must stand in that order in one part, and what ends in * may go on.
  */
 export function fullTextQuery(workspaceId: string, text: string): string {
-  const phrases = [...text.matchAll(/"([^"]*)"?|(\S+)/g)].flatMap(([, quoted, word]) => {
-    const phrase = quoted ?? word!.replaceAll('"', " ");
+  const phrases = [...text.matchAll(/"([^"]*)"?(\*?)|([^\s"]+)/g)].flatMap(([, quoted, star, word]) => {
+    const phrase = quoted ?? word!;
     if (!/[\p{L}\p{N}]/u.test(phrase)) return [];
-    return `"${phrase}"${word?.endsWith("*") ? " *" : ""}`;
+    return `"${phrase}"${star || phrase.endsWith("*") ? " *" : ""}`;
   });
-  return `workspace : "${workspaceId.replaceAll("-", "")}" AND body : (${phrases.join(" AND ")})`;
+  return `workspace : "${workspaceId.replaceAll("-", "")}" AND {input output} : (${phrases.join(" AND ")})`;
 }
 
-/** The entries of the full-text index that a query finds, the latest first, up to `most`. */
-export function searchIds(query: string, most: number): RawBuilder<{ searchId: number }> {
-  return sql`select rowid as "searchId" from log_texts where log_texts match ${query} order by rowid desc limit ${most}`;
+/** Makes the search in the full-text index of a database: in a thread of its own, started at the first search. */
+export function createSearch(file: string) {
+  let pool: Promise<Piscina> | undefined;
+  const run = async (what: Omit<Parameters<typeof search>[0], "file">): Promise<number[]> => {
+    pool ??= startPool();
+    return (await pool).run({ ...what, file });
+  };
+  return {
+    /** The latest entries that a query finds, up to `most`. */
+    latest: (query: string, most: number): Promise<number[]> => run({ query, most }),
+    /** Those of some entries that a query finds. */
+    among: async (query: string, entries: number[]): Promise<Set<number>> =>
+      new Set(entries.length === 0 ? [] : await run({ query, among: entries })),
+    close: async (): Promise<void> => {
+      await (await pool)?.destroy();
+    },
+  };
 }
 
-/** Whether a query finds an entry that lies in a range; costs about as much as all that it finds in there. */
-export function isFoundWithin(
-  query: string,
-  searchId: Expression<unknown>,
-  range: { lowest: number; highest: number },
-): Expression<SqlBool> {
-  // Numbers are bound as floating-point ones, which the index does not take for bounds: it would read all it has.
-  const [lowest, highest] = [range.lowest, range.highest].map((id) => sql`cast(${id} as integer)`);
-  return sql<SqlBool>`${unindexed(searchId)} in (select rowid from log_texts where log_texts match ${query} and rowid between ${lowest} and ${highest})`;
-}
+const IDLE_MS = 60_000;
 
-/** Whether a query finds an entry; costs a look-up in the index for each. */
-export function isFound(query: string, searchId: Expression<unknown>): Expression<SqlBool> {
-  return sql<SqlBool>`exists (select 1 from log_texts where log_texts match ${query} and rowid = ${searchId})`;
+async function startPool(): Promise<Piscina> {
+  const { Piscina } = await import("piscina");
+  return new Piscina({
+    filename: fileURLToPath(new URL("./search-worker.ts", import.meta.url)),
+    name: "search",
+    minThreads: 0,
+    maxThreads: 1,
+    idleTimeout: IDLE_MS,
+    recordTiming: false,
+  });
 }
 
 /** Whether a JSON object has a member of that name with that value. */

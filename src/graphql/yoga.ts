@@ -1,5 +1,11 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { type DocumentNode, getOperationAST, Kind, type OperationDefinitionNode } from "graphql";
+import {
+  type DocumentNode,
+  GraphQLError,
+  getOperationAST,
+  Kind,
+  type OperationDefinitionNode,
+} from "graphql";
 import { createYoga, type Plugin } from "graphql-yoga";
 import { LRUCache } from "lru-cache";
 import type { Context } from "../context.ts";
@@ -37,12 +43,17 @@ export function createGraphqlHandler() {
       if (outcome === "answered") return reply;
     }
     const response = await yoga.handleNodeRequestAndResponse(toNode(request), reply, asked);
+    if (response.status === NOT_ACCEPTABLE) throw new GabbroError("BAD_REQUEST", NEEDS_EVENT_STREAM);
     reply.status(response.status);
     response.headers.forEach((value, name) => void reply.header(name, value));
     const streams = response.headers.get("content-type")?.match(/event-stream|multipart/);
     return reply.send(streams ? response.body : await response.text());
   };
 }
+
+const NOT_ACCEPTABLE = 406;
+const NEEDS_EVENT_STREAM =
+  "A subscription is answered by server-sent events: send it with Accept: text/event-stream.";
 
 /** Parsed documents by their text. Bounded by characters: bounded by number, a few huge documents fill the memory. */
 function documentCache<V extends object>() {
@@ -79,7 +90,13 @@ function asksOnlyOfSchema({ selectionSet }: OperationDefinitionNode): boolean {
 }
 
 const errors: Plugin<object, ServerContext> = {
-  onSubscribe: () => ({
+  onSubscribe: ({ args: { contextValue } }) => ({
+    onSubscribeError({ error, setError }) {
+      const asked = contextValue as unknown as ServerContext;
+      const failure =
+        error instanceof GraphQLError ? error : new GraphQLError("", { originalError: error as Error });
+      setError(presentErrors({ errors: [failure] }, asked)[0]);
+    },
     onSubscribeResult: () => ({
       onNext({ args, result, setResult }) {
         const asked = args.contextValue as unknown as ServerContext;

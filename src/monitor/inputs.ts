@@ -12,6 +12,7 @@ import { versionChoice } from "../prompts/inputs.ts";
 
 const MOST_VARIABLES = 1_000;
 const MOST_TOKENS = 2 ** 31 - 1;
+const MOST_COST = 1e9; // so that sums stay numbers
 
 const id = z.guid({ error: "must be an id as this service gave it" }).toLowerCase();
 
@@ -71,6 +72,7 @@ export const logPromptRecord = z
     cost: z
       .number()
       .min(0)
+      .max(MOST_COST)
       .nullish()
       .transform((value) => value ?? null)
       .describe(

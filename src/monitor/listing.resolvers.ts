@@ -1,13 +1,6 @@
 import type { Expression, SqlBool } from "kysely";
 import type { Context } from "../context.ts";
-import {
-  fullTextQuery,
-  hasMember,
-  isFound,
-  isFoundWithin,
-  searchIds,
-  unindexed,
-} from "../database/search.ts";
+import { fullTextQuery, hasMember, unindexed } from "../database/search.ts";
 import { badInput } from "../errors.ts";
 import { PAGE } from "../paging.ts";
 import { authorize } from "../workspaces/resolvers.ts";
@@ -66,7 +59,7 @@ async function getPlace(
   throw badInput([{ path: "after", message: `is not the id of a ${kind} that is there` }]);
 }
 
-type Found = Place & { trace: string };
+type Found = Place & { trace: string; searchId: number | null };
 type Filter = Partial<LogFilter>;
 
 async function findLogs(
@@ -75,57 +68,55 @@ async function findLogs(
   filter: Filter,
   { after, most }: { after: Place | null; most: number },
 ): Promise<Found[]> {
-  const search = filter.text ? await lookUp(context, fullTextQuery(workspaceId, filter.text)) : null;
-  if (search?.few?.length === 0) return [];
-  const lead = { workspaceId, by: search?.few ? { searchId: search.few } : narrowestOf(filter) };
+  const { rows, search } = context.database;
+  const words = filter.text ? fullTextQuery(workspaceId, filter.text) : null;
+  const hits = words ? await search.latest(words, FEW_HITS + 1) : null;
+  if (hits?.length === 0) return [];
+  const few = hits && hits.length <= FEW_HITS ? hits : null;
+  const lead: Lead = { workspaceId, by: few ? { searchId: few } : narrowestOf(filter) };
   const conditions = conditionsOf(filter, lead);
   const range = rangeOf(context, filter, after);
-  const isDirect = search ? search.few !== null : conditions.length === 0;
+  // What an index leads to is read in one go; what must be looked at first is looked at stretch by stretch.
+  const isLed = few !== null || (words === null && conditions.length === 0);
   const found: Found[] = [];
-  for await (const stretch of isDirect ? [range] : stretches(context, lead, range)) {
-    let query = logsIn(context, lead, stretch);
-    for (const condition of conditions) query = query.where(condition);
-    if (search?.many) query = query.where(await search.many(lead, stretch));
-    const rows = query
-      .select(["startTime as startTime", "id as id", "trace as trace"])
-      .orderBy("startTime", "desc")
-      .orderBy("id", "desc")
-      .limit(most - found.length);
-    found.push(...(await context.database.rows(rows)));
+  for await (const stretch of isLed ? [range] : stretches(context, lead, range)) {
+    const fitting = inOrderOfTime(context, lead, stretch, conditions);
+    const some =
+      words && !few
+        ? await havingWords(search, words, await rows(fitting))
+        : await rows(fitting.limit(most - found.length));
+    found.push(...some.slice(0, most - found.length));
     if (found.length === most) break;
   }
   return found;
 }
 
-function rangeOf(context: Context, { from, to }: Filter, after: Place | null): Stretch {
-  const end = to ? startOf(context, to) : null;
-  const before = end && after ? (end.startTime <= after.startTime ? end : after) : (end ?? after);
-  return { before, downTo: from ? startOf(context, from) : null };
+function inOrderOfTime(context: Context, lead: Lead, stretch: Stretch, conditions: Condition[]) {
+  let query = logsIn(context, lead, stretch);
+  for (const condition of conditions) query = query.where(condition);
+  return query
+    .select(["startTime as startTime", "id as id", "trace as trace", "searchId as searchId"])
+    .orderBy("startTime", "desc")
+    .orderBy("id", "desc");
+}
+
+async function havingWords(
+  search: Context["database"]["search"],
+  words: string,
+  logs: Found[],
+): Promise<Found[]> {
+  const entries = logs.flatMap(({ searchId }) => searchId ?? []);
+  const known = await search.among(words, entries);
+  return logs.filter(({ searchId }) => searchId !== null && known.has(searchId));
 }
 
 /** Beyond so many hits it is better to go through the logs and look each stretch up. */
 const FEW_HITS = 2_000;
-/** Up to how many entries of the full-text index are read for a stretch, rather than looked up one by one. */
-const NEAR = 40_000;
 
-/** What the full-text index knows of a query: either all it finds, when that is few, or a condition for a stretch. */
-async function lookUp(context: Context, query: string) {
-  const { rows } = await searchIds(query, FEW_HITS + 1).execute(context.database.read);
-  if (rows.length <= FEW_HITS) return { few: rows.map(({ searchId }) => searchId), many: null };
-  const many = async (lead: Lead, stretch: Stretch): Promise<Condition> => {
-    const [bounds] = await context.database.rows(
-      logsIn(context, lead, stretch).select(({ fn }) => [
-        fn.min("searchId").as("lowest"),
-        fn.max("searchId").as("highest"),
-      ]),
-    );
-    const range = { lowest: bounds?.lowest ?? 0, highest: bounds?.highest ?? 0 };
-    // Logs arrive roughly in the order of their start, so those of a stretch mostly lie close together there too.
-    const isNear = range.highest - range.lowest < NEAR;
-    return ({ ref }) =>
-      isNear ? isFoundWithin(query, ref("searchId"), range) : isFound(query, ref("Log.searchId"));
-  };
-  return { few: null, many };
+function rangeOf(context: Context, { from, to }: Filter, after: Place | null): Stretch {
+  const end = to ? startOf(context, to) : null;
+  const before = end && after ? (end.startTime <= after.startTime ? end : after) : (end ?? after);
+  return { before, downTo: from ? startOf(context, from) : null };
 }
 
 function narrowestOf({ userId, organizationId, slug }: Filter): Lead["by"] {

@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import { Repeater } from "@graphql-yoga/subscription";
 import type { Context } from "../context.ts";
 import { authorize } from "../workspaces/resolvers.ts";
@@ -10,16 +9,18 @@ import { Log } from "./entities.ts";
  */
 export function logAdded(context: Context, { slug }: { slug?: string | null | undefined }): Repeater<Log> {
   const workspaceId = authorize(context, "read");
-  const announced = context.database.announcements.listen(workspaceId);
+  const { announcements } = context.database;
+  const announced = announcements.listen(workspaceId);
   return new Repeater<Log>(async (push, stop) => {
     void stop.then(() => announced.return(undefined));
     for await (const { id, promptSlug } of announced) {
       if (slug != null && slug !== promptSlug) continue;
       if (!(await mayStillRead(context))) break;
-      context.em.clear(); // it would else hold every log that was ever sent
+      await announcements.turn();
+      // The one before holds every log that was sent, and all that was loaded for it.
+      context.em = context.database.fork(workspaceId);
       const log = await context.em.findOne(Log, { id });
       if (log) await push(log);
-      await setImmediate(); // with many logs waiting, nobody else would get a turn
     }
     stop();
   });

@@ -64,7 +64,7 @@ export async function logPrompt(context: Context, input: LogPromptRecord) {
     ["Trace", trace],
     ["Log", log],
   ]);
-  context.database.announcements.announce(workspaceId, log);
+  context.database.announcements.announce(workspaceId, { id: log.id, promptSlug: log.promptSlug });
   return { trace, log, warning: served.warning };
 }
 

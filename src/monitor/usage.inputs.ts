@@ -21,8 +21,12 @@ export const usageInput = z
       .describe("What to sum up by; everything together when absent."),
     timeZone: text()
       .nullish()
-      .transform((zone) => zone ?? "UTC")
-      .refine(isTimeZone, { error: "must be a time zone such as Europe/Berlin" })
+      .transform((zone, context) => {
+        const canonical = canonicalTimeZone(zone ?? "UTC");
+        if (canonical) return canonical;
+        context.addIssue({ code: "custom", message: "must be a time zone such as Europe/Berlin" });
+        return z.NEVER;
+      })
       .describe(
         "Whose days are meant when grouped by day, such as `Europe/Berlin` (the names of IANA); `UTC` when absent.",
       ),
@@ -41,10 +45,11 @@ export const usageInput = z
   });
 export type UsageInput = z.output<typeof usageInput>;
 
-function isTimeZone(name: string): boolean {
+/** One spelling for each zone: what computes with them remembers every spelling for ever. */
+function canonicalTimeZone(name: string): string | undefined {
   try {
-    return Boolean(new Intl.DateTimeFormat("en", { timeZone: name }));
+    return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone;
   } catch {
-    return false;
+    return undefined;
   }
 }

@@ -3,7 +3,7 @@ import type { Context } from "../context.ts";
 import { unindexed } from "../database/search.ts";
 import { badInput } from "../errors.ts";
 import { authorize } from "../workspaces/resolvers.ts";
-import { addSums, type Latencies, noSums, percentiles, type Sums } from "./sums.ts";
+import { addSums, type Latencies, largest, noSums, percentiles, type Sums } from "./sums.ts";
 import { GROUPS, type UsageInput } from "./usage.inputs.ts";
 import { logsIn, startOf, stretches } from "./walk.resolvers.ts";
 
@@ -17,8 +17,6 @@ export interface Usage extends Sums {
   p99LatencyMs: number | null;
 }
 
-/** So many entries of the index by time are summed up at a time, which takes some 10 ms. */
-const STRETCH = 5_000;
 const MOST_DAYS = 1_100;
 
 /**
@@ -77,7 +75,7 @@ async function usageOf(
   const lead = { workspaceId, by: {} };
   const range = { before: startOf(context, to), downTo: startOf(context, from) };
   const each = async (add: (logs: ReturnType<typeof logsIn>) => Promise<void>) => {
-    for await (const stretch of stretches(context, lead, range, STRETCH)) {
+    for await (const stretch of stretches(context, lead, range)) {
       const logs = logsIn(context, lead, stretch);
       // The prompt's own index lacks what is summed up.
       await add(
@@ -92,7 +90,7 @@ async function usageOf(
       groups.set(key, addSums(groups.get(key) ?? noSums, row));
     }
   });
-  const told = [...groups].toSorted(byLogs).slice(0, first ?? GROUPS);
+  const told = largest([...groups], first ?? GROUPS);
   const latencies = new Map<string, Latencies>(told.map(([key]) => [key, new Map()]));
   await each(async (logs) => {
     for (const row of await context.database.rows(measured(logs, columns))) {
@@ -127,10 +125,6 @@ const named = <Name extends Column>(column: Name) => `${column} as ${column}` as
 
 function keyOf(row: { [Name in Column]?: string | null }, columns: Column[]): string {
   return JSON.stringify(columns.map((column) => row[column] ?? null));
-}
-
-function byLogs([aKey, a]: [string, Sums], [bKey, b]: [string, Sums]): number {
-  return b.logs - a.logs || (aKey < bKey ? -1 : 1);
 }
 
 function toUsage(groupKey: string, sums: Sums, latencies: Latencies, columns: Column[]): Usage {

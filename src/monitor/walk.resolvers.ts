@@ -1,3 +1,4 @@
+import { performance } from "node:perf_hooks";
 import { setImmediate } from "node:timers/promises";
 import type { ExpressionBuilder, Kysely } from "kysely";
 import type { Context } from "../context.ts";
@@ -19,10 +20,13 @@ export interface Stretch {
 }
 
 /**
- * SQLite answers in one go, and meanwhile nobody else is served. So logs are looked through in stretches of this many
- * entries of an index, which takes a few milliseconds each.
+ * SQLite answers in one go, and meanwhile nobody else is served. So logs are looked through in stretches of an index,
+ * each as long as keeps this process busy for about this time, by what the last ones took.
  */
-const STRETCH = 2_000;
+const STRETCH_MS = 5;
+const FIRST_STRETCH = 500;
+const SHORTEST_STRETCH = 50;
+const LONGEST_STRETCH = 5_000;
 
 type Tables = Database["read"] extends Kysely<infer DB> ? DB : never;
 export type LogBuilder = ExpressionBuilder<Tables, "Log">;
@@ -61,14 +65,12 @@ export function startOf({ database }: Context, time: Date): Place {
 }
 
 /** All stretches of a lead's logs from `range.before` down to `range.downTo`, the newest first; others run in between. */
-export async function* stretches(
-  context: Context,
-  lead: Lead,
-  range: Stretch,
-  entries = STRETCH,
-): AsyncGenerator<Stretch> {
+export async function* stretches(context: Context, lead: Lead, range: Stretch): AsyncGenerator<Stretch> {
   let { before } = range;
+  let entries = FIRST_STRETCH;
   for (;;) {
+    await setImmediate();
+    const { active } = performance.eventLoopUtilization();
     const [end] = await context.database.rows(
       logsIn(context, lead, { before, downTo: range.downTo })
         .select(["startTime as startTime", "id as id"])
@@ -80,6 +82,8 @@ export async function* stretches(
     yield { before, downTo: end ?? range.downTo };
     if (!end) return;
     before = end;
-    await setImmediate();
+    const tookMs = performance.eventLoopUtilization().active - active;
+    if (tookMs > STRETCH_MS) entries = Math.max(SHORTEST_STRETCH, Math.floor(entries / 2));
+    else if (tookMs < STRETCH_MS / 2) entries = Math.min(LONGEST_STRETCH, entries * 2);
   }
 }
