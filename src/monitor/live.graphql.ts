@@ -12,7 +12,7 @@ builder.subscriptionField("logAdded", (t) =>
   t.field({
     type: Log,
     description:
-      "Each log that is added from now on, once it is stored. It ends when the token does, when the service stops, and when the listener falls a thousand logs behind; listen again then. Needs the scope `read`.",
+      "Each log that is added from now on, once it is stored. It ends with the next log after its token has ended, when the service stops, and when the listener falls a thousand logs behind; listen again then. Needs the scope `read`.",
     args: argumentsOf(t, logAddedInput),
     subscribe: (_, args, context) => logAdded(context, args),
     resolve: (log) => log,
