@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { badInput } from "./errors.ts";
 import { text } from "./inputs.ts";
 
 const MOST_ON_A_PAGE = 100;
@@ -17,8 +18,14 @@ export const pageSize = () =>
 /** What asks for a page of a list that is in the order of slugs. */
 export const slugPage = {
   first: pageSize(),
-  after: text().nullish().describe("Those after the one with this slug."),
+  after: text().nullish().describe("Those after the one with this slug, which must still be there."),
 };
+
+/** What a cursor points to; BAD_INPUT when there is no such thing (any more), as nobody could say where the page begins. */
+export function atCursor<Found>(found: Found | null | undefined, kind: string): Found {
+  if (found) return found;
+  throw badInput([{ path: "after", message: `is not the ${kind} that is there` }]);
+}
 
 /** Everything of a paged list, page by page: `read` gives the page after a slug. */
 export async function allPages<Entry extends { slug: string }>(

@@ -6,6 +6,7 @@ import { errorBody } from "../src/rest/app.ts";
 import { type Server, startServer } from "./server.ts";
 
 const lines: string[] = [];
+const NOTHING = "01890a5d-ac96-774b-bcce-b302099a8057";
 const server = await startServer({ sample: true, log: (line) => lines.push(line) });
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -449,3 +450,20 @@ function raw({ url }: Server, bytes: string): Promise<string> {
     socket.on("error", reject);
   });
 }
+
+test.each<[string, string]>([
+  ["datasets", '{ datasets(after: "nope") { slug } }'],
+  ["prompts", '{ prompts(after: "nope") { slug } }'],
+  ["rows", `{ dataset(slug: "country-quiz") { rows(first: 5, after: "${NOTHING}") { id } } }`],
+  ["logs", `{ logs(after: "${NOTHING}") { id } }`],
+  ["traces", `{ traces(after: "${NOTHING}") { id } }`],
+  ["the audit log", `{ auditLog(after: "${NOTHING}") { id } }`],
+  ["prices", `{ modelPrices(after: "${NOTHING}") { id } }`],
+])("a page of %s after something that is not there is refused, naming the cursor", async (_, query) => {
+  const { status, body } = await server.graphql(query);
+  expect(status).toBe(200);
+  expect(body.errors[0]).toMatchObject({
+    message: expect.stringMatching(/^Invalid input: after is not the \w+ of .* that is there\.$/),
+    extensions: { code: "BAD_INPUT", details: [{ path: "after" }] },
+  });
+});

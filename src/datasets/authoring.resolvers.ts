@@ -5,7 +5,7 @@ import type { EntityManager } from "../database/open.ts";
 import { contains } from "../database/text.ts";
 import { transact } from "../database/transact.ts";
 import { badInput, GabbroError, quoted } from "../errors.ts";
-import { PAGE } from "../paging.ts";
+import { atCursor, PAGE } from "../paging.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { type Columns, keyForNew, keyOf } from "./columns.ts";
@@ -14,7 +14,15 @@ import type { CreateDatasetInput, DatasetsInput, UpdateDatasetInput } from "./in
 import { type DatasetHead, datasetNotFound, head } from "./resolvers.ts";
 
 /** A page of the datasets, in the order of their slugs, without their rows. */
-export async function datasets(
+export async function datasets(context: Context, input: DatasetsInput): Promise<DatasetHead[]> {
+  const { after } = input;
+  authorize(context, "read");
+  if (after != null) atCursor(await context.em.count(Dataset, { slug: after }), "slug of a dataset");
+  return datasetsAfter(context, input);
+}
+
+/** The same after any slug, also of one that was deleted since it was read. */
+export async function datasetsAfter(
   context: Context,
   { search, first, after }: DatasetsInput,
 ): Promise<DatasetHead[]> {

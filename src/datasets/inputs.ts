@@ -26,7 +26,7 @@ export const rowsInput = z.object({
     .guid({ error: "must be the id of a row" })
     .toLowerCase()
     .nullish()
-    .describe("Rows after the one with this id."),
+    .describe("Rows after the one with this id, which must still be there."),
 });
 export type RowsInput = z.output<typeof rowsInput>;
 

@@ -2,9 +2,10 @@ import { setImmediate } from "node:timers/promises";
 import type { Context } from "../context.ts";
 import { batched } from "../database/batch.ts";
 import { badInput } from "../errors.ts";
+import { atCursor } from "../paging.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { toShown } from "./columns.ts";
-import type { DatasetRow } from "./entities.ts";
+import { DatasetRow } from "./entities.ts";
 import { MOST_ROWS_AT_ONCE, type RowsInput } from "./inputs.ts";
 import { type DatasetHead, listed, type Row } from "./resolvers.ts";
 
@@ -22,6 +23,13 @@ export async function datasetRows(
   parent: DatasetHead,
   { first, after }: RowsInput,
 ): Promise<Row[]> {
+  if (after != null) {
+    authorize(context, "read");
+    atCursor(
+      await context.em.count(DatasetRow, { id: after, dataset: parent.id }),
+      "id of a row of the dataset",
+    );
+  }
   const rows: Row[] = [];
   const range = { after: after ?? null, most: first ?? MOST_ROWS_AT_ONCE + 1 };
   for await (const stored of storedRows(context, parent, range))

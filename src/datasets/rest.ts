@@ -1,8 +1,9 @@
 import { Readable } from "node:stream";
 import { z } from "zod";
 import type { Context } from "../context.ts";
+import { allPages } from "../paging.ts";
 import { errorBody, errorResponses, errorResponsesToBody, type RestApp } from "../rest/app.ts";
-import { datasets } from "./authoring.resolvers.ts";
+import { datasetsAfter } from "./authoring.resolvers.ts";
 import { type Column, columnTypes } from "./entities.ts";
 import { datasetInput, datasetRowInput } from "./inputs.ts";
 import { allDatasetRowTexts, omittedOnRead } from "./reading.resolvers.ts";
@@ -51,8 +52,6 @@ export const addDatasetItemAnswer = z
   })
   .describe("The row as it was stored.");
 
-const MOST_AT_ONCE = 100;
-
 /** The REST routes of datasets. */
 export function datasetRoutes(app: RestApp): void {
   app.route({
@@ -65,12 +64,7 @@ export function datasetRoutes(app: RestApp): void {
       response: { 200: datasetsAnswer, ...errorResponses },
     },
     handler: async ({ context }) => {
-      const all: DatasetHead[] = [];
-      for (let after: string | undefined; ; after = all.at(-1)?.slug) {
-        const page = await datasets(context, { first: MOST_AT_ONCE, after });
-        all.push(...page);
-        if (page.length < MOST_AT_ONCE) break;
-      }
+      const all = await allPages((page) => datasetsAfter(context, page));
       return {
         datasets: all.map(({ slug, name, columns }) => ({ slug, name, columns: columns.map(shownColumn) })),
       };

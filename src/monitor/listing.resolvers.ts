@@ -1,8 +1,7 @@
 import type { Expression, SqlBool } from "kysely";
 import type { Context } from "../context.ts";
 import { fullTextQuery, hasMember, unindexed } from "../database/search.ts";
-import { badInput } from "../errors.ts";
-import { PAGE } from "../paging.ts";
+import { atCursor, PAGE } from "../paging.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { Log, Trace } from "./entities.ts";
 import type { LogFilter, LogsInput } from "./listing.inputs.ts";
@@ -54,9 +53,7 @@ async function getPlace(
       .where("workspace", "=", workspaceId)
       .where(key, "=", id),
   );
-  if (place) return place;
-  const kind = key === "id" ? "log" : "trace";
-  throw badInput([{ path: "after", message: `is not the id of a ${kind} that is there` }]);
+  return atCursor(place, key === "id" ? "id of a log" : "id of a trace");
 }
 
 type Found = Place & { trace: string; searchId: number | null };

@@ -29,7 +29,7 @@ export const modelPricesInput = z.object({
     .max(MOST_ON_A_PAGE)
     .nullish()
     .describe("How many at most, up to 1,000; 50 when absent."),
-  after: id().nullish().describe("Those after the one with this id."),
+  after: id().nullish().describe("Those after the one with this id, which must still be there."),
 });
 export type ModelPricesInput = z.output<typeof modelPricesInput>;
 

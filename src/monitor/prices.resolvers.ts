@@ -2,7 +2,7 @@ import { v7 as uuidv7 } from "uuid";
 import type { Context } from "../context.ts";
 import { transact } from "../database/transact.ts";
 import { GabbroError, quoted } from "../errors.ts";
-import { PAGE } from "../paging.ts";
+import { atCursor, PAGE } from "../paging.ts";
 import type { FindOwnPrice } from "../usage/usage.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
@@ -25,6 +25,7 @@ export async function modelPrices(
   { model, first, after }: ModelPricesInput,
 ): Promise<OwnPrice[]> {
   authorize(context, "read");
+  if (after != null) atCursor(await context.em.count(ModelPrice, { id: after }), "id of a price");
   const found = await context.em.find(
     ModelPrice,
     { ...(model && { model }), ...(after && { id: { $lt: after } }) },

@@ -3,7 +3,7 @@ import { allPages } from "../paging.ts";
 import { errorBody, errorResponses, errorResponsesToBody, type RestApp } from "../rest/app.ts";
 import type { Model } from "./entities.ts";
 import { describePromptInput, promptsInput, publishPromptInput, versionChoice } from "./inputs.ts";
-import { prompts, servedPrompt } from "./reading.resolvers.ts";
+import { promptsAfter, servedPrompt } from "./reading.resolvers.ts";
 import { describePromptAnswer } from "./rest.ts";
 import { publishPrompt } from "./tags.resolvers.ts";
 
@@ -69,7 +69,7 @@ export function promptReadingRoutes(app: RestApp): void {
       response: { 200: promptsAnswer, ...errorResponses },
     },
     handler: async ({ context, query }) => {
-      const all = await allPages((page) => prompts(context, { ...query, ...page }));
+      const all = await allPages((page) => promptsAfter(context, { ...query, ...page }));
       return {
         prompts: all.map(({ id: _, variables: _v, version: _n, tag: _t, warning: _w, ...listed }) => listed),
       };

@@ -3,10 +3,10 @@ import { batched } from "../database/batch.ts";
 import type { EntityManager } from "../database/open.ts";
 import { contains } from "../database/text.ts";
 import { GabbroError, quoted } from "../errors.ts";
-import { PAGE } from "../paging.ts";
+import { atCursor, PAGE } from "../paging.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { diffVersions } from "./diff.ts";
-import { type Model, PromptTag, PromptTagMove, PromptVersion } from "./entities.ts";
+import { type Model, Prompt, PromptTag, PromptTagMove, PromptVersion } from "./entities.ts";
 import type { DescribePromptInput, PromptDiffInput, PromptsInput, RenderPromptInput } from "./inputs.ts";
 import {
   describe,
@@ -21,6 +21,14 @@ import { compareVariables, parseTemplate, renderTemplate } from "./templates.ts"
 
 /** A page of the prompts, in the order of their slugs, each described by its production version, else its newest. */
 export async function prompts(context: Context, input: PromptsInput): Promise<PromptDescription[]> {
+  const { after } = input;
+  authorize(context, "read");
+  if (after != null) atCursor(await context.em.count(Prompt, { slug: after }), "slug of a prompt");
+  return promptsAfter(context, input);
+}
+
+/** The same after any slug, also of one that was deleted since it was read. */
+export async function promptsAfter(context: Context, input: PromptsInput): Promise<PromptDescription[]> {
   const workspaceId = authorize(context, "read");
   const { featureSlug, search, after } = input;
   let query = context.database.read

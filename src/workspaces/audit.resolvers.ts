@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
 import type { Context } from "../context.ts";
 import type { EntityManager } from "../database/open.ts";
-import { PAGE } from "../paging.ts";
+import { atCursor, PAGE } from "../paging.ts";
 import { AuditEntry } from "./entities.ts";
 import type { AuditLogInput } from "./inputs.ts";
 import { authenticated, authorize } from "./resolvers.ts";
@@ -32,6 +32,7 @@ export function recordChange(em: EntityManager, context: Context, change: Change
 /** A page of the audit log, the newest entries first. */
 export async function auditLog(context: Context, { first, after }: AuditLogInput): Promise<AuditEntry[]> {
   authorize(context, "admin");
+  if (after != null) atCursor(await context.em.count(AuditEntry, { id: after }), "id of an entry");
   return context.em.find(AuditEntry, after ? { id: { $lt: after } } : {}, {
     orderBy: { id: "desc" },
     limit: first ?? PAGE,

@@ -31,6 +31,6 @@ export const auditLogInput = z.object({
     .guid({ error: "must be the id of an entry" })
     .toLowerCase()
     .nullish()
-    .describe("Those after the one with this id."),
+    .describe("Those after the one with this id, which must still be there."),
 });
 export type AuditLogInput = z.output<typeof auditLogInput>;
