@@ -14,6 +14,7 @@ import { createAnnouncements } from "./announcements.ts";
 import { type BulkConnection, createBulk, createStatements } from "./bulk.ts";
 import { createCommit } from "./commit.ts";
 import { createEncoder } from "./encode.ts";
+import { createGeneration } from "./generation.ts";
 import { sqliteMigrations } from "./migrations/sqlite/list.ts";
 import { createSearch } from "./search.ts";
 
@@ -66,8 +67,11 @@ export async function openDatabase(url: string) {
     alone: (run) => writer.connection().execute(run),
   };
   const passing = new Set<Promise<unknown>>();
+  const generation = createGeneration(await countWritesOfOthers(orm));
+  orm.em.getEventManager().registerSubscriber(generation.subscriber);
   return {
     orm,
+    generation,
     /** For reads that may run beside a write; sees all that was committed. */
     read: orm.em.getKysely({ ...entityNames, type: "read" }),
     /**
@@ -153,6 +157,15 @@ async function openSqlite(path: string) {
     throw new Error(`Cannot open the database ${path}: ${(cause as Error).message}`, { cause });
   }
   return orm;
+}
+
+/** SQLite's own count, which the connection that writes here sees only others raise. */
+async function countWritesOfOthers({ em }: Pick<SqlMikroORM, "em">): Promise<() => number> {
+  const owner = em.getConnection("write") as unknown as NativeClientOwner<{
+    prepare(statement: string): { pluck(): { get(): number } };
+  }>;
+  const statement = (await owner.getNativeClient()).prepare("pragma data_version").pluck();
+  return () => statement.get();
 }
 
 const MIGRATIONS_FOLDER = fileURLToPath(new URL("./migrations/sqlite", import.meta.url));

@@ -1,7 +1,8 @@
 import { v7 as uuidv7 } from "uuid";
 import type { Context } from "../context.ts";
 import { GabbroError, quoted } from "../errors.ts";
-import { describeVersion, findCandidates, type PromptDescription } from "../prompts/resolvers.ts";
+import { knownPrompt } from "../prompts/known.resolvers.ts";
+import { describeVersion, type PromptDescription } from "../prompts/resolvers.ts";
 import { selectVersion } from "../prompts/selection.ts";
 import { measureUsage } from "../usage/usage.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
@@ -79,7 +80,7 @@ export function loggedLog(context: Context, { log }: LoggedPrompt): Log {
 }
 
 async function findServed(context: Context, workspaceId: string, input: LogPromptRecord) {
-  const prompt = await findCandidates(context, workspaceId, input);
+  const prompt = await knownPrompt(context, workspaceId, input.slug);
   if (!prompt) {
     const warning = `Prompt ${quoted(input.slug)} does not exist; the log was kept without a link to a prompt.`;
     return { promptId: null, version: null, tag: null, model: null, warning };

@@ -8,14 +8,8 @@ import { authorize } from "../workspaces/resolvers.ts";
 import { diffVersions } from "./diff.ts";
 import { type Model, Prompt, PromptTag, PromptTagMove, PromptVersion } from "./entities.ts";
 import type { DescribePromptInput, PromptDiffInput, PromptsInput, RenderPromptInput } from "./inputs.ts";
-import {
-  describe,
-  findCandidates,
-  findPrompt,
-  type PromptDescription,
-  promptNotFound,
-  withVersions,
-} from "./resolvers.ts";
+import { knownPrompt, textsOf } from "./known.resolvers.ts";
+import { describe, type PromptDescription, promptNotFound, withVersions } from "./resolvers.ts";
 import { selectVersion, selectVersionToDescribe } from "./selection.ts";
 import { compareVariables, parseTemplate, renderTemplate } from "./templates.ts";
 
@@ -67,17 +61,12 @@ export interface ServedPrompt {
 export async function servedPrompt(context: Context, input: DescribePromptInput): Promise<ServedPrompt> {
   const workspaceId = authorize(context, "read");
   const { slug } = input;
-  const prompt = await findCandidates(context, workspaceId, input);
+  const prompt = await knownPrompt(context, workspaceId, slug);
   if (!prompt) throw promptNotFound(slug);
   const { version, tag, warning } = selectVersion(prompt, input);
   if (!version) throw new GabbroError("VERSION_NOT_FOUND", `${warning} Publish one, or ask for another.`);
-  const content = await context.database.read
-    .selectFrom("PromptVersion")
-    .select(["text", "systemText", "model", "version"])
-    .where("workspace", "=", workspaceId)
-    .where("id", "=", version.id)
-    .executeTakeFirstOrThrow();
-  return { ...content, slug, tag, warning };
+  const texts = await textsOf(context, workspaceId, version.id);
+  return { ...texts, model: version.model, version: version.version, slug, tag, warning };
 }
 
 /** The served version with its variables filled in; the warning names variables without a value and unused values. */
@@ -100,7 +89,7 @@ export async function renderPrompt(context: Context, input: RenderPromptInput): 
 /** What differs between two versions of a prompt, as a unified diff; empty when nothing does. */
 export async function promptDiff(context: Context, { slug, from, to }: PromptDiffInput): Promise<string> {
   const workspaceId = authorize(context, "read");
-  const prompt = await findPrompt(context, workspaceId, slug);
+  const prompt = await knownPrompt(context, workspaceId, slug);
   if (!prompt) throw promptNotFound(slug);
   const [before, after] = await Promise.all(
     [from, to].map(async (name) => {

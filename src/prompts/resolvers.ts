@@ -4,6 +4,7 @@ import { GabbroError, quoted } from "../errors.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
 import type { Prompt, PromptVersion, Variable } from "./entities.ts";
 import type { DescribePromptInput, VersionChoice } from "./inputs.ts";
+import { knownPrompt } from "./known.resolvers.ts";
 import {
   availableTags,
   PRODUCTION,
@@ -42,72 +43,13 @@ export async function describeStored(
   slug: string,
   choice: VersionChoice = {},
 ): Promise<PromptDescription> {
-  const prompt = await findPrompt(context, workspaceId, slug);
+  const prompt = await knownPrompt(context, workspaceId, slug);
   if (!prompt) throw promptNotFound(slug);
   return describe(context, prompt, selectVersionToDescribe(prompt, choice));
 }
 
 export function promptNotFound(slug: string): GabbroError {
   return new GabbroError("PROMPT_NOT_FOUND", `Prompt ${quoted(slug)} does not exist.`);
-}
-
-export type KnownPrompt = Selectable & Pick<Prompt, "id" | "name" | "description">;
-
-/** The prompt with that slug, with what choosing one of its versions needs. */
-export async function findPrompt(
-  context: Context,
-  workspaceId: string,
-  slug: string,
-): Promise<KnownPrompt | null> {
-  const [prompt] = await context.database.read
-    .selectFrom("Prompt")
-    .select(["id", "slug", "name", "description"])
-    .where("workspace", "=", workspaceId)
-    .where("slug", "=", slug)
-    .execute();
-  return prompt ? ((await withVersions(context, workspaceId, [prompt]))[0] ?? null) : null;
-}
-
-export type Candidates = Selectable<Pick<PromptVersion, "id" | "version" | "model">> & { id: string };
-
-/**
- * The prompt with that slug with no more of its versions than choosing one needs, however many it has: the one asked
- * for, those of the tag asked for and of `production`, and the newest.
- */
-export async function findCandidates(
-  { database: { read } }: Context,
-  workspaceId: string,
-  { slug, version, tag }: { slug: string } & VersionChoice,
-): Promise<Candidates | null> {
-  const prompt = await read
-    .selectFrom("Prompt")
-    .select(["id", "slug"])
-    .where("workspace", "=", workspaceId)
-    .where("slug", "=", slug)
-    .executeTakeFirst();
-  if (!prompt) return null;
-  const tags = await read
-    .selectFrom("PromptTag")
-    .select(["label", "version as versionId"])
-    .where("workspace", "=", workspaceId)
-    .where("prompt", "=", prompt.id)
-    .where("label", "in", [PRODUCTION, tag ?? PRODUCTION])
-    .execute();
-  const ofPrompt = read
-    .selectFrom("PromptVersion")
-    .select(["id", "version", "model"])
-    .where("workspace", "=", workspaceId)
-    .where("prompt", "=", prompt.id);
-  const tagged = tags.map(({ versionId }) => versionId);
-  const named = ofPrompt.where(({ or, eb }) =>
-    or([...(tagged.length > 0 ? [eb("id", "in", tagged)] : []), eb("version", "=", version ?? "")]),
-  );
-  const [newest, others] = await Promise.all([
-    ofPrompt.orderBy("id", "desc").limit(1).execute(),
-    named.execute(),
-  ]);
-  const versions = [...others.filter(({ id }) => id !== newest[0]?.id), ...newest];
-  return { ...prompt, tags, versions };
 }
 
 /** The description of the prompt with that id as its version `version` shows it; null when it is gone. */
@@ -121,7 +63,7 @@ export async function describeVersion(
   return describe(context, prompt, { version, tag: input.tag, warning: null });
 }
 
-const promptById: (context: Context, id: string) => Promise<KnownPrompt | null> = batched(
+const promptById: (context: Context, id: string) => Promise<DescribablePrompt | null> = batched(
   async (context, ids) => {
     const workspaceId = authorize(context, "read");
     const prompts = await context.database.read
@@ -138,13 +80,16 @@ const promptById: (context: Context, id: string) => Promise<KnownPrompt | null> 
 );
 
 type PromptRow = Pick<Prompt, "id" | "slug" | "name" | "description">;
+/** A prompt with what choosing and describing a version needs; variables may still have to be read. */
+type DescribablePrompt = Selectable<Pick<PromptVersion, "id" | "version"> & { variables?: Variable[] }> &
+  PromptRow;
 
 /** Adds to prompts what choosing one of their versions needs, in two statements for all of them. */
 export async function withVersions(
   context: Context,
   workspaceId: string,
   prompts: PromptRow[],
-): Promise<KnownPrompt[]> {
+): Promise<DescribablePrompt[]> {
   if (prompts.length === 0) return [];
   const ids = prompts.map(({ id }) => id);
   const [versions, tags] = await Promise.all([
@@ -188,10 +133,11 @@ const variablesOf: (context: Context, versionId: string) => Promise<Variable[]> 
 /** The description of a prompt as the selected version shows it. */
 export async function describe(
   context: Context,
-  prompt: KnownPrompt,
-  selection: Selection,
+  prompt: DescribablePrompt,
+  selection: Selection<DescribablePrompt["versions"][number]>,
 ): Promise<PromptDescription> {
-  const variables = selection.version ? await variablesOf(context, selection.version.id) : [];
+  const { version } = selection;
+  const variables = version ? (version.variables ?? (await variablesOf(context, version.id))) : [];
   return {
     id: prompt.id,
     slug: prompt.slug,
@@ -201,7 +147,7 @@ export async function describe(
     availableVersions: prompt.versions.map(({ version }) => version),
     availableTags: availableTags(prompt),
     variables,
-    version: selection.version?.version ?? null,
+    version: version?.version ?? null,
     tag: selection.tag,
     warning: selection.warning,
   };

@@ -55,7 +55,10 @@ export function selectVersion<Version extends NamedVersion>(
 }
 
 /** Like `selectVersion`, but where none serves the newest version stands in: a description always shows something. */
-export function selectVersionToDescribe(prompt: Selectable, choice: VersionChoice): Selection {
+export function selectVersionToDescribe<Version extends NamedVersion>(
+  prompt: Selectable<Version>,
+  choice: VersionChoice,
+): Selection<Version> {
   const selection = selectVersion(prompt, choice);
   const newest = prompt.versions.at(-1);
   if (selection.version) return selection;
