@@ -1,5 +1,9 @@
+import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
+import { openDatabase } from "../src/database/open.ts";
+import { deleteDataset, updateDataset } from "../src/datasets/authoring.resolvers.ts";
 import { datasetAnswer } from "../src/datasets/rest.ts";
+import { commandLineContext, getWorkspaceId } from "../src/workspaces/resolvers.ts";
 import { addDataset } from "./data.ts";
 import { startServer } from "./server.ts";
 
@@ -198,3 +202,20 @@ test.each([
     expect(added.body).toMatchObject({ data: null, errors: [{ extensions: expected }] });
   },
 );
+
+test("what another process changes of a dataset is seen by the very next request", async () => {
+  const columns = [{ name: "a", type: "text" as const }];
+  await addDataset(server, { slug: "shared", columns, rows: [{ values: { a: "1" } }] });
+  const read = async () => (await server.get("/datasets/shared")).body;
+  expect((await read()).dataset.name).toBe("shared");
+  const elsewhere = await openDatabase(`sqlite:${join(server.folder, "gabbro.sqlite")}`);
+  const context = commandLineContext(elsewhere, await getWorkspaceId(elsewhere, "default"));
+  await updateDataset(context, { slug: "shared", name: "New name", renameColumns: [{ from: "a", to: "b" }] });
+  expect((await read()).dataset).toMatchObject({ name: "New name", rows: [{ values: { b: "1" } }] });
+  const added = await server.post("/datasets/shared/items", { values: { a: "2", b: "3" } });
+  expect(added.body.datasetRow.values).toEqual({ b: "3" });
+  await deleteDataset(context, { slug: "shared" });
+  await elsewhere.close();
+  expect((await server.get("/datasets/shared")).status).toBe(404);
+  expect((await server.post("/datasets/shared/items", { values: {} })).status).toBe(404);
+});

@@ -2,6 +2,7 @@ import { v7 as uuidv7 } from "uuid";
 import type { Context } from "../context.ts";
 import { isOrphan } from "../database/commit.ts";
 import type { EntityManager } from "../database/open.ts";
+import { remembered } from "../database/remember.ts";
 import { transact } from "../database/transact.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { authorize } from "../workspaces/resolvers.ts";
@@ -24,16 +25,25 @@ export async function dataset(context: Context, input: { slug: string }): Promis
 }
 
 /** The dataset with that slug for whoever was authorized already. */
-export async function getDataset(context: Context, workspaceId: string, slug: string): Promise<DatasetHead> {
-  const found = await context.database.read
+export async function getDataset(
+  { database }: Context,
+  workspaceId: string,
+  slug: string,
+): Promise<DatasetHead> {
+  const found = await knownDataset(database, workspaceId, slug);
+  if (!found) throw datasetNotFound(slug);
+  return found;
+}
+
+const knownDataset = remembered<DatasetHead>(async ({ read }, workspaceId, slug) => {
+  const found = await read
     .selectFrom("Dataset")
     .select(head)
     .where("workspace", "=", workspaceId)
     .where("slug", "=", slug)
     .executeTakeFirst();
-  if (!found) throw datasetNotFound(slug);
-  return found;
-}
+  return found ?? null;
+});
 
 export function datasetNotFound(slug: string): GabbroError {
   return new GabbroError("DATASET_NOT_FOUND", `Dataset ${quoted(slug)} does not exist.`);

@@ -80,7 +80,7 @@ export function loggedLog(context: Context, { log }: LoggedPrompt): Log {
 }
 
 async function findServed(context: Context, workspaceId: string, input: LogPromptRecord) {
-  const prompt = await knownPrompt(context, workspaceId, input.slug);
+  const prompt = await knownPrompt(context.database, workspaceId, input.slug);
   if (!prompt) {
     const warning = `Prompt ${quoted(input.slug)} does not exist; the log was kept without a link to a prompt.`;
     return { promptId: null, version: null, tag: null, model: null, warning };

@@ -1,6 +1,6 @@
-import { LRUCache } from "lru-cache";
-import type { Context } from "../context.ts";
+import type { LRUCache } from "lru-cache";
 import type { Database } from "../database/open.ts";
+import { boundedByCharacters, remembered } from "../database/remember.ts";
 import type { Prompt, PromptVersion } from "./entities.ts";
 import type { Selectable } from "./selection.ts";
 
@@ -9,66 +9,29 @@ export type KnownPrompt = Selectable<KnownVersion> & Pick<Prompt, "id" | "name" 
 
 type Texts = Pick<PromptVersion, "text" | "systemText">;
 
-const CACHED_CHARACTERS = 8_000_000;
-
-interface Cache {
-  /** As of which generation of the database the prompts are known. */
-  generation: string;
-  prompts: LRUCache<string, KnownPrompt>;
-  /** Never changes once made. */
-  texts: LRUCache<string, Texts>;
-}
-
-const caches = new WeakMap<Database, Cache>();
-
 /**
  * The prompt with that slug with all its versions but their texts; null when the workspace has none. Applications ask for
- * few prompts again and again, so they are remembered until anybody changes anything.
+ * few prompts again and again.
  */
-export async function knownPrompt(
-  { database }: Context,
-  workspaceId: string,
-  slug: string,
-): Promise<KnownPrompt | null> {
-  const { prompts } = cacheOf(database);
-  const key = `${workspaceId} ${slug}`;
-  const remembered = prompts.get(key);
-  if (remembered) return remembered;
-  const read = await readPrompt(database, workspaceId, slug);
-  // When anything was changed meanwhile, it goes where nobody looks any more.
-  if (read) prompts.set(key, read);
-  return read;
-}
+export const knownPrompt = remembered<KnownPrompt>(readPrompt);
+
+/** By the id of the version; it never changes once made. */
+const texts = new WeakMap<Database, LRUCache<string, Texts>>();
 
 /** The texts of a version of a prompt that is known to belong to the workspace. */
-export async function textsOf({ database }: Context, workspaceId: string, versionId: string): Promise<Texts> {
-  const { texts } = cacheOf(database);
-  const remembered = texts.get(versionId);
-  if (remembered) return remembered;
+export async function textsOf(database: Database, workspaceId: string, versionId: string): Promise<Texts> {
+  const cache = texts.get(database) ?? boundedByCharacters<Texts>();
+  texts.set(database, cache);
+  const known = cache.get(versionId);
+  if (known) return known;
   const read = await database.read
     .selectFrom("PromptVersion")
     .select(["text", "systemText"])
     .where("workspace", "=", workspaceId)
     .where("id", "=", versionId)
     .executeTakeFirstOrThrow();
-  texts.set(versionId, read);
+  cache.set(versionId, read);
   return read;
-}
-
-function cacheOf(database: Database): Cache {
-  const generation = database.generation.now();
-  const known = caches.get(database);
-  if (known?.generation === generation) return known;
-  const cache = { generation, prompts: newCache<KnownPrompt>(), texts: known?.texts ?? newCache<Texts>() };
-  caches.set(database, cache);
-  return cache;
-}
-
-function newCache<Value extends object>() {
-  return new LRUCache<string, Value>({
-    maxSize: CACHED_CHARACTERS,
-    sizeCalculation: (value) => JSON.stringify(value).length,
-  });
 }
 
 async function readPrompt(

@@ -61,11 +61,11 @@ export interface ServedPrompt {
 export async function servedPrompt(context: Context, input: DescribePromptInput): Promise<ServedPrompt> {
   const workspaceId = authorize(context, "read");
   const { slug } = input;
-  const prompt = await knownPrompt(context, workspaceId, slug);
+  const prompt = await knownPrompt(context.database, workspaceId, slug);
   if (!prompt) throw promptNotFound(slug);
   const { version, tag, warning } = selectVersion(prompt, input);
   if (!version) throw new GabbroError("VERSION_NOT_FOUND", `${warning} Publish one, or ask for another.`);
-  const texts = await textsOf(context, workspaceId, version.id);
+  const texts = await textsOf(context.database, workspaceId, version.id);
   return { ...texts, model: version.model, version: version.version, slug, tag, warning };
 }
 
@@ -89,7 +89,7 @@ export async function renderPrompt(context: Context, input: RenderPromptInput): 
 /** What differs between two versions of a prompt, as a unified diff; empty when nothing does. */
 export async function promptDiff(context: Context, { slug, from, to }: PromptDiffInput): Promise<string> {
   const workspaceId = authorize(context, "read");
-  const prompt = await knownPrompt(context, workspaceId, slug);
+  const prompt = await knownPrompt(context.database, workspaceId, slug);
   if (!prompt) throw promptNotFound(slug);
   const [before, after] = await Promise.all(
     [from, to].map(async (name) => {

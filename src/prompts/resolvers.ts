@@ -43,7 +43,7 @@ export async function describeStored(
   slug: string,
   choice: VersionChoice = {},
 ): Promise<PromptDescription> {
-  const prompt = await knownPrompt(context, workspaceId, slug);
+  const prompt = await knownPrompt(context.database, workspaceId, slug);
   if (!prompt) throw promptNotFound(slug);
   return describe(context, prompt, selectVersionToDescribe(prompt, choice));
 }

@@ -1,0 +1,38 @@
+import { LRUCache } from "lru-cache";
+import type { Database } from "./open.ts";
+
+const CACHED_CHARACTERS = 8_000_000;
+
+type Load<Value> = (database: Database, workspaceId: string, key: string) => Promise<Value | null>;
+
+/**
+ * Remembers what is read often and seldom changes, until anybody may have changed anything: the next request then sees
+ * the change, also when another process made it. What is not there is looked for each time.
+ */
+export function remembered<Value extends object>(load: Load<Value>): Load<Value> {
+  const memories = new WeakMap<Database, { generation: string; values: LRUCache<string, Value> }>();
+  return async (database, workspaceId, key) => {
+    const generation = database.generation.now();
+    let memory = memories.get(database);
+    if (memory?.generation !== generation) {
+      memory = { generation, values: boundedByCharacters() };
+      memories.set(database, memory);
+    }
+    const { values } = memory;
+    const place = `${workspaceId} ${key}`;
+    const known = values.get(place);
+    if (known) return known;
+    const loaded = await load(database, workspaceId, key);
+    // When anything was changed meanwhile, it goes where nobody looks any more.
+    if (loaded) values.set(place, loaded);
+    return loaded;
+  };
+}
+
+/** Bounded by characters: bounded by number, a few huge values fill the memory. */
+export function boundedByCharacters<Value extends object>(): LRUCache<string, Value> {
+  return new LRUCache({
+    maxSize: CACHED_CHARACTERS,
+    sizeCalculation: (value) => JSON.stringify(value).length,
+  });
+}
