@@ -3,7 +3,7 @@ import packageJson from "../package.json" with { type: "json" };
 import { loadConfig } from "./config.ts";
 import { type Context, type Scope, scopes } from "./context.ts";
 import { backUp, restore } from "./database/backup.ts";
-import { migrate } from "./database/migrate.ts";
+import { bringUpToDate, migrate } from "./database/migrate.ts";
 import { type Database, missingDatabase, openDatabase } from "./database/open.ts";
 import { FIRST_WORKSPACE } from "./firstStart.ts";
 import { parseMoment } from "./inputs.ts";
@@ -172,16 +172,17 @@ async function withWorkspace(name: string, run: (context: Context) => Promise<vo
 
 /** Runs a command on the migrated database of the configuration, which the service must have made before. */
 async function withDatabase(run: (database: Database) => Promise<void>): Promise<void> {
-  const { databaseUrl } = loadConfig();
+  const config = loadConfig();
+  const { databaseUrl } = config;
   const missing = missingDatabase(databaseUrl);
   if (missing) {
     throw new Error(
       `There is no database at ${missing}. Start the service first, or say where it is with DATABASE_URL.`,
     );
   }
-  const database = await openDatabase(databaseUrl);
+  const database = await openDatabase(databaseUrl, config);
   try {
-    await migrate(database);
+    await bringUpToDate(database, config);
     await run(database);
   } finally {
     await database.close();

@@ -1,19 +1,17 @@
 import { existsSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Migrator } from "@mikro-orm/migrations";
 import { SqlMikroORM } from "@mikro-orm/sql";
-import { SqliteDriver } from "@mikro-orm/sqlite";
-import { type Compilable, CompiledQuery } from "kysely";
+import type { Compilable } from "kysely";
 import { Dataset, DatasetRow } from "../datasets/entities.ts";
 import { Log, ModelPrice, Trace } from "../monitor/entities.ts";
 import { Prompt, PromptTag, PromptTagMove, PromptVersion } from "../prompts/entities.ts";
 import { AccessToken, AuditEntry, Workspace } from "../workspaces/entities.ts";
 import { createAnnouncements } from "./announcements.ts";
 import { createCommit } from "./commit.ts";
+import type { Dialect, Settings } from "./dialect.ts";
 import { createEncoder } from "./encode.ts";
-import { sqliteMigrations } from "./migrations/sqlite/list.ts";
 
 const entities = [
   Workspace,
@@ -38,8 +36,9 @@ const entityNames = {
   convertValues: true,
 } as const;
 
-/** Where the database that `url` names is, when it has not been made yet; undefined when it is there. */
+/** Where the database that `url` names is, when it is a file that has not been made yet; undefined when it is there. */
 export function missingDatabase(url: string): string | undefined {
+  if (!url.startsWith("sqlite:")) return undefined;
   const path = resolve(url.slice("sqlite:".length));
   return existsSync(path) ? undefined : path;
 }
@@ -47,18 +46,26 @@ export function missingDatabase(url: string): string | undefined {
 export type Database = Awaited<ReturnType<typeof openDatabase>>;
 export type EntityManager = ReturnType<Database["fork"]>;
 
+const DEFAULTS: Settings = { poolSize: 10 };
+
 /**
- * Opens the database that `url` names (`sqlite:PATH`; file and folder are made when missing), not yet migrated.
- * Throws when it cannot be opened or does not hold to the durability it is asked for.
+ * Opens the database that `url` names, not yet migrated: `sqlite:PATH`, whose file and folder are made when missing, or
+ * `postgresql://…`. Throws when it cannot be opened or does not hold to what it is asked for.
  */
-export async function openDatabase(url: string) {
-  const orm = await openSqlite(url.slice("sqlite:".length));
+export async function openDatabase(url: string, settings: Settings = DEFAULTS) {
+  const dialect = await dialectOf(url, settings);
+  const orm = await openOrm(dialect);
+  await connect(orm, dialect);
   const encode = createEncoder(orm.getMetadata(), orm.em.getPlatform());
-  const commit = createCommit(orm.em.getKysely({ ...entityNames, convertValues: false }), encode);
+  const writer = orm.em.getKysely({ ...entityNames, convertValues: false });
+  const commit = createCommit(writer, encode, dialect.insertAlong);
   const untouched = orm.em.getKysely({ type: "read" });
   const passing = new Set<Promise<unknown>>();
   return {
     orm,
+    dialect,
+    /** How logs are found by their words and their metadata. */
+    search: dialect.search,
     /** For reads that may run beside a write; sees all that was committed. */
     read: orm.em.getKysely({ ...entityNames, type: "read" }),
     /**
@@ -79,11 +86,8 @@ export async function openDatabase(url: string) {
       if (workspaceId !== null) em.setFilterParams("workspace", { workspaceId });
       return em;
     },
-    /** Copies all that is committed into a file, while others go on writing. */
-    copyTo: async (file: string) => {
-      const handle = await (orm.em.getConnection("read") as unknown as SqliteHandleOwner).getNativeClient();
-      await handle.backup(file);
-    },
+    /** Copies all that is committed into a file, while others go on writing; absent where the database is no file. */
+    copyTo: dialect.copyTo && ((file: string) => dialect.copyTo!(orm, file)),
     /** Whether the database answers. */
     isReady: async () => (await orm.checkConnection()).ok,
     /** Has closing wait for what is done in passing; it must not reject. */
@@ -99,19 +103,19 @@ export async function openDatabase(url: string) {
   };
 }
 
-async function openSqlite(file: string) {
-  const path = resolve(file);
-  await mkdir(dirname(path), { recursive: true });
-  const orm = await SqlMikroORM.init({
-    driver: SqliteDriver,
+/** Each database brings its driver along only when it is used. */
+export async function dialectOf(url: string, settings: Settings = DEFAULTS): Promise<Dialect> {
+  if (url.startsWith("sqlite:")) return (await import("./sqlite.ts")).sqlite(url);
+  return (await import("./postgresql.ts")).postgresql(url, settings);
+}
+
+/** The ORM for a database, not connected yet. */
+export function openOrm({ options, migrations, folder }: Dialect) {
+  const path = fileURLToPath(new URL(`./migrations/${folder}`, import.meta.url));
+  return SqlMikroORM.init({
+    ...options,
     entities: [...entities],
     extensions: [Migrator],
-    dbName: path,
-    // Reads have a connection of their own: a long one never holds up a write.
-    replicas: [{ name: "reader", dbName: path, onCreateConnection: setPragmas(["query_only = on"]) }],
-    onCreateConnection: setPragmas([]),
-    // SQLite waits for another process by blocking this whole one, so it waits briefly here and commit.ts tries again.
-    driverOptions: { timeout: 50 },
     filters: {
       workspace: {
         cond: ({ workspaceId }: { workspaceId?: string }) => ({ workspace: workspaceId }),
@@ -121,56 +125,24 @@ async function openSqlite(file: string) {
     },
     autoJoinRefsForFilters: false,
     forceUtcTimezone: true,
-    // The full-text index, the triggers that keep it and the statistics are no entities.
-    schemaGenerator: { skipTables: [/^(?:log_texts|sqlite_)/], ignoreTriggers: true },
     migrations: {
-      migrationsList: sqliteMigrations,
-      path: MIGRATIONS_FOLDER,
-      pathTs: MIGRATIONS_FOLDER,
+      migrationsList: migrations,
+      path,
+      pathTs: path,
       snapshotName: "schema",
       snapshotOnMigrate: false,
       silent: true,
     },
   });
+}
+
+async function connect(orm: Awaited<ReturnType<typeof openOrm>>, dialect: Dialect): Promise<void> {
   try {
+    await dialect.prepare();
     await orm.connect();
-    await orm.em.getConnection("read").connect();
+    await dialect.connect(orm);
   } catch (cause) {
-    throw new Error(`Cannot open the database ${path}: ${(cause as Error).message}`, { cause });
+    await orm.close();
+    throw new Error(`Cannot open the database ${dialect.place}: ${(cause as Error).message}`, { cause });
   }
-  return orm;
-}
-
-const MIGRATIONS_FOLDER = fileURLToPath(new URL("./migrations/sqlite", import.meta.url));
-
-interface SqliteConnection {
-  executeQuery(query: CompiledQuery): Promise<{ rows: Record<string, unknown>[] }>;
-}
-
-interface SqliteHandleOwner {
-  getNativeClient(): Promise<{ backup(file: string): Promise<unknown> }>;
-}
-
-const SYNCHRONOUS_FULL = 2;
-
-/** WAL with FULL sync: with less, a power cut may undo what was committed last (https://sqlite.org/pragma.html#pragma_synchronous). */
-function setPragmas(more: string[]) {
-  return async (connection: unknown) => {
-    const pragma = async (statement: string) => {
-      const { rows } = await (connection as SqliteConnection).executeQuery(
-        CompiledQuery.raw(`pragma ${statement}`),
-      );
-      return Object.values(rows[0] ?? {})[0];
-    };
-    for (const statement of ["journal_mode = wal", "synchronous = full", "temp_store = memory", ...more]) {
-      await pragma(statement);
-    }
-    const journal = await pragma("journal_mode");
-    const synchronous = await pragma("synchronous");
-    if (journal !== "wal" || synchronous !== SYNCHRONOUS_FULL) {
-      throw new Error(
-        `it runs with journal_mode=${journal} and synchronous=${synchronous}, not with wal and full`,
-      );
-    }
-  };
 }

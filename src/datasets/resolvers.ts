@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { v7 as uuidv7 } from "uuid";
 import type { Context } from "../context.ts";
 import { batched } from "../database/batch.ts";
-import { isOrphan } from "../database/commit.ts";
+import { isOrphan } from "../database/codes.ts";
 import type { EntityManager } from "../database/open.ts";
 import { transact } from "../database/transact.ts";
 import { badInput, GabbroError, quoted } from "../errors.ts";

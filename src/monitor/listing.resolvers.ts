@@ -1,13 +1,6 @@
-import type { Expression, SqlBool } from "kysely";
+import { type Expression, type SqlBool, sql } from "kysely";
 import type { Context } from "../context.ts";
-import {
-  fullTextQuery,
-  hasMember,
-  isFound,
-  isFoundWithin,
-  searchIds,
-  unindexed,
-} from "../database/search.ts";
+import type { Search } from "../database/search.ts";
 import { badInput } from "../errors.ts";
 import { PAGE } from "../paging.ts";
 import { authorize } from "../workspaces/resolvers.ts";
@@ -75,10 +68,10 @@ async function findLogs(
   filter: Filter,
   { after, most }: { after: Place | null; most: number },
 ): Promise<Found[]> {
-  const search = filter.text ? await lookUp(context, fullTextQuery(workspaceId, filter.text)) : null;
+  const search = filter.text ? await lookUp(context, workspaceId, filter.text) : null;
   if (search?.few?.length === 0) return [];
-  const lead = { workspaceId, by: search?.few ? { searchId: search.few } : narrowestOf(filter) };
-  const conditions = conditionsOf(filter, lead);
+  const lead = { workspaceId, by: search?.few ? { keys: search.few } : narrowestOf(filter) };
+  const conditions = conditionsOf(filter, lead, context.database.search);
   const range = rangeOf(context, filter, after);
   const isDirect = search ? search.few !== null : conditions.length === 0;
   const found: Found[] = [];
@@ -109,23 +102,33 @@ const FEW_HITS = 2_000;
 const NEAR = 40_000;
 
 /** What the full-text index knows of a query: either all it finds, when that is few, or a condition for a stretch. */
-async function lookUp(context: Context, query: string) {
-  const { rows } = await searchIds(query, FEW_HITS + 1).execute(context.database.read);
-  if (rows.length <= FEW_HITS) return { few: rows.map(({ searchId }) => searchId), many: null };
+async function lookUp({ database }: Context, workspaceId: string, text: string) {
+  const { search } = database;
+  const query = search.query(workspaceId, text);
+  const { rows } = await search.keys(query, FEW_HITS + 1).execute(database.read);
+  if (rows.length <= FEW_HITS) return { few: rows.map(({ key }) => key), many: null };
   const many = async (lead: Lead, stretch: Stretch): Promise<Condition> => {
-    const [bounds] = await context.database.rows(
-      logsIn(context, lead, stretch).select(({ fn }) => [
-        fn.min("searchId").as("lowest"),
-        fn.max("searchId").as("highest"),
-      ]),
-    );
-    const range = { lowest: bounds?.lowest ?? 0, highest: bounds?.highest ?? 0 };
-    // Logs arrive roughly in the order of their start, so those of a stretch mostly lie close together there too.
-    const isNear = range.highest - range.lowest < NEAR;
+    const within = await nearKeys(database, lead, stretch);
     return ({ ref }) =>
-      isNear ? isFoundWithin(query, ref("searchId"), range) : isFound(query, ref("Log.searchId"));
+      within && search.isFoundWithin
+        ? search.isFoundWithin(query, ref("searchId"), within)
+        : search.isFound(query, ref(`Log.${search.key}`));
   };
   return { few: null, many };
+}
+
+/** The range of the keys of a stretch, where they are numbers that lie close together; else null. */
+async function nearKeys(database: Context["database"], lead: Lead, stretch: Stretch) {
+  if (!database.search.isFoundWithin) return null;
+  const [bounds] = await database.rows(
+    logsIn({ database }, lead, stretch).select(({ fn }) => [
+      fn.min("searchId").as("lowest"),
+      fn.max("searchId").as("highest"),
+    ]),
+  );
+  const range = { lowest: bounds?.lowest ?? 0, highest: bounds?.highest ?? 0 };
+  // Logs arrive roughly in the order of their start, so those of a stretch mostly lie close together there too.
+  return range.highest - range.lowest < NEAR ? range : null;
 }
 
 function narrowestOf({ userId, organizationId, slug }: Filter): Lead["by"] {
@@ -137,7 +140,7 @@ function narrowestOf({ userId, organizationId, slug }: Filter): Lead["by"] {
 type Condition = (builder: LogBuilder) => Expression<SqlBool>;
 
 /** What a filter asks of a log beyond its time, its words and what the lead stands for. */
-function conditionsOf(filter: Filter, { by }: Lead): Condition[] {
+function conditionsOf(filter: Filter, { by }: Lead, search: Search): Condition[] {
   const { slug, minCost, maxCost, minLatencyMs, maxLatencyMs } = filter;
   const { userId, organizationId, version, tag, type, metadata } = filter;
   const equal = Object.entries({ promptSlug: slug, userId, organizationId, version, tag, type });
@@ -149,15 +152,19 @@ function conditionsOf(filter: Filter, { by }: Lead): Condition[] {
   ] as const;
   return [
     ...equal.flatMap(([column, value]): Condition[] =>
-      value == null || column in by ? [] : [({ eb, ref }) => eb(unindexed(ref(column as "tag")), "=", value)],
+      value == null || column in by
+        ? []
+        : [({ eb, ref }) => eb(search.unindexed(ref(column as "tag")), "=", value)],
     ),
     ...limits.flatMap(([column, operator, value]): Condition[] =>
-      value == null ? [] : [({ eb }) => eb(column, operator, value)],
+      value == null
+        ? []
+        : [({ eb }) => eb(column, operator, sql<number>`cast(${value} as double precision)`)],
     ),
     ...(metadata ?? []).map(
       (member): Condition =>
         ({ ref }) =>
-          hasMember(ref("Log.metadata"), member),
+          search.hasMember(ref("Log.metadata"), member),
     ),
   ];
 }
