@@ -1,28 +1,19 @@
-import { defineConfig } from "vitest/config";
+import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import { findBinaries } from "./test/postgresServer.ts";
 
 /** What needs no database, or is about SQLite itself: its files, its locks, the programs that work on its files. */
-const notOnPostgresql = [
-  "cli",
-  "clients",
-  "database",
-  "graphql",
-  "layout",
-  "playground",
-  "schema",
-  "stop",
-  "templates",
-  "usage",
-].map((name) => `test/${name}.test.ts`);
+const notOnPostgresql = ["cli", "database", "layout", "schema", "templates", "usage"].map(
+  (name) => `test/${name}.test.ts`,
+);
 
 const postgresql = {
-  extends: true,
+  extends: true as const,
   test: {
     name: "postgresql",
     exclude: notOnPostgresql,
     globalSetup: ["test/postgresSetup.ts"],
   },
-} as const;
+} satisfies TestProjectInlineConfiguration;
 
 const hasPostgresql = Boolean(process.env.TEST_POSTGRES_URL || findBinaries());
 if (!hasPostgresql) {

@@ -24,7 +24,7 @@ export default async function setUp(project: TestProject): Promise<() => Promise
     url,
     `create database ${template} template template0 encoding 'UTF8' locale_provider icu icu_locale 'en-US'`,
   );
-  const database = await openDatabase(databaseUrl(url, template));
+  const database = await openDatabase(urlOf(url, template));
   await migrate(database);
   await database.close();
   project.provide("postgresql", { url, template });
@@ -35,7 +35,7 @@ export default async function setUp(project: TestProject): Promise<() => Promise
 }
 
 /** The URL of another database on the same server. */
-export function databaseUrl(url: string, name: string): string {
+export function urlOf(url: string, name: string): string {
   const other = new URL(url);
   other.pathname = `/${name}`;
   return other.href;

@@ -8,7 +8,7 @@ import { migrate } from "../src/database/migrate.ts";
 import { openDatabase } from "../src/database/open.ts";
 import { fillNewDatabase } from "../src/firstStart.ts";
 import { createServer } from "../src/server.ts";
-import { databaseUrl, execute } from "./postgresSetup.ts";
+import { execute, urlOf } from "./postgresSetup.ts";
 
 export interface Options {
   /** Whether the database has the sample that the program comes with. */
@@ -36,7 +36,7 @@ export async function newPostgresqlDatabase(schema: "migrated" | "bare" = "migra
   const source = schema === "migrated" ? template : "template0";
   await execute(url, `create database ${name} template ${source}`);
   return {
-    url: databaseUrl(url, name),
+    url: urlOf(url, name),
     drop: () => execute(url, `drop database if exists ${name} with (force)`),
   };
 }
@@ -45,7 +45,8 @@ export async function newPostgresqlDatabase(schema: "migrated" | "bare" = "migra
 export async function startServer({ sample = false, corsOrigins = [], log }: Options = {}) {
   const folder = await mkdtemp(join(tmpdir(), "gabbro-"));
   const own = isOnPostgresql ? await newPostgresqlDatabase() : null;
-  const database = await openDatabase(own?.url ?? `sqlite:${join(folder, "gabbro.sqlite")}`, { poolSize: 5 });
+  const databaseUrl = own?.url ?? `sqlite:${join(folder, "gabbro.sqlite")}`;
+  const database = await openDatabase(databaseUrl, { poolSize: 5 });
   if (!own) await migrate(database);
   const firstToken = await fillNewDatabase(database, {
     firstToken: null,
@@ -81,6 +82,7 @@ export async function startServer({ sample = false, corsOrigins = [], log }: Opt
   return {
     url: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`,
     folder,
+    databaseUrl,
     token,
     app,
     database,

@@ -44,3 +44,14 @@ export function unavailable(error: unknown): GabbroError | undefined {
 function isOutOfReach(error: unknown): boolean {
   return OUT_OF_REACH.test(codeOf(error)) || CUT_OFF.test(String((error as Error | null)?.message ?? ""));
 }
+
+/** An error fit for the log: PostgreSQL tells the rows that it refuses, which are the users'. */
+export function withoutRows<E>(error: E): E {
+  if (!(error instanceof Error) || !("detail" in error)) return error;
+  const told = ` - detail: ${error.detail}`;
+  error.message = error.message.replace(told, "");
+  error.stack = error.stack?.replaceAll(told, "");
+  Object.assign(error, { detail: undefined, where: undefined });
+  withoutRows(error.cause);
+  return error;
+}
