@@ -1,6 +1,5 @@
-import { setTimeout as wait } from "node:timers/promises";
 import { v7 as uuidv7 } from "uuid";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { bringUpToDate, migrate } from "../src/database/migrate.ts";
 import { openDatabase } from "../src/database/open.ts";
 import { transact } from "../src/database/transact.ts";
@@ -231,9 +230,14 @@ test("a duplicate is a CONFLICT, also when it comes at the same moment", async (
 test("a transaction that others are in the way of for long is UNAVAILABLE, not a fault", async () => {
   await using own = await newDatabase();
   const database = await own.open();
+  let now = performance.now();
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => {
+    now += 1_000;
+    return now;
+  });
   const failing = transact(database.fork(null), async () => {
     throw Object.assign(new Error("could not serialize access"), { code: "40001" });
-  });
+  }).finally(() => clock.mockRestore());
   await expect(failing).rejects.toMatchObject({ code: "UNAVAILABLE", headers: { "retry-after": "1" } });
 });
 
@@ -241,16 +245,13 @@ test("a server that ends connections is answered as UNAVAILABLE, and served agai
   await using server = await startServer();
   await addDataset(server, { slug: "d", columns: [] });
   const lock = await openDatabase(server.databaseUrl);
+  const waiting = "from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
   const slow = lock.orm.em.transactional(async (em) => {
     await em.execute("lock table datasets");
-    const waiting = server.get("/datasets/d");
-    const isWaiting =
-      "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
-    for (let turn = 0; turn < 200 && (await em.execute(isWaiting)).length === 0; turn++) await wait(10);
-    await em.execute(
-      "select pg_terminate_backend(pid) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
-    );
-    return waiting;
+    const answer = server.get("/datasets/d");
+    const cut = () => lock.orm.em.fork().execute(`select pg_terminate_backend(pid) ${waiting}`);
+    await vi.waitUntil(async () => (await cut()).length > 0);
+    return answer;
   });
   expect(await slow).toMatchObject({
     status: 503,
@@ -258,6 +259,22 @@ test("a server that ends connections is answered as UNAVAILABLE, and served agai
     body: { code: "UNAVAILABLE" },
   });
   expect(await server.get("/datasets/d")).toMatchObject({ status: 200 });
+  await lock.close();
+});
+
+test("a statement that is ended because it takes too long is answered as UNAVAILABLE", async () => {
+  await using server = await startServer();
+  await addDataset(server, { slug: "d", columns: [] });
+  const lock = await openDatabase(server.databaseUrl);
+  const slow = lock.orm.em.transactional(async (em) => {
+    await em.execute("lock table datasets");
+    const answer = server.graphql('{ dataset(slug: "d") { slug } }');
+    const cancel =
+      "select pg_cancel_backend(pid) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+    await vi.waitUntil(async () => (await lock.orm.em.fork().execute(cancel)).length > 0);
+    return answer;
+  });
+  expect((await slow).body.errors[0].extensions.code).toBe("UNAVAILABLE");
   await lock.close();
 });
 
