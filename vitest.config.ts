@@ -33,7 +33,7 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: "sqlite", exclude: ["test/postgresql.test.ts"], provide: { postgresql: null } },
+        test: { name: "sqlite", exclude: ["test/postgresql*.test.ts"], provide: { postgresql: null } },
       },
       ...(hasPostgresql ? [postgresql] : []),
     ],

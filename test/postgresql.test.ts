@@ -258,7 +258,7 @@ test("a server that ends connections is answered as UNAVAILABLE, and served agai
     headers: { "retry-after": "1" },
     body: { code: "UNAVAILABLE" },
   });
-  expect(await server.get("/datasets/d")).toMatchObject({ status: 200 });
+  await vi.waitFor(async () => expect((await server.get("/datasets/d")).status).toBe(200));
   await lock.close();
 });
 
