@@ -35,6 +35,7 @@ export function postgresql(url: string, { poolSize }: Settings): Dialect {
         statement_timeout: STATEMENT_TIMEOUT_MS,
         idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
         keepAlive: true,
+        allowExitOnIdle: true, // a command that failed ends at once
         onPoolCreated: setParsers,
       },
       schemaGenerator: { skipTables: ["log_texts"], ignoreRoutines: true },
