@@ -96,6 +96,11 @@ function changeLogs(meta: EntityMetadata<Log>): void {
     const change = replaced[index.name ?? ""];
     return change ? { name: index.name, ...change } : index;
   });
+  meta.indexes.push({
+    name: "logs_by_metadata",
+    expression:
+      'create index "logs_by_metadata" on "logs" using gin (cast("metadata" as jsonb) jsonb_path_ops) where "metadata" is not null',
+  });
 }
 
 interface Pool {

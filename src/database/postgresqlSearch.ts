@@ -1,5 +1,5 @@
-import { type RawBuilder, type SqlBool, sql, type Transaction } from "kysely";
-import type { Search } from "./search.ts";
+import { type Expression, type RawBuilder, type SqlBool, sql, type Transaction } from "kysely";
+import type { Member, Search } from "./search.ts";
 import { phrasesOf, textsOf, wordsIn } from "./words.ts";
 
 /** A lexeme has at most 2,046 bytes. */
@@ -41,8 +41,16 @@ export const postgresqlSearch: Search<Query> = {
   isFound: ({ patterns }, key) =>
     sql<SqlBool>`(select ${hasAll(patterns)} from log_texts where log_id = ${key})`,
 
-  hasMember: (object, { key, value }) =>
-    sql<SqlBool>`cast(${object} as jsonb) @> cast(${JSON.stringify({ [key]: value })} as jsonb)`,
+  keysByMembers: (workspaceId, members, most) => {
+    const hasAll = sql.join(
+      members.map((member) => hasMember(sql.ref("metadata"), member)),
+      sql` and `,
+    );
+    // By the index of the metadata, never by one of the workspace.
+    return sql`select id as "key" from logs where ${hasAll} and coalesce(workspace_id, workspace_id) = ${workspaceId} limit ${most}`;
+  },
+
+  hasMember,
 
   unindexed: (column) => sql`coalesce(${column}, ${column})`,
 
@@ -50,6 +58,10 @@ export const postgresqlSearch: Search<Query> = {
   leads: (column, value) =>
     sql<SqlBool>`(left(${column}, 256) = left(cast(${value} as text), 256) and ${column} = ${value})`,
 };
+
+function hasMember(object: Expression<unknown>, { key, value }: Member): RawBuilder<SqlBool> {
+  return sql<SqlBool>`cast(${object} as jsonb) @> cast(${JSON.stringify({ [key]: value })} as jsonb)`;
+}
 
 function hasAll(patterns: string[]): RawBuilder<SqlBool> {
   return sql.join(

@@ -1,5 +1,11 @@
 import type { Expression, RawBuilder, SqlBool } from "kysely";
 
+/** A member of a JSON object. */
+export interface Member {
+  key: string;
+  value: string | number | boolean | null;
+}
+
 /** How logs are found by their words and their metadata; each database has a way of its own to the same answers. */
 export interface Search<Query = unknown> {
   /** The property of a log by which the full-text index knows it. */
@@ -27,11 +33,11 @@ export interface Search<Query = unknown> {
     range: { lowest: number; highest: number },
   ): Expression<SqlBool>;
 
+  /** The keys of the logs whose metadata has all these members, up to `most`; absent where no index has them. */
+  keysByMembers?(workspaceId: string, members: Member[], most: number): RawBuilder<{ key: string | number }>;
+
   /** Whether a JSON object has a member of that name with that value. */
-  hasMember(
-    object: Expression<unknown>,
-    member: { key: string; value: string | number | boolean | null },
-  ): Expression<SqlBool>;
+  hasMember(object: Expression<unknown>, member: Member): Expression<SqlBool>;
 
   /** A column for a condition that no index is to be chosen by. */
   unindexed<T>(column: Expression<T>): Expression<T>;

@@ -69,11 +69,12 @@ async function findLogs(
   { after, most }: { after: Place | null; most: number },
 ): Promise<Found[]> {
   const search = filter.text ? await lookUp(context, workspaceId, filter.text) : null;
-  if (search?.few?.length === 0) return [];
-  const lead = { workspaceId, by: search?.few ? { keys: search.few } : narrowestOf(filter) };
+  const few = search ? search.few : await lookUpMembers(context, workspaceId, filter);
+  if (few?.length === 0) return [];
+  const lead = { workspaceId, by: few ? { keys: few } : narrowestOf(filter) };
   const conditions = conditionsOf(filter, lead, context.database.search);
   const range = rangeOf(context, filter, after);
-  const isDirect = search ? search.few !== null : conditions.length === 0;
+  const isDirect = few !== null || (search === null && conditions.length === 0);
   const found: Found[] = [];
   for await (const stretch of isDirect ? [range] : stretches(context, lead, range)) {
     let query = logsIn(context, lead, stretch);
@@ -115,6 +116,14 @@ async function lookUp({ database }: Context, workspaceId: string, text: string) 
         : search.isFound(query, ref(`Log.${search.key}`));
   };
   return { few: null, many };
+}
+
+/** The keys of all logs that have the metadata of a filter, where an index tells them and they are few; else null. */
+async function lookUpMembers({ database }: Context, workspaceId: string, { metadata }: Filter) {
+  if (!metadata?.length || !database.search.keysByMembers) return null;
+  const keys = database.search.keysByMembers(workspaceId, metadata, FEW_HITS + 1);
+  const { rows } = await keys.execute(database.read);
+  return rows.length <= FEW_HITS ? rows.map(({ key }) => key) : null;
 }
 
 /** The range of the keys of a stretch, where they are numbers that lie close together; else null. */

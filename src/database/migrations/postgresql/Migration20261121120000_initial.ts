@@ -71,6 +71,9 @@ export class Migration20261121120000_initial extends Migration {
       `create index "logs_by_organization" on "logs" ("workspace_id", left("organization_id", 256), "start_time", "id") where "organization_id" is not null;`,
     );
     this.addSql(
+      `create index "logs_by_metadata" on "logs" using gin (cast("metadata" as jsonb) jsonb_path_ops) where "metadata" is not null;`,
+    );
+    this.addSql(
       `create index "logs_trace_id_workspace_id_id_index" on "logs" ("trace_id", "workspace_id", "id");`,
     );
     this.addSql(`alter table "logs" add constraint "logs_type_check" check ("type" in ('generation'));`);
