@@ -1,5 +1,6 @@
 import { type EntityMetadata, ReferenceKind, TextType } from "@mikro-orm/core";
 import { PostgreSqlDriver } from "@mikro-orm/postgresql";
+import { CompiledQuery } from "kysely";
 import pg from "pg";
 import type { Log } from "../monitor/entities.ts";
 import type { Dialect, Settings } from "./dialect.ts";
@@ -25,6 +26,7 @@ export function postgresql(url: string, { poolSize }: Settings): Dialect {
     options: {
       driver: PostgreSqlDriver,
       dbName: name,
+      onCreateConnection: preferOrder,
       discovery: { onMetadata: asPostgresqlHasIt },
       driverOptions: {
         connectionString: url,
@@ -59,6 +61,15 @@ export function postgresql(url: string, { poolSize }: Settings): Dialect {
     search: postgresqlSearch,
     insertAlong: insertWords,
   };
+}
+
+/**
+ * Has lists read along an index in their order, up to as many rows as are wanted. Where statistics are old or a
+ * workspace is new, PostgreSQL would rather gather all rows there are and sort them, again for every page.
+ */
+async function preferOrder(connection: unknown): Promise<void> {
+  const { executeQuery } = connection as { executeQuery(query: CompiledQuery): Promise<unknown> };
+  await executeQuery.call(connection, CompiledQuery.raw("set enable_bitmapscan = off"));
 }
 
 /** What differs in the schema, so that there is one set of entities. */

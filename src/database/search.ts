@@ -1,4 +1,7 @@
-import type { Expression, RawBuilder, SqlBool } from "kysely";
+import type { Expression, Kysely, RawBuilder, SqlBool } from "kysely";
+
+/** By what a full-text index knows a log. */
+export type Key = string | number;
 
 /** A member of a JSON object. */
 export interface Member {
@@ -17,8 +20,11 @@ export interface Search<Query = unknown> {
    */
   query(workspaceId: string, text: string): Query;
 
-  /** The keys of what a query finds, up to `most`. */
-  keys(query: Query, most: number): RawBuilder<{ key: string | number }>;
+  /** The keys of what a query finds, up to `most`; for `lookUp`. */
+  keys(query: Query, most: number): RawBuilder<{ key: Key }>;
+
+  /** Runs a query for keys. */
+  lookUp<DB>(read: Kysely<DB>, query: RawBuilder<{ key: Key }>): Promise<Key[]>;
 
   /** Whether a query finds the log with a key; costs a look-up in the index for each. */
   isFound(query: Query, key: Expression<unknown>): Expression<SqlBool>;
@@ -34,7 +40,7 @@ export interface Search<Query = unknown> {
   ): Expression<SqlBool>;
 
   /** The keys of the logs whose metadata has all these members, up to `most`; absent where no index has them. */
-  keysByMembers?(workspaceId: string, members: Member[], most: number): RawBuilder<{ key: string | number }>;
+  keysByMembers?(workspaceId: string, members: Member[], most: number): RawBuilder<{ key: Key }>;
 
   /** Whether a JSON object has a member of that name with that value. */
   hasMember(object: Expression<unknown>, member: Member): Expression<SqlBool>;

@@ -14,6 +14,8 @@ export const sqliteSearch: Search<string> = {
   keys: (query, most) =>
     sql`select rowid as "key" from log_texts where log_texts match ${query} order by rowid desc limit ${most}`,
 
+  lookUp: async (read, query) => (await query.execute(read)).rows.map(({ key }) => key),
+
   isFound: (query, key) =>
     sql<SqlBool>`exists (select 1 from log_texts where log_texts match ${query} and rowid = ${key})`,
 

@@ -106,8 +106,8 @@ const NEAR = 40_000;
 async function lookUp({ database }: Context, workspaceId: string, text: string) {
   const { search } = database;
   const query = search.query(workspaceId, text);
-  const { rows } = await search.keys(query, FEW_HITS + 1).execute(database.read);
-  if (rows.length <= FEW_HITS) return { few: rows.map(({ key }) => key), many: null };
+  const keys = await search.lookUp(database.read, search.keys(query, FEW_HITS + 1));
+  if (keys.length <= FEW_HITS) return { few: keys, many: null };
   const many = async (lead: Lead, stretch: Stretch): Promise<Condition> => {
     const within = await nearKeys(database, lead, stretch);
     return ({ ref }) =>
@@ -119,11 +119,14 @@ async function lookUp({ database }: Context, workspaceId: string, text: string) 
 }
 
 /** The keys of all logs that have the metadata of a filter, where an index tells them and they are few; else null. */
-async function lookUpMembers({ database }: Context, workspaceId: string, { metadata }: Filter) {
-  if (!metadata?.length || !database.search.keysByMembers) return null;
-  const keys = database.search.keysByMembers(workspaceId, metadata, FEW_HITS + 1);
-  const { rows } = await keys.execute(database.read);
-  return rows.length <= FEW_HITS ? rows.map(({ key }) => key) : null;
+async function lookUpMembers(
+  { database: { read, search } }: Context,
+  workspaceId: string,
+  { metadata }: Filter,
+) {
+  if (!metadata?.length || !search.keysByMembers) return null;
+  const keys = await search.lookUp(read, search.keysByMembers(workspaceId, metadata, FEW_HITS + 1));
+  return keys.length <= FEW_HITS ? keys : null;
 }
 
 /** The range of the keys of a stretch, where they are numbers that lie close together; else null. */
