@@ -1,3 +1,4 @@
+import pg from "pg";
 import { v7 as uuidv7 } from "uuid";
 import { expect, test, vi } from "vitest";
 import { bringUpToDate, migrate } from "../src/database/migrate.ts";
@@ -316,4 +317,71 @@ test("logs are kept whatever is in them: long slugs and ids, long words, all kin
     expect(await server.run(query, { f })).toHaveLength(1);
   }
   expect(await server.run(query, { f: { text: long.slice(0, 900) } })).toHaveLength(0);
+});
+
+const id = "'01890a5d-ac96-774b-bcce-b302099a8057'";
+const leads = (column: string) =>
+  `select id from logs where workspace_id = ${id} and left(${column}, 256) = left('x', 256) and ${column} = 'x' order by start_time desc, id desc limit 10`;
+
+test.each([
+  [
+    "the rows of a dataset in order",
+    `select * from dataset_rows where workspace_id = ${id} and dataset_id = ${id} and id > ${id} order by id limit 10`,
+    "dataset_rows_dataset_id_workspace_id_id_index",
+  ],
+  [
+    "the versions of a prompt in order",
+    `select id, version from prompt_versions where workspace_id = ${id} and prompt_id = ${id} order by id`,
+    "prompt_versions_prompt_id_workspace_id_id_version_index",
+  ],
+  [
+    "datasets by their slugs",
+    `select * from datasets where workspace_id = ${id} and slug > 'a' order by slug limit 10`,
+    "datasets_workspace_id_slug_unique",
+  ],
+  [
+    "the audit log",
+    `select * from audit_entries where workspace_id = ${id} order by id desc limit 10`,
+    "audit_entries_workspace_id_id_index",
+  ],
+  [
+    "logs by time",
+    `select * from logs where workspace_id = ${id} and (start_time, id) < (now(), ${id}) order by start_time desc, id desc limit 10`,
+    "logs_by_time",
+  ],
+  ["logs of a prompt by time", leads("prompt_slug"), "logs_by_prompt"],
+  ["logs of a user by time", leads("user_id"), "logs_by_user"],
+  ["logs of an organization by time", leads("organization_id"), "logs_by_organization"],
+  ["a token by its hash", "select * from access_tokens where hash = 'h'", "access_tokens_hash_unique"],
+])("an index gives %s without sorting or reading all", async (_, select, index) => {
+  await using own = await newDatabase();
+  const { orm } = await own.open();
+  const plan = await orm.em.transactional(async (em) => {
+    await em.execute("set local enable_seqscan = off"); // it is faster while the tables are empty
+    const lines = await em.execute(`explain ${select}`);
+    return lines.map((line) => line["QUERY PLAN"]).join("\n");
+  });
+  expect(plan).toMatch(new RegExp(`Index (?:Only )?Scan (?:Backward )?using ${index}`));
+  expect(plan).not.toContain("Sort");
+});
+
+test("words and metadata are looked up in their indexes", async () => {
+  await using own = await newDatabase();
+  const { read, search } = await own.open();
+  const workspace = "01890a5d-ac96-774b-bcce-b302099a8057";
+  const plans: string[] = [];
+  for (const keys of [
+    search.keys(search.query(workspace, 'capital "of kenya" nai*'), 10),
+    search.keysByMembers!(workspace, [{ key: "a", value: 1 }], 10),
+  ]) {
+    const { sql: text, parameters } = keys.compile(read);
+    const client = new pg.Client({ connectionString: own.url });
+    await client.connect();
+    await client.query("set enable_seqscan = off");
+    const { rows } = await client.query(`explain ${text}`, [...parameters]);
+    plans.push(JSON.stringify(rows));
+    await client.end();
+  }
+  expect(plans[0]).toContain("Bitmap Index Scan on log_texts_words");
+  expect(plans[1]).toContain("Bitmap Index Scan on logs_by_metadata");
 });
