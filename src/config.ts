@@ -58,7 +58,7 @@ const environment = z.object({
 });
 
 function isDatabaseUrl(value: string): boolean {
-  if (/^postgres(?:ql)?:/.test(value)) return URL.canParse(value) && new URL(value).hostname !== "";
+  if (/^postgres(?:ql)?:\/\//.test(value)) return URL.canParse(value); // a socket has no host
   return /^sqlite:[^:]/.test(value);
 }
 

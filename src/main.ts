@@ -131,7 +131,7 @@ token
 token
   .command("revoke")
   .description("end an access token; a running server follows within 30 seconds")
-  .argument("<id>", "the id that `token list` shows")
+  .argument("<id>", "the id that `token list` shows", parseId)
   .addOption(workspaceOption())
   .action((id: string, { workspace }: { workspace: string }) =>
     withWorkspace(workspace, async (context) => {
@@ -197,6 +197,12 @@ function parseName(name: string): string {
   if (name.trim() === "" || /\p{Cc}/u.test(name))
     throw new InvalidArgumentError("It must be a text on one line.");
   return name;
+}
+
+function parseId(id: string): string {
+  if (!/^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(id))
+    throw new InvalidArgumentError("It must be an id that `token list` shows.");
+  return id.toLowerCase();
 }
 
 function parseScopes(list: string): Scope[] {
