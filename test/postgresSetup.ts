@@ -14,16 +14,15 @@ declare module "vitest" {
   }
 }
 
+/** In an order of its own, not that of the bytes: what is compared and sorted must not depend on it. */
+export const NEW_DATABASE = "template0 encoding 'UTF8' locale_provider icu icu_locale 'en-US'";
+
 /** Starts the server of all tests on PostgreSQL, or takes the one of TEST_POSTGRES_URL, and makes what they copy. */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   const server = process.env.TEST_POSTGRES_URL ? null : await startServer();
   const url = server?.url ?? process.env.TEST_POSTGRES_URL!;
   const template = `gabbro_template_${process.pid}`;
-  // In an order of its own, not that of the bytes: what is compared and sorted must not depend on it.
-  await execute(
-    url,
-    `create database ${template} template template0 encoding 'UTF8' locale_provider icu icu_locale 'en-US'`,
-  );
+  await execute(url, `create database ${template} template ${NEW_DATABASE}`);
   const database = await openDatabase(urlOf(url, template));
   await migrate(database);
   await database.close();

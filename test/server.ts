@@ -8,7 +8,7 @@ import { migrate } from "../src/database/migrate.ts";
 import { openDatabase } from "../src/database/open.ts";
 import { fillNewDatabase } from "../src/firstStart.ts";
 import { createServer } from "../src/server.ts";
-import { execute, urlOf } from "./postgresSetup.ts";
+import { execute, NEW_DATABASE, urlOf } from "./postgresSetup.ts";
 
 export interface Options {
   /** Whether the database has the sample that the program comes with. */
@@ -33,7 +33,7 @@ export const isOnPostgresql = inject("postgresql") !== null;
 export async function newPostgresqlDatabase(schema: "migrated" | "bare" = "migrated") {
   const { url, template } = inject("postgresql")!;
   const name = `gabbro_${uuidv7().replaceAll("-", "")}`;
-  const source = schema === "migrated" ? template : "template0";
+  const source = schema === "migrated" ? template : NEW_DATABASE;
   await execute(url, `create database ${name} template ${source}`);
   return {
     url: urlOf(url, name),
