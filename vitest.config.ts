@@ -1,7 +1,49 @@
-import { defineConfig } from "vitest/config";
+import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
+import { findBinaries } from "./test/postgresServer.ts";
+
+/** What needs no database, or is about SQLite itself: its files, its locks, the programs that work on its files. */
+const notOnPostgresql = [
+  "cli",
+  "database",
+  "layout",
+  "playground",
+  "schema",
+  "templates",
+  "transfer",
+  "transferPrompts",
+  "usage",
+].map((name) => `test/${name}.test.ts`);
+
+const postgresql = {
+  extends: true as const,
+  test: {
+    name: "postgresql",
+    exclude: notOnPostgresql,
+    globalSetup: ["test/postgresSetup.ts"],
+  },
+} satisfies TestProjectInlineConfiguration;
+
+const hasPostgresql = Boolean(process.env.TEST_POSTGRES_URL || findBinaries());
+if (!hasPostgresql) {
+  console.warn(
+    `There is no PostgreSQL for ${process.platform}-${process.arch} in node_modules: its tests are left out. Name a server with TEST_POSTGRES_URL.`,
+  );
+}
 
 export default defineConfig({
   // Vite would pick graphql's "development" build for our imports while Node gives Pothos the other one: two realms.
   ssr: { resolve: { conditions: ["module-sync", "node"] } },
-  test: { pool: "forks", include: ["test/**/*.test.ts"], testTimeout: 30_000, hookTimeout: 30_000 },
+  test: {
+    pool: "forks",
+    include: ["test/**/*.test.ts"],
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+    projects: [
+      {
+        extends: true,
+        test: { name: "sqlite", exclude: ["test/postgresql*.test.ts"], provide: { postgresql: null } },
+      },
+      ...(hasPostgresql ? [postgresql] : []),
+    ],
+  },
 });

@@ -3,6 +3,10 @@ import { faultsOf } from "./inputs.ts";
 
 export interface Config {
   databaseUrl: string;
+  /** How many connections to PostgreSQL this process holds at most. */
+  poolSize: number;
+  /** Whether a start brings the database to the schema of the program. */
+  migrateOnStart: boolean;
   host: string;
   port: number;
   /** The token to make on a new database instead of a random one. */
@@ -20,8 +24,18 @@ const SHORTEST_TOKEN = 24;
 const environment = z.object({
   DATABASE_URL: z
     .string()
-    .regex(/^sqlite:[^:]/, { error: "must be sqlite:PATH, such as sqlite:data/gabbro.sqlite" })
+    .refine(isDatabaseUrl, {
+      error:
+        "must be sqlite:PATH, such as sqlite:data/gabbro.sqlite, or postgresql://USER:PASSWORD@HOST:PORT/NAME",
+    })
     .default("sqlite:data/gabbro.sqlite"),
+  DATABASE_POOL_SIZE: z.coerce
+    .number({ error: "must be a number of connections" })
+    .int()
+    .min(2)
+    .max(1_000)
+    .default(10),
+  MIGRATE_ON_START: z.enum(["on", "off"]).default("on"),
   HOST: z.string().default("localhost"),
   PORT: z.coerce.number({ error: "must be a port number" }).int().min(0).max(65_535).default(3001),
   GABBRO_TOKEN: z
@@ -43,6 +57,11 @@ const environment = z.object({
   npm_lifecycle_event: z.string().optional(),
 });
 
+function isDatabaseUrl(value: string): boolean {
+  if (/^postgres(?:ql)?:\/\//.test(value)) return URL.canParse(value); // a socket has no host
+  return /^sqlite:[^:]/.test(value);
+}
+
 function isOrigin(value: string): boolean {
   return value === "*" || (URL.canParse(value) && new URL(value).origin === value);
 }
@@ -57,9 +76,20 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     const faults = faultsOf(parsed.error.issues).map(({ path, message }) => `  ${path} ${message}`);
     throw new Error(["The configuration has faults:", ...faults].join("\n"));
   }
-  const { DATABASE_URL, HOST, PORT, GABBRO_TOKEN, CORS_ORIGIN, LOG_LEVEL } = parsed.data;
+  const {
+    DATABASE_URL,
+    DATABASE_POOL_SIZE,
+    MIGRATE_ON_START,
+    HOST,
+    PORT,
+    GABBRO_TOKEN,
+    CORS_ORIGIN,
+    LOG_LEVEL,
+  } = parsed.data;
   return {
     databaseUrl: DATABASE_URL,
+    poolSize: DATABASE_POOL_SIZE,
+    migrateOnStart: MIGRATE_ON_START === "on",
     host: HOST,
     port: PORT,
     firstToken: GABBRO_TOKEN ?? null,

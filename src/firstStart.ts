@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
 import type { Config } from "./config.ts";
 import { scopes } from "./context.ts";
-import { isUniqueViolation } from "./database/commit.ts";
+import { isUniqueViolation } from "./database/codes.ts";
 import type { Database } from "./database/open.ts";
 import { sampleRows } from "./sample/sample.ts";
 import { newToken } from "./workspaces/tokens.resolvers.ts";

@@ -1,7 +1,7 @@
 import type { AddressInfo } from "node:net";
 import type { FastifyServerOptions } from "fastify";
 import type { Config } from "./config.ts";
-import { migrate } from "./database/migrate.ts";
+import { bringUpToDate } from "./database/migrate.ts";
 import { openDatabase } from "./database/open.ts";
 import { fillNewDatabase } from "./firstStart.ts";
 import type { RestApp } from "./rest/app.ts";
@@ -14,8 +14,8 @@ const PARENT_CHECK_MS = 250;
  * standard output how to use it.
  */
 export async function serve(config: Config, sample: "with sample" | "empty"): Promise<void> {
-  const database = await openDatabase(config.databaseUrl);
-  await migrate(database);
+  const database = await openDatabase(config.databaseUrl, config);
+  await bringUpToDate(database, config);
   const app = await createServer(database, config, await loggerOptions(config.logLevel));
   const token = await fillNewDatabase(database, { ...config, sample });
   stopOnSignals(app, config);

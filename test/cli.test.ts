@@ -316,6 +316,8 @@ test.each([
 test("without settings it listens on localhost:3001 and keeps everything in data/gabbro.sqlite", () => {
   expect(loadConfig({ PORT: "", HOST: "" })).toEqual({
     databaseUrl: "sqlite:data/gabbro.sqlite",
+    poolSize: 10,
+    migrateOnStart: true,
     host: "localhost",
     port: 3001,
     firstToken: null,
@@ -329,10 +331,21 @@ test.each([
   ["a path", { CORS_ORIGIN: "https://a.example.com/path" }, "CORS_ORIGIN"],
   ["no web origin", { CORS_ORIGIN: "mailto:x" }, "CORS_ORIGIN"],
   ["a database in memory", { DATABASE_URL: "sqlite::memory:" }, "DATABASE_URL"],
+  ["a database server without its place", { DATABASE_URL: "postgresql:gabbro" }, "DATABASE_URL"],
+  ["a pool of one", { DATABASE_POOL_SIZE: "1" }, "DATABASE_POOL_SIZE"],
+  ["a start that may migrate", { MIGRATE_ON_START: "maybe" }, "MIGRATE_ON_START"],
   ["half a port", { PORT: "1.5" }, "PORT"],
   ["a token with a line break", { GABBRO_TOKEN: "0123456789\n0123456789012345" }, "GABBRO_TOKEN"],
 ])("a setting that cannot work is refused: %s", (_, env, name) => {
   expect(() => loadConfig(env)).toThrow(new RegExp(`^  ${name}(?:\\.\\d+)? must`, "m"));
+});
+
+test("a wrong URL of a database names both forms and not its password", () => {
+  const refused = () => loadConfig({ DATABASE_URL: "postgres//me:canary-4d1@host/db" });
+  expect(refused).toThrow(/sqlite:PATH.*postgresql:\/\//);
+  expect(refused).not.toThrow("canary");
+  for (const url of ["postgres://me:secret@host:5432/db", "postgresql:///db?host=/run/postgresql"])
+    expect(loadConfig({ DATABASE_URL: url }).databaseUrl).toBe(url);
 });
 
 test("every fault of the configuration is told at once, and nothing is made", async () => {

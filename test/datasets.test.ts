@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { openDatabase } from "../src/database/open.ts";
 import { deleteDataset, updateDataset } from "../src/datasets/authoring.resolvers.ts";
@@ -208,7 +207,7 @@ test("what another process changes of a dataset is seen by the very next request
   await addDataset(server, { slug: "shared", columns, rows: [{ values: { a: "1" } }] });
   const read = async () => (await server.get("/datasets/shared")).body;
   expect((await read()).dataset.name).toBe("shared");
-  const elsewhere = await openDatabase(`sqlite:${join(server.folder, "gabbro.sqlite")}`);
+  const elsewhere = await openDatabase(server.databaseUrl);
   const context = commandLineContext(elsewhere, await getWorkspaceId(elsewhere, "default"));
   await updateDataset(context, { slug: "shared", name: "New name", renameColumns: [{ from: "a", to: "b" }] });
   expect((await read()).dataset).toMatchObject({ name: "New name", rows: [{ values: { b: "1" } }] });

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
 import { afterAll, describe, expect, test } from "vitest";
 import { addPrompt, addToken, addWorkspace, model } from "./data.ts";
-import { startServer } from "./server.ts";
+import { isOnPostgresql, startServer } from "./server.ts";
 
 const server = await startServer();
 afterAll(() => server[Symbol.asyncDispose]());
@@ -341,6 +341,22 @@ describe("prices are kept", () => {
   });
 });
 
+/** Has the database do something when the log with that id is changed; gives what removes the trigger again. */
+async function addTrigger(when: string, id: string, body: { sqlite: string; postgresql: string }) {
+  const execute = (sql: string) => server.database.orm.em.fork().execute(sql);
+  if (isOnPostgresql) {
+    await execute(
+      `create function act() returns trigger language plpgsql as $$ begin ${body.postgresql}; return new; end $$`,
+    );
+    await execute(
+      `create trigger acting ${when} for each row when (new.id = '${id}') execute function act()`,
+    );
+    return () => execute("drop function act cascade");
+  }
+  await execute(`create trigger acting ${when} when new.id = '${id}' begin ${body.sqlite}; end`);
+  return () => execute("drop trigger acting");
+}
+
 describe("repricing", () => {
   interface NewLog {
     at?: string;
@@ -540,13 +556,14 @@ describe("repricing", () => {
     const { id, token } = await addWorkspace(server, newName());
     const ids = await addLogs(id, Array<NewLog>(300).fill({}));
     await setPrice({ model: "house" }, token);
-    const em = server.database.orm.em.fork();
-    await em.execute(`create trigger failing before update of cost on logs when new.id = '${ids.at(-1)}' begin
-      select raise(abort, 'broken'); end`);
+    const drop = await addTrigger(`before update of cost on logs`, ids.at(-1)!, {
+      sqlite: "select raise(abort, 'broken')",
+      postgresql: "raise 'broken'",
+    });
     try {
       expect(await reprice({}, token)).toMatchObject({ error: { code: "INTERNAL" } });
     } finally {
-      await em.execute("drop trigger failing");
+      await drop();
     }
     const changed = (await stored(id)).filter(({ cost }) => cost === 1).length;
     expect(changed).toBeGreaterThan(0);
@@ -560,15 +577,16 @@ describe("repricing", () => {
     const { id, token } = await addWorkspace(server, newName());
     const [first, reported, removed] = await addLogs(id, [{}, {}, {}]);
     await setPrice({ model: "house" }, token);
-    const em = server.database.orm.em.fork();
-    await em.execute(`create trigger meanwhile after update of cost on logs when new.id = '${first}' begin
-      update logs set cost = 7, cost_source = 'REPORTED' where id = '${reported}';
-      delete from logs where id = '${removed}';
-    end`);
+    const meanwhile = `update logs set cost = 7, cost_source = 'REPORTED' where id = '${reported}';
+      delete from logs where id = '${removed}'`;
+    const drop = await addTrigger("after update of cost on logs", first!, {
+      sqlite: meanwhile,
+      postgresql: meanwhile,
+    });
     try {
       expect(await reprice({}, token)).toMatchObject({ examined: 1, changed: 1, priced: 1, costAfter: 1 });
     } finally {
-      await em.execute("drop trigger meanwhile");
+      await drop();
     }
     expect(await stored(id)).toEqual([
       { id: first, cost: 1, costSource: "COMPUTED" },

@@ -2,10 +2,13 @@ import { mkdtemp, rm } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { v7 as uuidv7 } from "uuid";
+import { inject } from "vitest";
 import { migrate } from "../src/database/migrate.ts";
 import { openDatabase } from "../src/database/open.ts";
 import { fillNewDatabase } from "../src/firstStart.ts";
 import { createServer } from "../src/server.ts";
+import { execute, NEW_DATABASE, urlOf } from "./postgresSetup.ts";
 
 export interface Options {
   /** Whether the database has the sample that the program comes with. */
@@ -24,11 +27,27 @@ export interface Answer {
 
 type Call = { token?: string | null; headers?: Record<string, string> };
 
+export const isOnPostgresql = inject("postgresql") !== null;
+
+/** A database of the test's own on PostgreSQL, migrated or not. */
+export async function newPostgresqlDatabase(schema: "migrated" | "bare" = "migrated") {
+  const { url, template } = inject("postgresql")!;
+  const name = `gabbro_${uuidv7().replaceAll("-", "")}`;
+  const source = schema === "migrated" ? template : NEW_DATABASE;
+  await execute(url, `create database ${name} template ${source}`);
+  return {
+    url: urlOf(url, name),
+    drop: () => execute(url, `drop database if exists ${name} with (force)`),
+  };
+}
+
 /** A whole server of the test's own, on an empty database of its own and a free port; gone when the test ends. */
 export async function startServer({ sample = false, corsOrigins = [], log }: Options = {}) {
   const folder = await mkdtemp(join(tmpdir(), "gabbro-"));
-  const database = await openDatabase(`sqlite:${join(folder, "gabbro.sqlite")}`);
-  await migrate(database);
+  const own = isOnPostgresql ? await newPostgresqlDatabase() : null;
+  const databaseUrl = own?.url ?? `sqlite:${join(folder, "gabbro.sqlite")}`;
+  const database = await openDatabase(databaseUrl, { poolSize: 5 });
+  if (!own) await migrate(database);
   const firstToken = await fillNewDatabase(database, {
     firstToken: null,
     sample: sample ? "with sample" : "empty",
@@ -63,6 +82,7 @@ export async function startServer({ sample = false, corsOrigins = [], log }: Opt
   return {
     url: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`,
     folder,
+    databaseUrl,
     token,
     app,
     database,
@@ -87,6 +107,7 @@ export async function startServer({ sample = false, corsOrigins = [], log }: Opt
     },
     async [Symbol.asyncDispose]() {
       await app.close();
+      await own?.drop();
       await rm(folder, { recursive: true, force: true });
     },
   };

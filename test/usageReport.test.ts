@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from "vitest";
 import { addWorkspace } from "./data.ts";
 import { addLogs } from "./logs.ts";
-import { startServer } from "./server.ts";
+import { isOnPostgresql, startServer } from "./server.ts";
 
 const server = await startServer();
 afterAll(() => server[Symbol.asyncDispose]());
@@ -258,7 +258,8 @@ test.each<[string, object, RegExp]>([
   expect(error).toMatchObject({ code: "BAD_INPUT", message: expect.stringMatching(message) });
 });
 
-test.each(["DAY", "PROMPT", "VERSION", "MODEL", "USER", "ORGANIZATION", null])(
+// PostgreSQL has no index that holds all of it, as its entries may not be as long as the ids of users are.
+test.skipIf(isOnPostgresql).each(["DAY", "PROMPT", "VERSION", "MODEL", "USER", "ORGANIZATION", null])(
   "grouped by %s, usage reads the index by time and no log itself",
   async (by) => {
     const statements: string[] = [];

@@ -40,7 +40,7 @@ export function addTokenCommands(program: Command): void {
   token
     .command("revoke")
     .description("end an access token; a running server follows within 30 seconds")
-    .argument("<id>", "the id that `token list` shows")
+    .argument("<id>", "the id that `token list` shows", parseId)
     .addOption(workspaceOption())
     .action((id: string, { workspace }: { workspace: string }) =>
       withWorkspace(workspace, async (context) => {
@@ -88,6 +88,12 @@ function lineOf(token: Awaited<ReturnType<typeof accessTokens>>[number]): string
     `made ${createdAt.toISOString()}`,
     lastUsedAt ? `last used ${lastUsedAt.toISOString()}` : "never used",
   ].join("  ");
+}
+
+function parseId(id: string): string {
+  if (!/^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(id))
+    throw new InvalidArgumentError("It must be an id that `token list` shows.");
+  return id.toLowerCase();
 }
 
 function parseScopes(list: string): Scope[] {

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from "commander";
 import { loadConfig } from "../config.ts";
 import type { Context } from "../context.ts";
-import { migrate } from "../database/migrate.ts";
+import { bringUpToDate } from "../database/migrate.ts";
 import { type Database, missingDatabase, openDatabase } from "../database/open.ts";
 import { FIRST_WORKSPACE } from "../firstStart.ts";
 import { commandLineContext, getWorkspaceId } from "../workspaces/resolvers.ts";
@@ -15,16 +15,17 @@ export async function withWorkspace(name: string, run: (context: Context) => Pro
 
 /** Runs a command on the migrated database of the configuration, which the service must have made before. */
 export async function withDatabase(run: (database: Database) => Promise<void>): Promise<void> {
-  const { databaseUrl } = loadConfig();
+  const config = loadConfig();
+  const { databaseUrl } = config;
   const missing = missingDatabase(databaseUrl);
   if (missing) {
     throw new Error(
       `There is no database at ${missing}. Start the service first, or say where it is with DATABASE_URL.`,
     );
   }
-  const database = await openDatabase(databaseUrl);
+  const database = await openDatabase(databaseUrl, config);
   try {
-    await migrate(database);
+    await bringUpToDate(database, config);
     await run(database);
   } finally {
     await database.close();

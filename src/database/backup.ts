@@ -3,13 +3,18 @@ import { dirname } from "node:path";
 import { migrate } from "./migrate.ts";
 import { type Database, missingDatabase, openDatabase } from "./open.ts";
 
+const NOT_HERE =
+  "PostgreSQL has programs of its own for that: pg_dump --format=custom --file=FILE, and pg_restore.";
+
 /**
  * Copies the database into a file, consistent although others write meanwhile: all that was acknowledged before it
  * began is in it. The file appears only once it is whole and checked. Throws when there is a file already.
  */
 export async function backUp(database: Database, file: string): Promise<void> {
+  const { copyTo } = database;
+  if (!copyTo) throw new Error(NOT_HERE);
   if (!missingDatabase(`sqlite:${file}`)) throw new Error(`There is a file ${file} already; name another.`);
-  await appear(file, (partial) => database.copyTo(partial));
+  await appear(file, (partial) => copyTo(partial));
 }
 
 /**
@@ -17,6 +22,7 @@ export async function backUp(database: Database, file: string): Promise<void> {
  * database already, as it would be lost, and when the file is no whole database.
  */
 export async function restore(file: string, url: string): Promise<void> {
+  if (!url.startsWith("sqlite:")) throw new Error(NOT_HERE);
   const path = missingDatabase(url);
   if (!path) throw new Error("There is a database already. Stop the service and move it away first.");
   if (missingDatabase(`sqlite:${file}`)) throw new Error(`There is no file ${file}.`);

@@ -1,7 +1,8 @@
 import { setTimeout as wait } from "node:timers/promises";
 import DataLoader from "dataloader";
-import type { Insertable, Kysely } from "kysely";
+import type { Insertable, Kysely, Transaction } from "kysely";
 import { GabbroError } from "../errors.ts";
+import { ailsAll, isInTheWay, isUniqueViolation } from "./codes.ts";
 import type { createEncoder } from "./encode.ts";
 
 /** Rows by the name of their entity, parents first: all of them are stored, or none. */
@@ -10,7 +11,16 @@ export type Rows<DB> = { [Entity in keyof DB & string]: [Entity, Insertable<DB[E
 
 type Encoder = ReturnType<typeof createEncoder>;
 
+/** What a database stores beside the rows of an entity, in the same transaction. */
+export type InsertAlong = (
+  transaction: Transaction<never>,
+  entity: string,
+  rows: Record<string, unknown>[],
+) => Promise<void>;
+
 const MOST_IN_ONE_TRANSACTION = 200;
+/** SQLite takes 32,766 values in a statement, PostgreSQL twice as many. */
+const MOST_VALUES = 30_000;
 const PATIENCE_MS = 5_000;
 const RETRY_MS = 20;
 
@@ -18,8 +28,9 @@ const RETRY_MS = 20;
  * Group commit: what arrives while one transaction is under way shares the next, and its promise settles after that
  * commit. One flush to disk then serves many requests, and a request that the database refuses fails alone.
  */
-export function createCommit<DB>(database: Kysely<DB>, encode: Encoder) {
-  const loader = new DataLoader((units: readonly Rows<DB>[]) => store(database, encode, units), {
+export function createCommit<DB>(database: Kysely<DB>, encode: Encoder, insertAlong: InsertAlong) {
+  const insert = inserter(database, encode, insertAlong);
+  const loader = new DataLoader((units: readonly Rows<DB>[]) => store(insert, units), {
     cache: false,
     maxBatchSize: MOST_IN_ONE_TRANSACTION,
     batchScheduleFn: setImmediate,
@@ -43,48 +54,52 @@ export function createCommit<DB>(database: Kysely<DB>, encode: Encoder) {
 }
 
 async function store<DB>(
-  database: Kysely<DB>,
-  encode: Encoder,
+  insert: (rows: Rows<DB>) => Promise<void>,
   units: readonly Rows<DB>[],
 ): Promise<(true | Error)[]> {
   try {
-    await insert(database, encode, units.flat());
+    await insert(units.flat());
     return units.map(() => true);
   } catch (error) {
     // Only a row that is refused is worth trying the others alone; what ails the database ails them all.
     if (units.length === 1 || ailsAll(error)) return units.map(() => error as Error);
     const results: (true | Error)[] = [];
-    for (const unit of units) results.push(...(await store(database, encode, [unit])));
+    for (const unit of units) results.push(...(await store(insert, [unit])));
     return results;
   }
 }
 
-function ailsAll(error: unknown): boolean {
-  const { code = "" } = error as { code?: string };
-  return error instanceof GabbroError || /^SQLITE_(?:FULL|IOERR|READONLY|CORRUPT|NOTADB|CANTOPEN)/.test(code);
+function inserter<DB>(database: Kysely<DB>, encode: Encoder, insertAlong: InsertAlong) {
+  return (rows: Rows<DB>): Promise<void> =>
+    whenUnlocked(() =>
+      database.transaction().execute(async (transaction) => {
+        for (const [entity, group] of Map.groupBy(rows, ([name]) => name)) {
+          const plain = group.map(([, row]) => row as Record<string, unknown>);
+          for (const some of inStatements(plain.map(encode(entity))))
+            await transaction
+              .insertInto(entity)
+              .values(some as never)
+              .execute();
+          await insertAlong(transaction as never, entity, plain);
+        }
+      }),
+    );
 }
 
-async function insert<DB>(database: Kysely<DB>, encode: Encoder, rows: Rows<DB>): Promise<void> {
-  const byEntity = Map.groupBy(rows, ([entity]) => entity);
-  await whenUnlocked(() =>
-    database.transaction().execute(async (transaction) => {
-      for (const [entity, group] of byEntity) {
-        const encodeRow = encode(entity);
-        const values = group.map(([, row]) => encodeRow(row as Record<string, unknown>)) as never;
-        await transaction.insertInto(entity).values(values).execute();
-      }
-    }),
-  );
+function* inStatements(rows: Record<string, unknown>[]) {
+  const columns = Math.max(...rows.map((row) => Object.keys(row).length));
+  const most = Math.floor(MOST_VALUES / columns);
+  for (let from = 0; from < rows.length; from += most) yield rows.slice(from, from + most);
 }
 
-/** Runs `write`, again while another process holds the write lock of the database; gives up as UNAVAILABLE. */
+/** Runs `write`, again while another one is in its way; gives up as UNAVAILABLE. */
 export async function whenUnlocked<T>(write: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
     try {
       return await write();
     } catch (error) {
-      if (!(error as { code?: string }).code?.startsWith("SQLITE_BUSY")) throw error;
+      if (!isInTheWay(error)) throw error;
       if (performance.now() > deadline) {
         const message = "The database is locked by another process; try again in a moment.";
         throw new GabbroError("UNAVAILABLE", message, { headers: { "retry-after": "1" }, cause: error });
@@ -94,12 +109,6 @@ export async function whenUnlocked<T>(write: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Whether the database refused a row because another one has the same key. */
-export function isUniqueViolation(error: unknown): boolean {
-  const { code } = error as { code?: string };
-  return code === "SQLITE_CONSTRAINT_UNIQUE" || code === "SQLITE_CONSTRAINT_PRIMARYKEY";
-}
-
 /** Lets the database refuse what exists already, and says so as a CONFLICT with that sentence. */
 export async function refuseDuplicates<T>(message: string, write: () => Promise<T>): Promise<T> {
   try {
@@ -107,9 +116,4 @@ export async function refuseDuplicates<T>(message: string, write: () => Promise<
   } catch (error) {
     throw isUniqueViolation(error) ? new GabbroError("CONFLICT", message, { cause: error }) : error;
   }
-}
-
-/** Whether the database refused a row because what it belongs to is gone. */
-export function isOrphan(error: unknown): boolean {
-  return (error as { code?: string }).code === "SQLITE_CONSTRAINT_FOREIGNKEY";
 }

@@ -1,69 +1,42 @@
-import { fileURLToPath } from "node:url";
-import { type Expression, type SqlBool, sql } from "kysely";
-import type { Piscina } from "piscina";
-import type { search } from "./search-worker.ts";
+import type { Expression, SqlBool } from "kysely";
 
-/**
- * What the full-text index is asked for: all words of a text, in one workspace. Words are runs of letters and digits in
- * any case; those between double quotes must stand in that order in one part, and what ends in * may go on.
- */
-export function fullTextQuery(workspaceId: string, text: string): string {
-  const phrases = [...text.matchAll(/"([^"]*)"?(\*?)|([^\s"]+)/g)].flatMap(([, quoted, star, word]) => {
-    const phrase = quoted ?? word!;
-    if (!/[\p{L}\p{N}]/u.test(phrase)) return [];
-    return `"${phrase}"${star || phrase.endsWith("*") ? " *" : ""}`;
-  });
-  return `workspace : "${workspaceId.replaceAll("-", "")}" AND {input output} : (${phrases.join(" AND ")})`;
+/** By what a full-text index knows a log. */
+export type Key = string | number;
+
+/** A member of a JSON object. */
+export interface Member {
+  key: string;
+  value: string | number | boolean | null;
 }
 
-/** Makes the search in the full-text index of a database: in a thread of its own, started at the first search. */
-export function createSearch(file: string) {
-  let pool: Promise<Piscina> | undefined;
-  const run = async (what: Omit<Parameters<typeof search>[0], "file">): Promise<number[]> => {
-    pool ??= startPool();
-    return (await pool).run({ ...what, file });
-  };
-  return {
-    /** The latest entries that a query finds, up to `most`. */
-    latest: (query: string, most: number): Promise<number[]> => run({ query, most }),
-    /** Those of some entries that a query finds. */
-    among: async (query: string, entries: number[]): Promise<Set<number>> =>
-      new Set(entries.length === 0 ? [] : await run({ query, among: entries })),
-    close: async (): Promise<void> => {
-      await (await pool)?.destroy();
-    },
-  };
-}
+/** How logs are found by their words and their metadata; each database has a way of its own to the same answers. */
+export interface Search<Query = unknown> {
+  /** The property of a log by which the full-text index knows it. */
+  readonly key: "searchId" | "id";
 
-const IDLE_MS = 60_000;
+  /**
+   * What the full-text index is asked for: all words of a text, in one workspace. Words are runs of letters and digits
+   * in any case; those between double quotes must stand in that order in one part, and what ends in * may go on.
+   */
+  query(workspaceId: string, text: string): Query;
 
-async function startPool(): Promise<Piscina> {
-  const { Piscina } = await import("piscina");
-  return new Piscina({
-    filename: fileURLToPath(new URL("./search-worker.ts", import.meta.url)),
-    name: "search",
-    minThreads: 0,
-    maxThreads: 1,
-    idleTimeout: IDLE_MS,
-    recordTiming: false,
-  });
-}
+  /** The keys of what a query finds, up to `most`. */
+  find(query: Query, most: number): Promise<Key[]>;
 
-/** Whether a JSON object has a member of that name with that value. */
-export function hasMember(
-  object: Expression<unknown>,
-  { key, value }: { key: string; value: string | number | boolean | null },
-): Expression<SqlBool> {
-  const isEqual =
-    typeof value === "string"
-      ? sql`member.type = 'text' and member.value = ${value}`
-      : typeof value === "number"
-        ? sql`member.type in ('integer', 'real') and member.value = ${value}`
-        : sql`member.type = ${String(value)}`;
-  return sql<SqlBool>`exists (select 1 from json_each(${object}) as member where member.key = ${key} and ${isEqual})`;
-}
+  /** Those of some keys that a query finds. */
+  among(query: Query, keys: Key[]): Promise<Set<Key>>;
 
-/** A column for a condition that no index is to be chosen by: without statistics SQLite takes any equality for narrow. */
-export function unindexed<T>(column: Expression<T>): Expression<T> {
-  return sql<T>`+${column}`;
+  /** The keys of the logs whose metadata has all these members, up to `most`; absent where no index has them. */
+  findByMembers?(workspaceId: string, members: Member[], most: number): Promise<Key[]>;
+
+  /** Whether a JSON object has a member of that name with that value. */
+  hasMember(object: Expression<unknown>, member: Member): Expression<SqlBool>;
+
+  /** A column for a condition that no index is to be chosen by. */
+  unindexed<T>(column: Expression<T>): Expression<T>;
+
+  /** Whether a column that an index of logs begins with has a value, however long it is. */
+  leads(column: Expression<unknown>, value: string): Expression<SqlBool>;
+
+  close(): Promise<void>;
 }

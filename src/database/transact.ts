@@ -1,10 +1,34 @@
+import { IsolationLevel } from "@mikro-orm/core";
+import { isUniqueViolation } from "./codes.ts";
 import { whenUnlocked } from "./commit.ts";
 import type { EntityManager } from "./open.ts";
 
+const isolationLevels = {
+  // What others changed since is not overwritten: PostgreSQL then refuses, and it runs again.
+  "own changes": IsolationLevel.REPEATABLE_READ,
+  // Nor may what it has only read be changed by others.
+  "own reads": IsolationLevel.SERIALIZABLE,
+};
+
 /**
  * Runs the reads and writes of one operation in one transaction, held to the workspace of `em`; what it changed is
- * stored when `run` resolves, and nothing when it throws. It may run again when another process was in the way.
+ * stored when `run` resolves, and nothing when it throws. It may run again when another one was in the way. On SQLite
+ * all transactions are serial; on PostgreSQL `guarding` says what nobody else may have changed meanwhile.
  */
-export function transact<T>(em: EntityManager, run: (em: EntityManager) => Promise<T>): Promise<T> {
-  return whenUnlocked(() => em.fork().transactional(run));
+export function transact<T>(
+  em: EntityManager,
+  run: (em: EntityManager) => Promise<T>,
+  guarding: keyof typeof isolationLevels = "own changes",
+): Promise<T> {
+  const isolationLevel = isolationLevels[guarding];
+  const once = () => em.fork().transactional(run, { isolationLevel });
+  return whenUnlocked(async () => {
+    try {
+      return await once();
+    } catch (error) {
+      // It may have looked for the row before another one added it; now it finds it.
+      if (isUniqueViolation(error)) return once();
+      throw error;
+    }
+  });
 }

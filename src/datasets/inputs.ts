@@ -30,6 +30,13 @@ export const rowsInput = z.object({
 });
 export type RowsInput = z.output<typeof rowsInput>;
 
+const LONGEST_KEY = 512;
+/** No longer than an entry of an index may be. */
+const key = () =>
+  textOrNothing().refine((value) => (value?.length ?? 0) <= LONGEST_KEY, {
+    error: `must have at most ${LONGEST_KEY} characters`,
+  });
+
 export const datasetRowInput = z
   .object({
     name: textOrNothing().describe("A name for the row. The empty string counts as absent."),
@@ -41,7 +48,7 @@ export const datasetRowInput = z
       .transform((value) => value ?? null)
       .describe("The output that a model should give for this row."),
     metadata: jsonObjectOrNothing().describe("Anything else worth keeping with the row."),
-    key: textOrNothing().describe(
+    key: key().describe(
       "What you know the row by. The same key again in the same dataset changes that row instead of adding another.",
     ),
   })

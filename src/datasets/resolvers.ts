@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from "uuid";
 import type { Context } from "../context.ts";
-import { isOrphan } from "../database/commit.ts";
+import { isOrphan } from "../database/codes.ts";
 import type { EntityManager } from "../database/open.ts";
 import { remembered } from "../database/remember.ts";
 import { transact } from "../database/transact.ts";

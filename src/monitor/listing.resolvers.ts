@@ -1,6 +1,6 @@
-import type { Expression, SqlBool } from "kysely";
+import { type Expression, type SqlBool, sql } from "kysely";
 import type { Context } from "../context.ts";
-import { fullTextQuery, hasMember, unindexed } from "../database/search.ts";
+import type { Key, Search } from "../database/search.ts";
 import { atCursor, PAGE } from "../paging.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { Log, Trace } from "./entities.ts";
@@ -66,12 +66,11 @@ async function findLogs(
   { after, most }: { after: Place | null; most: number },
 ): Promise<Found[]> {
   const { rows, search } = context.database;
-  const words = filter.text ? fullTextQuery(workspaceId, filter.text) : null;
-  const hits = words ? await search.latest(words, FEW_HITS + 1) : null;
-  if (hits?.length === 0) return [];
-  const few = hits && hits.length <= FEW_HITS ? hits : null;
-  const lead: Lead = { workspaceId, by: few ? { searchId: few } : narrowestOf(filter) };
-  const conditions = conditionsOf(filter, lead);
+  const words = filter.text ? search.query(workspaceId, filter.text) : null;
+  const few = await fewKeys(search, workspaceId, filter, words);
+  if (few?.length === 0) return [];
+  const lead: Lead = { workspaceId, by: few ? { keys: few } : narrowestOf(filter) };
+  const conditions = conditionsOf(filter, lead, search);
   const range = rangeOf(context, filter, after);
   // What an index leads to is read in one go; what must be looked at first is looked at stretch by stretch.
   const isLed = few !== null || (words === null && conditions.length === 0);
@@ -79,13 +78,32 @@ async function findLogs(
   for await (const stretch of isLed ? [range] : stretches(context, lead, range)) {
     const fitting = inOrderOfTime(context, lead, stretch, conditions);
     const some =
-      words && !few
+      words !== null && !few
         ? await havingWords(search, words, await rows(fitting))
         : await rows(fitting.limit(most - found.length));
     found.push(...some.slice(0, most - found.length));
     if (found.length === most) break;
   }
   return found;
+}
+
+/** Beyond so many it is better to go through the logs and look each stretch up. */
+const FEW = 2_000;
+
+/** The keys of all logs that have the words of a filter, or else its metadata, where an index tells them and they are few. */
+async function fewKeys(
+  search: Search,
+  workspaceId: string,
+  { metadata }: Filter,
+  words: unknown,
+): Promise<Key[] | null> {
+  const keys =
+    words !== null
+      ? await search.find(words, FEW + 1)
+      : metadata?.length
+        ? await search.findByMembers?.(workspaceId, metadata, FEW + 1)
+        : undefined;
+  return keys && keys.length <= FEW ? keys : null;
 }
 
 function inOrderOfTime(context: Context, lead: Lead, stretch: Stretch, conditions: Condition[]) {
@@ -97,18 +115,13 @@ function inOrderOfTime(context: Context, lead: Lead, stretch: Stretch, condition
     .orderBy("id", "desc");
 }
 
-async function havingWords(
-  search: Context["database"]["search"],
-  words: string,
-  logs: Found[],
-): Promise<Found[]> {
-  const entries = logs.flatMap(({ searchId }) => searchId ?? []);
-  const known = await search.among(words, entries);
-  return logs.filter(({ searchId }) => searchId !== null && known.has(searchId));
+async function havingWords(search: Search, words: unknown, logs: Found[]): Promise<Found[]> {
+  const known = await search.among(
+    words,
+    logs.flatMap((log) => log[search.key] ?? []),
+  );
+  return logs.filter((log) => known.has(log[search.key] ?? ""));
 }
-
-/** Beyond so many hits it is better to go through the logs and look each stretch up. */
-const FEW_HITS = 2_000;
 
 function rangeOf(context: Context, { from, to }: Filter, after: Place | null): Stretch {
   const end = to ? startOf(context, to) : null;
@@ -125,7 +138,7 @@ function narrowestOf({ userId, organizationId, slug }: Filter): Lead["by"] {
 type Condition = (builder: LogBuilder) => Expression<SqlBool>;
 
 /** What a filter asks of a log beyond its time, its words and what the lead stands for. */
-function conditionsOf(filter: Filter, { by }: Lead): Condition[] {
+function conditionsOf(filter: Filter, { by }: Lead, search: Search): Condition[] {
   const { slug, minCost, maxCost, minLatencyMs, maxLatencyMs } = filter;
   const { userId, organizationId, version, tag, type, metadata } = filter;
   const equal = Object.entries({ promptSlug: slug, userId, organizationId, version, tag, type });
@@ -137,15 +150,19 @@ function conditionsOf(filter: Filter, { by }: Lead): Condition[] {
   ] as const;
   return [
     ...equal.flatMap(([column, value]): Condition[] =>
-      value == null || column in by ? [] : [({ eb, ref }) => eb(unindexed(ref(column as "tag")), "=", value)],
+      value == null || column in by
+        ? []
+        : [({ eb, ref }) => eb(search.unindexed(ref(column as "tag")), "=", value)],
     ),
     ...limits.flatMap(([column, operator, value]): Condition[] =>
-      value == null ? [] : [({ eb }) => eb(column, operator, value)],
+      value == null
+        ? []
+        : [({ eb }) => eb(column, operator, sql<number>`cast(${value} as double precision)`)],
     ),
     ...(metadata ?? []).map(
       (member): Condition =>
         ({ ref }) =>
-          hasMember(ref("Log.metadata"), member),
+          search.hasMember(ref("Log.metadata"), member),
     ),
   ];
 }

@@ -1,6 +1,5 @@
 import { DateTime } from "luxon";
 import type { Context } from "../context.ts";
-import { unindexed } from "../database/search.ts";
 import { badInput } from "../errors.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { addSums, type Latencies, largest, noSums, percentiles, type Sums } from "./sums.ts";
@@ -79,7 +78,9 @@ async function usageOf(
       const logs = logsIn(context, lead, stretch);
       // The prompt's own index lacks what is summed up.
       await add(
-        slug == null ? logs : logs.where(({ eb, ref }) => eb(unindexed(ref("promptSlug")), "=", slug)),
+        slug == null
+          ? logs
+          : logs.where(({ eb, ref }) => eb(context.database.search.unindexed(ref("promptSlug")), "=", slug)),
       );
     }
   };

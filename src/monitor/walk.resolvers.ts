@@ -3,7 +3,6 @@ import { setImmediate } from "node:timers/promises";
 import type { ExpressionBuilder, Kysely } from "kysely";
 import type { Context } from "../context.ts";
 import type { Database } from "../database/open.ts";
-import { unindexed } from "../database/search.ts";
 
 /** Where a log stands in the order of all: by start, which is as the database has it, then by id. */
 export interface Place {
@@ -31,22 +30,28 @@ const LONGEST_STRETCH = 5_000;
 type Tables = Database["read"] extends Kysely<infer DB> ? DB : never;
 export type LogBuilder = ExpressionBuilder<Tables, "Log">;
 
-/** The index along which logs are found: by time, or those of a prompt, a user, an organization or a few search ids. */
+/** The index along which logs are found: by time, or those of a prompt, a user, an organization or a few keys. */
 export interface Lead {
   workspaceId: string;
-  by: { [Column in "promptSlug" | "userId" | "organizationId"]?: string } | { searchId: number[] };
+  by: { [Column in "promptSlug" | "userId" | "organizationId"]?: string } | { keys: (string | number)[] };
 }
 
 /** The logs of a lead within a stretch. */
-export function logsIn({ database }: Context, { workspaceId, by }: Lead, { before, downTo }: Stretch) {
+export function logsIn(
+  { database }: Pick<Context, "database">,
+  { workspaceId, by }: Lead,
+  { before, downTo }: Stretch,
+) {
   let query = database.read.selectFrom("Log");
-  if ("searchId" in by) {
+  const { search } = database;
+  if ("keys" in by) {
     query = query
-      .where("searchId", "in", by.searchId)
-      .where(({ eb, ref }) => eb(unindexed(ref("workspace")), "=", workspaceId));
+      .where(search.key as "id", "in", by.keys as string[])
+      .where(({ eb, ref }) => eb(search.unindexed(ref("workspace")), "=", workspaceId));
   } else {
     query = query.where("workspace", "=", workspaceId);
-    for (const [column, value] of Object.entries(by)) query = query.where(column as "userId", "=", value);
+    for (const [column, value] of Object.entries(by))
+      query = query.where(({ ref }) => search.leads(ref(column as "userId"), value));
   }
   if (before)
     query = query.where(({ eb, refTuple, tuple }) =>

@@ -24,7 +24,7 @@ export interface TagState {
  */
 export async function publishPrompt(context: Context, input: PublishPromptInput): Promise<TagState> {
   authorize(context, "write");
-  return transact(context.em, async (em) => {
+  return transactTags(context, async (em) => {
     const prompt = await getPrompt(em, input.slug);
     const version = await getVersion(em, prompt, input);
     return moveTag(em, context, { action: "publishPrompt", prompt, label: input.newTag, to: version });
@@ -34,7 +34,7 @@ export async function publishPrompt(context: Context, input: PublishPromptInput)
 /** Removes a tag; TAG_NOT_FOUND when the prompt has none of that name. */
 export async function removePromptTag(context: Context, { slug, tag }: PromptTagInput): Promise<TagState> {
   authorize(context, "write");
-  return transact(context.em, async (em) => {
+  return transactTags(context, async (em) => {
     const prompt = await getPrompt(em, slug);
     if (tag !== LATEST && !(await em.findOne(PromptTag, { prompt, label: tag })))
       throw tagNotFound(prompt, tag);
@@ -45,7 +45,7 @@ export async function removePromptTag(context: Context, { slug, tag }: PromptTag
 /** Points a tag back to where it pointed before its last move; CONFLICT when it never moved. */
 export async function rollbackPromptTag(context: Context, { slug, tag }: PromptTagInput): Promise<TagState> {
   authorize(context, "write");
-  return transact(context.em, async (em) => {
+  return transactTags(context, async (em) => {
     const prompt = await getPrompt(em, slug);
     const last = await em.findOne(PromptTagMove, { prompt, label: tag }, { orderBy: { id: "desc" } });
     if (!last && tag !== LATEST) {
@@ -59,7 +59,7 @@ export async function rollbackPromptTag(context: Context, { slug, tag }: PromptT
 /** Protects a tag or opens it again; a tag may be protected before it exists. Needs the scope `publish`. */
 export async function setTagProtection(context: Context, input: SetTagProtectionInput): Promise<string[]> {
   authorize(context, "publish");
-  return transact(context.em, async (em) => {
+  return transactTags(context, async (em) => {
     const prompt = await getPrompt(em, input.slug);
     refuseLatest(input.tag);
     const before = prompt.protectedTags;
@@ -74,6 +74,11 @@ export async function setTagProtection(context: Context, input: SetTagProtection
     });
     return prompt.protectedTags;
   });
+}
+
+/** A tag may take the version of another one, so what it has read of that must hold until it is stored. */
+function transactTags<T>(context: Context, run: (em: EntityManager) => Promise<T>): Promise<T> {
+  return transact(context.em, run, "own reads");
 }
 
 interface Move {

@@ -1,4 +1,5 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { unavailable, withoutRows } from "../database/codes.ts";
 import { type ErrorCode, GabbroError, internalError } from "../errors.ts";
 
 const GRAPHQL_PATH = /^\/graphql(?:\?|$)/;
@@ -9,7 +10,10 @@ export function answerError(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  const told = error instanceof GabbroError ? error : (ofHttp(error) ?? internalError(request.id, error));
+  const told =
+    error instanceof GabbroError
+      ? error
+      : (ofHttp(error) ?? unavailable(error) ?? internalError(request.id, withoutRows(error)));
   if (told.status >= 500) request.log.error(told.cause ?? told, "a request failed");
   const { message, code, details } = told;
   // A client that sends all of its body before it reads must find the answer, not a connection that was cut.

@@ -1,0 +1,57 @@
+import { GabbroError } from "../errors.ts";
+
+// The codes of SQLite, of PostgreSQL (https://www.postgresql.org/docs/current/errcodes-appendix.html) and of the network
+// never look alike, so one list each serves for both databases.
+const DUPLICATE = /^(?:SQLITE_CONSTRAINT_(?:UNIQUE|PRIMARYKEY)|23505)$/;
+const ORPHAN = /^(?:SQLITE_CONSTRAINT_FOREIGNKEY|23503)$/;
+const IN_THE_WAY = /^(?:SQLITE_BUSY.*|40001|40P01|55P03)$/;
+const AILING = /^(?:SQLITE_(?:FULL|IOERR|READONLY|CORRUPT|NOTADB|CANTOPEN).*|25006|53...|57014|58...|XX...)$/;
+const OUT_OF_REACH =
+  /^(?:08...|53...|57014|57P0.|25P03|ECONN(?:REFUSED|RESET)|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|E(?:HOST|NET)UNREACH)$/;
+/** The driver of PostgreSQL gives these no code. */
+const CUT_OFF =
+  /^(?:Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/;
+
+const codeOf = (error: unknown) => String((error as { code?: unknown } | null)?.code ?? "");
+
+/** Whether the database refused a row because another one has the same key. */
+export function isUniqueViolation(error: unknown): boolean {
+  return DUPLICATE.test(codeOf(error));
+}
+
+/** Whether the database refused a row because what it belongs to is gone. */
+export function isOrphan(error: unknown): boolean {
+  return ORPHAN.test(codeOf(error));
+}
+
+/** Whether a transaction failed only because another one was in its way, so that it may be run again. */
+export function isInTheWay(error: unknown): boolean {
+  return IN_THE_WAY.test(codeOf(error));
+}
+
+/** Whether it is the database that fails and not what was asked of it: everything else would fail as well. */
+export function ailsAll(error: unknown): boolean {
+  return error instanceof GabbroError || AILING.test(codeOf(error)) || isOutOfReach(error);
+}
+
+/** What the caller is told when the database does not serve at the moment; undefined for any other error. */
+export function unavailable(error: unknown): GabbroError | undefined {
+  if (!isOutOfReach(error)) return undefined;
+  const message = "The database does not answer; try again in a moment.";
+  return new GabbroError("UNAVAILABLE", message, { headers: { "retry-after": "1" }, cause: error });
+}
+
+function isOutOfReach(error: unknown): boolean {
+  return OUT_OF_REACH.test(codeOf(error)) || CUT_OFF.test(String((error as Error | null)?.message ?? ""));
+}
+
+/** An error fit for the log: PostgreSQL tells the rows that it refuses, which are the users'. */
+export function withoutRows<E>(error: E): E {
+  if (!(error instanceof Error) || !("detail" in error)) return error;
+  const told = ` - detail: ${error.detail}`;
+  error.message = error.message.replace(told, "");
+  error.stack = error.stack?.replaceAll(told, "");
+  Object.assign(error, { detail: undefined, where: undefined });
+  withoutRows(error.cause);
+  return error;
+}

@@ -1,0 +1,52 @@
+import type { Constructor } from "@mikro-orm/core";
+import type { Migration } from "@mikro-orm/migrations";
+import type { SqlEntityManager, SqlMikroORM, SqlOptions } from "@mikro-orm/sql";
+import type { Kysely } from "kysely";
+import type { InsertAlong } from "./commit.ts";
+import type { Search } from "./search.ts";
+
+export interface Settings {
+  /** How many connections one process holds at most, where the database is a server. */
+  poolSize: number;
+}
+
+type Orm = Pick<SqlMikroORM, "migrator"> & { em: SqlEntityManager };
+
+/** All that differs between databases, apart from the codes of their errors; one object for each of them. */
+export interface Dialect {
+  /** Which database it is, as errors name it: without a password. */
+  place: string;
+  /** How the ORM speaks to it. */
+  options: Pick<
+    SqlOptions,
+    | "driver"
+    | "dbName"
+    | "replicas"
+    | "onCreateConnection"
+    | "driverOptions"
+    | "schemaGenerator"
+    | "discovery"
+  >;
+  /** In which folder the migrations and the snapshot of the schema are. */
+  folder: string;
+  /** In their order. */
+  migrations: { name: string; class: Constructor<Migration> }[];
+  /** Makes the database before it is opened, where that is possible. */
+  prepare(): Promise<void>;
+  /** Opens what opening the ORM leaves closed; throws when the database is not fit to be used. */
+  connect(orm: Orm): Promise<void>;
+  /** Runs `apply` while no other process migrates the database. */
+  migrateAlone(orm: Orm, apply: (options: MigrateOptions) => Promise<string[]>): Promise<string[]>;
+  createSearch(read: Kysely<never>): Search;
+  /** Makes a count that changes whenever another process may have committed something. */
+  countWritesOfOthers(orm: Orm): Promise<() => number>;
+  /** How the nth value of a statement is written, from 1. */
+  placeholder(n: number): string;
+  /** Runs a statement for each row of values in one transaction, and gives the id that each returns, if any. */
+  runEach(orm: Orm, statement: string, rows: unknown[][]): Promise<(string | undefined)[]>;
+  insertAlong: InsertAlong;
+  /** Copies all that is committed into a file, while others go on writing. */
+  copyTo?(orm: Orm, file: string): Promise<void>;
+}
+
+export type MigrateOptions = Exclude<Parameters<Orm["migrator"]["up"]>[0], string | string[] | undefined>;

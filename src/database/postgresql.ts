@@ -1,0 +1,151 @@
+import { type EntityMetadata, ReferenceKind, TextType } from "@mikro-orm/core";
+import { PostgreSqlDriver } from "@mikro-orm/postgresql";
+import { CompiledQuery } from "kysely";
+import pg from "pg";
+import type { Log } from "../monitor/entities.ts";
+import type { Dialect, Settings } from "./dialect.ts";
+import { postgresqlMigrations } from "./migrations/postgresql/list.ts";
+import { createPostgresqlSearch, insertWords } from "./postgresqlSearch.ts";
+
+// Else times are sent in the zone of this machine, which in the first centuries are off by seconds.
+pg.defaults.parseInputDatesAsUTC = true;
+
+const STATEMENT_TIMEOUT_MS = 10_000;
+const IDLE_IN_TRANSACTION_MS = 30_000;
+const IDLE_CONNECTION_MS = 60_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+/** Any number that no other program takes for its lock in this database. */
+const MIGRATION_LOCK = 7_206_651_830;
+
+/** The dialect of `postgresql://…`; what the URL says of the connection is for the driver to read. */
+export function postgresql(url: string, { poolSize }: Settings): Dialect {
+  const { hostname, port, pathname } = new URL(url);
+  const name = decodeURIComponent(pathname.slice(1)) || "postgres";
+  return {
+    place: `${name} on ${hostname || "this machine"}${port && `:${port}`}`,
+    options: {
+      driver: PostgreSqlDriver,
+      dbName: name,
+      onCreateConnection: preferOrder,
+      discovery: { onMetadata: asPostgresqlHasIt },
+      driverOptions: {
+        connectionString: url,
+        application_name: "gabbro",
+        max: poolSize,
+        connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+        idleTimeoutMillis: IDLE_CONNECTION_MS,
+        statement_timeout: STATEMENT_TIMEOUT_MS,
+        idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+        keepAlive: true,
+        allowExitOnIdle: true, // a command that failed ends at once
+        onPoolCreated: setParsers,
+      },
+      schemaGenerator: { skipTables: ["log_texts"], ignoreRoutines: true },
+    },
+    folder: "postgresql",
+    migrations: postgresqlMigrations,
+    prepare: async () => {},
+    connect: async ({ em }) => {
+      const [encoding] = await em.getConnection().execute("show server_encoding");
+      const name = encoding?.server_encoding;
+      if (name !== "UTF8") throw new Error(`its encoding is ${name}, not UTF8`);
+    },
+    migrateAlone,
+    createSearch: createPostgresqlSearch,
+    // Never the same: what other gateways write is not known here, so nothing is remembered.
+    countWritesOfOthers: async () => {
+      let count = 0;
+      return () => count++;
+    },
+    placeholder: (n) => `$${n}`,
+    runEach,
+    insertAlong: insertWords,
+  };
+}
+
+const migrateAlone: Dialect["migrateAlone"] = ({ em }, apply) =>
+  em.getConnection().transactional(async (transaction) => {
+    const run = (statement: string) => em.getConnection().execute(statement, [], "all", transaction);
+    await run("set local statement_timeout = 0");
+    await run("set local idle_in_transaction_session_timeout = 0");
+    await run(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`);
+    return apply({ transaction });
+  });
+
+const runEach: Dialect["runEach"] = ({ em }, statement, rows) =>
+  em
+    .getKysely()
+    .transaction()
+    .execute(async (transaction) => {
+      const ids: (string | undefined)[] = [];
+      for (const values of rows) {
+        const { rows: returned } = await transaction.executeQuery<{ id: string }>(
+          CompiledQuery.raw(statement, values),
+        );
+        ids.push(returned[0]?.id);
+      }
+      return ids;
+    });
+
+/**
+ * Has lists read along an index in their order, up to as many rows as are wanted. Where statistics are old or a
+ * workspace is new, PostgreSQL would rather gather all rows there are and sort them, again for every page.
+ */
+async function preferOrder(connection: unknown): Promise<void> {
+  const { executeQuery } = connection as { executeQuery(query: CompiledQuery): Promise<unknown> };
+  await executeQuery.call(connection, CompiledQuery.raw("set enable_bitmapscan = off"));
+}
+
+/** What differs in the schema, so that there is one set of entities. */
+function asPostgresqlHasIt(meta: EntityMetadata): void {
+  for (const property of Object.values(meta.properties)) {
+    // In the order of their bytes, as SQLite has them, whatever the order of the database is.
+    if (isText(property)) property.collation = "C";
+    // SQLite gives every foreign key an index by itself, unless it is told not to.
+    if (property.kind === ReferenceKind.MANY_TO_ONE) property.index ??= true;
+  }
+  if (meta.name === "Log") changeLogs(meta as EntityMetadata<Log>);
+}
+
+const isText = ({ type }: { type: unknown }) => type === TextType;
+
+function changeLogs(meta: EntityMetadata<Log>): void {
+  meta.properties.searchId.unique = false; // only SQLite has it
+  // An entry of an index has at most 2,700 bytes, and slugs and ids of users may be longer.
+  const narrow = (name: string, column: string) =>
+    `create index "${name}" on "logs" ("workspace_id", left("${column}", 256), "start_time", "id")`;
+  const replaced: Record<string, (typeof meta.indexes)[number]> = {
+    logs_by_time: {
+      properties: ["workspace", "startTime", "id"],
+      include: ["latencyMs", "inputTokens", "outputTokens", "cost", "costSource"],
+    },
+    logs_by_prompt: { expression: narrow("logs_by_prompt", "prompt_slug") },
+    logs_by_user: {
+      expression: `${narrow("logs_by_user", "user_id")} where "user_id" is not null`,
+    },
+    logs_by_organization: {
+      expression: `${narrow("logs_by_organization", "organization_id")} where "organization_id" is not null`,
+    },
+  };
+  meta.indexes = meta.indexes.map((index) => {
+    const change = replaced[index.name ?? ""];
+    return change ? { name: index.name, ...change } : index;
+  });
+  meta.indexes.push({
+    name: "logs_by_metadata",
+    expression:
+      'create index "logs_by_metadata" on "logs" using gin (cast("metadata" as jsonb) jsonb_path_ops) where "metadata" is not null',
+  });
+}
+
+interface Pool {
+  options: { types?: { setTypeParser(type: number, parse: (value: string) => unknown): void } };
+}
+
+/** Counts and sums come as numbers and times as dates, also where nothing converts them. */
+function setParsers({ options: { types } }: Pool): void {
+  const { INT8, NUMERIC, TIMESTAMPTZ } = pg.types.builtins;
+  types?.setTypeParser(INT8, Number);
+  types?.setTypeParser(NUMERIC, Number);
+  types?.setTypeParser(TIMESTAMPTZ, pg.types.getTypeParser(TIMESTAMPTZ));
+}

@@ -1,0 +1,128 @@
+import { mkdir } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { SqliteDriver } from "@mikro-orm/sqlite";
+import { CompiledQuery } from "kysely";
+import type { Dialect } from "./dialect.ts";
+import { sqliteMigrations } from "./migrations/sqlite/list.ts";
+import { createSqliteSearch } from "./sqliteSearch.ts";
+
+/** The dialect of `sqlite:PATH`; file and folder are made when missing. */
+export function sqlite(url: string): Dialect {
+  const path = resolve(url.slice("sqlite:".length));
+  return {
+    place: path,
+    options: {
+      driver: SqliteDriver,
+      dbName: path,
+      // Reads have a connection of their own: a long one never holds up a write.
+      replicas: [{ name: "reader", dbName: path, onCreateConnection: setPragmas(["query_only = on"]) }],
+      onCreateConnection: setPragmas([]),
+      // SQLite waits for another process by blocking this whole one, so it waits briefly here and commit.ts tries again.
+      driverOptions: { timeout: 50 },
+      // The full-text index, the triggers that keep it and the statistics are no entities.
+      schemaGenerator: { skipTables: [/^(?:log_texts|sqlite_)/], ignoreTriggers: true },
+    },
+    folder: "sqlite",
+    migrations: sqliteMigrations,
+    prepare: async () => void (await mkdir(dirname(path), { recursive: true })),
+    connect: (orm) => orm.em.getConnection("read").connect(),
+    migrateAlone,
+    createSearch: () => createSqliteSearch(path),
+    countWritesOfOthers,
+    placeholder: () => "?",
+    runEach,
+    insertAlong: async () => {}, // triggers keep the full-text index
+    copyTo: async (orm, file) => {
+      const handle = await (
+        orm.em.getConnection("read") as unknown as HandleOwner<{ backup(to: string): Promise<unknown> }>
+      ).getNativeClient();
+      await handle.backup(file);
+    },
+  };
+}
+
+const migrateAlone: Dialect["migrateAlone"] = async ({ em }, apply) => {
+  const connection = em.getConnection("write");
+  // Rebuilding a table drops the old one, and with foreign keys on that silently deletes the rows that point to it.
+  // The pragma does nothing inside a transaction, so it stands around the migrator's.
+  await connection.execute("pragma foreign_keys = off");
+  await connection.execute("pragma busy_timeout = 10000");
+  try {
+    const applied = await apply({});
+    if (applied.length > 0) {
+      const [orphan] = await connection.execute("pragma foreign_key_check");
+      if (orphan)
+        throw new Error(`The migration left rows without their parents: ${JSON.stringify(orphan)}.`);
+    }
+    return applied;
+  } finally {
+    await connection.execute("pragma busy_timeout = 50");
+    await connection.execute("pragma foreign_keys = on");
+  }
+};
+
+/** SQLite's own count, which the connection that writes here sees only others raise. */
+const countWritesOfOthers: Dialect["countWritesOfOthers"] = async ({ em }) => {
+  const owner = em.getConnection("write") as unknown as HandleOwner<{
+    prepare(statement: string): { pluck(): { get(): number } };
+  }>;
+  const statement = (await owner.getNativeClient()).prepare("pragma data_version").pluck();
+  return () => statement.get();
+};
+
+interface WritingHandle {
+  prepare(statement: string): { get(values: unknown[]): unknown };
+  exec(statement: string): unknown;
+}
+
+/** On the ORM's own connection, which nobody else uses meanwhile: a second one that writes would block this process. */
+const runEach: Dialect["runEach"] = ({ em }, statement, rows) =>
+  em
+    .getKysely()
+    .connection()
+    .execute(async () => {
+      const owner = em.getConnection("write") as unknown as HandleOwner<WritingHandle>;
+      const handle = await owner.getNativeClient();
+      handle.exec("begin immediate");
+      try {
+        const prepared = handle.prepare(statement);
+        const ids = rows.map((values) => (prepared.get(values) as { id: string } | undefined)?.id);
+        handle.exec("commit");
+        return ids;
+      } catch (error) {
+        handle.exec("rollback");
+        throw error;
+      }
+    });
+
+interface PragmaConnection {
+  executeQuery(query: CompiledQuery): Promise<{ rows: Record<string, unknown>[] }>;
+}
+
+interface HandleOwner<Handle> {
+  getNativeClient(): Promise<Handle>;
+}
+
+const SYNCHRONOUS_FULL = 2;
+
+/** WAL with FULL sync: with less, a power cut may undo what was committed last (https://sqlite.org/pragma.html#pragma_synchronous). */
+function setPragmas(more: string[]) {
+  return async (connection: unknown) => {
+    const pragma = async (statement: string) => {
+      const { rows } = await (connection as PragmaConnection).executeQuery(
+        CompiledQuery.raw(`pragma ${statement}`),
+      );
+      return Object.values(rows[0] ?? {})[0];
+    };
+    for (const statement of ["journal_mode = wal", "synchronous = full", "temp_store = memory", ...more]) {
+      await pragma(statement);
+    }
+    const journal = await pragma("journal_mode");
+    const synchronous = await pragma("synchronous");
+    if (journal !== "wal" || synchronous !== SYNCHRONOUS_FULL) {
+      throw new Error(
+        `it runs with journal_mode=${journal} and synchronous=${synchronous}, not with wal and full`,
+      );
+    }
+  };
+}

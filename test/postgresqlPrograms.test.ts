@@ -1,0 +1,67 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, expect, test } from "vitest";
+import { newPostgresqlDatabase } from "./server.ts";
+
+const program = fileURLToPath(new URL("../bin/gabbro.js", import.meta.url));
+const { url, drop } = await newPostgresqlDatabase("bare");
+afterAll(drop);
+
+const settings = (more: Record<string, string> = {}) => ({
+  PATH: process.env.PATH,
+  HOST: "127.0.0.1",
+  PORT: "0",
+  DATABASE_URL: url,
+  ...more,
+});
+
+/** Runs `gabbro` to its end and gives all that it said. */
+async function gabbro(args: string[], more?: Record<string, string>): Promise<string> {
+  const run = promisify(execFile)(process.execPath, [program, ...args], { env: settings(more) });
+  const { stdout, stderr } = await run.catch((error) => error as { stdout: string; stderr: string });
+  return stdout + stderr;
+}
+
+/** Starts the service and gives its first words once it is ready. */
+async function serve() {
+  const child = spawn(process.execPath, [program, "serve"], { env: settings() });
+  let said = "";
+  for await (const chunk of child.stdout) {
+    said += chunk;
+    if (said.includes("Gabbro is ready") && said.includes("\n\n")) break;
+  }
+  return { child, said };
+}
+
+test("a start that must not migrate refuses a database that needs it, and names the command", async () => {
+  const said = await gabbro(["serve"], { MIGRATE_ON_START: "off" });
+  expect(said).toContain("Bring it up to date with: gabbro migrate");
+});
+
+test("two gateways start at once on an empty database: one fills it and tells the token, both serve", async () => {
+  const started = await Promise.all([serve(), serve()]);
+  expect(started.filter(({ said }) => said.includes("on a new database"))).toHaveLength(1);
+  for (const { child, said } of started) {
+    const address = /http:\/\/127\.0\.0\.1:\d+/.exec(said)![0];
+    expect((await fetch(`${address}/ready`)).status).toBe(200);
+    const ended = once(child, "exit");
+    child.kill("SIGTERM");
+    expect(await ended).toEqual([0, null]);
+  }
+});
+
+test("the command line works on the database of a server; backups are left to its own programs", async () => {
+  expect(await gabbro(["migrate"])).toBe("Nothing to do.\n");
+  expect(await gabbro(["workspace", "create", "team-b"])).toContain("team-b");
+  expect(await gabbro(["token", "list"], { MIGRATE_ON_START: "off" })).toContain("never used");
+  expect(await gabbro(["backup", "x.dump"])).toContain("pg_dump");
+  expect(await gabbro(["restore", "x.dump"])).toContain("pg_restore");
+});
+
+test("a server that is not there is told in a line, without the password", async () => {
+  const said = await gabbro(["serve"], { DATABASE_URL: "postgresql://me:canary-2f8@127.0.0.1:9/db" });
+  expect(said).toMatch(/^gabbro: Cannot open the database db on 127\.0\.0\.1:9: .*ECONNREFUSED.*\n$/);
+  expect(said).not.toContain("canary");
+});
