@@ -4,7 +4,7 @@ import { deleteDataset, updateDataset } from "../src/datasets/authoring.resolver
 import { datasetAnswer } from "../src/datasets/rest.ts";
 import { commandLineContext, getWorkspaceId } from "../src/workspaces/resolvers.ts";
 import { addDataset } from "./data.ts";
-import { startServer } from "./server.ts";
+import { heard, startServer } from "./server.ts";
 
 const server = await startServer({ sample: true });
 afterAll(() => server[Symbol.asyncDispose]());
@@ -210,11 +210,13 @@ test("what another process changes of a dataset is seen by the very next request
   const elsewhere = await openDatabase(server.databaseUrl);
   const context = commandLineContext(elsewhere, await getWorkspaceId(elsewhere, "default"));
   await updateDataset(context, { slug: "shared", name: "New name", renameColumns: [{ from: "a", to: "b" }] });
-  expect((await read()).dataset).toMatchObject({ name: "New name", rows: [{ values: { b: "1" } }] });
+  await heard(async () =>
+    expect((await read()).dataset).toMatchObject({ name: "New name", rows: [{ values: { b: "1" } }] }),
+  );
   const added = await server.post("/datasets/shared/items", { values: { a: "2", b: "3" } });
   expect(added.body.datasetRow.values).toEqual({ b: "3" });
   await deleteDataset(context, { slug: "shared" });
   await elsewhere.close();
-  expect((await server.get("/datasets/shared")).status).toBe(404);
+  await heard(async () => expect((await server.get("/datasets/shared")).status).toBe(404));
   expect((await server.post("/datasets/shared/items", { values: {} })).status).toBe(404);
 });

@@ -7,7 +7,7 @@ import { describePromptAnswer } from "../src/prompts/rest.ts";
 import { publishPrompt } from "../src/prompts/tags.resolvers.ts";
 import { commandLineContext, getWorkspaceId } from "../src/workspaces/resolvers.ts";
 import { addPrompt } from "./data.ts";
-import { isOnPostgresql, startServer } from "./server.ts";
+import { heard, isOnPostgresql, startServer } from "./server.ts";
 
 const server = await startServer({ sample: true });
 afterAll(() => server[Symbol.asyncDispose]());
@@ -208,12 +208,13 @@ test("what anybody changes of a prompt is seen by the very next request, also wh
   const elsewhere = await openDatabase(server.databaseUrl);
   const context = commandLineContext(elsewhere, await getWorkspaceId(elsewhere, "default"));
   await publishPrompt(context, { slug: "changing", newTag: "production", version: "1" });
-  expect(await served()).toEqual(["1", "1", "1"]);
+  await heard(async () => expect(await served()).toEqual(["1", "1", "1"]));
   await updatePrompt(context, { slug: "changing", name: "Changed elsewhere" });
-  expect((await server.get("/prompts/changing/describe")).body.prompt.name).toBe("Changed elsewhere");
+  const described = () => server.get("/prompts/changing/describe");
+  await heard(async () => expect((await described()).body.prompt.name).toBe("Changed elsewhere"));
   await deletePrompt(context, { slug: "changing" });
   await elsewhere.close();
-  expect((await server.get("/prompts/changing/describe")).status).toBe(404);
+  await heard(async () => expect((await described()).status).toBe(404));
   expect((await server.get("/prompts/changing")).status).toBe(404);
 });
 

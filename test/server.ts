@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { v7 as uuidv7 } from "uuid";
-import { inject } from "vitest";
+import { inject, vi } from "vitest";
 import { migrate } from "../src/database/migrate.ts";
 import { openDatabase } from "../src/database/open.ts";
 import { fillNewDatabase } from "../src/firstStart.ts";
@@ -26,6 +26,10 @@ export interface Answer {
 }
 
 type Call = { token?: string | null; headers?: Record<string, string> };
+
+/** What another process did is seen at once on SQLite, and within a second on PostgreSQL. */
+export const heard = async (check: () => Promise<void>): Promise<void> =>
+  isOnPostgresql ? vi.waitFor(check, 1_000) : check();
 
 export const isOnPostgresql = inject("postgresql") !== null;
 

@@ -4,7 +4,8 @@ import { Repeater } from "@graphql-yoga/subscription";
 /** What is told of a log once it is committed. */
 export interface LogAnnouncement {
   id: string;
-  promptSlug: string;
+  /** Null when it is too long to be told. */
+  promptSlug: string | null;
 }
 
 interface Listener {

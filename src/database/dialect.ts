@@ -2,7 +2,9 @@ import type { Constructor } from "@mikro-orm/core";
 import type { Migration } from "@mikro-orm/migrations";
 import type { SqlEntityManager, SqlMikroORM, SqlOptions } from "@mikro-orm/sql";
 import type { Kysely } from "kysely";
+import type { LogAnnouncement } from "./announcements.ts";
 import type { InsertAlong } from "./commit.ts";
+import type { Others } from "./others.ts";
 import type { Search } from "./search.ts";
 
 export interface Settings {
@@ -38,8 +40,11 @@ export interface Dialect {
   /** Runs `apply` while no other process migrates the database. */
   migrateAlone(orm: Orm, apply: (options: MigrateOptions) => Promise<string[]>): Promise<string[]>;
   createSearch(read: Kysely<never>): Search;
-  /** Makes a count that changes whenever another process may have committed something. */
-  countWritesOfOthers(orm: Orm): Promise<() => number>;
+  /** Begins to hear what other processes commit; `announce` tells of logs that they stored. */
+  hearOthers(
+    orm: Orm,
+    announce: (workspaceId: string, log: LogAnnouncement) => void,
+  ): Promise<Others<SqlEntityManager>>;
   /** How the nth value of a statement is written, from 1. */
   placeholder(n: number): string;
   /** Runs a statement for each row of values in one transaction, and gives the id that each returns, if any. */

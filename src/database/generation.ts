@@ -1,22 +1,22 @@
 import type { EventSubscriber } from "@mikro-orm/core";
+import type { SqlEntityManager } from "@mikro-orm/sql";
+import type { Others } from "./others.ts";
 
 /**
  * Tells whether anything may have changed since: it gives the same text only as long as no unit of work of this process
  * and nothing at all of another process was committed. Logs and rows that go by the group commit are not counted, so what
  * rests on it must not depend on them.
  */
-export function createGeneration(writesOfOthers: () => number) {
+export function createGeneration(others: Others<SqlEntityManager>) {
   let own = 0;
   const subscriber: EventSubscriber = {
+    beforeTransactionCommit: ({ em }) => others.tell(em as SqlEntityManager),
     afterTransactionCommit: () => {
       own += 1;
     },
   };
   return {
     subscriber,
-    bump: () => {
-      own += 1;
-    },
-    now: (): string => `${own} ${writesOfOthers()}`,
+    now: (): string => `${own} ${others.countWrites()}`,
   };
 }

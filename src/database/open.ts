@@ -65,7 +65,9 @@ export async function openDatabase(url: string, settings: Settings = DEFAULTS) {
   const passing = new Set<Promise<unknown>>();
   const read = orm.em.getKysely({ ...entityNames, type: "read" });
   const search = dialect.createSearch(untouched as unknown as Kysely<never>);
-  const generation = createGeneration(await dialect.countWritesOfOthers(orm));
+  const announcements = createAnnouncements();
+  const others = await dialect.hearOthers(orm, announcements.announce);
+  const generation = createGeneration(others);
   orm.em.getEventManager().registerSubscriber(generation.subscriber);
   return {
     orm,
@@ -84,7 +86,7 @@ export async function openDatabase(url: string, settings: Settings = DEFAULTS) {
     /** For single updates of what we make ourselves; rows that users send go through `commit`. */
     write: orm.em.getKysely({ ...entityNames, type: "write" }),
     commit,
-    announcements: createAnnouncements(),
+    announcements,
     /** A time as the database keeps it, for where nothing converts it. */
     stored: (moment: Date) => orm.em.getPlatform().processDateProperty(moment) as unknown as Date,
     /** For very many rows at once; `commit` is for those of one request. */
@@ -112,6 +114,7 @@ export async function openDatabase(url: string, settings: Settings = DEFAULTS) {
       await commit.settled();
       await Promise.all(passing);
       await search.close();
+      await others.close();
       await orm.close();
     },
   };

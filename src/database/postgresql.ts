@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { type EntityMetadata, ReferenceKind, TextType } from "@mikro-orm/core";
 import { PostgreSqlDriver } from "@mikro-orm/postgresql";
 import { CompiledQuery } from "kysely";
@@ -5,6 +6,7 @@ import pg from "pg";
 import type { Log } from "../monitor/entities.ts";
 import type { Dialect, Settings } from "./dialect.ts";
 import { postgresqlMigrations } from "./migrations/postgresql/list.ts";
+import { hearPostgresqlOthers, tellOfLogs } from "./postgresqlOthers.ts";
 import { createPostgresqlSearch, insertWords } from "./postgresqlSearch.ts";
 
 // Else times are sent in the zone of this machine, which in the first centuries are off by seconds.
@@ -21,6 +23,7 @@ const MIGRATION_LOCK = 7_206_651_830;
 export function postgresql(url: string, { poolSize }: Settings): Dialect {
   const { hostname, port, pathname } = new URL(url);
   const name = decodeURIComponent(pathname.slice(1)) || "postgres";
+  const self = randomUUID();
   return {
     place: `${name} on ${hostname || "this machine"}${port && `:${port}`}`,
     options: {
@@ -52,16 +55,24 @@ export function postgresql(url: string, { poolSize }: Settings): Dialect {
     },
     migrateAlone,
     createSearch: createPostgresqlSearch,
-    // Never the same: what other gateways write is not known here, so nothing is remembered.
-    countWritesOfOthers: async () => {
-      let count = 0;
-      return () => count++;
-    },
+    hearOthers: async (_, announce) =>
+      hearPostgresqlOthers(self, () => new pg.Client(listening(url)), announce),
     placeholder: (n) => `$${n}`,
     runEach,
-    insertAlong: insertWords,
+    insertAlong: async (transaction, entity, rows) => {
+      await insertWords(transaction, entity, rows);
+      await tellOfLogs(self, transaction, entity, rows);
+    },
   };
 }
+
+const listening = (url: string) => ({
+  connectionString: url,
+  application_name: "gabbro",
+  connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  query_timeout: CONNECT_TIMEOUT_MS,
+  keepAlive: true,
+});
 
 const migrateAlone: Dialect["migrateAlone"] = ({ em }, apply) =>
   em.getConnection().transactional(async (transaction) => {

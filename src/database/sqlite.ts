@@ -28,7 +28,7 @@ export function sqlite(url: string): Dialect {
     connect: (orm) => orm.em.getConnection("read").connect(),
     migrateAlone,
     createSearch: () => createSqliteSearch(path),
-    countWritesOfOthers,
+    hearOthers,
     placeholder: () => "?",
     runEach,
     insertAlong: async () => {}, // triggers keep the full-text index
@@ -61,13 +61,13 @@ const migrateAlone: Dialect["migrateAlone"] = async ({ em }, apply) => {
   }
 };
 
-/** SQLite's own count, which the connection that writes here sees only others raise. */
-const countWritesOfOthers: Dialect["countWritesOfOthers"] = async ({ em }) => {
+/** SQLite counts by itself; the connection that writes here sees only others raise that count. */
+const hearOthers: Dialect["hearOthers"] = async ({ em }) => {
   const owner = em.getConnection("write") as unknown as HandleOwner<{
     prepare(statement: string): { pluck(): { get(): number } };
   }>;
   const statement = (await owner.getNativeClient()).prepare("pragma data_version").pluck();
-  return () => statement.get();
+  return { countWrites: () => statement.get(), tell: async () => {}, close: async () => {} };
 };
 
 interface WritingHandle {

@@ -14,13 +14,13 @@ export function logAdded(context: Context, { slug }: { slug?: string | null | un
   return new Repeater<Log>(async (push, stop) => {
     void stop.then(() => announced.return(undefined));
     for await (const { id, promptSlug } of announced) {
-      if (slug != null && slug !== promptSlug) continue;
+      if (slug != null && promptSlug !== null && slug !== promptSlug) continue;
       if (!(await mayStillRead(context))) break;
       await announcements.turn();
       // The one before holds every log that was sent, and all that was loaded for it.
       context.em = context.database.fork(workspaceId);
       const log = await context.em.findOne(Log, { id });
-      if (log) await push(log);
+      if (log && (slug == null || slug === log.promptSlug)) await push(log);
     }
     stop();
   });

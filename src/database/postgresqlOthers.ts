@@ -1,0 +1,53 @@
+import { type Kysely, sql } from "kysely";
+import type { LogAnnouncement } from "./announcements.ts";
+import { keepListening, type ListeningClient, type Others } from "./others.ts";
+
+const CHANGES = "gabbro_changes";
+const LOGS = "gabbro_logs";
+/** PostgreSQL takes at most 8,000 bytes; a longer slug is left out, and read with the log. */
+const LONGEST_SLUG = 1_000;
+
+interface Executor {
+  execute(statement: string): Promise<unknown>;
+}
+
+/** Hears what other gateways commit, by LISTEN; `self` is how this one is told from them. */
+export function hearPostgresqlOthers(
+  self: string,
+  newClient: () => ListeningClient,
+  announce: (workspaceId: string, log: LogAnnouncement) => void,
+): Others<Executor> {
+  let changes = 0;
+  const listener = keepListening(newClient, {
+    [CHANGES]: (origin) => {
+      if (origin !== self) changes += 1;
+    },
+    [LOGS]: (payload) => {
+      const { origin, workspaceId, id, promptSlug } = JSON.parse(payload);
+      if (origin !== self) announce(workspaceId, { id, promptSlug });
+    },
+  });
+  return {
+    // While nothing is heard, never the same: nothing is remembered then.
+    countWrites: () => (listener.isLive() ? changes : ++changes),
+    tell: async (em) => void (await em.execute(`notify ${CHANGES}, '${self}'`)),
+    close: listener.close,
+  };
+}
+
+/** Tells other gateways of new logs, in the transaction that stores them. */
+export async function tellOfLogs(
+  self: string,
+  transaction: Pick<Kysely<never>, "getExecutor">,
+  entity: string,
+  rows: Record<string, unknown>[],
+): Promise<void> {
+  if (entity !== "Log") return;
+  const payloads = rows.map(({ id, workspace, promptSlug }) => {
+    const slug = String(promptSlug).length > LONGEST_SLUG ? null : promptSlug;
+    return JSON.stringify({ origin: self, workspaceId: workspace, id, promptSlug: slug });
+  });
+  await sql`select pg_notify(${LOGS}, payload) from unnest(cast(${payloads} as text[])) as payload`.execute(
+    transaction,
+  );
+}

@@ -1,0 +1,81 @@
+import { afterAll, expect, test, vi } from "vitest";
+import { openDatabase } from "../src/database/open.ts";
+import { createServer } from "../src/server.ts";
+import { addPrompt } from "./data.ts";
+import { subscribe } from "./events.ts";
+import { startServer } from "./server.ts";
+
+// Two gateways on one database, as on two machines.
+const one = await startServer();
+const database = await openDatabase(one.databaseUrl, { poolSize: 5 });
+const two = await createServer(database, { corsOrigins: [] }, false);
+afterAll(async () => {
+  await two.close();
+  await one[Symbol.asyncDispose]();
+});
+await addPrompt(one, {
+  slug: "guide",
+  versions: [{ version: "1" }, { version: "2" }],
+  tags: { production: "1" },
+});
+
+const atTwo = async (method: "GET" | "POST", url: string, payload?: object) => {
+  const headers = { authorization: `Bearer ${one.token}` };
+  return (await two.inject({ method, url, headers, ...(payload && { payload }) })).json();
+};
+const publish = (version: string) =>
+  atTwo("POST", "/graphql", {
+    query: `mutation { publishPrompt(slug: "guide", newTag: "production", version: "${version}") { id } }`,
+  });
+const servedAtOne = async () => (await one.get("/prompts/guide")).body.prompt.version;
+const remembers = async () => {
+  const { generation } = one.database;
+  await vi.waitFor(() => expect(generation.now()).toBe(generation.now()), 10_000);
+};
+
+test("a gateway remembers prompts, and forgets within a second what another one changed", async () => {
+  await remembers();
+  expect(await servedAtOne()).toBe("1");
+  const before = one.database.generation.now();
+  expect(await servedAtOne()).toBe("1");
+  expect(one.database.generation.now()).toBe(before);
+  await publish("2");
+  await vi.waitFor(async () => expect(await servedAtOne()).toBe("2"), 1_000);
+});
+
+test("a gateway that hears nothing any more remembers nothing, and listens again by itself", async () => {
+  await remembers();
+  await one.database.orm.em
+    .fork()
+    .execute(
+      "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query like 'listen%' or query = 'select 1' and datname = current_database() and pid <> pg_backend_pid()",
+    );
+  await publish("1");
+  await vi.waitFor(async () => expect(await servedAtOne()).toBe("1"), 1_000);
+  await remembers();
+  await publish("2");
+  await vi.waitFor(async () => expect(await servedAtOne()).toBe("2"), 1_000);
+});
+
+test("a subscription is told of the logs of every gateway, each of them once", async () => {
+  await remembers();
+  await using events = await subscribe(one, 'subscription { logAdded(slug: "guide") { id } }');
+  const ids: string[] = [];
+  for (let n = 0; n < 5; n++) {
+    ids.push((await atTwo("POST", "/monitor/log", { slug: "guide", output: n })).log.id);
+    ids.push((await one.post("/monitor/log", { slug: "guide", output: n })).body.log.id);
+  }
+  const told: string[] = [];
+  for (let n = 0; n < 10; n++) told.push((await events.next()).data.logAdded.id);
+  expect(told.toSorted()).toEqual(ids.toSorted());
+});
+
+test("a slug too long to be told is read with its log", async () => {
+  const slug = "s".repeat(5_000);
+  await using events = await subscribe(one, "subscription($s: String) { logAdded(slug: $s) { id } }", {
+    s: slug,
+  });
+  await atTwo("POST", "/monitor/log", { slug: `${slug}-other`, output: 1 });
+  const { log } = await atTwo("POST", "/monitor/log", { slug, output: 1 });
+  expect((await events.next()).data.logAdded.id).toBe(log.id);
+});
