@@ -5,7 +5,7 @@ import helmet from "@fastify/helmet";
 import Fastify, { type FastifyRequest, type FastifyServerOptions, LogController } from "fastify";
 import type { Config } from "./config.ts";
 import type { Context } from "./context.ts";
-import type { Database } from "./database/open.ts";
+import type { Database, EntityManager } from "./database/open.ts";
 import { GabbroError } from "./errors.ts";
 import { playground, sendPlayground } from "./graphql/playground.ts";
 import { createGraphqlHandler } from "./graphql/yoga.ts";
@@ -65,7 +65,17 @@ export async function createServer(
   const contextOf = async ({ headers }: FastifyRequest): Promise<Context> => {
     const askAgain = () => authenticate(headers.authorization);
     const access = await askAgain();
-    return { database, em: database.fork(access?.workspaceId ?? null), access, askAgain };
+    let em: EntityManager | undefined;
+    return {
+      database,
+      // Made when it is needed: what is remembered, and rows that are only added, do without.
+      get em() {
+        em ??= database.fork(access?.workspaceId ?? null);
+        return em;
+      },
+      access,
+      askAgain,
+    };
   };
   await openApi(app);
   healthRoutes(app, database);

@@ -131,10 +131,10 @@ test("what is committed at once shares transactions, and a row that is refused f
   let transactions = 0;
   // biome-ignore lint/suspicious/noExplicitAny: the driver's handle, which only this test needs
   const handle = await (database.orm.em.getConnection("write") as any).getNativeClient();
-  const prepare = handle.prepare.bind(handle);
-  handle.prepare = (sql: string) => {
-    if (sql === "begin") transactions += 1;
-    return prepare(sql);
+  const exec = handle.exec.bind(handle);
+  handle.exec = (sql: string) => {
+    if (sql.startsWith("begin")) transactions += 1;
+    return exec(sql);
   };
   const good = Array.from({ length: 300 }, (_, n) =>
     database.commit([["Workspace", row(undefined, `good ${n}`)]]),
@@ -159,10 +159,10 @@ test("what ails the whole database fails all who wait at once, not one after the
   const handle = await (database.orm.em.getConnection("write") as any).getNativeClient();
   handle.pragma("query_only = on");
   let transactions = 0;
-  const prepare = handle.prepare.bind(handle);
-  handle.prepare = (sql: string) => {
-    if (sql === "begin") transactions += 1;
-    return prepare(sql);
+  const exec = handle.exec.bind(handle);
+  handle.exec = (sql: string) => {
+    if (sql.startsWith("begin")) transactions += 1;
+    return exec(sql);
   };
   const writes = Array.from({ length: 20 }, (_, n) =>
     database.commit([["Workspace", row(undefined, `w${n}`)]]),

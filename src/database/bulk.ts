@@ -19,7 +19,7 @@ type RunEach = (statement: string, rows: unknown[][]) => ReturnType<Dialect["run
 export function createBulk(
   runEach: RunEach,
   encode: ReturnType<typeof createEncoder>,
-  sqlOf: ReturnType<typeof createStatements>,
+  sqlOf: ReturnType<typeof createStatements>["put"],
 ) {
   /**
    * Puts rows with ids into the table of an entity in one transaction, in their order. Tells how many are new and how
@@ -41,26 +41,40 @@ export function createBulk(
   };
 }
 
-/** Writes the SQL of bulk writes with the names that tables and columns have in the database. */
+/** Writes the SQL of prepared writes with the names that tables and columns have in the database. */
 export function createStatements(
   metadata: MetadataStorage,
   platform: Platform,
   placeholder: Dialect["placeholder"],
 ) {
   const quote = (name: string) => platform.quoteIdentifier(name);
-  return (entity: string, fields: string[], { key, content }: Replacement): string => {
+  const namesOf = (entity: string) => {
     const meta = [...metadata].find(({ name }) => name === entity)!;
-    const columnsOf = (names: string[]) =>
-      names.map((name) =>
-        quote((meta.properties as Record<string, { fieldNames: string[] }>)[name]!.fieldNames[0]!),
-      );
-    const table = quote(meta.tableName);
-    const taken = columnsOf(content);
-    return [
-      `insert into ${table} (${columnsOf(fields)}) values (${fields.map((_, at) => placeholder(at + 1))})`,
-      `on conflict (${columnsOf(key)}) do update set ${taken.map((column) => `${column} = excluded.${column}`)}`,
-      `where ${taken.map((column) => `${table}.${column} is distinct from excluded.${column}`).join(" or ")}`,
-      `returning ${table}.${columnsOf(["id"])} as id`,
-    ].join(" ");
+    const properties = meta.properties as Record<string, { fieldNames: string[] }>;
+    const columnsOf = (names: string[]) => names.map((name) => quote(properties[name]!.fieldNames[0]!));
+    return { table: quote(meta.tableName), columnsOf };
+  };
+  const insert = (entity: string, fields: string[]): string => {
+    const { table, columnsOf } = namesOf(entity);
+    return `insert into ${table} (${columnsOf(fields)}) values (${fields.map((_, at) => placeholder(at + 1))})`;
+  };
+  const written = new Map<string, string>();
+  return {
+    insert: (entity: string, fields: string[]): string => {
+      const key = `${entity} ${fields}`;
+      const statement = written.get(key) ?? insert(entity, fields);
+      written.set(key, statement);
+      return statement;
+    },
+    put: (entity: string, fields: string[], { key, content }: Replacement): string => {
+      const { table, columnsOf } = namesOf(entity);
+      const taken = columnsOf(content);
+      return [
+        insert(entity, fields),
+        `on conflict (${columnsOf(key)}) do update set ${taken.map((column) => `${column} = excluded.${column}`)}`,
+        `where ${taken.map((column) => `${table}.${column} is distinct from excluded.${column}`).join(" or ")}`,
+        `returning ${table}.${columnsOf(["id"])} as id`,
+      ].join(" ");
+    },
   };
 }

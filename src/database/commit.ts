@@ -3,6 +3,7 @@ import DataLoader from "dataloader";
 import type { Insertable, Kysely, Transaction } from "kysely";
 import { GabbroError } from "../errors.ts";
 import { ailsAll, isInTheWay, isUniqueViolation } from "./codes.ts";
+import type { Insert } from "./dialect.ts";
 import type { createEncoder } from "./encode.ts";
 
 /** Rows by the name of their entity, parents first: all of them are stored, or none. */
@@ -28,8 +29,7 @@ const RETRY_MS = 20;
  * Group commit: what arrives while one transaction is under way shares the next, and its promise settles after that
  * commit. One flush to disk then serves many requests, and a request that the database refuses fails alone.
  */
-export function createCommit<DB>(database: Kysely<DB>, encode: Encoder, insertAlong: InsertAlong) {
-  const insert = inserter(database, encode, insertAlong);
+export function createCommit<DB>(insert: (rows: Rows<DB>) => Promise<void>) {
   const loader = new DataLoader((units: readonly Rows<DB>[]) => store(insert, units), {
     cache: false,
     maxBatchSize: MOST_IN_ONE_TRANSACTION,
@@ -69,7 +69,8 @@ async function store<DB>(
   }
 }
 
-function inserter<DB>(database: Kysely<DB>, encode: Encoder, insertAlong: InsertAlong) {
+/** Inserts all rows of an entity with one statement, or a few. */
+export function insertTogether<DB>(database: Kysely<DB>, encode: Encoder, insertAlong: InsertAlong) {
   return (rows: Rows<DB>): Promise<void> =>
     whenUnlocked(() =>
       database.transaction().execute(async (transaction) => {
@@ -84,6 +85,27 @@ function inserter<DB>(database: Kysely<DB>, encode: Encoder, insertAlong: Insert
         }
       }),
     );
+}
+
+/** Inserts row by row with statements that are prepared once. */
+export function insertOneByOne<DB>(
+  encode: Encoder,
+  sqlOf: (entity: string, fields: string[]) => string,
+  run: (inserts: Insert[]) => Promise<void>,
+) {
+  const toInserts = ([entity, group]: [string, Rows<DB>]): Insert[] => {
+    const encodeRow = encode(entity);
+    const rows = group.map(([, row]) => encodeRow(row as Record<string, unknown>));
+    const alike = Map.groupBy(rows, (row) => Object.keys(row).join());
+    return [...alike.values()].map((some) => ({
+      statement: sqlOf(entity, Object.keys(some[0]!)),
+      rows: some.map((row) => Object.values(row)),
+    }));
+  };
+  return (rows: Rows<DB>): Promise<void> => {
+    const inserts = [...Map.groupBy(rows, ([name]) => name as string)].flatMap(toInserts);
+    return whenUnlocked(() => run(inserts));
+  };
 }
 
 function* inStatements(rows: Record<string, unknown>[]) {

@@ -12,6 +12,11 @@ export interface Settings {
   poolSize: number;
 }
 
+export interface Insert {
+  statement: string;
+  rows: unknown[][];
+}
+
 type Orm = Pick<SqlMikroORM, "migrator"> & { em: SqlEntityManager };
 
 /** All that differs between databases, apart from the codes of their errors; one object for each of them. */
@@ -49,6 +54,8 @@ export interface Dialect {
   placeholder(n: number): string;
   /** Runs a statement for each row of values in one transaction, and gives the id that each returns, if any. */
   runEach(orm: Orm, statement: string, rows: unknown[][]): Promise<(string | undefined)[]>;
+  /** Inserts row by row in one transaction, where that is faster than many rows in a statement. */
+  insertEach?(orm: Orm, inserts: Insert[]): Promise<void>;
   insertAlong: InsertAlong;
   /** Copies all that is committed into a file, while others go on writing. */
   copyTo?(orm: Orm, file: string): Promise<void>;

@@ -10,7 +10,7 @@ import { Prompt, PromptTag, PromptTagMove, PromptVersion } from "../prompts/enti
 import { AccessToken, AuditEntry, Workspace } from "../workspaces/entities.ts";
 import { createAnnouncements } from "./announcements.ts";
 import { createBulk, createStatements } from "./bulk.ts";
-import { createCommit } from "./commit.ts";
+import { createCommit, insertOneByOne, insertTogether } from "./commit.ts";
 import type { Dialect, Settings } from "./dialect.ts";
 import { createEncoder } from "./encode.ts";
 import { createGeneration } from "./generation.ts";
@@ -45,6 +45,8 @@ export function missingDatabase(url: string): string | undefined {
   return existsSync(path) ? undefined : path;
 }
 
+type TablesOf<Builder> = Builder extends Kysely<infer Tables> ? Tables : never;
+
 export type Database = Awaited<ReturnType<typeof openDatabase>>;
 export type EntityManager = ReturnType<Database["fork"]>;
 
@@ -60,7 +62,12 @@ export async function openDatabase(url: string, settings: Settings = DEFAULTS) {
   await connect(orm, dialect);
   const encode = createEncoder(orm.getMetadata(), orm.em.getPlatform());
   const writer = orm.em.getKysely({ ...entityNames, convertValues: false });
-  const commit = createCommit(writer, encode, dialect.insertAlong);
+  const statements = createStatements(orm.getMetadata(), orm.em.getPlatform(), dialect.placeholder);
+  const commit = createCommit<TablesOf<typeof writer>>(
+    dialect.insertEach
+      ? insertOneByOne(encode, statements.insert, (inserts) => dialect.insertEach!(orm, inserts))
+      : insertTogether(writer, encode, dialect.insertAlong),
+  );
   const untouched = orm.em.getKysely({ type: "read" });
   const passing = new Set<Promise<unknown>>();
   const read = orm.em.getKysely({ ...entityNames, type: "read" });
@@ -90,11 +97,7 @@ export async function openDatabase(url: string, settings: Settings = DEFAULTS) {
     /** A time as the database keeps it, for where nothing converts it. */
     stored: (moment: Date) => orm.em.getPlatform().processDateProperty(moment) as unknown as Date,
     /** For very many rows at once; `commit` is for those of one request. */
-    putInBulk: createBulk(
-      (statement, rows) => dialect.runEach(orm, statement, rows),
-      encode,
-      createStatements(orm.getMetadata(), orm.em.getPlatform(), dialect.placeholder),
-    ),
+    putInBulk: createBulk((statement, rows) => dialect.runEach(orm, statement, rows), encode, statements.put),
     /** A new unit of work whose entity reads are held to one workspace. */
     fork: (workspaceId: string | null) => {
       const em = orm.em.fork();

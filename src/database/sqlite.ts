@@ -31,6 +31,7 @@ export function sqlite(url: string): Dialect {
     hearOthers,
     placeholder: () => "?",
     runEach,
+    insertEach,
     insertAlong: async () => {}, // triggers keep the full-text index
     copyTo: async (orm, file) => {
       const handle = await (
@@ -70,30 +71,63 @@ const hearOthers: Dialect["hearOthers"] = async ({ em }) => {
   return { countWrites: () => statement.get(), tell: async () => {}, close: async () => {} };
 };
 
+interface Statement {
+  get(values: unknown[]): unknown;
+  run(values: unknown[]): unknown;
+}
+
 interface WritingHandle {
-  prepare(statement: string): { get(values: unknown[]): unknown };
+  prepare(statement: string): Statement;
   exec(statement: string): unknown;
 }
 
-/** On the ORM's own connection, which nobody else uses meanwhile: a second one that writes would block this process. */
-const runEach: Dialect["runEach"] = ({ em }, statement, rows) =>
-  em
+const runEach: Dialect["runEach"] = (orm, statement, rows) =>
+  writeAlone(orm, (prepare) => {
+    const prepared = prepare(statement);
+    return rows.map((values) => (prepared.get(values) as { id: string } | undefined)?.id);
+  });
+
+const insertEach: Dialect["insertEach"] = (orm, inserts) =>
+  writeAlone(orm, (prepare) => {
+    for (const { statement, rows } of inserts) {
+      const prepared = prepare(statement);
+      for (const values of rows) prepared.run(values);
+    }
+  });
+
+const preparedOf = new WeakMap<WritingHandle, Map<string, Statement>>();
+
+/**
+ * Runs prepared statements in one transaction, on the ORM's own connection, which nobody else uses meanwhile: a second
+ * one that writes would block this process.
+ */
+function writeAlone<Result>(
+  { em }: Parameters<Dialect["runEach"]>[0],
+  write: (prepare: (statement: string) => Statement) => Result,
+): Promise<Result> {
+  return em
     .getKysely()
     .connection()
     .execute(async () => {
       const owner = em.getConnection("write") as unknown as HandleOwner<WritingHandle>;
       const handle = await owner.getNativeClient();
+      const known = preparedOf.get(handle) ?? new Map<string, Statement>();
+      preparedOf.set(handle, known);
       handle.exec("begin immediate");
       try {
-        const prepared = handle.prepare(statement);
-        const ids = rows.map((values) => (prepared.get(values) as { id: string } | undefined)?.id);
+        const result = write((statement) => {
+          const prepared = known.get(statement) ?? handle.prepare(statement);
+          known.set(statement, prepared);
+          return prepared;
+        });
         handle.exec("commit");
-        return ids;
+        return result;
       } catch (error) {
         handle.exec("rollback");
         throw error;
       }
     });
+}
 
 interface PragmaConnection {
   executeQuery(query: CompiledQuery): Promise<{ rows: Record<string, unknown>[] }>;

@@ -49,12 +49,12 @@ const LogPromptPayload = builder.objectRef<LoggedPrompt>("LogPromptPayload").imp
     trace: t.field({
       type: Trace,
       description: "The trace that was made.",
-      resolve: (logged, _, context) => loggedTrace(context, logged),
+      resolve: (logged) => loggedTrace(logged),
     }),
     log: t.field({
       type: Log,
       description: "The log in it.",
-      resolve: (logged, _, context) => loggedLog(context, logged),
+      resolve: (logged) => loggedLog(logged),
     }),
     warning: t.exposeString("warning", {
       nullable: true,

@@ -69,14 +69,14 @@ export async function logPrompt(context: Context, input: LogPromptRecord) {
   return { trace, log, warning: served.warning };
 }
 
-/** The trace that was just stored. */
-export function loggedTrace(context: Context, { trace }: LoggedPrompt): Trace {
-  return context.em.create(Trace, trace, { managed: true });
+/** The trace that was just stored: a plain row, which becomes an entity when its relations are asked for. */
+export function loggedTrace({ trace }: LoggedPrompt): Trace {
+  return trace as unknown as Trace;
 }
 
-/** The log that was just stored. */
-export function loggedLog(context: Context, { log }: LoggedPrompt): Log {
-  return context.em.create(Log, log, { managed: true });
+/** The log that was just stored, likewise. */
+export function loggedLog({ log }: LoggedPrompt): Log {
+  return log as unknown as Log;
 }
 
 async function findServed(context: Context, workspaceId: string, input: LogPromptRecord) {
@@ -124,13 +124,15 @@ export async function findLog(context: Context, id: string): Promise<Log | null>
 /** The logs of a trace, the oldest first. */
 export async function logsOf(context: Context, parent: Trace): Promise<Log[]> {
   authenticated(context); // who may see the trace, if only because it was just made, may see what is in it
-  return (await parent.logs.load({ dataloader: true })).getItems();
+  const entity = "logs" in parent ? parent : context.em.create(Trace, parent, { managed: true });
+  return (await (entity as Trace).logs.load({ dataloader: true })).getItems();
 }
 
 /** The trace that a log belongs to. */
 export async function traceOf(context: Context, child: Log): Promise<Trace> {
   authenticated(context);
-  return child.trace.loadOrFail({ dataloader: true });
+  const entity = typeof child.trace === "string" ? context.em.create(Log, child, { managed: true }) : child;
+  return entity.trace.loadOrFail({ dataloader: true });
 }
 
 /** The prompt that a log is tied to, as the version that served shows it; null when there is none or it is gone. */
@@ -138,7 +140,7 @@ export async function promptOf(context: Context, child: Log): Promise<PromptDesc
   authorize(context, "read");
   if (!child.prompt) return null;
   return describeVersion(context, {
-    promptId: child.prompt.id,
+    promptId: typeof child.prompt === "string" ? child.prompt : child.prompt.id,
     version: child.version ?? null,
     tag: child.tag ?? null,
   });
