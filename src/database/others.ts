@@ -16,6 +16,8 @@ export interface ListeningClient {
   on(event: "notification", hear: (message: { channel: string; payload?: string }) => void): unknown;
   on(event: "error" | "end", lose: () => void): unknown;
   end(): Promise<void>;
+  ref?(): void;
+  unref?(): void;
 }
 
 const AGAIN_AFTER_MS = 500;
@@ -30,42 +32,42 @@ export function keepListening(
   hear: Record<string, (payload: string) => void>,
 ) {
   let isLive = false;
-  let isClosed = false;
-  let client: ListeningClient | undefined;
+  const stop = Promise.withResolvers<void>();
+  let isStopped = false;
+  const pause = (ms: number) => Promise.race([wait(ms, null, { ref: false }), stop.promise]);
   const listen = async () => {
-    client = newClient();
-    const lost = new Promise<void>((resolve) => {
-      client!.on("error", resolve);
-      client!.on("end", resolve);
-    });
+    const client = newClient();
+    const lost = Promise.withResolvers<void>();
+    client.on("error", lost.resolve);
+    client.on("end", lost.resolve);
     client.on("notification", ({ channel, payload = "" }) => hear[channel]?.(payload));
     try {
       await client.connect();
+      client.unref?.(); // listening alone keeps no program from ending
       for (const channel of Object.keys(hear)) await client.query(`listen ${channel}`);
       isLive = true;
-      while (isLive && !isClosed) {
-        await Promise.race([
-          lost.then(() => Promise.reject(new Error("lost"))),
-          wait(HEARTBEAT_MS, null, { ref: false }),
-        ]);
-        await client.query("select 1");
+      while (!isStopped) {
+        await Promise.race([pause(HEARTBEAT_MS), lost.promise]);
+        if (!isStopped) await client.query("select 1");
       }
     } finally {
       isLive = false;
-      await client.end().catch(() => {}); // it is lost already
+      client.ref?.();
+      await client.end().catch(() => {}); // it may be lost already
     }
   };
   const listening = (async () => {
-    while (!isClosed) {
+    while (!isStopped) {
       await listen().catch(() => {}); // whatever it was, it is tried again
-      if (!isClosed) await wait(AGAIN_AFTER_MS, null, { ref: false });
+      if (!isStopped) await pause(AGAIN_AFTER_MS);
     }
   })();
   return {
     isLive: () => isLive,
+    // Not by ending the connection: one that is just being made would never say that it has ended.
     close: async () => {
-      isClosed = true;
-      await client?.end().catch(() => {});
+      isStopped = true;
+      stop.resolve();
       await listening;
     },
   };
