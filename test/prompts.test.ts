@@ -219,7 +219,7 @@ test("what anybody changes of a prompt is seen by the very next request, also wh
 });
 
 test.skipIf(isOnPostgresql)(
-  "a prompt that is read again and again is read from the database once",
+  "on SQLite: a prompt that is read again and again is read from the database once",
   async () => {
     await addPrompt(server, { slug: "often", versions: [{ version: "1" }], tags: { production: "1" } });
     await server.get("/prompts/often");
@@ -237,38 +237,43 @@ test.skipIf(isOnPostgresql)(
   },
 );
 
-test.skipIf(isOnPostgresql)("a change while a prompt is read is not lost to what is remembered", async () => {
-  await addPrompt(server, {
-    slug: "racing",
-    versions: [{ version: "1" }, { version: "2" }],
-    tags: { production: "1" },
-  });
-  const elsewhere = new BetterSqlite3(join(server.folder, "gabbro.sqlite"));
-  const publishTheOther = elsewhere.prepare(
-    "update prompt_tags set version_id = (select id from prompt_versions v where v.prompt_id = prompt_tags.prompt_id and v.version = '2') where prompt_id = (select id from prompts where slug = 'racing')",
-  );
-  const handle = await (server.database.orm.em.getConnection("read") as unknown as Handle).getNativeClient();
-  const prepare = handle.prepare.bind(handle);
-  const spy = vi.spyOn(handle, "prepare").mockImplementation((text) => {
-    const statement = prepare(text);
-    const all = statement.all.bind(statement);
-    if (text.includes('from "prompt_tags"'))
-      statement.all = (bound) => {
-        const rows = all(bound);
-        publishTheOther.run();
-        return rows;
-      };
-    return statement;
-  });
-  const version = async () => (await server.get("/prompts/racing/describe")).body.prompt.version;
-  try {
-    expect(await version()).toBe("1");
-  } finally {
-    spy.mockRestore();
-    elsewhere.close();
-  }
-  expect(await version()).toBe("2");
-});
+test.skipIf(isOnPostgresql)(
+  "on SQLite: a change while a prompt is read is not lost to what is remembered",
+  async () => {
+    await addPrompt(server, {
+      slug: "racing",
+      versions: [{ version: "1" }, { version: "2" }],
+      tags: { production: "1" },
+    });
+    const elsewhere = new BetterSqlite3(join(server.folder, "gabbro.sqlite"));
+    const publishTheOther = elsewhere.prepare(
+      "update prompt_tags set version_id = (select id from prompt_versions v where v.prompt_id = prompt_tags.prompt_id and v.version = '2') where prompt_id = (select id from prompts where slug = 'racing')",
+    );
+    const handle = await (
+      server.database.orm.em.getConnection("read") as unknown as Handle
+    ).getNativeClient();
+    const prepare = handle.prepare.bind(handle);
+    const spy = vi.spyOn(handle, "prepare").mockImplementation((text) => {
+      const statement = prepare(text);
+      const all = statement.all.bind(statement);
+      if (text.includes('from "prompt_tags"'))
+        statement.all = (bound) => {
+          const rows = all(bound);
+          publishTheOther.run();
+          return rows;
+        };
+      return statement;
+    });
+    const version = async () => (await server.get("/prompts/racing/describe")).body.prompt.version;
+    try {
+      expect(await version()).toBe("1");
+    } finally {
+      spy.mockRestore();
+      elsewhere.close();
+    }
+    expect(await version()).toBe("2");
+  },
+);
 
 interface Handle {
   getNativeClient(): Promise<{ prepare(text: string): { all(bound: unknown): unknown } }>;

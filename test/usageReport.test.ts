@@ -260,7 +260,7 @@ test.each<[string, object, RegExp]>([
 
 // PostgreSQL has no index that holds all of it, as its entries may not be as long as the ids of users are.
 test.skipIf(isOnPostgresql).each(["DAY", "PROMPT", "VERSION", "MODEL", "USER", "ORGANIZATION", null])(
-  "grouped by %s, usage reads the index by time and no log itself",
+  "on SQLite: grouped by %s, usage reads the index by time and no log itself",
   async (by) => {
     const statements: string[] = [];
     const { orm } = server.database;
