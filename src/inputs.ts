@@ -21,6 +21,9 @@ export const textOrNothing = () =>
     .nullish()
     .transform((value) => value || null);
 
+/** An id that this service gave to something; `kind` says of what, for the sentence that refuses another. */
+export const idOf = (kind: string) => z.guid({ error: `must be the id of ${kind}` }).toLowerCase();
+
 const SLUG = /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/;
 const LONGEST_SLUG = 128;
 

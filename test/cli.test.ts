@@ -5,13 +5,12 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, expect, test } from "vitest";
 import { loadConfig } from "../src/config.ts";
 import { openDatabase } from "../src/database/open.ts";
+import { gabbro, program } from "./program.ts";
 
-const program = fileURLToPath(new URL("../bin/gabbro.js", import.meta.url));
 const folders: string[] = [];
 afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))));
 
@@ -19,18 +18,6 @@ async function newFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "gabbro-"));
   folders.push(folder);
   return folder;
-}
-
-/** Runs `gabbro` in a folder to its end. */
-async function gabbro(folder: string, args: string[], env: Record<string, string> = {}) {
-  const options = { cwd: folder, env: { PATH: process.env.PATH, ...env } };
-  try {
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, [program, ...args], options);
-    return { code: 0, stdout, stderr };
-  } catch (error) {
-    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
-    return { code, stdout, stderr };
-  }
 }
 
 /** Starts the service in a folder on a free port and waits for its words. */

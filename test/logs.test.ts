@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import { pruneTraces } from "../src/monitor/prune.resolvers.ts";
 import { commandLineContext, getWorkspaceId } from "../src/workspaces/resolvers.ts";
 import { addPrompt, addWorkspace } from "./data.ts";
@@ -216,6 +216,27 @@ test("filters that no index answers let others be served in between", async () =
   expect(turns).toBeGreaterThan(2);
 });
 
+test.skipIf(isOnPostgresql)(
+  "on SQLite: words are looked up in another thread, so that no search holds others up",
+  async () => {
+    const connection = server.database.orm.em.getConnection("read") as unknown as Handle;
+    const handle = await connection.getNativeClient();
+    const prepare = vi.spyOn(handle, "prepare");
+    try {
+      expect(await listLogs({ slug: "many", text: "needle" })).toHaveLength(5);
+      expect(await listLogs({ slug: "many", text: "thing", minCost: 2 })).toEqual([]);
+      expect(prepare).toHaveBeenCalled();
+      expect(prepare.mock.calls.filter(([text]) => text.includes("log_texts"))).toEqual([]);
+    } finally {
+      prepare.mockRestore();
+    }
+  },
+);
+
+interface Handle {
+  getNativeClient(): Promise<{ prepare(text: string): unknown }>;
+}
+
 test("what is pruned is not found any more, neither by its words nor by its time", async () => {
   await addLogs(server, 3, () => ({
     promptSlug: "old",
@@ -258,7 +279,7 @@ test.each<[string, object, RegExp]>([
   ],
   ["a page of nothing", { n: 0 }, /first must be at least 1/],
   ["a page too large", { n: 101 }, /first must be at most 100/],
-  ["a cursor that is no id", { a: "x" }, /after must be an id/],
+  ["a cursor that is no id", { a: "x" }, /after must be the id of a log or a trace/],
   [
     "the cursor of nothing",
     { a: "01890a5d-ac96-774b-bcce-b302099a8057" },

@@ -10,7 +10,19 @@ import { openDatabase } from "../src/database/open.ts";
 import { fillNewDatabase } from "../src/firstStart.ts";
 import { commandLineContext, createWorkspace, getWorkspaceId } from "../src/workspaces/resolvers.ts";
 
-const program = fileURLToPath(new URL("../bin/gabbro.js", import.meta.url));
+export const program = fileURLToPath(new URL("../bin/gabbro.js", import.meta.url));
+
+/** Runs `gabbro` in a folder to its end. */
+export async function gabbro(folder: string, args: string[], env: Record<string, string> = {}) {
+  const options = { cwd: folder, env: { PATH: process.env.PATH, ...env }, maxBuffer: 100_000_000 };
+  try {
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [program, ...args], options);
+    return { code: 0, stdout, stderr };
+  } catch (error) {
+    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
+    return { code, stdout, stderr };
+  }
+}
 
 /** A folder with a database in which the command line runs, with the workspaces "default" and "other". */
 export async function openFolder() {
@@ -26,16 +38,7 @@ export async function openFolder() {
     contextOf: async (workspace = "default"): Promise<Context> =>
       commandLineContext(database, await getWorkspaceId(database, workspace)),
     /** Runs `gabbro` to its end. */
-    gabbro: async (...args: string[]) => {
-      const options = { cwd: folder, env: { PATH: process.env.PATH }, maxBuffer: 100_000_000 };
-      try {
-        const { stdout, stderr } = await promisify(execFile)(process.execPath, [program, ...args], options);
-        return { code: 0, stdout, stderr };
-      } catch (error) {
-        const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
-        return { code, stdout, stderr };
-      }
-    },
+    gabbro: (...args: string[]) => gabbro(folder, args),
     close: async () => {
       await database.close();
       await rm(folder, { recursive: true, force: true });

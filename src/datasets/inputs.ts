@@ -1,5 +1,6 @@
 import { z } from "zod";
 import {
+  idOf,
   jsonObject,
   jsonObjectOrNothing,
   jsonObjectOrUndefined,
@@ -22,11 +23,7 @@ export const rowsInput = z.object({
     .max(MOST_ROWS_AT_ONCE)
     .nullish()
     .describe(`How many rows at most, up to ${MOST_ROWS_AT_ONCE.toLocaleString("en")}.`),
-  after: z
-    .guid({ error: "must be the id of a row" })
-    .toLowerCase()
-    .nullish()
-    .describe("Rows after the one with this id, which must still be there."),
+  after: idOf("a row").nullish().describe("Rows after the one with this id, which must still be there."),
 });
 export type RowsInput = z.output<typeof rowsInput>;
 
@@ -121,7 +118,7 @@ export const addDatasetItemsInput = z.object({
 });
 export type AddDatasetItemsInput = z.output<typeof addDatasetItemsInput>;
 
-const rowId = z.guid({ error: "must be the id of a row" }).toLowerCase();
+const rowId = idOf("a row");
 
 export const updateDatasetItemInput = z.object({
   id: rowId.describe("The id of the row."),

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import {
+  idOf,
   json,
   jsonObjectOrNothing,
   jsonOrNothing,
@@ -14,10 +15,8 @@ const MOST_VARIABLES = 1_000;
 const MOST_TOKENS = 2 ** 31 - 1;
 const MOST_COST = 1e9; // so that sums stay numbers
 
-const id = z.guid({ error: "must be an id as this service gave it" }).toLowerCase();
-
-export const traceInput = z.object({ id: id.describe("The id of the trace.") });
-export const logInput = z.object({ id: id.describe("The id of the log.") });
+export const traceInput = z.object({ id: idOf("a trace").describe("The id of the trace.") });
+export const logInput = z.object({ id: idOf("a log").describe("The id of the log.") });
 
 export const logAddedInput = z.object({
   slug: text().nullish().describe("Only logs of the prompt with this slug."),
@@ -117,7 +116,7 @@ export const logColumn = z.object({
 export type LogColumn = z.output<typeof logColumn>;
 
 export const addLogToDatasetInput = z.object({
-  logId: id.describe("The id of the log."),
+  logId: idOf("a log").describe("The id of the log."),
   slug: text().describe("The slug of the dataset."),
   columns: list(logColumn, MOST_COLUMNS)
     .nullish()

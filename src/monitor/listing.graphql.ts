@@ -33,24 +33,26 @@ const LogFilter = builder.inputType("LogFilter", {
   }),
 });
 
+type QueryFields = Parameters<Parameters<typeof builder.queryFields>[0]>[0];
+
+const listArguments = (t: QueryFields) =>
+  argumentsOf(t, logsInput, {
+    filter: t.arg({ type: LogFilter, description: logsInput.shape.filter.description }),
+    after: t.arg.id({ description: logsInput.shape.after.description }),
+  });
+
 builder.queryFields((t) => ({
   logs: t.field({
     type: [Log],
     description: "The logs, those that began last first, a page at a time. New ones do not shift the pages.",
-    args: argumentsOf(t, logsInput, {
-      filter: t.arg({ type: LogFilter, description: logsInput.shape.filter.description }),
-      after: t.arg.id({ description: logsInput.shape.after.description }),
-    }),
+    args: listArguments(t),
     resolve: (_, args, context) => logs(context, args),
   }),
   traces: t.field({
     type: [Trace],
     description:
       "The traces that have such a log, those that began last first, a page at a time. New ones do not shift the pages.",
-    args: argumentsOf(t, logsInput, {
-      filter: t.arg({ type: LogFilter, description: logsInput.shape.filter.description }),
-      after: t.arg.id({ description: logsInput.shape.after.description }),
-    }),
+    args: listArguments(t),
     resolve: (_, args, context) => traces(context, args),
   }),
 }));

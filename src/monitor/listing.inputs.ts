@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { list, momentOrNothing, text } from "../inputs.ts";
+import { idOf, list, momentOrNothing, text } from "../inputs.ts";
 import { pageSize } from "../paging.ts";
 
 const MOST_METADATA = 10;
@@ -49,9 +49,7 @@ export type LogFilter = z.output<typeof logFilter>;
 export const logsInput = z.object({
   filter: logFilter.nullish().describe("Which ones; all of them when absent."),
   first: pageSize(),
-  after: z
-    .guid({ error: "must be an id as this service gave it" })
-    .toLowerCase()
+  after: idOf("a log or a trace")
     .nullish()
     .describe("Those after the one with this id, which must still be there."),
 });

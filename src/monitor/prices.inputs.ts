@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { momentOrNothing, text } from "../inputs.ts";
+import { idOf, momentOrNothing, text } from "../inputs.ts";
 
 const LONGEST_NAME = 256;
 const MOST_ON_A_PAGE = 1_000;
@@ -12,7 +12,7 @@ export function toPricedName(name: string): string {
 
 const name = () => text().overwrite(toPricedName).max(LONGEST_NAME);
 const price = () => z.number().min(0).max(MOST_DOLLARS);
-const id = () => z.guid({ error: "must be the id of a price" }).toLowerCase();
+const id = () => idOf("a price");
 
 const moment = () =>
   momentOrNothing().transform((value, context) => {

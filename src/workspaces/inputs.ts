@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { momentOrNothing, text } from "../inputs.ts";
+import { idOf, momentOrNothing, text } from "../inputs.ts";
 
 const scope = z.enum(["read", "write", "publish", "admin"]);
 
@@ -12,10 +12,7 @@ export const createAccessTokenInput = z.object({
 });
 
 export const accessTokenInput = z.object({
-  id: z
-    .guid({ error: "must be an id as this service gave it" })
-    .toLowerCase()
-    .describe("The id of the token."),
+  id: idOf("a token").describe("The id of the token."),
 });
 
 const MOST_ON_A_PAGE = 1_000;
@@ -27,10 +24,6 @@ export const auditLogInput = z.object({
     .max(MOST_ON_A_PAGE)
     .nullish()
     .describe("How many at most, up to 1,000; 50 when absent."),
-  after: z
-    .guid({ error: "must be the id of an entry" })
-    .toLowerCase()
-    .nullish()
-    .describe("Those after the one with this id, which must still be there."),
+  after: idOf("an entry").nullish().describe("Those after the one with this id, which must still be there."),
 });
 export type AuditLogInput = z.output<typeof auditLogInput>;
