@@ -9,8 +9,8 @@ const AILING = /^(?:SQLITE_(?:FULL|IOERR|READONLY|CORRUPT|NOTADB|CANTOPEN).*|250
 const OUT_OF_REACH =
   /^(?:08...|25006|53...|57014|57P0.|25P03|ECONN(?:REFUSED|RESET)|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|E(?:HOST|NET)UNREACH)$/;
 /** The driver of PostgreSQL gives these no code. */
-const CUT_OFF =
-  /^(?:Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/;
+const CUT_OFF = /^(?:Connection terminated|Client has encountered a connection error)/;
+const NOT_GIVEN = /^timeout exceeded when trying to connect/;
 
 const codeOf = (error: unknown) => String((error as { code?: unknown } | null)?.code ?? "");
 
@@ -31,18 +31,39 @@ export function isInTheWay(error: unknown): boolean {
 
 /** Whether it is the database that fails and not what was asked of it: everything else would fail as well. */
 export function ailsAll(error: unknown): boolean {
-  return error instanceof GabbroError || AILING.test(codeOf(error)) || isOutOfReach(error);
+  return error instanceof GabbroError || isAiling(error);
+}
+
+/** Whether nothing more can be done in the transaction in which it happened. */
+export function endsTransaction(error: unknown): boolean {
+  return isInTheWay(error) || isAiling(error);
+}
+
+function isAiling(error: unknown): boolean {
+  return AILING.test(codeOf(error)) || isOutOfReach(error);
 }
 
 /** What the caller is told when the database does not serve at the moment; undefined for any other error. */
 export function unavailable(error: unknown): GabbroError | undefined {
   if (!isOutOfReach(error)) return undefined;
-  const message = "The database does not answer; try again in a moment.";
+  const message = `The database does not answer; try again in a moment.${wasUnderWay(error) ? UNCERTAIN : ""}`;
   return new GabbroError("UNAVAILABLE", message, { headers: { "retry-after": "1" }, cause: error });
 }
 
+const UNCERTAIN =
+  " What it was about to store may be stored all the same: with an Idempotency-Key it can be sent again safely.";
+
+/** Whether the connection was lost over it, so that nobody knows what became of it. */
+function wasUnderWay(error: unknown): boolean {
+  return /^(?:57P0.|ECONNRESET|EPIPE|ETIMEDOUT)$/.test(codeOf(error)) || CUT_OFF.test(messageOf(error));
+}
+
+const messageOf = (error: unknown) => String((error as Error | null)?.message ?? "");
+
 function isOutOfReach(error: unknown): boolean {
-  return OUT_OF_REACH.test(codeOf(error)) || CUT_OFF.test(String((error as Error | null)?.message ?? ""));
+  return (
+    OUT_OF_REACH.test(codeOf(error)) || CUT_OFF.test(messageOf(error)) || NOT_GIVEN.test(messageOf(error))
+  );
 }
 
 /** An error fit for the log: PostgreSQL tells the rows that it refuses, which are the users'. */

@@ -37,7 +37,7 @@ export function createAuthenticate(database: Database, log: { warn(error: unknow
   const known = new LRUCache<string, Found>({ max: 10_000, ttl: CACHE_MS, ttlResolution: 0 });
   return async (authorization: string | undefined): Promise<Access | null> => {
     if (authorization === undefined) return null;
-    const token = /^Bearer +(\S.*?)[ \t]*$/i.exec(authorization)?.[1];
+    const token = bearerToken(authorization);
     if (!token) throw unauthenticated("The Authorization header must have the form: Bearer <token>.");
     // Headers arrive as Latin-1; a token with other characters was sent as the bytes of its UTF-8.
     const hash = hashToken(Buffer.from(token, "latin1").toString("utf8"));
@@ -53,6 +53,11 @@ export function createAuthenticate(database: Database, log: { warn(error: unknow
     }
     return found;
   };
+}
+
+/** The token in an `Authorization` header. */
+export function bearerToken(authorization: string | undefined): string | undefined {
+  return /^Bearer +(\S.*?)[ \t]*$/i.exec(authorization ?? "")?.[1];
 }
 
 function refusalOf(token: string): string {
