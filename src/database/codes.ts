@@ -8,6 +8,7 @@ const IN_THE_WAY = /^(?:SQLITE_BUSY.*|40001|40P01|55P03)$/;
 const AILING = /^(?:SQLITE_(?:FULL|IOERR|READONLY|CORRUPT|NOTADB|CANTOPEN).*|25006|53...|57014|58...|XX...)$/;
 const OUT_OF_REACH =
   /^(?:08...|25006|53...|57014|57P0.|25P03|ECONN(?:REFUSED|RESET)|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|E(?:HOST|NET)UNREACH)$/;
+const TOOK_TOO_LONG = "57014";
 /** The driver of PostgreSQL gives these no code. */
 const CUT_OFF = /^(?:Connection terminated|Client has encountered a connection error)/;
 const NOT_GIVEN = /^timeout exceeded when trying to connect/;
@@ -41,6 +42,11 @@ export function endsTransaction(error: unknown): boolean {
 
 function isAiling(error: unknown): boolean {
   return AILING.test(codeOf(error)) || isOutOfReach(error);
+}
+
+/** Whether another server may well do what one could not, as that was lost or busy catching up. */
+export function isWorthAnotherServer(error: unknown): boolean {
+  return (isOutOfReach(error) && codeOf(error) !== TOOK_TOO_LONG) || isInTheWay(error);
 }
 
 /** What the caller is told when the database does not serve at the moment; undefined for any other error. */

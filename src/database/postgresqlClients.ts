@@ -8,14 +8,11 @@ const SILENCE_MS = 12_000;
 
 /**
  * Makes the class of connections to the host of `url` that takes writes. Which one that is, is found out again whenever a
- * connection was lost or could not be made, so after a failover the next connection goes to the new primary.
+ * connection could not be made, so after a failover the next connection goes to the new primary.
  */
 export function primaryClient(url: string): typeof pg.Client {
   const urls = hostsOf(url);
   let primary: Promise<string> | undefined;
-  const forget = () => {
-    primary = undefined;
-  };
   return class extends pg.Client {
     override connect(): Promise<pg.Client>;
     override connect(callback: Connected): void;
@@ -42,10 +39,9 @@ export function primaryClient(url: string): typeof pg.Client {
         if (await isStandby) throw await refused(this);
         endWhenSilent(connection.stream, found);
       } catch (error) {
-        forget();
+        primary = undefined;
         throw error;
       }
-      this.once("end", forget);
       return this;
     }
   };
