@@ -74,7 +74,7 @@ const environment = z
       DATABASE_REPLICA_URLS.length === 0 || isPostgresqlUrl(DATABASE_URL),
     {
       path: ["DATABASE_REPLICA_URLS"],
-      error: "is for PostgreSQL; DATABASE_URL names another database",
+      error: "must be left out: DATABASE_URL names no PostgreSQL server",
     },
   );
 

@@ -10,8 +10,10 @@ const OUT_OF_REACH =
   /^(?:08...|25006|53...|57014|57P0.|25P03|ECONN(?:REFUSED|RESET)|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|E(?:HOST|NET)UNREACH)$/;
 const TOOK_TOO_LONG = "57014";
 /** The driver of PostgreSQL gives these no code. */
-const CUT_OFF = /^(?:Connection terminated|Client has encountered a connection error)/;
-const NOT_GIVEN = /^timeout exceeded when trying to connect/;
+const CUT_OFF =
+  /^(?:Connection terminated(?! due to connection timeout)|Client has encountered a connection error)/;
+const NOT_GIVEN =
+  /^(?:timeout exceeded when trying to connect|Connection terminated due to connection timeout)/;
 
 const codeOf = (error: unknown) => String((error as { code?: unknown } | null)?.code ?? "");
 

@@ -12,6 +12,8 @@ export interface Settings {
   poolSize: number;
   /** Servers that follow that of the database, for reading. */
   replicaUrls: string[];
+  /** How long a server may say nothing before it is asked whether it is still there. */
+  silenceMs: number;
 }
 
 export interface Insert {

@@ -52,7 +52,8 @@ type TablesOf<Builder> = Builder extends Kysely<infer Tables> ? Tables : never;
 export type Database = Awaited<ReturnType<typeof openDatabase>>;
 export type EntityManager = ReturnType<Database["fork"]>;
 
-const DEFAULTS: Settings = { poolSize: 10, replicaUrls: [] };
+/** The silence is longer than any statement takes that is not meant to take long. */
+const DEFAULTS: Settings = { poolSize: 10, replicaUrls: [], silenceMs: 12_000 };
 
 /**
  * Opens the database that `url` names, not yet migrated: `sqlite:PATH`, whose file and folder are made when missing, or

@@ -24,9 +24,9 @@ const REPLICA_CONNECT_TIMEOUT_MS = 1_000;
 const MIGRATION_LOCK = 7_206_651_830;
 
 /** The dialect of `postgresql://…`; what the URL says of the connection is for the driver to read. */
-export function postgresql(url: string, { poolSize, replicaUrls }: Settings): Dialect {
+export function postgresql(url: string, { poolSize, replicaUrls, silenceMs }: Settings): Dialect {
   const self = randomUUID();
-  const Client = primaryClient(url);
+  const Client = primaryClient(url, silenceMs);
   const [oneOfHosts] = hostsOf(url);
   const connections = (to: string): pg.PoolConfig => ({ ...connection(to), max: poolSize });
   const primary = createPool({ ...connections(oneOfHosts!), Client });
