@@ -13,6 +13,13 @@ const HUGE = 'ä🦓 \\ " \n\t'.repeat(700_000);
 /** JSON that is written as no program of ours writes it: with spaces, an order of its own and a key that stands twice. */
 const ODD_JSON = '{ "b": 1.0, "a" : 1e2, "b": "\\u00e9\\ud83e\\udd93", "10": 0, "9": -0.0 }';
 
+/** A request that is answered once, and then the same again. */
+const REPEATED = {
+  path: "/datasets/odd/items",
+  body: { values: { q: "once" } },
+  headers: { "idempotency-key": "k" },
+};
+
 const time = (text: string) => new Date(text);
 
 /** Fills every table, with values that are easily changed on the way. */
@@ -73,6 +80,7 @@ export async function fillWithOddValues(server: Server) {
   await database.commit([
     ["DatasetRow", { ...keyed, id: uuidv7(), workspace, dataset, logId: ids[0]!, values: { q: "1" } }],
   ]);
+  await server.post(REPEATED.path, REPEATED.body, { headers: REPEATED.headers });
   return { otherToken: other.token, ids };
 }
 
@@ -146,6 +154,14 @@ export async function answersOf(url: string, token: string): Promise<unknown[]> 
     await ask('{ describePrompt(slug: "guide") { version availableTags availableVersions } }'),
     await ask("{ auditLog { action subject after } }"),
     (await app.inject({ url: "/datasets/odd", headers })).json(),
+    (
+      await app.inject({
+        method: "POST",
+        url: REPEATED.path,
+        headers: { ...headers, ...REPEATED.headers },
+        payload: REPEATED.body,
+      })
+    ).json(),
   ];
   await app.close();
   return answers;

@@ -53,7 +53,7 @@ test("a copy has every row of every table exactly as it was, and the service ans
   expect(await dump(to)).toEqual(rows);
   for (const token of [server.token, otherToken])
     expect(await answersOf(to, token)).toEqual(await answersOf(server.databaseUrl, token));
-});
+}, 120_000);
 
 test("an empty database that is there already is filled", async () => {
   await using server = await startServer();
