@@ -177,7 +177,7 @@ test("a copy that is killed leaves no target, and the next one clears away what 
   expect(await copy(server, to)).toMatchObject({ code: 0 });
   expect(readdirSync(join(server.folder, "to"))).toEqual(["copy.sqlite"]);
   expect(await dump(to)).toEqual(await dump(server.databaseUrl));
-});
+}, 60_000);
 
 test("a copy that is told to stop says so and leaves nothing behind", async () => {
   await using server = await startServer();
@@ -186,7 +186,7 @@ test("a copy that is told to stop says so and leaves nothing behind", async () =
   expect(await ended).toEqual([1, null]);
   expect(said()).toBe("gabbro: The copy was broken off. The target is as it was.\n");
   expect(readdirSync(join(server.folder, "to"))).toEqual([]);
-});
+}, 60_000);
 
 test.skipIf(isOnPostgresql)("a file with bytes that are no text is refused, with the place", async () => {
   await using server = await startServer();
