@@ -78,7 +78,8 @@ const environment = z
     },
   );
 
-function isDatabaseUrl(value: string): boolean {
+/** Whether a text names a database as `DATABASE_URL` does. */
+export function isDatabaseUrl(value: string): boolean {
   return isPostgresqlUrl(value) || /^sqlite:[^:]/.test(value);
 }
 

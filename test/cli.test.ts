@@ -287,6 +287,7 @@ test.each([
   ["workspace"],
   ["backup"],
   ["restore"],
+  ["copy"],
   ["import"],
   ["import", "dataset"],
   ["import", "prompts"],

@@ -8,6 +8,7 @@ import type { Dialect, Settings } from "./dialect.ts";
 import { databaseNameOf, describeUrl, hostsOf } from "./hosts.ts";
 import { postgresqlMigrations } from "./migrations/postgresql/list.ts";
 import { primaryClient } from "./postgresqlClients.ts";
+import { postgresqlCopying } from "./postgresqlCopy.ts";
 import { hearPostgresqlOthers, tellOfLogs } from "./postgresqlOthers.ts";
 import { createPool, createReadingPool, type Pool } from "./postgresqlPools.ts";
 import { createPostgresqlSearch, insertWords } from "./postgresqlSearch.ts";
@@ -63,6 +64,7 @@ export function postgresql(url: string, { poolSize, replicaUrls, silenceMs }: Se
       await insertWords(transaction, entity, rows);
       await tellOfLogs(self, transaction, entity, rows);
     },
+    copying: postgresqlCopying,
   };
 }
 

@@ -4,6 +4,7 @@ import { SqliteDriver } from "@mikro-orm/sqlite";
 import { CompiledQuery } from "kysely";
 import type { Dialect } from "./dialect.ts";
 import { sqliteMigrations } from "./migrations/sqlite/list.ts";
+import { createSqliteCopying } from "./sqliteCopy.ts";
 import { createSqliteSearch } from "./sqliteSearch.ts";
 
 /** The dialect of `sqlite:PATH`; file and folder are made when missing. */
@@ -39,6 +40,7 @@ export function sqlite(url: string): Dialect {
       ).getNativeClient();
       await handle.backup(file);
     },
+    copying: createSqliteCopying(path),
   };
 }
 
