@@ -8,6 +8,7 @@ import type { Dialect, Settings } from "./dialect.ts";
 import { postgresqlMigrations } from "./migrations/postgresql/list.ts";
 import { hearPostgresqlOthers, tellOfLogs } from "./postgresqlOthers.ts";
 import { createPostgresqlSearch, insertWords } from "./postgresqlSearch.ts";
+import { summedIndexes } from "./postgresqlSums.ts";
 
 // Else times are sent in the zone of this machine, which in the first centuries are off by seconds.
 pg.defaults.parseInputDatesAsUTC = true;
@@ -126,10 +127,7 @@ function changeLogs(meta: EntityMetadata<Log>): void {
   const narrow = (name: string, column: string) =>
     `create index "${name}" on "logs" ("workspace_id", left("${column}", 256), "start_time", "id")`;
   const replaced: Record<string, (typeof meta.indexes)[number]> = {
-    logs_by_time: {
-      properties: ["workspace", "startTime", "id"],
-      include: ["latencyMs", "inputTokens", "outputTokens", "cost", "costSource"],
-    },
+    logs_by_time: { properties: ["workspace", "startTime", "id"] },
     logs_by_prompt: { expression: narrow("logs_by_prompt", "prompt_slug") },
     logs_by_user: {
       expression: `${narrow("logs_by_user", "user_id")} where "user_id" is not null`,
@@ -142,6 +140,7 @@ function changeLogs(meta: EntityMetadata<Log>): void {
     const change = replaced[index.name ?? ""];
     return change ? { name: index.name, ...change } : index;
   });
+  meta.indexes.push(...summedIndexes);
   meta.indexes.push({
     name: "logs_by_metadata",
     expression:

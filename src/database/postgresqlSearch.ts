@@ -1,4 +1,5 @@
 import { type Expression, type Kysely, type RawBuilder, type SqlBool, sql, type Transaction } from "kysely";
+import { summedParts } from "./postgresqlSums.ts";
 import type { Key, Member, Search } from "./search.ts";
 import { phrasesOf, textsOf, wordsIn } from "./words.ts";
 
@@ -55,6 +56,8 @@ export function createPostgresqlSearch(read: Kysely<never>): Search<Query> {
     // An entry of an index has at most 2,700 bytes, and slugs and ids of users may be longer.
     leads: (column, value) =>
       sql<SqlBool>`(left(${column}, 256) = left(cast(${value} as text), 256) and ${column} = ${value})`,
+
+    summedParts,
 
     close: async () => {},
   };

@@ -74,14 +74,15 @@ async function usageOf(
   const lead = { workspaceId, by: {} };
   const range = { before: startOf(context, to), downTo: startOf(context, from) };
   const each = async (add: (logs: ReturnType<typeof logsIn>) => Promise<void>) => {
+    const { summedParts, unindexed } = context.database.search;
     for await (const stretch of stretches(context, lead, range)) {
-      const logs = logsIn(context, lead, stretch);
-      // The prompt's own index lacks what is summed up.
-      await add(
-        slug == null
-          ? logs
-          : logs.where(({ eb, ref }) => eb(context.database.search.unindexed(ref("promptSlug")), "=", slug)),
-      );
+      for (const part of summedParts) {
+        const logs = logsIn(context, lead, stretch).where(part);
+        // The prompt's own index lacks what is summed up.
+        await add(
+          slug == null ? logs : logs.where(({ eb, ref }) => eb(unindexed(ref("promptSlug")), "=", slug)),
+        );
+      }
     }
   };
   const groups = new Map<string, Sums>(columns.length === 0 ? [[keyOf({}, columns), noSums]] : []);
