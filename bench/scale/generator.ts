@@ -74,7 +74,7 @@ export function createGenerator(seed: number) {
       Math.round(text.length / CHARACTERS_IN_A_TOKEN),
     ) as [number, number];
     return {
-      ...{ input, output, body: ` ${order} ${wordsOf(asked)} | ${wordsOf(answered)} ` },
+      ...{ input, output, body: `+ ${order} ${wordsOf(asked)} | ${wordsOf(answered)} ` },
       slug: SLUGS[below(SLUGS.length, 2)]!,
       version: VERSIONS[below(VERSIONS.length)]!,
       ...{ model, user: `user-${user}`, inputTokens, outputTokens },

@@ -97,7 +97,7 @@ export async function openDatabase(url: string, settings: Settings = DEFAULTS) {
     /** A time as the database keeps it, for where nothing converts it. */
     stored: (moment: Date) => orm.em.getPlatform().processDateProperty(moment) as unknown as Date,
     /** For very many rows at once; `commit` is for those of one request. */
-    putInBulk: createBulk((statement, rows) => dialect.runEach(orm, statement, rows), encode, statements.put),
+    putInBulk: createBulk(orm, dialect, encode, statements.put),
     /** A new unit of work whose entity reads are held to one workspace. */
     fork: (workspaceId: string | null) => {
       const em = orm.em.fork();

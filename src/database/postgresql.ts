@@ -59,6 +59,7 @@ export function postgresql(url: string, { poolSize }: Settings): Dialect {
     hearOthers: async (_, announce) =>
       hearPostgresqlOthers(self, () => new pg.Client(listening(url)), announce),
     placeholder: (n) => `$${n}`,
+    rowsPerStatement: 500,
     runEach,
     insertAlong: async (transaction, entity, rows) => {
       await insertWords(transaction, entity, rows);
@@ -84,17 +85,15 @@ const migrateAlone: Dialect["migrateAlone"] = ({ em }, apply) =>
     return apply({ transaction });
   });
 
-const runEach: Dialect["runEach"] = ({ em }, statement, rows) =>
+const runEach: Dialect["runEach"] = ({ em }, statements) =>
   em
     .getKysely()
     .transaction()
     .execute(async (transaction) => {
-      const ids: (string | undefined)[] = [];
-      for (const values of rows) {
-        const { rows: returned } = await transaction.executeQuery<{ id: string }>(
-          CompiledQuery.raw(statement, values),
-        );
-        ids.push(returned[0]?.id);
+      const ids: string[][] = [];
+      for (const { statement, values } of statements) {
+        const { rows } = await transaction.executeQuery<{ id: string }>(CompiledQuery.raw(statement, values));
+        ids.push(rows.map(({ id }) => id));
       }
       return ids;
     });
