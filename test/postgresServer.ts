@@ -2,10 +2,11 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { cpSync, existsSync, readFileSync } from "node:fs";
 import { chmod, chown, cp, mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { createConnection, createServer } from "node:net";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import pg from "pg";
 
 // Run as a program, with other settings as JSON if wanted: starts a PostgreSQL server of its own and prints its URL. It ends, and removes all it made, when its
 // standard input closes, which also happens when the one who started it is killed.
@@ -124,15 +125,17 @@ async function freePort(): Promise<number> {
 
 async function listening(port: number): Promise<void> {
   for (let attempt = 0; attempt < 300; attempt++) {
-    const isOpen = await new Promise<boolean>((resolve) => {
-      const socket = createConnection(port, "127.0.0.1");
-      socket.once("connect", () => resolve(true)).once("error", () => resolve(false));
-      socket.once("connect", () => socket.end());
-    });
-    if (isOpen) return;
+    const client = new pg.Client({ host: "127.0.0.1", port, user: "postgres", database: "postgres" });
+    client.on("error", () => {});
+    const isServing = await client.connect().then(
+      () => true,
+      () => false, // it takes connections, and refuses them, before it has started
+    );
+    await client.end().catch(() => {});
+    if (isServing) return;
     await wait(50);
   }
-  throw new Error("PostgreSQL does not listen.");
+  throw new Error("PostgreSQL does not serve.");
 }
 
 if (import.meta.main) await run(process.argv[2]!, JSON.parse(process.argv[3] ?? "{}"));

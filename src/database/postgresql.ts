@@ -30,7 +30,7 @@ export function postgresql(url: string, { poolSize }: Settings): Dialect {
     options: {
       driver: PostgreSqlDriver,
       dbName: name,
-      onCreateConnection: preferOrder,
+      onCreateConnection: setPlanning,
       discovery: { onMetadata: asPostgresqlHasIt },
       driverOptions: {
         connectionString: url,
@@ -98,13 +98,18 @@ const runEach: Dialect["runEach"] = ({ em }, statements) =>
       return ids;
     });
 
-/**
- * Has lists read along an index in their order, up to as many rows as are wanted. Where statistics are old or a
- * workspace is new, PostgreSQL would rather gather all rows there are and sort them, again for every page.
- */
-async function preferOrder(connection: unknown): Promise<void> {
+const PLANNING = [
+  // Has lists read along an index in their order, up to as many rows as are wanted. Where statistics are old or a
+  // workspace is new, PostgreSQL would rather gather all rows there are and sort them, again for every page.
+  "set enable_bitmapscan = off",
+  // Every statement reads a stretch of an index; it is thought to be long, and helpers take longer to start than it.
+  "set max_parallel_workers_per_gather = 0",
+  "set jit = off",
+].join("; ");
+
+async function setPlanning(connection: unknown): Promise<void> {
   const { executeQuery } = connection as { executeQuery(query: CompiledQuery): Promise<unknown> };
-  await executeQuery.call(connection, CompiledQuery.raw("set enable_bitmapscan = off"));
+  await executeQuery.call(connection, CompiledQuery.raw(PLANNING));
 }
 
 /** What differs in the schema, so that there is one set of entities. */
