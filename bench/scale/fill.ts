@@ -10,12 +10,14 @@ import { commandLineContext, createWorkspace } from "../../src/workspaces/resolv
 import { newToken } from "../../src/workspaces/tokens.resolvers.ts";
 import { copyIn, lineOf } from "./copy.ts";
 import { createGenerator, type GeneratedLog, ownersOf } from "./generator.ts";
+import { keptConstraints, keptIndexes, runAll } from "./indexes.ts";
 
 const AT_ONCE = 4_000;
 const DAYS = 365;
 const DAY_MS = 86_400_000;
 const ROWS = 1_000;
 const SEED = 7;
+const LOG_TABLES = ["traces", "logs", "log_texts"];
 
 export interface Filled {
   /** Ids in the order of the sizes. */
@@ -107,10 +109,6 @@ async function copyToOthers(client: pg.Client, first: string, others: string[]):
   await client.query("analyze");
 }
 
-type Kept = { table: string; drop: string; make: string }[];
-
-const LOG_TABLES = ["traces", "logs", "log_texts"];
-
 /** Copies the logs into tables without indexes, then makes the indexes: much quicker than one by one. */
 async function makeLogs(
   client: pg.Client,
@@ -119,8 +117,8 @@ async function makeLogs(
   sizes: number[],
   say: (words: string) => void,
 ): Promise<void> {
-  const constraints = await keptConstraints(client);
-  const indexes = await keptIndexes(client);
+  const constraints = await keptConstraints(client, LOG_TABLES);
+  const indexes = await keptIndexes(client, LOG_TABLES);
   for (const { drop } of [...constraints.toReversed(), ...indexes]) await client.query(drop);
   let began = performance.now();
   await copyLogs(url, filled, sizes, say);
@@ -223,44 +221,4 @@ function addLines(
 function idOf(time: Date, kind: 0 | 1, n: number): string {
   const ms = time.getTime().toString(16).padStart(12, "0");
   return `${ms.slice(0, 8)}-${ms.slice(8)}-7${kind}00-8000-${n.toString(16).padStart(12, "0")}`;
-}
-
-async function keptConstraints(client: pg.Client): Promise<Kept> {
-  const { rows } = await client.query<{ table: string; name: string; definition: string }>(
-    `select conrelid::regclass::text as table, conname as name, pg_get_constraintdef(oid) as definition from pg_constraint
-     where conrelid = any(cast($1 as regclass[])) and contype in ('p', 'f') order by contype desc, conname`,
-    [LOG_TABLES],
-  );
-  return rows.map(({ table, name, definition }) => ({
-    table,
-    drop: `alter table ${table} drop constraint "${name}"`,
-    make: `alter table ${table} add constraint "${name}" ${definition}`,
-  }));
-}
-
-async function keptIndexes(client: pg.Client): Promise<Kept> {
-  const { rows } = await client.query<{ table: string; name: string; definition: string }>(
-    `select indrelid::regclass::text as table, indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition
-     from pg_index where indrelid = any(cast($1 as regclass[]))
-     and not exists (select 1 from pg_constraint where conindid = indexrelid)`,
-    [LOG_TABLES],
-  );
-  return rows.map(({ table, name, definition }) => ({
-    table,
-    drop: `drop index ${name}`,
-    make: definition,
-  }));
-}
-
-async function runAll(url: string, statements: { make: string }[], say: (words: string) => void) {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  await client.query("set maintenance_work_mem = '1GB'");
-  await client.query("set max_parallel_maintenance_workers = 1");
-  for (const { make } of statements) {
-    const began = performance.now();
-    await client.query(make);
-    say(`${Math.round((performance.now() - began) / 100) / 10} s: ${make.slice(0, 100)}`);
-  }
-  await client.end();
 }
