@@ -1,8 +1,8 @@
-import pg from "pg";
-import { afterAll, expect, test, vi } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { logPromptAnswer } from "../src/monitor/rest.ts";
 import { addPrompt, model } from "./data.ts";
-import { isOnPostgresql, startServer } from "./server.ts";
+import { startServer } from "./server.ts";
+import { captureStatements } from "./statements.ts";
 
 const server = await startServer();
 afterAll(() => server[Symbol.asyncDispose]());
@@ -324,29 +324,7 @@ test.each([
 
 /** How many statements the connections of the database run meanwhile. */
 async function countStatements(run: () => Promise<void>): Promise<number> {
-  let count = 0;
-  if (isOnPostgresql) {
-    const query = vi.spyOn(pg.Client.prototype, "query");
-    await run();
-    count = query.mock.calls.length;
-    query.mockRestore();
-    return count;
-  }
-  const undo = await Promise.all(
-    (["read", "write"] as const).map(async (type) => {
-      // biome-ignore lint/suspicious/noExplicitAny: the driver's handle, which only this test needs
-      const handle = await (server.database.orm.em.getConnection(type) as any).getNativeClient();
-      const prepare = handle.prepare;
-      handle.prepare = (...args: unknown[]) => {
-        count += 1;
-        return prepare.apply(handle, args);
-      };
-      return () => {
-        delete handle.prepare;
-      };
-    }),
-  );
+  const stop = await captureStatements(server);
   await run();
-  for (const restore of undo) restore();
-  return count;
+  return stop().length;
 }

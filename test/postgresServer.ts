@@ -8,7 +8,7 @@ import { basename, dirname, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 
-// Run as a program: starts a PostgreSQL server of its own and prints its URL. It ends, and removes all it made, when its
+// Run as a program, with other settings as JSON if wanted: starts a PostgreSQL server of its own and prints its URL. It ends, and removes all it made, when its
 // standard input closes, which also happens when the one who started it is killed.
 
 /** Where npm put the binaries of PostgreSQL for this machine; undefined when there are none for it. */
@@ -51,7 +51,7 @@ export async function copyBinaries(native: string, folder: string): Promise<stri
   return copy;
 }
 
-async function run(native: string): Promise<void> {
+async function run(native: string, others: Record<string, string>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "gabbro-postgresql-"));
   let server: ChildProcess | undefined;
   const stop = async () => {
@@ -90,6 +90,7 @@ async function run(native: string): Promise<void> {
       synchronous_commit: "off",
       autovacuum_naptime: "5s",
       log_min_messages: "panic",
+      ...others,
     };
     const given = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
     server = spawn(join(bin, "postgres"), ["-D", data, "-p", String(port), ...given], {
@@ -138,4 +139,4 @@ export async function serving(url: string): Promise<void> {
   }
 }
 
-if (import.meta.main) await run(process.argv[2]!);
+if (import.meta.main) await run(process.argv[2]!, JSON.parse(process.argv[3] ?? "{}"));

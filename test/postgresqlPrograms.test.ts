@@ -1,5 +1,8 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, expect, test } from "vitest";
@@ -64,4 +67,21 @@ test("a server that is not there is told in a line, without the password", async
   const said = await gabbro(["serve"], { DATABASE_URL: "postgresql://me:canary-2f8@127.0.0.1:9/db" });
   expect(said).toMatch(/^gabbro: Cannot open the database db on 127\.0\.0\.1:9: .*ECONNREFUSED.*\n$/);
   expect(said).not.toContain("canary");
+});
+
+test("an import tells what is new, what changed and what was there, also where a key comes more than once", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "gabbro-"));
+  const write = (lines: string[]) =>
+    writeFile(join(folder, "rows.csv"), ["question,key", ...lines, ""].join("\n"));
+  const load = () =>
+    gabbro(["import", "dataset", join(folder, "rows.csv"), "--slug", "many", "--key", "key"]);
+  try {
+    const rows = Array.from({ length: 1_200 }, (_, n) => `question ${n},k${n}`);
+    await write([...rows, "another,k7", "once more,k7"]);
+    expect(await load()).toContain("1,200 rows added, 2 changed, 0 unchanged");
+    await write([...rows.slice(0, 600), "a new one,n"]);
+    expect(await load()).toContain("1 rows added, 1 changed, 599 unchanged");
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 });

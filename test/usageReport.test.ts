@@ -1,7 +1,9 @@
+import pg from "pg";
 import { afterAll, expect, test } from "vitest";
 import { addWorkspace } from "./data.ts";
 import { addLogs } from "./logs.ts";
 import { isOnPostgresql, startServer } from "./server.ts";
+import { captureStatements } from "./statements.ts";
 
 const server = await startServer();
 afterAll(() => server[Symbol.asyncDispose]());
@@ -258,31 +260,76 @@ test.each<[string, object, RegExp]>([
   expect(error).toMatchObject({ code: "BAD_INPUT", message: expect.stringMatching(message) });
 });
 
-// PostgreSQL has no index that holds all of it, as its entries may not be as long as the ids of users are.
-test.skipIf(isOnPostgresql).each(["DAY", "PROMPT", "VERSION", "MODEL", "USER", "ORGANIZATION", null])(
+test("calls whose ids are too long for an index are summed up like others", async () => {
+  const long = ["x", "y"].map((letter) => letter.repeat(3_000));
+  await addLogs(server, 6, (at) => ({
+    startTime: new Date("2021-05-05"),
+    userId: at < 3 ? long[0]! : at < 5 ? long[1]! : "short",
+    inputTokens: 1,
+    latencyMs: at,
+  }));
+  const may = { from: "2021-05-01", to: "2021-06-01" };
+  expect(counts(await usage({ ...may, by: "USER" }))).toEqual([
+    [long[0], 3],
+    [long[1], 2],
+    ["short", 1],
+  ]);
+  expect(await usage(may)).toMatchObject([{ logs: 6, inputTokens: 6, p50LatencyMs: 2 }]);
+});
+
+const everyGroup = ["DAY", "PROMPT", "VERSION", "MODEL", "USER", "ORGANIZATION", null];
+
+/** The statements by which a report reads logs, each once. */
+async function readsOf(by: string | null) {
+  const stop = await captureStatements(server);
+  await usage({ by, zone: "Europe/Berlin", slug: "often" });
+  const reads = new Map(
+    stop()
+      .filter(({ sql }) => sql.includes('from "logs"'))
+      .map((statement) => [statement.sql, statement]),
+  );
+  expect(reads.size).toBeGreaterThanOrEqual(3);
+  return [...reads.values()];
+}
+
+test.skipIf(isOnPostgresql).each(everyGroup)(
   "on SQLite: grouped by %s, usage reads the index by time and no log itself",
   async (by) => {
-    const statements: string[] = [];
-    const { orm } = server.database;
-    const driver = await (orm.em.getConnection("read") as unknown as Handle).getNativeClient();
-    const prepare = driver.prepare.bind(driver);
-    driver.prepare = (statement: string) => {
-      statements.push(statement);
-      return prepare(statement);
-    };
-    try {
-      await usage({ by, zone: "Europe/Berlin", slug: "often" });
-    } finally {
-      driver.prepare = prepare;
-    }
-    const reads = [...new Set(statements)].filter((statement) => statement.includes('from "logs"'));
-    expect(reads.length).toBeGreaterThanOrEqual(3);
-    for (const read of reads) {
-      const bound = Array(read.split("?").length - 1).fill(0);
-      const plan = prepare(`explain query plan ${read}`).all(bound) as { detail: string }[];
+    const reads = await readsOf(by);
+    const driver = await (
+      server.database.orm.em.getConnection("read") as unknown as Handle
+    ).getNativeClient();
+    for (const { sql } of reads) {
+      const bound = Array(sql.split("?").length - 1).fill(0);
+      const plan = driver.prepare(`explain query plan ${sql}`).all(bound) as { detail: string }[];
       expect(plan[0]!.detail).toContain(
         "USING COVERING INDEX logs_by_time (workspace_id=? AND (start_time,id)",
       );
+    }
+  },
+);
+
+test.skipIf(!isOnPostgresql).each(everyGroup)(
+  "on PostgreSQL: grouped by %s, usage reads indexes, and logs themselves only where ids are too long for them",
+  async (by) => {
+    const reads = await readsOf(by);
+    const client = new pg.Client({ connectionString: server.databaseUrl });
+    await client.connect();
+    try {
+      await client.query("vacuum analyze logs");
+      await client.query("set enable_bitmapscan = off");
+      await client.query("set enable_seqscan = off"); // there are few logs here
+      for (const { sql, values } of reads) {
+        const { rows } = await client.query(`explain ${sql}`, values);
+        const scans = rows.map((row) => row["QUERY PLAN"] as string).filter((line) => / on logs/.test(line));
+        expect(scans.length).toBeGreaterThan(0);
+        for (const scan of scans)
+          expect(scan).toMatch(
+            /Index Only Scan.* using logs_(summed|by_time) |Index Scan.* using logs_not_summed /,
+          );
+      }
+    } finally {
+      await client.end();
     }
   },
 );

@@ -57,8 +57,10 @@ export interface Dialect {
   ): Promise<Others<SqlEntityManager>>;
   /** How the nth value of a statement is written, from 1. */
   placeholder(n: number): string;
-  /** Runs a statement for each row of values in one transaction, and gives the id that each returns, if any. */
-  runEach(orm: Orm, statement: string, rows: unknown[][]): Promise<(string | undefined)[]>;
+  /** How many rows at most are put by one statement. */
+  rowsPerStatement: number;
+  /** Runs statements in one transaction, and gives the ids that each returns. */
+  runEach(orm: Orm, statements: { statement: string; values: unknown[] }[]): Promise<string[][]>;
   /** Inserts row by row in one transaction, where that is faster than many rows in a statement. */
   insertEach?(orm: Orm, inserts: Insert[]): Promise<void>;
   insertAlong: InsertAlong;

@@ -138,7 +138,7 @@ function createWriters(orm: Awaited<ReturnType<typeof openOrm>>, dialect: Dialec
       const within = em.getKysely({ ...entityNames, convertValues: false });
       return insert(within as unknown as Transaction<Tables>, rows);
     },
-    putInBulk: createBulk((statement, rows) => dialect.runEach(orm, statement, rows), encode, statements.put),
+    putInBulk: createBulk(orm, dialect, encode, statements.put),
   };
 }
 

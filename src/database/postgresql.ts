@@ -12,6 +12,7 @@ import { postgresqlCopying } from "./postgresqlCopy.ts";
 import { hearPostgresqlOthers, tellOfLogs } from "./postgresqlOthers.ts";
 import { createPool, createReadingPool, type Pool } from "./postgresqlPools.ts";
 import { createPostgresqlSearch, insertWords } from "./postgresqlSearch.ts";
+import { summedIndexes } from "./postgresqlSums.ts";
 
 // Else times are sent in the zone of this machine, which in the first centuries are off by seconds.
 pg.defaults.parseInputDatesAsUTC = true;
@@ -59,6 +60,7 @@ export function postgresql(url: string, { poolSize, replicaUrls, silenceMs }: Se
     hearOthers: async (_, announce) =>
       hearPostgresqlOthers(self, () => new Client(listening(oneOfHosts!)), announce),
     placeholder: (n) => `$${n}`,
+    rowsPerStatement: 500,
     runEach,
     insertAlong: async (transaction, entity, rows) => {
       await insertWords(transaction, entity, rows);
@@ -90,7 +92,7 @@ const listening = (url: string): pg.ClientConfig => ({
 
 /** The pools are ours and not the ORM's, as it keeps connections for ever that were lost in a transaction. */
 const kyselyOver = (pool: Pool) => () =>
-  new PostgresDialect({ pool: pool as PostgresPool, onCreateConnection: preferOrder });
+  new PostgresDialect({ pool: pool as PostgresPool, onCreateConnection: setPlanning });
 
 const migrateAlone: Dialect["migrateAlone"] = ({ em }, apply) =>
   em.getConnection().transactional(async (transaction) => {
@@ -101,28 +103,31 @@ const migrateAlone: Dialect["migrateAlone"] = ({ em }, apply) =>
     return apply({ transaction });
   });
 
-const runEach: Dialect["runEach"] = ({ em }, statement, rows) =>
+const runEach: Dialect["runEach"] = ({ em }, statements) =>
   em
     .getKysely()
     .transaction()
     .execute(async (transaction) => {
-      const ids: (string | undefined)[] = [];
-      for (const values of rows) {
-        const { rows: returned } = await transaction.executeQuery<{ id: string }>(
-          CompiledQuery.raw(statement, values),
-        );
-        ids.push(returned[0]?.id);
+      const ids: string[][] = [];
+      for (const { statement, values } of statements) {
+        const { rows } = await transaction.executeQuery<{ id: string }>(CompiledQuery.raw(statement, values));
+        ids.push(rows.map(({ id }) => id));
       }
       return ids;
     });
 
-/**
- * Has lists read along an index in their order, up to as many rows as are wanted. Where statistics are old or a
- * workspace is new, PostgreSQL would rather gather all rows there are and sort them, again for every page.
- */
-async function preferOrder(connection: unknown): Promise<void> {
+const PLANNING = [
+  // Has lists read along an index in their order, up to as many rows as are wanted. Where statistics are old or a
+  // workspace is new, PostgreSQL would rather gather all rows there are and sort them, again for every page.
+  "set enable_bitmapscan = off",
+  // Every statement reads a stretch of an index; it is thought to be long, and helpers take longer to start than it.
+  "set max_parallel_workers_per_gather = 0",
+  "set jit = off",
+].join("; ");
+
+async function setPlanning(connection: unknown): Promise<void> {
   const { executeQuery } = connection as { executeQuery(query: CompiledQuery): Promise<unknown> };
-  await executeQuery.call(connection, CompiledQuery.raw("set enable_bitmapscan = off"));
+  await executeQuery.call(connection, CompiledQuery.raw(PLANNING));
 }
 
 /** What differs in the schema, so that there is one set of entities. */
@@ -144,10 +149,7 @@ function changeLogs(meta: EntityMetadata<Log>): void {
   const narrow = (name: string, column: string) =>
     `create index "${name}" on "logs" ("workspace_id", left("${column}", 256), "start_time", "id")`;
   const replaced: Record<string, (typeof meta.indexes)[number]> = {
-    logs_by_time: {
-      properties: ["workspace", "startTime", "id"],
-      include: ["latencyMs", "inputTokens", "outputTokens", "cost", "costSource"],
-    },
+    logs_by_time: { properties: ["workspace", "startTime", "id"] },
     logs_by_prompt: { expression: narrow("logs_by_prompt", "prompt_slug") },
     logs_by_user: {
       expression: `${narrow("logs_by_user", "user_id")} where "user_id" is not null`,
@@ -160,6 +162,7 @@ function changeLogs(meta: EntityMetadata<Log>): void {
     const change = replaced[index.name ?? ""];
     return change ? { name: index.name, ...change } : index;
   });
+  meta.indexes.push(...summedIndexes);
   meta.indexes.push({
     name: "logs_by_metadata",
     expression:

@@ -1,4 +1,5 @@
 import { type Expression, type Kysely, type RawBuilder, type SqlBool, sql, type Transaction } from "kysely";
+import { summedParts } from "./postgresqlSums.ts";
 import type { Key, Member, Search } from "./search.ts";
 import { phrasesOf, textsOf, wordsIn } from "./words.ts";
 
@@ -56,6 +57,8 @@ export function createPostgresqlSearch(read: Kysely<never>): Search<Query> {
     leads: (column, value) =>
       sql<SqlBool>`(left(${column}, 256) = left(cast(${value} as text), 256) and ${column} = ${value})`,
 
+    summedParts,
+
     close: async () => {},
   };
 }
@@ -105,6 +108,14 @@ function workspaceMark(workspaceId: string): string {
 /** Between input and output: no word, so that no phrase runs over from one to the other. */
 const BORDER = "|";
 
+/** The words of a log as they are kept; with a plus before them when none is longer than a lexeme may be. */
+export function bodyOf({ input, output }: Record<string, unknown>): string {
+  const [asked, answered] = [wordsIn(textsOf(input)), wordsIn(textsOf(output))];
+  const isShort = (word: string) => word.length <= LONGEST_LEXEME;
+  const mark = asked.every(isShort) && answered.every(isShort) ? "+" : "";
+  return `${mark} ${[...asked, BORDER, ...answered].join(" ")} `;
+}
+
 /** Keeps the words of new logs for the full-text index. */
 export async function insertWords(
   transaction: Transaction<never>,
@@ -113,9 +124,7 @@ export async function insertWords(
 ): Promise<void> {
   if (entity !== "Log") return;
   const [ids, workspaces] = (["id", "workspace"] as const).map((name) => rows.map((row) => row[name]));
-  const bodies = rows.map(
-    ({ input, output }) => ` ${[...wordsIn(textsOf(input)), BORDER, ...wordsIn(textsOf(output))].join(" ")} `,
-  );
+  const bodies = rows.map(bodyOf);
   await sql`insert into log_texts (log_id, workspace_id, body) select * from unnest(cast(${ids} as uuid[]), cast(${workspaces} as uuid[]), cast(${bodies} as text[]))`.execute(
     transaction,
   );

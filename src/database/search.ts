@@ -38,5 +38,8 @@ export interface Search<Query = unknown> {
   /** Whether a column that an index of logs begins with has a value, however long it is. */
   leads(column: Expression<unknown>, value: string): Expression<SqlBool>;
 
+  /** Conditions of which each log meets one: the logs of each are summed up along an index of their own. */
+  readonly summedParts: Expression<SqlBool>[];
+
   close(): Promise<void>;
 }

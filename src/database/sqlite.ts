@@ -31,6 +31,7 @@ export function sqlite(url: string): Dialect {
     createSearch: () => createSqliteSearch(path),
     hearOthers,
     placeholder: () => "?",
+    rowsPerStatement: 1, // prepared once and run for each row it takes half the time of one over all rows
     runEach,
     insertEach,
     insertAlong: async () => {}, // triggers keep the full-text index
@@ -74,7 +75,7 @@ const hearOthers: Dialect["hearOthers"] = async ({ em }) => {
 };
 
 interface Statement {
-  get(values: unknown[]): unknown;
+  all(values: unknown[]): unknown[];
   run(values: unknown[]): unknown;
 }
 
@@ -83,11 +84,12 @@ interface WritingHandle {
   exec(statement: string): unknown;
 }
 
-const runEach: Dialect["runEach"] = (orm, statement, rows) =>
-  writeAlone(orm, (prepare) => {
-    const prepared = prepare(statement);
-    return rows.map((values) => (prepared.get(values) as { id: string } | undefined)?.id);
-  });
+const runEach: Dialect["runEach"] = (orm, statements) =>
+  writeAlone(orm, (prepare) =>
+    statements.map(({ statement, values }) =>
+      (prepare(statement).all(values) as { id: string }[]).map(({ id }) => id),
+    ),
+  );
 
 const insertEach: Dialect["insertEach"] = (orm, inserts) =>
   writeAlone(orm, (prepare) => {

@@ -42,6 +42,8 @@ export function createSqliteSearch(file: string): Search<string> {
 
     leads: (column, value) => sql<SqlBool>`${column} = ${value}`,
 
+    summedParts: [sql<SqlBool>`true`],
+
     close: async () => {
       await (await pool)?.destroy();
     },

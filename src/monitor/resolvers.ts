@@ -124,15 +124,16 @@ export async function findLog(context: Context, id: string): Promise<Log | null>
 /** The logs of a trace, the oldest first. */
 export async function logsOf(context: Context, parent: Trace): Promise<Log[]> {
   authenticated(context); // who may see the trace, if only because it was just made, may see what is in it
-  const entity = "logs" in parent ? parent : context.em.create(Trace, parent, { managed: true });
-  return (await (entity as Trace).logs.load({ dataloader: true })).getItems();
+  // Made by `create` it would count as changed, and be stored again before the next read.
+  const entity = "logs" in parent ? parent : context.em.merge(Trace, parent as never);
+  return (await (entity as unknown as Trace).logs.load({ dataloader: true })).getItems();
 }
 
 /** The trace that a log belongs to. */
 export async function traceOf(context: Context, child: Log): Promise<Trace> {
   authenticated(context);
-  const entity = typeof child.trace === "string" ? context.em.create(Log, child, { managed: true }) : child;
-  return entity.trace.loadOrFail({ dataloader: true });
+  const entity = typeof child.trace === "string" ? context.em.merge(Log, child as never) : child;
+  return (entity as unknown as Log).trace.loadOrFail({ dataloader: true });
 }
 
 /** The prompt that a log is tied to, as the version that served shows it; null when there is none or it is gone. */

@@ -1,10 +1,11 @@
+import type { SelectQueryBuilder } from "kysely";
 import { DateTime } from "luxon";
 import type { Context } from "../context.ts";
 import { badInput } from "../errors.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { addSums, type Latencies, largest, noSums, percentiles, type Sums } from "./sums.ts";
 import { GROUPS, type UsageInput } from "./usage.inputs.ts";
-import { logsIn, startOf, stretches } from "./walk.resolvers.ts";
+import { type Lead, logsIn, type Stretch, startOf, stretches } from "./walk.resolvers.ts";
 
 /** What the calls of one group took together; a latency is null when none was reported. */
 export interface Usage extends Sums {
@@ -19,7 +20,7 @@ export interface Usage extends Sums {
 const MOST_DAYS = 1_100;
 
 /**
- * Sums up the calls of a time, by group. It reads nothing but the index by time, in stretches, so that others are served
+ * Sums up the calls of a time, by group. It reads nothing but an index by time, in stretches, so that others are served
  * meanwhile: once for the sums, and again for the latencies of the groups that are told. Groups come with the most logs
  * first, days in their order.
  */
@@ -73,36 +74,51 @@ async function usageOf(
   const columns = groupBy ? groupColumns[groupBy] : [];
   const lead = { workspaceId, by: {} };
   const range = { before: startOf(context, to), downTo: startOf(context, from) };
-  const each = async (add: (logs: ReturnType<typeof logsIn>) => Promise<void>) => {
-    for await (const stretch of stretches(context, lead, range)) {
-      const logs = logsIn(context, lead, stretch);
-      // The prompt's own index lacks what is summed up.
-      await add(
-        slug == null
-          ? logs
-          : logs.where(({ eb, ref }) => eb(context.database.search.unindexed(ref("promptSlug")), "=", slug)),
-      );
-    }
-  };
   const groups = new Map<string, Sums>(columns.length === 0 ? [[keyOf({}, columns), noSums]] : []);
-  await each(async (logs) => {
-    for (const row of await context.database.rows(summed(logs, columns))) {
+  for await (const logs of partsOf(context, lead, range, slug)) {
+    for (const row of await context.database.rows(together(logs.map((some) => summed(some, columns))))) {
       const key = keyOf(row, columns);
       groups.set(key, addSums(groups.get(key) ?? noSums, row));
     }
-  });
+  }
   const told = largest([...groups], first ?? GROUPS);
   const latencies = new Map<string, Latencies>(told.map(([key]) => [key, new Map()]));
-  await each(async (logs) => {
-    for (const row of await context.database.rows(measured(logs, columns))) {
+  for await (const logs of partsOf(context, lead, range, slug)) {
+    for (const row of await context.database.rows(together(logs.map((some) => measured(some, columns))))) {
       const counts = latencies.get(keyOf(row, columns));
       counts?.set(row.latencyMs!, (counts.get(row.latencyMs!) ?? 0) + Number(row.logs));
     }
-  });
+  }
   return told.map(([key, sums]) => toUsage(key, sums, latencies.get(key)!, columns));
 }
 
-function summed(logs: ReturnType<typeof logsIn>, columns: Column[]) {
+type Logs = ReturnType<typeof logsIn>;
+
+/** Stretch by stretch the logs of a time, or of one prompt in it, in the parts that an index each has. */
+async function* partsOf(
+  context: Context,
+  lead: Lead,
+  range: Stretch,
+  slug: string | null | undefined,
+): AsyncGenerator<Logs[]> {
+  const { summedParts, unindexed } = context.database.search;
+  for await (const stretch of stretches(context, lead, range)) {
+    const logs = logsIn(context, lead, stretch);
+    // The prompt's own index lacks what is summed up.
+    const wanted =
+      slug == null ? logs : logs.where(({ eb, ref }) => eb(unindexed(ref("promptSlug")), "=", slug));
+    yield summedParts.map((part) => wanted.where(part));
+  }
+}
+
+/** Several queries in one statement. */
+function together<DB, TB extends keyof DB, Row>(
+  queries: SelectQueryBuilder<DB, TB, Row>[],
+): SelectQueryBuilder<DB, TB, Row> {
+  return queries.reduce((all, query) => all.unionAll(query));
+}
+
+function summed(logs: Logs, columns: Column[]) {
   return logs
     .select(({ fn }) => [
       ...columns.map(named),
@@ -115,7 +131,7 @@ function summed(logs: ReturnType<typeof logsIn>, columns: Column[]) {
     .$if(columns.length > 0, (query) => query.groupBy(columns));
 }
 
-function measured(logs: ReturnType<typeof logsIn>, columns: Column[]) {
+function measured(logs: Logs, columns: Column[]) {
   return logs
     .select(({ fn }) => [...columns.map(named), "latencyMs as latencyMs", fn.countAll<number>().as("logs")])
     .where("latencyMs", "is not", null)
