@@ -1,0 +1,48 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { type How, prepare, startGateway } from "./gateway.ts";
+import { isFaultless, judge, type Verdict } from "./stored.ts";
+import { newLedger, startWriters } from "./writers.ts";
+
+export interface KillResult extends Verdict {
+  cycles: number;
+  acknowledged: number;
+  /** Without an answer when it was killed. */
+  unanswered: number;
+  /** From the start of the process to its first answer, on a clean database and at most after a kill. */
+  firstReadyMs: number;
+  slowestReadyMs: number;
+}
+
+const LONGEST_LIFE_MS = 500;
+
+/**
+ * Kills the gateway at random moments under writers, again and again on the same database, and holds the database
+ * against all that was ever acknowledged each time it is back. Ends at the first fault.
+ */
+export async function killGateway(how: How, { cycles }: { cycles: number }): Promise<KillResult> {
+  const ledger = newLedger();
+  let gateway = await startGateway(how);
+  const result: KillResult = {
+    ...{ lost: [], doubled: [], faults: [], cycles: 0, acknowledged: 0, unanswered: 0 },
+    firstReadyMs: gateway.readyMs,
+    slowestReadyMs: 0,
+  };
+  try {
+    await prepare(gateway.url);
+    while (result.cycles < cycles && isFaultless(result)) {
+      const before = ledger.acknowledged.size;
+      const writers = startWriters(gateway.url, ledger);
+      while (ledger.acknowledged.size === before) await wait(5);
+      await wait(Math.random() * LONGEST_LIFE_MS);
+      await gateway.kill();
+      await writers.ended;
+      gateway = await startGateway(how);
+      result.cycles += 1;
+      result.slowestReadyMs = Math.max(result.slowestReadyMs, gateway.readyMs);
+      Object.assign(result, await judge(how.databaseUrl, ledger));
+    }
+  } finally {
+    await gateway.kill();
+  }
+  return { ...result, acknowledged: ledger.acknowledged.size, unanswered: ledger.unanswered };
+}
