@@ -7,6 +7,7 @@ const notOnPostgresql = [
   "database",
   "layout",
   "playground",
+  "powerCut",
   "schema",
   "templates",
   "transfer",

@@ -1,6 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { migrate } from "../src/database/migrate.ts";
+import { openDatabase } from "../src/database/open.ts";
+import { createDataset } from "../src/datasets/authoring.resolvers.ts";
+import { FIRST_WORKSPACE, fillNewDatabase } from "../src/firstStart.ts";
+import { commandLineContext, getWorkspaceId } from "../src/workspaces/resolvers.ts";
 
 /** The token of every gateway that is tortured. */
 export const TOKEN = "a-token-for-torture-only-0123456789";
@@ -79,10 +84,15 @@ export class GatewayEndedError extends Error {
 
 export const headers = { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" };
 
-/** Makes the dataset that the writers add to, unless it is there. */
-export async function prepare(url: string): Promise<void> {
-  const query = `mutation { createDataset(slug: "${DATASET}", columns: [{ name: "a", type: text }]) { slug } }`;
-  const answer = await fetch(`${url}/graphql`, { method: "POST", headers, body: JSON.stringify({ query }) });
-  const said = await answer.text();
-  if (!/"slug"|CONFLICT/.test(said)) throw new Error(`Cannot prepare the gateway: ${said}`);
+/** Makes the database with the dataset that the writers add to. */
+export async function prepareDatabase(databaseUrl: string): Promise<void> {
+  const database = await openDatabase(databaseUrl);
+  try {
+    await migrate(database);
+    await fillNewDatabase(database, { firstToken: TOKEN, sample: "empty" });
+    const context = commandLineContext(database, await getWorkspaceId(database, FIRST_WORKSPACE));
+    await createDataset(context, { slug: DATASET, columns: [{ name: "a", type: "text" }] });
+  } finally {
+    await database.close();
+  }
 }

@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { GatewayEndedError, type How, prepare, startGateway } from "./gateway.ts";
+import { GatewayEndedError, type How, prepareDatabase, startGateway } from "./gateway.ts";
 import { isFaultless, judge, type Verdict } from "./stored.ts";
 import { type Ledger, newLedger, startWriters } from "./writers.ts";
 
@@ -23,7 +23,7 @@ export function whyNoPowerCut(): string | undefined {
   }
 }
 
-const MOST_WRITES = 6_000;
+const MOST_WRITES = 4_000;
 /** What the process ends with when the power was cut, and not for another reason. */
 const CUT_STATUS = 86;
 
@@ -40,9 +40,7 @@ export async function cutPower(
   const result: PowerCutResult = { lost: [], doubled: [], faults: [], cycles: 0, acknowledged: 0 };
   const shim = compile();
   try {
-    const first = await startGateway({ databaseUrl });
-    await prepare(first.url);
-    await first.stop();
+    await prepareDatabase(databaseUrl);
     while (result.cycles < cycles && isFaultless(result)) {
       const power = {
         LD_PRELOAD: shim.path,
