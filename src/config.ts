@@ -1,10 +1,13 @@
 import { z } from "zod";
+import { hostsOf } from "./database/hosts.ts";
 import { faultsOf } from "./inputs.ts";
 
 export interface Config {
   databaseUrl: string;
   /** How many connections to PostgreSQL this process holds at most. */
   poolSize: number;
+  /** Servers that follow the PostgreSQL server, for reading. */
+  replicaUrls: string[];
   /** Whether a start brings the database to the schema of the program. */
   migrateOnStart: boolean;
   host: string;
@@ -21,45 +24,70 @@ export interface Config {
 const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 const SHORTEST_TOKEN = 24;
 
-const environment = z.object({
-  DATABASE_URL: z
-    .string()
-    .refine(isDatabaseUrl, {
-      error:
-        "must be sqlite:PATH, such as sqlite:data/gabbro.sqlite, or postgresql://USER:PASSWORD@HOST:PORT/NAME",
-    })
-    .default("sqlite:data/gabbro.sqlite"),
-  DATABASE_POOL_SIZE: z.coerce
-    .number({ error: "must be a number of connections" })
-    .int()
-    .min(2)
-    .max(1_000)
-    .default(10),
-  MIGRATE_ON_START: z.enum(["on", "off"]).default("on"),
-  HOST: z.string().default("localhost"),
-  PORT: z.coerce.number({ error: "must be a port number" }).int().min(0).max(65_535).default(3001),
-  GABBRO_TOKEN: z
-    .string()
-    .trim()
-    .min(SHORTEST_TOKEN, { error: `must have at least ${SHORTEST_TOKEN} characters` })
-    .regex(/^\P{Cc}*$/u, { error: "must not contain control characters" })
-    .optional(),
-  CORS_ORIGIN: z
-    .string()
-    .default("")
-    .transform((list) => list.split(",").flatMap((origin) => origin.trim() || []))
-    .pipe(
-      z.array(
-        z.string().refine(isOrigin, { error: "must be * or an origin such as https://app.example.com" }),
+const environment = z
+  .object({
+    DATABASE_URL: z
+      .string()
+      .refine(isDatabaseUrl, {
+        error:
+          "must be sqlite:PATH, such as sqlite:data/gabbro.sqlite, or postgresql://USER:PASSWORD@HOST:PORT/NAME",
+      })
+      .default("sqlite:data/gabbro.sqlite"),
+    DATABASE_POOL_SIZE: z.coerce
+      .number({ error: "must be a number of connections" })
+      .int()
+      .min(2)
+      .max(1_000)
+      .default(10),
+    DATABASE_REPLICA_URLS: z
+      .string()
+      .default("")
+      .transform((list) => list.split(/[\s,]+(?=postgres)|\s+/).filter(Boolean))
+      .pipe(
+        z.array(
+          z.string().refine(isOneServer, { error: "must be postgresql://USER:PASSWORD@HOST:PORT/NAME" }),
+        ),
       ),
-    ),
-  LOG_LEVEL: z.enum(logLevels).default("info"),
-  npm_lifecycle_event: z.string().optional(),
-});
+    MIGRATE_ON_START: z.enum(["on", "off"]).default("on"),
+    HOST: z.string().default("localhost"),
+    PORT: z.coerce.number({ error: "must be a port number" }).int().min(0).max(65_535).default(3001),
+    GABBRO_TOKEN: z
+      .string()
+      .trim()
+      .min(SHORTEST_TOKEN, { error: `must have at least ${SHORTEST_TOKEN} characters` })
+      .regex(/^\P{Cc}*$/u, { error: "must not contain control characters" })
+      .optional(),
+    CORS_ORIGIN: z
+      .string()
+      .default("")
+      .transform((list) => list.split(",").flatMap((origin) => origin.trim() || []))
+      .pipe(
+        z.array(
+          z.string().refine(isOrigin, { error: "must be * or an origin such as https://app.example.com" }),
+        ),
+      ),
+    LOG_LEVEL: z.enum(logLevels).default("info"),
+    npm_lifecycle_event: z.string().optional(),
+  })
+  .refine(
+    ({ DATABASE_URL, DATABASE_REPLICA_URLS }) =>
+      DATABASE_REPLICA_URLS.length === 0 || isPostgresqlUrl(DATABASE_URL),
+    {
+      path: ["DATABASE_REPLICA_URLS"],
+      error: "is for PostgreSQL; DATABASE_URL names another database",
+    },
+  );
 
 function isDatabaseUrl(value: string): boolean {
-  if (/^postgres(?:ql)?:\/\//.test(value)) return URL.canParse(value); // a socket has no host
-  return /^sqlite:[^:]/.test(value);
+  return isPostgresqlUrl(value) || /^sqlite:[^:]/.test(value);
+}
+
+function isPostgresqlUrl(value: string): boolean {
+  return /^postgres(?:ql)?:\/\//.test(value) && hostsOf(value).every((url) => URL.canParse(url)); // a socket has no host
+}
+
+function isOneServer(value: string): boolean {
+  return isPostgresqlUrl(value) && hostsOf(value).length === 1;
 }
 
 function isOrigin(value: string): boolean {
@@ -79,6 +107,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   const {
     DATABASE_URL,
     DATABASE_POOL_SIZE,
+    DATABASE_REPLICA_URLS,
     MIGRATE_ON_START,
     HOST,
     PORT,
@@ -89,6 +118,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   return {
     databaseUrl: DATABASE_URL,
     poolSize: DATABASE_POOL_SIZE,
+    replicaUrls: DATABASE_REPLICA_URLS,
     migrateOnStart: MIGRATE_ON_START === "on",
     host: HOST,
     port: PORT,

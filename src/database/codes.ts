@@ -7,7 +7,7 @@ const ORPHAN = /^(?:SQLITE_CONSTRAINT_FOREIGNKEY|23503)$/;
 const IN_THE_WAY = /^(?:SQLITE_BUSY.*|40001|40P01|55P03)$/;
 const AILING = /^(?:SQLITE_(?:FULL|IOERR|READONLY|CORRUPT|NOTADB|CANTOPEN).*|25006|53...|57014|58...|XX...)$/;
 const OUT_OF_REACH =
-  /^(?:08...|53...|57014|57P0.|25P03|ECONN(?:REFUSED|RESET)|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|E(?:HOST|NET)UNREACH)$/;
+  /^(?:08...|25006|53...|57014|57P0.|25P03|ECONN(?:REFUSED|RESET)|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|E(?:HOST|NET)UNREACH)$/;
 /** The driver of PostgreSQL gives these no code. */
 const CUT_OFF =
   /^(?:Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/;

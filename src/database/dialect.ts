@@ -10,6 +10,8 @@ import type { Search } from "./search.ts";
 export interface Settings {
   /** How many connections one process holds at most, where the database is a server. */
   poolSize: number;
+  /** Servers that follow that of the database, for reading. */
+  replicaUrls: string[];
 }
 
 export interface Insert {

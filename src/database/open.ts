@@ -50,14 +50,14 @@ type TablesOf<Builder> = Builder extends Kysely<infer Tables> ? Tables : never;
 export type Database = Awaited<ReturnType<typeof openDatabase>>;
 export type EntityManager = ReturnType<Database["fork"]>;
 
-const DEFAULTS: Settings = { poolSize: 10 };
+const DEFAULTS: Settings = { poolSize: 10, replicaUrls: [] };
 
 /**
  * Opens the database that `url` names, not yet migrated: `sqlite:PATH`, whose file and folder are made when missing, or
  * `postgresql://…`. Throws when it cannot be opened or does not hold to what it is asked for.
  */
-export async function openDatabase(url: string, settings: Settings = DEFAULTS) {
-  const dialect = await dialectOf(url, settings);
+export async function openDatabase(url: string, settings: Partial<Settings> = {}) {
+  const dialect = await dialectOf(url, { ...DEFAULTS, ...settings });
   const orm = await openOrm(dialect);
   await connect(orm, dialect);
   const encode = createEncoder(orm.getMetadata(), orm.em.getPlatform());
@@ -124,7 +124,7 @@ export async function openDatabase(url: string, settings: Settings = DEFAULTS) {
 }
 
 /** Each database brings its driver along only when it is used. */
-export async function dialectOf(url: string, settings: Settings = DEFAULTS): Promise<Dialect> {
+export async function dialectOf(url: string, settings = DEFAULTS): Promise<Dialect> {
   if (url.startsWith("sqlite:")) return (await import("./sqlite.ts")).sqlite(url);
   return (await import("./postgresql.ts")).postgresql(url, settings);
 }

@@ -1,12 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { type EntityMetadata, ReferenceKind, TextType } from "@mikro-orm/core";
 import { PostgreSqlDriver } from "@mikro-orm/postgresql";
-import { CompiledQuery } from "kysely";
+import { CompiledQuery, PostgresDialect, type PostgresPool } from "kysely";
 import pg from "pg";
 import type { Log } from "../monitor/entities.ts";
 import type { Dialect, Settings } from "./dialect.ts";
+import { databaseNameOf, describeUrl, hostsOf } from "./hosts.ts";
 import { postgresqlMigrations } from "./migrations/postgresql/list.ts";
+import { primaryClient } from "./postgresqlClients.ts";
 import { hearPostgresqlOthers, tellOfLogs } from "./postgresqlOthers.ts";
+import { createPool, createReadingPool, type Pool } from "./postgresqlPools.ts";
 import { createPostgresqlSearch, insertWords } from "./postgresqlSearch.ts";
 
 // Else times are sent in the zone of this machine, which in the first centuries are off by seconds.
@@ -16,33 +19,30 @@ const STATEMENT_TIMEOUT_MS = 10_000;
 const IDLE_IN_TRANSACTION_MS = 30_000;
 const IDLE_CONNECTION_MS = 60_000;
 const CONNECT_TIMEOUT_MS = 5_000;
+const REPLICA_CONNECT_TIMEOUT_MS = 1_000;
 /** Any number that no other program takes for its lock in this database. */
 const MIGRATION_LOCK = 7_206_651_830;
 
 /** The dialect of `postgresql://…`; what the URL says of the connection is for the driver to read. */
-export function postgresql(url: string, { poolSize }: Settings): Dialect {
-  const { hostname, port, pathname } = new URL(url);
-  const name = decodeURIComponent(pathname.slice(1)) || "postgres";
+export function postgresql(url: string, { poolSize, replicaUrls }: Settings): Dialect {
   const self = randomUUID();
+  const Client = primaryClient(url);
+  const [oneOfHosts] = hostsOf(url);
+  const connections = (to: string): pg.PoolConfig => ({ ...connection(to), max: poolSize });
+  const primary = createPool({ ...connections(oneOfHosts!), Client });
+  const replicas = replicaUrls.map((replica) =>
+    createPool({ ...connections(replica), connectionTimeoutMillis: REPLICA_CONNECT_TIMEOUT_MS }),
+  );
   return {
-    place: `${name} on ${hostname || "this machine"}${port && `:${port}`}`,
+    place: describeUrl(url),
     options: {
       driver: PostgreSqlDriver,
-      dbName: name,
-      onCreateConnection: preferOrder,
+      dbName: databaseNameOf(url),
+      driverOptions: kyselyOver(primary),
+      ...(replicas.length > 0 && {
+        replicas: [{ name: "reader", driverOptions: kyselyOver(createReadingPool(primary, replicas)) }],
+      }),
       discovery: { onMetadata: asPostgresqlHasIt },
-      driverOptions: {
-        connectionString: url,
-        application_name: "gabbro",
-        max: poolSize,
-        connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-        idleTimeoutMillis: IDLE_CONNECTION_MS,
-        statement_timeout: STATEMENT_TIMEOUT_MS,
-        idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-        keepAlive: true,
-        allowExitOnIdle: true, // a command that failed ends at once
-        onPoolCreated: setParsers,
-      },
       schemaGenerator: { skipTables: ["log_texts"], ignoreRoutines: true },
     },
     folder: "postgresql",
@@ -56,7 +56,7 @@ export function postgresql(url: string, { poolSize }: Settings): Dialect {
     migrateAlone,
     createSearch: createPostgresqlSearch,
     hearOthers: async (_, announce) =>
-      hearPostgresqlOthers(self, () => new pg.Client(listening(url)), announce),
+      hearPostgresqlOthers(self, () => new Client(listening(oneOfHosts!)), announce),
     placeholder: (n) => `$${n}`,
     runEach,
     insertAlong: async (transaction, entity, rows) => {
@@ -66,13 +66,29 @@ export function postgresql(url: string, { poolSize }: Settings): Dialect {
   };
 }
 
-const listening = (url: string) => ({
+const connection = (url: string): pg.PoolConfig => ({
+  connectionString: url,
+  application_name: "gabbro",
+  connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  idleTimeoutMillis: IDLE_CONNECTION_MS,
+  statement_timeout: STATEMENT_TIMEOUT_MS,
+  idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+  keepAlive: true,
+  allowExitOnIdle: true, // a command that failed ends at once
+  types: parsers(),
+});
+
+const listening = (url: string): pg.ClientConfig => ({
   connectionString: url,
   application_name: "gabbro",
   connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
   query_timeout: CONNECT_TIMEOUT_MS,
   keepAlive: true,
 });
+
+/** The pools are ours and not the ORM's, as it keeps connections for ever that were lost in a transaction. */
+const kyselyOver = (pool: Pool) => () =>
+  new PostgresDialect({ pool: pool as PostgresPool, onCreateConnection: preferOrder });
 
 const migrateAlone: Dialect["migrateAlone"] = ({ em }, apply) =>
   em.getConnection().transactional(async (transaction) => {
@@ -149,14 +165,11 @@ function changeLogs(meta: EntityMetadata<Log>): void {
   });
 }
 
-interface Pool {
-  options: { types?: { setTypeParser(type: number, parse: (value: string) => unknown): void } };
-}
-
-/** Counts and sums come as numbers and times as dates, also where nothing converts them. */
-function setParsers({ options: { types } }: Pool): void {
-  const { INT8, NUMERIC, TIMESTAMPTZ } = pg.types.builtins;
-  types?.setTypeParser(INT8, Number);
-  types?.setTypeParser(NUMERIC, Number);
-  types?.setTypeParser(TIMESTAMPTZ, pg.types.getTypeParser(TIMESTAMPTZ));
+/** Counts and sums come as numbers, also where nothing converts them. */
+function parsers(): pg.CustomTypesConfig {
+  const { INT8, NUMERIC } = pg.types.builtins;
+  const types = new pg.TypeOverrides();
+  types.setTypeParser(INT8, Number);
+  types.setTypeParser(NUMERIC, Number);
+  return types;
 }

@@ -1,0 +1,21 @@
+/**
+ * The URL of each host that a connection URL of PostgreSQL names, such as `postgresql://me@one:5432,two:5432/gabbro`:
+ * its driver takes only one.
+ */
+export function hostsOf(url: string): string[] {
+  const parts = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s.exec(url);
+  if (!parts) return [url];
+  const [, before, hosts = "", after] = parts;
+  return hosts.split(",").map((host) => `${before}${host}${after}`);
+}
+
+/** The name of the database that a URL names, and where it is, for people: without a password. */
+export function describeUrl(url: string): string {
+  const urls = hostsOf(url).map((one) => new URL(one));
+  const places = urls.map(({ hostname, port }) => `${hostname || "this machine"}${port && `:${port}`}`);
+  return `${databaseNameOf(url)} on ${places.join(", ")}`;
+}
+
+export function databaseNameOf(url: string): string {
+  return decodeURIComponent(new URL(hostsOf(url)[0]!).pathname.slice(1)) || "postgres";
+}

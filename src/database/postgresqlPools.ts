@@ -1,0 +1,107 @@
+import { setTimeout as wait } from "node:timers/promises";
+import DataLoader from "dataloader";
+import type { PostgresPool, PostgresPoolClient } from "kysely";
+import pg from "pg";
+
+export type Pool = Pick<PostgresPool, "connect" | "end">;
+
+/** Connections of one kind. One that is lost while it is in use makes room for another, whoever holds it. */
+export function createPool(config: pg.PoolConfig): Pool {
+  const pool = new pg.Pool(config);
+  // What is under way on a lost connection rejects by itself; without a listener the process would end.
+  pool.on("connect", (client) => client.on("error", () => {}));
+  pool.on("error", () => {});
+  return {
+    connect: async () => givenBackWhenLost(await pool.connect()) as unknown as PostgresPoolClient,
+    end: () => pool.end(),
+  };
+}
+
+/** The ORM gives a connection back only after a COMMIT or a ROLLBACK that worked: none does on a lost one. */
+function givenBackWhenLost(client: pg.PoolClient): pg.PoolClient {
+  const release = client.release;
+  const giveBack = (error?: Error | boolean) => {
+    client.off("end", lose);
+    client.release = () => {};
+    release(error);
+  };
+  const lose = () => giveBack(true);
+  client.once("end", lose);
+  client.release = giveBack;
+  return client;
+}
+
+const PAUSES_MS = [0, 1, 3, 6, 10];
+const LEFT_OUT_MS = 500;
+
+/**
+ * Connections for reading: to a replica that has all that the primary had committed when the connection was asked for,
+ * else to the primary. So nobody misses what was acknowledged before, by whichever gateway. A replica that does not
+ * follow within 20 ms, or does not answer, is left out for half a second, and then tried again by one reader.
+ */
+export function createReadingPool(primary: Pool, replicas: Pool[]): Pool {
+  const leftOutUntil = new Map(replicas.map((replica) => [replica, 0]));
+  let turn = 0;
+  const positions = new DataLoader<object, string>(
+    async (readers) => {
+      const position = await ask<string>(
+        primary,
+        "select cast(pg_current_wal_flush_lsn() as text) as answer",
+      );
+      return readers.map(() => position);
+    },
+    { cache: false },
+  );
+  const connectTo = async (replica: Pool, position: string) => {
+    const until = leftOutUntil.get(replica)!;
+    if (until > performance.now()) return undefined;
+    leftOutUntil.set(replica, until && performance.now() + LEFT_OUT_MS);
+    const client = await connectWhenFollowed(replica, position).catch(() => undefined);
+    leftOutUntil.set(replica, client ? 0 : performance.now() + LEFT_OUT_MS);
+    return client;
+  };
+  return {
+    connect: async () => {
+      turn += 1;
+      const isLeftOut = (replica: Pool) => leftOutUntil.get(replica)! > performance.now();
+      if (replicas.every(isLeftOut)) return primary.connect();
+      const position = await positions.load({});
+      for (let n = 0; n < replicas.length; n++) {
+        const client = await connectTo(replicas[(turn + n) % replicas.length]!, position);
+        if (client) return client;
+      }
+      return primary.connect();
+    },
+    end: async () => void (await Promise.all(replicas.map((replica) => replica.end()))),
+  };
+}
+
+/** A connection to a replica that has reached a position of the primary; undefined when it does not in time. */
+async function connectWhenFollowed(replica: Pool, position: string): Promise<PostgresPoolClient | undefined> {
+  const client = await replica.connect();
+  try {
+    for (const pause of PAUSES_MS) {
+      if (pause > 0) await wait(pause);
+      // One that was promoted is a replica no more, and nobody knows of what.
+      const statement =
+        "select pg_is_in_recovery() and pg_last_wal_replay_lsn() >= cast($1 as pg_lsn) as answer";
+      const { rows } = await client.query<{ answer: boolean }>(statement, [position]);
+      if (rows[0]?.answer) return client;
+    }
+  } catch (error) {
+    client.release();
+    throw error;
+  }
+  client.release();
+  return undefined;
+}
+
+async function ask<Answer>(pool: Pool, statement: string): Promise<Answer> {
+  const client = await pool.connect();
+  try {
+    const { rows } = await client.query<{ answer: Answer }>(statement, []);
+    return rows[0]!.answer;
+  } finally {
+    client.release();
+  }
+}
