@@ -90,7 +90,12 @@ function secondReaders({ path, text, imports }: Source): string[] {
     /^@mikro-orm\/(?:sqlite|postgresql)$|^better-sqlite3$|^pg$/.test(target),
   );
   return [
-    ...(["database/sqlite.ts", "database/postgresql.ts", "database/search-worker.ts"].includes(path)
+    ...([
+      "database/sqlite.ts",
+      "database/sqliteFile.ts",
+      "database/postgresql.ts",
+      "database/search-worker.ts",
+    ].includes(path)
       ? []
       : drivers.map(
           ({ target }) =>

@@ -4,7 +4,13 @@ import { SqliteDriver } from "@mikro-orm/sqlite";
 import { CompiledQuery } from "kysely";
 import type { Dialect } from "./dialect.ts";
 import { sqliteMigrations } from "./migrations/sqlite/list.ts";
+import { inspectFile } from "./sqliteFile.ts";
 import { createSqliteSearch } from "./sqliteSearch.ts";
+
+// SQLite waits for another process by blocking this whole one, so it hardly waits and commit.ts tries again. Before it
+// serves it may wait.
+const BUSY_MS = 5;
+const OPENING_MS = 1_500;
 
 /** The dialect of `sqlite:PATH`; file and folder are made when missing. */
 export function sqlite(url: string): Dialect {
@@ -17,14 +23,16 @@ export function sqlite(url: string): Dialect {
       // Reads have a connection of their own: a long one never holds up a write.
       replicas: [{ name: "reader", dbName: path, onCreateConnection: setPragmas(["query_only = on"]) }],
       onCreateConnection: setPragmas([]),
-      // SQLite waits for another process by blocking this whole one, so it waits briefly here and commit.ts tries again.
-      driverOptions: { timeout: 50 },
+      driverOptions: { timeout: OPENING_MS },
       // The full-text index, the triggers that keep it and the statistics are no entities.
       schemaGenerator: { skipTables: [/^(?:log_texts|sqlite_)/], ignoreTriggers: true },
     },
     folder: "sqlite",
     migrations: sqliteMigrations,
-    prepare: async () => void (await mkdir(dirname(path), { recursive: true })),
+    prepare: async () => {
+      await mkdir(dirname(path), { recursive: true });
+      inspectFile(path, sqliteMigrations, OPENING_MS);
+    },
     connect: (orm) => orm.em.getConnection("read").connect(),
     migrateAlone,
     createSearch: () => createSqliteSearch(path),
@@ -57,7 +65,7 @@ const migrateAlone: Dialect["migrateAlone"] = async ({ em }, apply) => {
     }
     return applied;
   } finally {
-    await connection.execute("pragma busy_timeout = 50");
+    await connection.execute(`pragma busy_timeout = ${BUSY_MS}`);
     await connection.execute("pragma foreign_keys = on");
   }
 };
@@ -79,6 +87,7 @@ interface Statement {
 interface WritingHandle {
   prepare(statement: string): Statement;
   exec(statement: string): unknown;
+  readonly inTransaction: boolean;
 }
 
 const runEach: Dialect["runEach"] = (orm, statement, rows) =>
@@ -123,7 +132,7 @@ function writeAlone<Result>(
         handle.exec("commit");
         return result;
       } catch (error) {
-        handle.exec("rollback");
+        if (handle.inTransaction) handle.exec("rollback"); // of a full disk SQLite rolls back by itself
         throw error;
       }
     });
@@ -151,12 +160,31 @@ function setPragmas(more: string[]) {
     for (const statement of ["journal_mode = wal", "synchronous = full", "temp_store = memory", ...more]) {
       await pragma(statement);
     }
+    await pragma(`busy_timeout = ${BUSY_MS}`);
+    takeEndedTransactions(connection as PragmaConnection);
     const journal = await pragma("journal_mode");
     const synchronous = await pragma("synchronous");
     if (journal !== "wal" || synchronous !== SYNCHRONOUS_FULL) {
       throw new Error(
         `it runs with journal_mode=${journal} and synchronous=${synchronous}, not with wal and full`,
       );
+    }
+  };
+}
+
+/**
+ * Of a full or failing disk SQLite ends a transaction by itself, and refuses to roll back what is no transaction any more.
+ * Kysely would then never give the connection back, and nothing would be written until the next start.
+ */
+function takeEndedTransactions(connection: PragmaConnection): void {
+  const { executeQuery } = connection;
+  connection.executeQuery = async (query) => {
+    try {
+      return await executeQuery.call(connection, query);
+    } catch (error) {
+      if (query.sql === "rollback" && /no transaction is active/.test((error as Error).message))
+        return { rows: [] };
+      throw error;
     }
   };
 }
