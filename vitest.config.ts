@@ -6,6 +6,7 @@ const notOnPostgresql = [
   "ailing",
   "cli",
   "database",
+  "databaseFile",
   "layout",
   "playground",
   "powerCut",
