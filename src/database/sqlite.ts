@@ -41,13 +41,25 @@ export function sqlite(url: string): Dialect {
     runEach,
     insertEach,
     insertAlong: async () => {}, // triggers keep the full-text index
-    copyTo: async (orm, file) => {
-      const handle = await (
-        orm.em.getConnection("read") as unknown as HandleOwner<{ backup(to: string): Promise<unknown> }>
-      ).getNativeClient();
-      await handle.backup(file);
-    },
+    copyTo,
   };
+}
+
+/** Holds to what is committed now: SQLite begins anew whenever another process writes, and would never come to the end. */
+const copyTo: Dialect["copyTo"] = async ({ em }, file) => {
+  const owner = em.getConnection("read") as unknown as HandleOwner<WritingHandle & BackupHandle>;
+  const handle = await owner.getNativeClient();
+  handle.exec("begin");
+  try {
+    handle.prepare("select 1 from sqlite_master").get([]); // what takes the hold
+    await handle.backup(file);
+  } finally {
+    handle.exec("commit");
+  }
+};
+
+interface BackupHandle {
+  backup(to: string): Promise<unknown>;
 }
 
 const migrateAlone: Dialect["migrateAlone"] = async ({ em }, apply) => {
