@@ -8,6 +8,7 @@ const notOnPostgresql = [
   "cli",
   "database",
   "databaseFile",
+  "dependencies",
   "layout",
   "playground",
   "powerCut",
