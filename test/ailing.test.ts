@@ -16,6 +16,7 @@ const handleOf = ({ database }: Server, type: "write" | "read" = "write"): Promi
 const writes: ((server: Server) => Promise<Answer>)[] = [
   ({ post }) => post("/monitor/log", { slug: "x", output: "a log that is refused" }),
   ({ graphql }) => graphql('mutation { logPrompt(input: { slug: "x", output: "one" }) { log { id } } }'),
+  ({ post }) => post("/datasets/d/items", { values: { a: "x".repeat(9_000) } }),
   ({ post }) => post("/datasets/d/items", { values: { a: "x".repeat(9_000) }, key: randomUUID() }),
   ({ graphql }) =>
     graphql(

@@ -6,10 +6,13 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { migrate } from "../src/database/migrate.ts";
 import { openDatabase } from "../src/database/open.ts";
 import { fillNewDatabase } from "../src/firstStart.ts";
+import { startGateway } from "../torture/gateway.ts";
 import { gabbro } from "./program.ts";
 
 let folder: string;
 let whole: string;
+/** What a start takes that is not stopped: the machine may be busy. */
+let startMs: number;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "gabbro-"));
   whole = join(folder, "whole.sqlite");
@@ -17,6 +20,9 @@ beforeAll(async () => {
   await migrate(database);
   await fillNewDatabase(database, { firstToken: null, sample: "with sample" });
   await database.close();
+  const gateway = await startGateway({ databaseUrl: `sqlite:${whole}` });
+  await gateway.stop();
+  startMs = gateway.readyMs;
 });
 afterAll(() => rm(folder, { recursive: true }));
 
@@ -75,10 +81,8 @@ test.each<[string, RegExp, (file: string) => void | Promise<void>]>([
     const before = await readFile(file);
     const settings = { DATABASE_URL: `sqlite:${file}`, PORT: "0", HOST: "127.0.0.1" };
     const begun = performance.now();
-    await gabbro(folder, ["--version"], settings);
-    const startMs = performance.now() - begun; // what the machine takes for any program now
     const { code, stdout, stderr } = await gabbro(folder, ["serve"], settings);
-    const tookMs = performance.now() - begun - startMs;
+    const tookMs = performance.now() - begun;
     expect(code).toBe(1);
     expect(stdout).toBe("");
     expect(stderr).toMatch(/^gabbro: Cannot open the database .*spoilt\.sqlite: .*\n$/);

@@ -53,9 +53,14 @@ const MOST_OF_A_CONTROL = 50;
 const killed =
   (within: typeof withFile) =>
   async (cycles: number): Promise<Outcome> => {
-    const found = await within((databaseUrl) => killGateway({ databaseUrl }, { cycles }));
-    const ready = `ready again after ${seconds(found.slowestReadyMs)} at most`;
-    return told(found, `, ${ready} (${seconds(found.cleanReadyMs)} after an orderly stop)`);
+    const found = await within((databaseUrl) =>
+      killGateway({ databaseUrl }, { cycles, longestLifeMs: 2_000 }),
+    );
+    const ready = [found.medianReadyMs, found.slowestReadyMs, found.cleanReadyMs].map(seconds);
+    return told(
+      found,
+      `, ready again after ${ready[0]} (at most ${ready[1]}; after an orderly stop ${ready[2]})`,
+    );
   };
 const killedAndSpoilt = (within: typeof withFile) => async (): Promise<Outcome> => {
   const preload = "answerBeforeCommit";
