@@ -74,11 +74,12 @@ const environment = z
       DATABASE_REPLICA_URLS.length === 0 || isPostgresqlUrl(DATABASE_URL),
     {
       path: ["DATABASE_REPLICA_URLS"],
-      error: "is for PostgreSQL; DATABASE_URL names another database",
+      error: "must be left out: DATABASE_URL names no PostgreSQL server",
     },
   );
 
-function isDatabaseUrl(value: string): boolean {
+/** Whether a text names a database as `DATABASE_URL` does. */
+export function isDatabaseUrl(value: string): boolean {
   return isPostgresqlUrl(value) || /^sqlite:[^:]/.test(value);
 }
 

@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import packageJson from "../package.json" with { type: "json" };
+import { addCopyCommand } from "./commands/copy.ts";
 import { addDatabaseCommands } from "./commands/database.ts";
 import { addExportCommands } from "./commands/export.ts";
 import { addImportCommands } from "./commands/import.ts";
@@ -32,6 +33,7 @@ program
   });
 
 addDatabaseCommands(program);
+addCopyCommand(program);
 addImportCommands(program);
 addExportCommands(program);
 addTokenCommands(program);

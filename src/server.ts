@@ -14,10 +14,12 @@ import type { RestApp } from "./rest/app.ts";
 import { readJsonBodies } from "./rest/body.ts";
 import { openApi } from "./rest/openapi.ts";
 import { restRoutes } from "./rest/routes.ts";
+import { forgetOldAnswers } from "./workspaces/idempotency.resolvers.ts";
 import { createAuthenticate } from "./workspaces/resolvers.ts";
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 const LONGEST_PATH = 16 * 1024; // what Node.js takes for all headers together
+const FORGETTING_INTERVAL_MS = 60_000;
 const GRACE_MS = 10_000;
 // Who sends slower than this is cut off, so that slow senders cannot hold connections for ever.
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -81,6 +83,7 @@ export async function createServer(
   healthRoutes(app, database);
   await app.register((routes: RestApp) => restRoutes(routes, contextOf));
   await app.register((routes: RestApp) => graphqlRoutes(routes, contextOf));
+  forgetRegularly(app, database);
   closeGracefully(app, database);
   return app;
 }
@@ -99,6 +102,16 @@ function graphqlRoutes(app: RestApp, contextOf: (request: FastifyRequest) => Pro
       isFromBrowser(request) ? sendPlayground(request, reply) : handle(request, reply, request.context),
   });
   return playground(app);
+}
+
+/** Clears away what is kept for repeated requests, once it is too old for them. */
+function forgetRegularly(app: RestApp, database: Database): void {
+  const forget = () =>
+    database.track(
+      forgetOldAnswers(database).catch((error) => app.log.warn(error, "cannot clear old answers away")),
+    );
+  const timer = setInterval(forget, FORGETTING_INTERVAL_MS).unref();
+  app.addHook("onClose", async () => clearInterval(timer));
 }
 
 /** A person who opens the address, not a program that sends a query with GET. */

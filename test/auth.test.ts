@@ -304,7 +304,7 @@ test("a token's last use is noted", async () => {
   expect(Date.now() - (await lastUsedAt())!.getTime()).toBeLessThan(10_000);
 });
 
-test("a revoked token stops working when what the server remembers of it is 30 seconds old", async () => {
+test("a revoked token stops working at once, also where it was in use", async () => {
   const { id, token } = await addToken(server);
   const status = async () => (await server.get("/prompts/country-guide/describe", { token })).status;
   expect(await status()).toBe(200);
@@ -312,13 +312,7 @@ test("a revoked token stops working when what the server remembers of it is 30 s
   await expect(revoke(other.id)).rejects.toThrow("no working access token");
   await revoke(workspaceId);
   await expect(revoke(workspaceId)).rejects.toThrow("no working access token");
-  const now = performance.now();
-  const clock = vi.spyOn(performance, "now").mockReturnValue(now + 30_001);
-  try {
-    expect(await status()).toBe(401);
-  } finally {
-    clock.mockRestore();
-  }
+  expect(await status()).toBe(401);
 });
 
 test("a generated token has 256 bits and a checksum that tells a mistyped one", () => {

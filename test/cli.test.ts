@@ -287,6 +287,7 @@ test.each([
   ["workspace"],
   ["backup"],
   ["restore"],
+  ["copy"],
   ["import"],
   ["import", "dataset"],
   ["import", "prompts"],
@@ -304,6 +305,7 @@ test("without settings it listens on localhost:3001 and keeps everything in data
   expect(loadConfig({ PORT: "", HOST: "" })).toEqual({
     databaseUrl: "sqlite:data/gabbro.sqlite",
     poolSize: 10,
+    replicaUrls: [],
     migrateOnStart: true,
     host: "localhost",
     port: 3001,
@@ -320,6 +322,17 @@ test.each([
   ["a database in memory", { DATABASE_URL: "sqlite::memory:" }, "DATABASE_URL"],
   ["a database server without its place", { DATABASE_URL: "postgresql:gabbro" }, "DATABASE_URL"],
   ["a pool of one", { DATABASE_POOL_SIZE: "1" }, "DATABASE_POOL_SIZE"],
+  ["a replica of a file", { DATABASE_REPLICA_URLS: "postgresql://db/gabbro" }, "DATABASE_REPLICA_URLS"],
+  [
+    "a replica that is a file",
+    { DATABASE_URL: "postgresql://db/gabbro", DATABASE_REPLICA_URLS: "postgresql://a/b, sqlite:x" },
+    "DATABASE_REPLICA_URLS",
+  ],
+  [
+    "several replicas in one URL",
+    { DATABASE_URL: "postgresql://db/gabbro", DATABASE_REPLICA_URLS: "postgresql://a,b/gabbro" },
+    "DATABASE_REPLICA_URLS",
+  ],
   ["a start that may migrate", { MIGRATE_ON_START: "maybe" }, "MIGRATE_ON_START"],
   ["half a port", { PORT: "1.5" }, "PORT"],
   ["a token with a line break", { GABBRO_TOKEN: "0123456789\n0123456789012345" }, "GABBRO_TOKEN"],
@@ -331,8 +344,18 @@ test("a wrong URL of a database names both forms and not its password", () => {
   const refused = () => loadConfig({ DATABASE_URL: "postgres//me:canary-4d1@host/db" });
   expect(refused).toThrow(/sqlite:PATH.*postgresql:\/\//);
   expect(refused).not.toThrow("canary");
-  for (const url of ["postgres://me:secret@host:5432/db", "postgresql:///db?host=/run/postgresql"])
-    expect(loadConfig({ DATABASE_URL: url }).databaseUrl).toBe(url);
+  const good = [
+    "postgres://me:secret@host:5432/db",
+    "postgresql:///db?host=/run/postgresql",
+    "postgresql://me:secret@one:5432,two:5433/db?sslmode=require",
+  ];
+  for (const url of good) expect(loadConfig({ DATABASE_URL: url }).databaseUrl).toBe(url);
+});
+
+test.each([" ", ",", ", ", "\n"])("replicas may stand with %j between them", (between) => {
+  const urls = ["postgresql://me:a,b@one/db", "postgres://two:5433/db"];
+  const env = { DATABASE_URL: "postgresql://db/gabbro", DATABASE_REPLICA_URLS: urls.join(between) };
+  expect(loadConfig(env).replicaUrls).toEqual(urls);
 });
 
 test("every fault of the configuration is told at once, and nothing is made", async () => {

@@ -2,10 +2,11 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { cpSync, existsSync, readFileSync } from "node:fs";
 import { chmod, chown, cp, mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { createConnection, createServer } from "node:net";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import pg from "pg";
 
 // Run as a program: starts a PostgreSQL server of its own and prints its URL. It ends, and removes all it made, when its
 // standard input closes, which also happens when the one who started it is killed.
@@ -23,14 +24,14 @@ export function findBinaries(): string | undefined {
 }
 
 /** PostgreSQL refuses to run as root, so root runs it as somebody without rights. */
-function someoneElse(): { uid: number; gid: number } | undefined {
+export function someoneElse(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const ofUser = (kind: "-u" | "-g") => Number(execFileSync("id", [kind, "nobody"], { encoding: "utf8" }));
   return { uid: ofUser("-u"), gid: ofUser("-g") };
 }
 
 /** A copy that anybody may run, wherever node_modules is, with the links that npm cannot pack. */
-async function copyBinaries(native: string, folder: string): Promise<string> {
+export async function copyBinaries(native: string, folder: string): Promise<string> {
   const copy = join(folder, "postgresql");
   await cp(native, copy, { recursive: true });
   const links = join(native, "pg-symlinks.json");
@@ -109,15 +110,16 @@ async function run(native: string): Promise<void> {
       autovacuum_naptime: "5s",
     });
     server.once("exit", stop);
-    await listening(port);
-    process.stdout.write(`postgresql://postgres@127.0.0.1:${port}/postgres\n`);
+    const url = `postgresql://postgres@127.0.0.1:${port}/postgres`;
+    await serving(url);
+    process.stdout.write(`${url}\n`);
   } catch (error) {
     process.stderr.write(`${error}\n`);
     await stop();
   }
 }
 
-function ended(program: ChildProcess): Promise<void> {
+export function ended(program: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
     program.once("error", reject);
     program.once("exit", (code) =>
@@ -134,17 +136,19 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-export async function listening(port: number): Promise<void> {
-  for (let attempt = 0; attempt < 300; attempt++) {
-    const isOpen = await new Promise<boolean>((resolve) => {
-      const socket = createConnection(port, "127.0.0.1");
-      socket.once("connect", () => resolve(true)).once("error", () => resolve(false));
-      socket.once("connect", () => socket.end());
-    });
-    if (isOpen) return;
+/** It takes connections a while before it serves them. */
+export async function serving(url: string): Promise<void> {
+  for (let attempt = 0; ; attempt++) {
+    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
+    client.on("error", () => {}); // connecting rejects by itself
+    try {
+      await client.connect();
+      return await client.end();
+    } catch (error) {
+      if (attempt === 300) throw error;
+    }
     await wait(50);
   }
-  throw new Error("PostgreSQL does not listen.");
 }
 
 if (import.meta.main) await run(process.argv[2]!);

@@ -1,6 +1,8 @@
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import pg from "pg";
 import { v7 as uuidv7 } from "uuid";
 import { expect, test, vi } from "vitest";
+import { unavailable } from "../src/database/codes.ts";
 import { bringUpToDate, migrate } from "../src/database/migrate.ts";
 import { openDatabase } from "../src/database/open.ts";
 import { keysByMembers, keysOf } from "../src/database/postgresqlSearch.ts";
@@ -86,6 +88,39 @@ test("connections have their name and their limits, also where the URL says some
   expect(await show("idle_in_transaction_session_timeout")).toBe("30s");
   expect(await show("work_mem")).toBe("5MB");
   await database.close();
+});
+
+test("a server that falls silent is given up and found again by itself; one that is busy is not", async () => {
+  await using own = await newDatabase();
+  const server = new URL(own.url);
+  const place = { host: server.hostname, port: Number(server.port) };
+  const sockets = new Set<Socket>();
+  let isSilent = false;
+  // A network that swallows everything: connections to it still open.
+  const network = createServer((near) => {
+    const far = connect(place);
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(from);
+      from.on("data", (bytes) => isSilent || to.write(bytes)).on("error", () => {});
+      from.on("close", () => to.destroy());
+    }
+  });
+  await new Promise<void>((resolve) => network.listen(0, "127.0.0.1", resolve));
+  server.port = String((network.address() as AddressInfo).port);
+  const database = await openDatabase(server.href, { poolSize: 2, silenceMs: 200 });
+  const ask = (statement: string) => database.orm.em.fork().execute(statement);
+  await ask("select pg_sleep(1)");
+  isSilent = true;
+  const error = await ask("select 1").catch((thrown) => thrown);
+  expect(unavailable(error)?.message).toContain("may be stored");
+  isSilent = false;
+  expect(await ask("select 1 as one")).toEqual([{ one: 1 }]);
+  await database.close();
+  for (const socket of sockets) socket.destroy();
+  network.close();
 });
 
 test("a database that cannot be opened is named, and its password is not", async () => {

@@ -1,7 +1,7 @@
 import { afterAll, expect, test, vi } from "vitest";
 import { openDatabase } from "../src/database/open.ts";
 import { createServer } from "../src/server.ts";
-import { addPrompt } from "./data.ts";
+import { addPrompt, addToken } from "./data.ts";
 import { subscribe } from "./events.ts";
 import { startServer } from "./server.ts";
 
@@ -41,6 +41,31 @@ test("a gateway remembers prompts, and forgets within a second what another one 
   expect(one.database.generation.now()).toBe(before);
   await publish("2");
   await vi.waitFor(async () => expect(await servedAtOne()).toBe("2"), 1_000);
+});
+
+test("a token that is revoked at one gateway is refused within a second at the others", async () => {
+  await remembers();
+  const { id, token } = await addToken(one);
+  const read = async () => (await one.get("/prompts/guide", { token })).status;
+  expect(await read()).toBe(200);
+  await atTwo("POST", "/graphql", { query: `mutation { revokeAccessToken(id: "${id}") { id } }` });
+  await vi.waitFor(async () => expect(await read()).toBe(401), 1_000);
+});
+
+test("a tag that is protected at one gateway moves at no other one without the right to", async () => {
+  await remembers();
+  const { token } = await addToken(one);
+  const move = (version: string) =>
+    one.run(
+      `mutation { publishPrompt(slug: "guide", newTag: "stable", version: "${version}") { version } }`,
+      {},
+      token,
+    );
+  expect(await move("1")).toEqual({ version: "1" });
+  await atTwo("POST", "/graphql", {
+    query: 'mutation { setTagProtection(slug: "guide", tag: "stable", protected: true) }',
+  });
+  expect(await move("2")).toMatchObject({ error: { code: "FORBIDDEN" } });
 });
 
 test("a gateway that hears nothing any more remembers nothing, and listens again by itself", async () => {

@@ -90,16 +90,11 @@ function secondReaders({ path, text, imports }: Source): string[] {
     /^@mikro-orm\/(?:sqlite|postgresql)$|^better-sqlite3$|^pg$/.test(target),
   );
   return [
-    ...([
-      "database/sqlite.ts",
-      "database/sqliteFile.ts",
-      "database/postgresql.ts",
-      "database/search-worker.ts",
-    ].includes(path)
+    ...(/^database\/(?:sqlite|postgresql|search-worker)\w*\.ts$/.test(path)
       ? []
       : drivers.map(
           ({ target }) =>
-            `${path} names the driver ${target}; only database/sqlite.ts and database/postgresql.ts may`,
+            `${path} names the driver ${target}; only database/sqlite*.ts and database/postgresql*.ts may`,
         )),
     ...(path !== "config.ts" && text.includes("process.env")
       ? [`${path} reads the environment; only config.ts may`]

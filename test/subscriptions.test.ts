@@ -82,21 +82,15 @@ test("who hangs up is not listened for any more", async () => {
   await vi.waitFor(() => expect(listeners(server)).toBe(0));
 });
 
-test("a revoked token is told of nothing more, when what the server remembers of it is 30 seconds old", async () => {
+test("a revoked token is told of nothing more", async () => {
   const { id, token } = await addToken(server, { scopes: ["read"] });
   await using events = await subscribe(server, ADDED, {}, token);
   await add({});
   expect(await events.next()).toMatchObject({ data: { logAdded: { output: "hi" } } });
   const workspace = await getWorkspaceId(server.database, "default");
   await revokeAccessToken(commandLineContext(server.database, workspace), { id });
-  const now = performance.now();
-  const clock = vi.spyOn(performance, "now").mockImplementation(() => now + 31_000);
-  try {
-    await add({ output: "secret" });
-    expect(await events.next()).toBeNull();
-  } finally {
-    clock.mockRestore();
-  }
+  await add({ output: "secret" });
+  expect(await events.next()).toBeNull();
 });
 
 test.each<[string, string | null, string]>([

@@ -39,7 +39,7 @@ export function addTokenCommands(program: Command): void {
 
   token
     .command("revoke")
-    .description("end an access token; a running server follows within 30 seconds")
+    .description("end an access token; running servers follow within a second")
     .argument("<id>", "the id that `token list` shows", parseId)
     .addOption(workspaceOption())
     .action((id: string, { workspace }: { workspace: string }) =>

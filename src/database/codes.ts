@@ -8,11 +8,13 @@ const IN_THE_WAY = /^(?:SQLITE_BUSY.*|40001|40P01|55P03)$/;
 const AILING = /^(?:SQLITE_(?:FULL|IOERR|READONLY|CORRUPT|NOTADB|CANTOPEN).*|25006|53...|57014|58...|XX...)$/;
 const OUT_OF_REACH =
   /^(?:08...|25006|53...|57014|57P0.|25P03|ECONN(?:REFUSED|RESET)|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|E(?:HOST|NET)UNREACH)$/;
+const TOOK_TOO_LONG = "57014";
 /** The driver of PostgreSQL gives these no code. */
 const CUT_OFF =
-  /^(?:Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/;
+  /^(?:Connection terminated(?! due to connection timeout)|Client has encountered a connection error)/;
+const NOT_GIVEN =
+  /^(?:timeout exceeded when trying to connect|Connection terminated due to connection timeout)/;
 
-const NO_ANSWER = { message: "The database does not answer; try again in a moment.", retryAfter: "1" };
 const ailments = [
   {
     codes: IN_THE_WAY,
@@ -62,19 +64,50 @@ export function isInTheWay(error: unknown): boolean {
 
 /** Whether it is the database that fails and not what was asked of it: everything else would fail as well. */
 export function ailsAll(error: unknown): boolean {
-  return error instanceof GabbroError || AILING.test(codeOf(error)) || isOutOfReach(error);
+  return error instanceof GabbroError || isAiling(error);
+}
+
+/** Whether nothing more can be done in the transaction in which it happened. */
+export function endsTransaction(error: unknown): boolean {
+  return isInTheWay(error) || isAiling(error);
+}
+
+function isAiling(error: unknown): boolean {
+  return AILING.test(codeOf(error)) || isOutOfReach(error);
+}
+
+/** Whether another server may well do what one could not, as that was lost or busy catching up. */
+export function isWorthAnotherServer(error: unknown): boolean {
+  return (isOutOfReach(error) && codeOf(error) !== TOOK_TOO_LONG) || isInTheWay(error);
 }
 
 /** What the caller is told when the database does not serve at the moment; undefined for any other error. */
 export function unavailable(error: unknown): GabbroError | undefined {
   const ailment = ailments.find(({ codes }) => codes.test(codeOf(error)));
   if (!ailment && !isOutOfReach(error)) return undefined;
-  const { message, retryAfter } = ailment ?? NO_ANSWER;
+  const { message, retryAfter } = ailment ?? noAnswer(error);
   return new GabbroError("UNAVAILABLE", message, { headers: { "retry-after": retryAfter }, cause: error });
 }
 
+const noAnswer = (error: unknown) => ({
+  message: `The database does not answer; try again in a moment.${wasUnderWay(error) ? UNCERTAIN : ""}`,
+  retryAfter: "1",
+});
+
+const UNCERTAIN =
+  " What it was about to store may be stored all the same: with an Idempotency-Key it can be sent again safely.";
+
+/** Whether the connection was lost over it, so that nobody knows what became of it. */
+function wasUnderWay(error: unknown): boolean {
+  return /^(?:57P0.|ECONNRESET|EPIPE|ETIMEDOUT)$/.test(codeOf(error)) || CUT_OFF.test(messageOf(error));
+}
+
+const messageOf = (error: unknown) => String((error as Error | null)?.message ?? "");
+
 function isOutOfReach(error: unknown): boolean {
-  return OUT_OF_REACH.test(codeOf(error)) || CUT_OFF.test(String((error as Error | null)?.message ?? ""));
+  return (
+    OUT_OF_REACH.test(codeOf(error)) || CUT_OFF.test(messageOf(error)) || NOT_GIVEN.test(messageOf(error))
+  );
 }
 
 /** An error fit for the log: PostgreSQL tells the rows that it refuses, which are the users'. */

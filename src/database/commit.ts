@@ -69,22 +69,28 @@ async function store<DB>(
   }
 }
 
-/** Inserts all rows of an entity with one statement, or a few. */
-export function insertTogether<DB>(database: Kysely<DB>, encode: Encoder, insertAlong: InsertAlong) {
+/** Inserts in a transaction all rows of an entity with one statement, or a few. */
+export function createInsert<DB>(encode: Encoder, insertAlong: InsertAlong) {
+  return async (transaction: Transaction<DB>, rows: Rows<DB>): Promise<void> => {
+    for (const [entity, group] of Map.groupBy(rows, ([name]) => name)) {
+      const plain = group.map(([, row]) => row as Record<string, unknown>);
+      for (const some of inStatements(plain.map(encode(entity))))
+        await transaction
+          .insertInto(entity)
+          .values(some as never)
+          .execute();
+      await insertAlong(transaction as never, entity, plain);
+    }
+  };
+}
+
+/** Inserts in a transaction of its own. */
+export function insertTogether<DB>(
+  database: Kysely<DB>,
+  insert: (transaction: Transaction<DB>, rows: Rows<DB>) => Promise<void>,
+) {
   return (rows: Rows<DB>): Promise<void> =>
-    whenUnlocked(() =>
-      database.transaction().execute(async (transaction) => {
-        for (const [entity, group] of Map.groupBy(rows, ([name]) => name)) {
-          const plain = group.map(([, row]) => row as Record<string, unknown>);
-          for (const some of inStatements(plain.map(encode(entity))))
-            await transaction
-              .insertInto(entity)
-              .values(some as never)
-              .execute();
-          await insertAlong(transaction as never, entity, plain);
-        }
-      }),
-    );
+    whenUnlocked(() => database.transaction().execute((transaction) => insert(transaction, rows)));
 }
 
 /** Inserts row by row with statements that are prepared once. */

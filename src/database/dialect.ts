@@ -4,6 +4,7 @@ import type { SqlEntityManager, SqlMikroORM, SqlOptions } from "@mikro-orm/sql";
 import type { Kysely } from "kysely";
 import type { LogAnnouncement } from "./announcements.ts";
 import type { InsertAlong } from "./commit.ts";
+import type { Copying } from "./copying.ts";
 import type { Others } from "./others.ts";
 import type { Search } from "./search.ts";
 
@@ -12,6 +13,8 @@ export interface Settings {
   poolSize: number;
   /** Servers that follow that of the database, for reading. */
   replicaUrls: string[];
+  /** How long a server may say nothing before it is asked whether it is still there. */
+  silenceMs: number;
 }
 
 export interface Insert {
@@ -61,6 +64,8 @@ export interface Dialect {
   insertAlong: InsertAlong;
   /** Copies all that is committed into a file, while others go on writing. */
   copyTo?(orm: Orm, file: string): Promise<void>;
+  /** How all of it is copied from or to another database. */
+  copying: Copying;
 }
 
 export type MigrateOptions = Exclude<Parameters<Orm["migrator"]["up"]>[0], string | string[] | undefined>;

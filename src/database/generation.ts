@@ -17,6 +17,7 @@ export function createGeneration(others: Others<SqlEntityManager>) {
   };
   return {
     subscriber,
-    now: (): string => `${own} ${others.countWrites()}`,
+    /** Null where nothing must be remembered. */
+    now: (): string | null => `${own} ${others.countWrites()}`,
   };
 }

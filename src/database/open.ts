@@ -2,15 +2,16 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Migrator } from "@mikro-orm/migrations";
+import type { SqlEntityManager } from "@mikro-orm/sql";
 import { SqlMikroORM } from "@mikro-orm/sql";
-import type { Compilable, Kysely } from "kysely";
+import type { Compilable, Kysely, Transaction } from "kysely";
 import { Dataset, DatasetRow } from "../datasets/entities.ts";
 import { Log, ModelPrice, Trace } from "../monitor/entities.ts";
 import { Prompt, PromptTag, PromptTagMove, PromptVersion } from "../prompts/entities.ts";
-import { AccessToken, AuditEntry, Workspace } from "../workspaces/entities.ts";
+import { AccessToken, AuditEntry, IdempotentAnswer, Workspace } from "../workspaces/entities.ts";
 import { createAnnouncements } from "./announcements.ts";
 import { createBulk, createStatements } from "./bulk.ts";
-import { createCommit, insertOneByOne, insertTogether } from "./commit.ts";
+import { createCommit, createInsert, insertOneByOne, insertTogether, type Rows } from "./commit.ts";
 import type { Dialect, Settings } from "./dialect.ts";
 import { createEncoder } from "./encode.ts";
 import { createGeneration } from "./generation.ts";
@@ -19,6 +20,7 @@ const entities = [
   Workspace,
   AccessToken,
   AuditEntry,
+  IdempotentAnswer,
   Dataset,
   DatasetRow,
   Prompt,
@@ -50,7 +52,8 @@ type TablesOf<Builder> = Builder extends Kysely<infer Tables> ? Tables : never;
 export type Database = Awaited<ReturnType<typeof openDatabase>>;
 export type EntityManager = ReturnType<Database["fork"]>;
 
-const DEFAULTS: Settings = { poolSize: 10, replicaUrls: [] };
+/** The silence is longer than any statement takes that is not meant to take long. */
+const DEFAULTS: Settings = { poolSize: 10, replicaUrls: [], silenceMs: 12_000 };
 
 /**
  * Opens the database that `url` names, not yet migrated: `sqlite:PATH`, whose file and folder are made when missing, or
@@ -60,14 +63,7 @@ export async function openDatabase(url: string, settings: Partial<Settings> = {}
   const dialect = await dialectOf(url, { ...DEFAULTS, ...settings });
   const orm = await openOrm(dialect);
   await connect(orm, dialect);
-  const encode = createEncoder(orm.getMetadata(), orm.em.getPlatform());
-  const writer = orm.em.getKysely({ ...entityNames, convertValues: false });
-  const statements = createStatements(orm.getMetadata(), orm.em.getPlatform(), dialect.placeholder);
-  const commit = createCommit<TablesOf<typeof writer>>(
-    dialect.insertEach
-      ? insertOneByOne(encode, statements.insert, (inserts) => dialect.insertEach!(orm, inserts))
-      : insertTogether(writer, encode, dialect.insertAlong),
-  );
+  const { commit, insertWithin, putInBulk } = createWriters(orm, dialect);
   const untouched = orm.em.getKysely({ type: "read" });
   const passing = new Set<Promise<unknown>>();
   const read = orm.em.getKysely({ ...entityNames, type: "read" });
@@ -93,11 +89,14 @@ export async function openDatabase(url: string, settings: Partial<Settings> = {}
     /** For single updates of what we make ourselves; rows that users send go through `commit`. */
     write: orm.em.getKysely({ ...entityNames, type: "write" }),
     commit,
+    /** What `commit` and `read` do, in the transaction of a unit of work. */
+    insertWithin,
+    readWithin: (em: SqlEntityManager) => em.getKysely(entityNames) as unknown as typeof read,
     announcements,
     /** A time as the database keeps it, for where nothing converts it. */
     stored: (moment: Date) => orm.em.getPlatform().processDateProperty(moment) as unknown as Date,
     /** For very many rows at once; `commit` is for those of one request. */
-    putInBulk: createBulk((statement, rows) => dialect.runEach(orm, statement, rows), encode, statements.put),
+    putInBulk,
     /** A new unit of work whose entity reads are held to one workspace. */
     fork: (workspaceId: string | null) => {
       const em = orm.em.fork();
@@ -120,6 +119,26 @@ export async function openDatabase(url: string, settings: Partial<Settings> = {}
       await others.close();
       await orm.close();
     },
+  };
+}
+
+function createWriters(orm: Awaited<ReturnType<typeof openOrm>>, dialect: Dialect) {
+  const encode = createEncoder(orm.getMetadata(), orm.em.getPlatform());
+  const statements = createStatements(orm.getMetadata(), orm.em.getPlatform(), dialect.placeholder);
+  // Rows are encoded before: see createEncoder.
+  const writer = orm.em.getKysely({ ...entityNames, convertValues: false });
+  type Tables = TablesOf<typeof writer>;
+  const insert = createInsert<Tables>(encode, dialect.insertAlong);
+  const insertAll = dialect.insertEach
+    ? insertOneByOne<Tables>(encode, statements.insert, (inserts) => dialect.insertEach!(orm, inserts))
+    : insertTogether(writer, insert);
+  return {
+    commit: createCommit<Tables>(insertAll),
+    insertWithin: (em: SqlEntityManager, rows: Rows<Tables>) => {
+      const within = em.getKysely({ ...entityNames, convertValues: false });
+      return insert(within as unknown as Transaction<Tables>, rows);
+    },
+    putInBulk: createBulk((statement, rows) => dialect.runEach(orm, statement, rows), encode, statements.put),
   };
 }
 

@@ -8,6 +8,7 @@ import type { Dialect, Settings } from "./dialect.ts";
 import { databaseNameOf, describeUrl, hostsOf } from "./hosts.ts";
 import { postgresqlMigrations } from "./migrations/postgresql/list.ts";
 import { primaryClient } from "./postgresqlClients.ts";
+import { postgresqlCopying } from "./postgresqlCopy.ts";
 import { hearPostgresqlOthers, tellOfLogs } from "./postgresqlOthers.ts";
 import { createPool, createReadingPool, type Pool } from "./postgresqlPools.ts";
 import { createPostgresqlSearch, insertWords } from "./postgresqlSearch.ts";
@@ -24,9 +25,9 @@ const REPLICA_CONNECT_TIMEOUT_MS = 1_000;
 const MIGRATION_LOCK = 7_206_651_830;
 
 /** The dialect of `postgresql://…`; what the URL says of the connection is for the driver to read. */
-export function postgresql(url: string, { poolSize, replicaUrls }: Settings): Dialect {
+export function postgresql(url: string, { poolSize, replicaUrls, silenceMs }: Settings): Dialect {
   const self = randomUUID();
-  const Client = primaryClient(url);
+  const Client = primaryClient(url, silenceMs);
   const [oneOfHosts] = hostsOf(url);
   const connections = (to: string): pg.PoolConfig => ({ ...connection(to), max: poolSize });
   const primary = createPool({ ...connections(oneOfHosts!), Client });
@@ -63,6 +64,7 @@ export function postgresql(url: string, { poolSize, replicaUrls }: Settings): Di
       await insertWords(transaction, entity, rows);
       await tellOfLogs(self, transaction, entity, rows);
     },
+    copying: postgresqlCopying,
   };
 }
 

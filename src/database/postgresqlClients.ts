@@ -3,19 +3,14 @@ import pg from "pg";
 import { hostsOf } from "./hosts.ts";
 
 const PROBE_TIMEOUT_MS = 2_000;
-/** Longer than any statement takes that is not meant to take long. */
-const SILENCE_MS = 12_000;
 
 /**
  * Makes the class of connections to the host of `url` that takes writes. Which one that is, is found out again whenever a
- * connection was lost or could not be made, so after a failover the next connection goes to the new primary.
+ * connection could not be made, so after a failover the next connection goes to the new primary.
  */
-export function primaryClient(url: string): typeof pg.Client {
+export function primaryClient(url: string, silenceMs: number): typeof pg.Client {
   const urls = hostsOf(url);
   let primary: Promise<string> | undefined;
-  const forget = () => {
-    primary = undefined;
-  };
   return class extends pg.Client {
     override connect(): Promise<pg.Client>;
     override connect(callback: Connected): void;
@@ -40,12 +35,11 @@ export function primaryClient(url: string): typeof pg.Client {
         });
         await super.connect();
         if (await isStandby) throw await refused(this);
-        endWhenSilent(connection.stream, found);
+        endWhenSilent(connection.stream, found, silenceMs);
       } catch (error) {
-        forget();
+        primary = undefined;
         throw error;
       }
-      this.once("end", forget);
       return this;
     }
   };
@@ -99,13 +93,19 @@ async function ask(url: string, statement: string): Promise<unknown> {
  * Ends a connection over which nothing comes for long and whose host answers no other one either: a host that is gone
  * without a word would else hold requests for as long as the operating system waits, a quarter of an hour.
  */
-function endWhenSilent(stream: Socket, url: string): void {
-  stream.setTimeout(SILENCE_MS, async () => {
+function endWhenSilent(stream: Socket, url: string, silenceMs: number): void {
+  stream.setTimeout(silenceMs);
+  stream.on("timeout", async () => {
     try {
-      await ask(url, "select 1");
-      stream.setTimeout(SILENCE_MS);
+      await ask(url, "select 1").catch(onlyRefusal);
+      stream.setTimeout(silenceMs);
     } catch {
       stream.destroy(Object.assign(new Error("the database fell silent"), { code: "ETIMEDOUT" }));
     }
   });
+}
+
+/** Who has no room for another connection is there all the same. */
+function onlyRefusal(error: unknown): void {
+  if (!(error instanceof pg.DatabaseError)) throw error;
 }

@@ -2,6 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import DataLoader from "dataloader";
 import type { PostgresPool, PostgresPoolClient } from "kysely";
 import pg from "pg";
+import { isWorthAnotherServer } from "./codes.ts";
 
 export type Pool = Pick<PostgresPool, "connect" | "end">;
 
@@ -43,22 +44,27 @@ export function createReadingPool(primary: Pool, replicas: Pool[]): Pool {
   const leftOutUntil = new Map(replicas.map((replica) => [replica, 0]));
   let turn = 0;
   const positions = new DataLoader<object, string>(
-    async (readers) => {
-      const position = await ask<string>(
-        primary,
-        "select cast(pg_current_wal_flush_lsn() as text) as answer",
-      );
-      return readers.map(() => position);
+    async (askers) => {
+      const statement = "select cast(pg_current_wal_flush_lsn() as text) as position";
+      const { rows } = await queryOnce<{ position: string }>(primary, statement);
+      return askers.map(() => rows[0]!.position);
     },
     { cache: false },
   );
+  const readers = new WeakMap<PostgresPoolClient, PostgresPoolClient>();
+  /** The same for each connection, as the ORM prepares what it does not know. */
+  const reader = (client: PostgresPoolClient) => {
+    const known = readers.get(client) ?? readingOn(client, primary);
+    readers.set(client, known);
+    return known;
+  };
   const connectTo = async (replica: Pool, position: string) => {
     const until = leftOutUntil.get(replica)!;
     if (until > performance.now()) return undefined;
     leftOutUntil.set(replica, until && performance.now() + LEFT_OUT_MS);
     const client = await connectWhenFollowed(replica, position).catch(() => undefined);
     leftOutUntil.set(replica, client ? 0 : performance.now() + LEFT_OUT_MS);
-    return client;
+    return client && reader(client);
   };
   return {
     connect: async () => {
@@ -96,11 +102,23 @@ async function connectWhenFollowed(replica: Pool, position: string): Promise<Pos
   return undefined;
 }
 
-async function ask<Answer>(pool: Pool, statement: string): Promise<Answer> {
+/** Reads that a replica breaks off, as it is lost or must go on with what it follows, go to the primary. */
+function readingOn(replica: PostgresPoolClient, primary: Pool): PostgresPoolClient {
+  const query = async (statement: string, values: readonly unknown[]) => {
+    try {
+      return await replica.query(statement, values);
+    } catch (error) {
+      if (!isWorthAnotherServer(error)) throw error;
+      return queryOnce(primary, statement, values);
+    }
+  };
+  return { query: query as PostgresPoolClient["query"], release: () => replica.release() };
+}
+
+async function queryOnce<Row>(pool: Pool, statement: string, values: readonly unknown[] = []) {
   const client = await pool.connect();
   try {
-    const { rows } = await client.query<{ answer: Answer }>(statement, []);
-    return rows[0]!.answer;
+    return await client.query<Row>(statement, values);
   } finally {
     client.release();
   }

@@ -10,13 +10,14 @@ type Load<Value> = (database: Database, workspaceId: string, key: string) => Pro
  * the change, also when another process made it. What is not there is looked for each time.
  */
 export function remembered<Value extends object>(load: Load<Value>): Load<Value> {
-  const memories = new WeakMap<Database, { generation: string; values: LRUCache<string, Value> }>();
+  const memories = new WeakMap<Database["orm"], { generation: string; values: LRUCache<string, Value> }>();
   return async (database, workspaceId, key) => {
     const generation = database.generation.now();
-    let memory = memories.get(database);
+    if (generation === null) return load(database, workspaceId, key);
+    let memory = memories.get(database.orm);
     if (memory?.generation !== generation) {
       memory = { generation, values: boundedByCharacters() };
-      memories.set(database, memory);
+      memories.set(database.orm, memory);
     }
     const { values } = memory;
     const place = `${workspaceId} ${key}`;

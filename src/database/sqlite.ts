@@ -4,6 +4,7 @@ import { SqliteDriver } from "@mikro-orm/sqlite";
 import { CompiledQuery } from "kysely";
 import type { Dialect } from "./dialect.ts";
 import { sqliteMigrations } from "./migrations/sqlite/list.ts";
+import { createSqliteCopying } from "./sqliteCopy.ts";
 import { inspectFile } from "./sqliteFile.ts";
 import { createSqliteSearch } from "./sqliteSearch.ts";
 
@@ -42,6 +43,7 @@ export function sqlite(url: string): Dialect {
     insertEach,
     insertAlong: async () => {}, // triggers keep the full-text index
     copyTo,
+    copying: createSqliteCopying(path),
   };
 }
 

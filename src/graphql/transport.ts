@@ -1,13 +1,17 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { type DocumentNode, type ExecutionResult, GraphQLError, getOperationAST } from "graphql";
 import { isAsyncIterable, processRegularResult } from "graphql-yoga";
+import type { Context } from "../context.ts";
+import { GabbroError } from "../errors.ts";
+import { sendAnswer } from "../rest/repeats.ts";
+import { type Answer, answerOnce, idempotencyKeyOf } from "../workspaces/idempotency.resolvers.ts";
 import { type Asked, presentErrors } from "./errors.ts";
 
 /** The steps of an operation, with all plugins around them, as Yoga offers them to other transports than its own. */
 export interface Steps {
   parse(query: string): DocumentNode;
   validate(schema: unknown, document: DocumentNode): readonly unknown[];
-  contextFactory(): unknown;
+  contextFactory(): object;
   execute(args: object): unknown;
   schema: unknown;
 }
@@ -28,9 +32,11 @@ export async function runDirectly(
   { headers }: FastifyRequest,
   reply: FastifyReply,
   params: Parameters,
-  { steps, asked }: { steps: (asked: Asked) => Steps; asked: Asked },
+  { steps, asked }: { steps: (asked: Asked) => Steps; asked: Context & Asked },
 ): Promise<"answered" | "not ours"> {
   const mediaType = jsonTypeFor(headers.accept);
+  const key = idempotencyKeyOf(headers["idempotency-key"]);
+  if (key !== undefined && !mediaType) throw new GabbroError("BAD_REQUEST", ONLY_JSON_IS_REPEATED);
   if (!mediaType || !hasPlainParameters(params)) return "not ours";
   const { parse, validate, contextFactory, execute, schema } = steps({ ...asked, params } as Asked);
   const document = parsed(parse, params.query);
@@ -38,14 +44,26 @@ export async function runDirectly(
   const operation = getOperationAST(document, params.operationName as string | undefined);
   if (!operation || operation.operation === "subscription") return "not ours";
   const { variables: variableValues, operationName } = params;
-  const contextValue = await contextFactory();
-  const result = await execute({ schema, document, contextValue, variableValues, operationName });
-  if (isAsyncIterable(result)) throw new Error("A query or a mutation gave a stream."); // only with @defer, which the schema lacks
-  const { body, init } = respond(result as ExecutionResult, mediaType, { ...asked, params } as Asked);
+  const run = async (context?: Context): Promise<Answer> => {
+    const contextValue = Object.assign(await contextFactory(), context);
+    const result = await execute({ schema, document, contextValue, variableValues, operationName });
+    if (isAsyncIterable(result)) throw new Error("A query or a mutation gave a stream."); // only with @defer, which the schema lacks
+    const { body, init } = respond(result as ExecutionResult, mediaType, { ...asked, params } as Asked);
+    return { status: init.status!, headers: init.headers, body };
+  };
+  if (key === undefined || operation.operation === "query") sendAnswer(reply, await run());
+  else {
+    const { query } = params;
+    const request = JSON.stringify(["graphql", query, variableValues ?? null, operationName ?? null]);
+    const repeatable = { key, authorization: headers.authorization, request };
+    sendAnswer(reply, await answerOnce(asked, repeatable, run));
+  }
   // The reply itself is no value to give back from here: a promise waits for it as for another promise, and forgets it.
-  reply.status(init.status!).headers(init.headers).send(body);
   return "answered";
 }
+
+const ONLY_JSON_IS_REPEATED =
+  "A request with an Idempotency-Key is answered in JSON: send it with Accept: application/json.";
 
 function parsed(parse: Steps["parse"], query: string): DocumentNode | undefined {
   try {

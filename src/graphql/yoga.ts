@@ -46,7 +46,7 @@ export function createGraphqlHandler() {
     if (response.status === NOT_ACCEPTABLE) throw new GabbroError("BAD_REQUEST", NEEDS_EVENT_STREAM);
     reply.status(response.status);
     response.headers.forEach((value, name) => void reply.header(name, value));
-    const streams = response.headers.get("content-type")?.match(/event-stream|multipart/);
+    const streams = response.headers.get("content-type")?.match(/event-stream/);
     return reply.send(streams ? response.body : await response.text());
   };
 }
@@ -111,8 +111,7 @@ const errors: Plugin<object, ServerContext> = {
 };
 
 /** What Yoga can answer in; whoever accepts none of it gets JSON all the same, as REST gives it. */
-const ANSWERABLE =
-  /\*\/\*|application\/(?:\*|json|graphql-response\+json)|text\/event-stream|multipart\/mixed/i;
+const ANSWERABLE = /\*\/\*|application\/(?:\*|json|graphql-response\+json)|text\/event-stream/i;
 
 const OTHER_CHARSET = /charset\s*=\s*(?!"?utf-8)/i;
 

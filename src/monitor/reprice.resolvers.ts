@@ -1,11 +1,10 @@
 import { setImmediate } from "node:timers/promises";
 import type { Context } from "../context.ts";
-import { whenUnlocked } from "../database/commit.ts";
 import { transact } from "../database/transact.ts";
 import { type FindOwnPrice, measureUsage, rounded } from "../usage/usage.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
-import type { Log } from "./entities.ts";
+import { Log } from "./entities.ts";
 import type { RepriceLogsInput } from "./prices.inputs.ts";
 import { loadOwnPrices } from "./prices.resolvers.ts";
 
@@ -108,22 +107,14 @@ function isChanged({ log, now }: Judged): boolean {
 /** Stores costs, and gives the ids of logs that were removed or reported since they were read. */
 async function store(context: Context, workspaceId: string, changes: Judged[]): Promise<Set<string>> {
   if (changes.length === 0) return new Set();
-  return whenUnlocked(() =>
-    context.database.write.transaction().execute(async (transaction) => {
-      const gone = new Set<string>();
-      for (const { log, now } of changes) {
-        const { numUpdatedRows } = await transaction
-          .updateTable("Log")
-          .set(now)
-          .where("workspace", "=", workspaceId)
-          .where("id", "=", log.id)
-          .where("costSource", "!=", "REPORTED")
-          .executeTakeFirst();
-        if (numUpdatedRows === 0n) gone.add(log.id);
-      }
-      return gone;
-    }),
-  );
+  return transact(context.em, async (em) => {
+    const gone = new Set<string>();
+    for (const { log, now } of changes) {
+      const stillOpen = { workspace: workspaceId, id: log.id, costSource: { $ne: "REPORTED" as const } };
+      if ((await em.nativeUpdate(Log, stillOpen, now)) === 0) gone.add(log.id);
+    }
+    return gone;
+  });
 }
 
 function add(result: Repricing, judged: Judged[]): void {

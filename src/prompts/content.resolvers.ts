@@ -19,7 +19,9 @@ export interface PromptContent {
 /** All prompts with all that is kept of them, in the order of their slugs. */
 export async function promptContents(context: Context): Promise<PromptContent[]> {
   authorize(context, "read");
-  const prompts = await context.em.fork().find(Prompt, {}, { orderBy: { slug: "asc" } });
+  const prompts = await context.em
+    .fork({ keepTransactionContext: true })
+    .find(Prompt, {}, { orderBy: { slug: "asc" } });
   return Promise.all(
     prompts.map(async ({ id, slug, name, description, featureSlug, protectedTags }) => {
       const [versions, tags] = await Promise.all([versionsOf(context, id), tagsOf(context, id)]);

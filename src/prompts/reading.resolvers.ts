@@ -107,7 +107,7 @@ function ofPrompts<Part extends { prompt: { id: string } }>(
 ): (context: Context, promptId: string) => Promise<Part[]> {
   return batched(async (context, ids) => {
     authorize(context, "read");
-    const parts = await find(context.em.fork(), { prompt: { $in: ids } });
+    const parts = await find(context.em.fork({ keepTransactionContext: true }), { prompt: { $in: ids } });
     const byPrompt = Map.groupBy(parts, ({ prompt }) => prompt.id);
     return ids.map((id) => byPrompt.get(id) ?? []);
   });

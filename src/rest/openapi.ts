@@ -25,7 +25,8 @@ export async function openApi(app: RestApp): Promise<void> {
       security: [{ token: [] }],
     },
     transform: createJsonSchemaTransform({ zodToJsonConfig }),
-    transformObject: (document) => withoutUnused(withSchemas(document) as OpenAPIV3_1.Document),
+    transformObject: (document) =>
+      withIdempotencyKeys(withoutUnused(withSchemas(document) as OpenAPIV3_1.Document)),
   });
   await app.register(swaggerUi, {
     routePrefix: "/docs",
@@ -43,6 +44,20 @@ export async function openApi(app: RestApp): Promise<void> {
 
 const zodToJsonConfig = { unrepresentable: "any" } as const;
 const withSchemas = createJsonSchemaTransformObject({ zodToJsonConfig });
+
+const idempotencyKey = {
+  name: "Idempotency-Key",
+  in: "header",
+  description:
+    "Makes it safe to send the request again: whoever sends the same key with the same token within 24 hours gets the first answer, and nothing is stored twice.",
+  schema: { type: "string", pattern: "^[!-~]{1,255}$" },
+} as const;
+
+function withIdempotencyKeys(document: OpenAPIV3_1.Document): OpenAPIV3_1.Document {
+  for (const { post } of Object.values(document.paths ?? {}) as OpenAPIV3_1.PathItemObject[])
+    if (post) post.parameters = [...(post.parameters ?? []), idempotencyKey];
+  return document;
+}
 
 /** A zod schema that transforms has two JSON schemas, of what goes in and of what comes out; one of them is not used. */
 function withoutUnused(document: OpenAPIV3_1.Document): OpenAPIV3_1.Document {

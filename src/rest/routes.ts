@@ -9,6 +9,7 @@ import { promptRoutes } from "../prompts/rest.ts";
 import { authenticated } from "../workspaces/resolvers.ts";
 import type { FastifyRequest, RestApp } from "./app.ts";
 import { answerOnlyChanges } from "./caching.ts";
+import { answerRepeatsAlike } from "./repeats.ts";
 
 /** Every route of the features: a token is needed before the body is read, and the input's schema validates it. */
 export async function restRoutes(
@@ -25,6 +26,7 @@ export async function restRoutes(
   });
   // The schemas of the answers make the OpenAPI document; the tests hold the answers to them, not every request.
   app.setSerializerCompiler(() => JSON.stringify);
+  answerRepeatsAlike(app);
   datasetRoutes(app);
   promptPublishingRoutes(app);
   await app.register(async (reading: RestApp) => {

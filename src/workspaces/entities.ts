@@ -32,6 +32,25 @@ export const AccessToken = defineEntity({
 });
 export type AccessToken = InferEntity<typeof AccessToken>;
 
+/** What a request with an `Idempotency-Key` was answered, so that who sends it again gets the same. */
+export const IdempotentAnswer = defineEntity({
+  name: "IdempotentAnswer",
+  tableName: "idempotent_answers",
+  properties: {
+    id: p.uuid().primary(),
+    workspace: () => p.manyToOne(Workspace).ref().index(false),
+    tokenId: p.uuid(),
+    keyHash: p.string().length(64),
+    /** What was asked; another request must not come with the same key. */
+    requestHash: p.string().length(64),
+    /** Encrypted with the caller's token, as it may hold a secret that is kept nowhere else. */
+    answer: p.text(),
+    createdAt: moment().index(),
+  },
+  uniques: [{ properties: ["workspace", "tokenId", "keyHash"] }],
+});
+export type IdempotentAnswer = InferEntity<typeof IdempotentAnswer>;
+
 /** One change of a prompt, a tag, a dataset's shape or a token: by whom, what, and how it was before and after. */
 export const AuditEntry = defineEntity({
   name: "AuditEntry",

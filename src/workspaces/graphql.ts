@@ -96,7 +96,7 @@ builder.mutationFields((t) => ({
   }),
   revokeAccessToken: t.field({
     type: AccessToken,
-    description: "Ends an access token; servers follow within 30 seconds. Needs the scope `admin`.",
+    description: "Ends an access token; servers follow within a second. Needs the scope `admin`.",
     args: argumentsOf(t, accessTokenInput, {
       id: t.arg.id({ required: true, description: accessTokenInput.shape.id.description }),
     }),

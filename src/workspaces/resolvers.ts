@@ -6,7 +6,6 @@ import type { Database } from "../database/open.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { hashToken, isIntact } from "./tokens.ts";
 
-const CACHE_MS = 30_000;
 const LAST_USED_PRECISION_MS = 60_000;
 
 /** The right of the caller to act: the id of the workspace, or an UNAUTHENTICATED or FORBIDDEN error. */
@@ -27,25 +26,27 @@ export function unauthenticated(message: string): GabbroError {
   return new GabbroError("UNAUTHENTICATED", message, { headers: { "www-authenticate": "Bearer" } });
 }
 
-type Found = Access & { tokenId: string; expiresAt: number; lastUsedAt: number };
+type Found = Access & { tokenId: string; expiresAt: number; lastUsedAt: number; generation: string | null };
 
 /**
  * Makes the check of one server: an `Authorization` header to what its token stands for, null when there is no header.
- * What it found is remembered for 30 s, so a token revoked by another process works at most that much longer.
+ * What it found is remembered until anybody may have changed anything, such as revoked the token.
  */
 export function createAuthenticate(database: Database, log: { warn(error: unknown, message: string): void }) {
-  const known = new LRUCache<string, Found>({ max: 10_000, ttl: CACHE_MS, ttlResolution: 0 });
+  const tokens = new LRUCache<string, Found>({ max: 10_000 });
   return async (authorization: string | undefined): Promise<Access | null> => {
     if (authorization === undefined) return null;
-    const token = /^Bearer +(\S.*?)[ \t]*$/i.exec(authorization)?.[1];
+    const token = bearerToken(authorization);
     if (!token) throw unauthenticated("The Authorization header must have the form: Bearer <token>.");
     // Headers arrive as Latin-1; a token with other characters was sent as the bytes of its UTF-8.
     const hash = hashToken(Buffer.from(token, "latin1").toString("utf8"));
-    const remembered = known.get(hash);
-    const found = remembered ?? (await findToken(database, hash));
+    const generation = database.generation.now();
+    const known = tokens.get(hash);
+    const remembered = known?.generation === generation ? known : undefined;
+    const found = remembered ?? (await findToken(database, hash, generation));
     if (!found || found.expiresAt <= Date.now()) throw unauthenticated(refusalOf(token));
     if (!remembered) {
-      known.set(hash, found);
+      tokens.set(hash, found);
       // Who cannot be noted down as served is served all the same, and does not wait for it.
       database.track(
         recordUse(database, found).catch((error) => log.warn(error, "cannot record a token's use")),
@@ -55,13 +56,22 @@ export function createAuthenticate(database: Database, log: { warn(error: unknow
   };
 }
 
+/** The token in an `Authorization` header. */
+export function bearerToken(authorization: string | undefined): string | undefined {
+  return /^Bearer +(\S.*?)[ \t]*$/i.exec(authorization ?? "")?.[1];
+}
+
 function refusalOf(token: string): string {
   return isIntact(token)
     ? "This access token is unknown, expired or revoked. Make one with: gabbro token create."
     : "This access token is mistyped: its checksum is wrong. Copy it again.";
 }
 
-async function findToken(database: Database, hash: string): Promise<Found | undefined> {
+async function findToken(
+  database: Database,
+  hash: string,
+  generation: string | null,
+): Promise<Found | undefined> {
   const row = await database.read
     .selectFrom("AccessToken")
     .select(["id", "name", "workspace", "scopes", "expiresAt", "revokedAt", "lastUsedAt"])
@@ -75,6 +85,7 @@ async function findToken(database: Database, hash: string): Promise<Found | unde
     scopes: row.scopes,
     expiresAt: row.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY,
     lastUsedAt: row.lastUsedAt?.getTime() ?? 0,
+    generation,
   };
 }
 

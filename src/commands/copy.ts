@@ -1,0 +1,59 @@
+import type { Command } from "commander";
+import { isDatabaseUrl } from "../config.ts";
+import { keepMemorySmall } from "./memory.ts";
+import { type Progress, showProgress } from "./progress.ts";
+import { say } from "./workspace.ts";
+
+const HELP = `
+A database is named as in DATABASE_URL: sqlite:PATH or postgresql://USER:PASSWORD@HOST:PORT/NAME. A password that is left
+out is taken from PGPASSWORD or from ~/.pgpass.
+
+Everything of all workspaces is copied, with the access tokens, as it is at one moment; the service may go on writing to
+the source meanwhile, but what it writes later is not copied. The target must be empty or new, and nothing may use it. All
+is read back and compared before it is there for others; when anything fails, nothing is, and it can be copied again.
+
+  $ gabbro copy --from sqlite:data/gabbro.sqlite --to postgresql://gabbro@db.example.com/gabbro`;
+
+/** The command that moves everything to another database. */
+export function addCopyCommand(program: Command): void {
+  program
+    .command("copy")
+    .description("copy everything to another database, empty or new, of the same kind or of the other")
+    .requiredOption("--from <url>", "the database to copy; nothing in it changes")
+    .requiredOption("--to <url>", "the database to fill")
+    .addHelpText("after", HELP)
+    .action(async ({ from, to }: { from: string; to: string }) => {
+      refuseOther("--from", from);
+      refuseOther("--to", to);
+      const { copyDatabase } = await import("../database/copy.ts");
+      const tidy = keepMemorySmall();
+      let progress: Progress | undefined;
+      const copied = await copyDatabase(from, to, {
+        // All is read twice: once to be copied and once to be compared.
+        begin: (rows) => {
+          progress = showProgress(2 * rows);
+        },
+        tell: (rows, checked, bytes) => {
+          tidy(bytes);
+          progress?.tell(rows + checked, rows);
+        },
+        signal: onStop(),
+      }).finally(() => progress?.stop());
+      for (const { table, rows } of copied) say(`${table}: ${rows.toLocaleString("en")}`);
+      say("Copied. All of it was read back from the target and is the same.");
+    });
+}
+
+/** Unlike a fault that the parser of the command line finds, this one does not repeat the password. */
+function refuseOther(option: string, url: string): void {
+  if (!isDatabaseUrl(url))
+    throw new Error(`${option} must be sqlite:PATH or postgresql://USER:PASSWORD@HOST:PORT/NAME.`);
+}
+
+/** Told to stop, it first takes back what it has copied. */
+function onStop(): AbortSignal {
+  const stop = new AbortController();
+  for (const signal of ["SIGTERM", "SIGINT"] as const)
+    process.once(signal, () => stop.abort(new Error("The copy was broken off. The target is as it was.")));
+  return stop.signal;
+}
