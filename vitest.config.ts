@@ -3,10 +3,15 @@ import { findBinaries } from "./test/postgresServer.ts";
 
 /** What needs no database, or is about SQLite itself: its files, its locks, the programs that work on its files. */
 const notOnPostgresql = [
+  "ailing",
+  "backups",
   "cli",
   "database",
+  "databaseFile",
+  "dependencies",
   "layout",
   "playground",
+  "powerCut",
   "schema",
   "templates",
   "transfer",

@@ -1,24 +1,16 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { chown, cp, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { copyBinaries, ended, findBinaries, freePort, serving, someoneElse } from "./postgresServer.ts";
+import { ended, findBinaries, freePort, newCluster, serving, someoneElse } from "./postgresServer.ts";
 
 // Run as a program: starts a PostgreSQL server and another one that follows it, prints their URLs as a line of JSON, and
 // then kills and starts them as the lines of its standard input say. It ends, and removes all it made, when that closes.
 
 type Name = "primary" | "replica";
 
-const settings = {
-  listen_addresses: "127.0.0.1",
-  unix_socket_directories: "",
-  fsync: "off",
-  full_page_writes: "off",
-  wal_level: "replica",
-  hot_standby: "on",
-  log_min_messages: "panic",
-};
+const settings = { fsync: "off", full_page_writes: "off", wal_level: "replica", hot_standby: "on" };
 
 async function run(native: string): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "gabbro-cluster-"));
@@ -37,25 +29,13 @@ async function run(native: string): Promise<void> {
     process.exit();
   };
   try {
-    const user = someoneElse();
-    const bin = join(await copyBinaries(native, folder), "bin");
-    if (user) await chown(folder, user.uid, user.gid);
-    const options = { ...user, cwd: folder };
-    const dataOf = (name: Name) => join(folder, name);
-    const locale = ["--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"];
-    const initial = ["-D", dataOf("primary"), "-U", "postgres", "--auth=trust", "--no-sync", ...locale];
-    await ended(spawn(join(bin, "initdb"), initial, { ...options, stdio: ["ignore", "ignore", "inherit"] }));
+    const cluster = await newCluster(native, folder);
+    const files = { primary: cluster.data, replica: join(folder, "replica") };
     const ports = { primary: await freePort(), replica: await freePort() };
     const urlOf = (name: Name) => `postgresql://postgres@127.0.0.1:${ports[name]}/postgres`;
-    await cp(dataOf("primary"), dataOf("replica"), { recursive: true });
-    await writeFile(join(dataOf("replica"), "standby.signal"), "");
-    const follows = `host=127.0.0.1 port=${ports.primary} user=postgres application_name=replica`;
-    await writeFile(join(dataOf("replica"), "postgresql.auto.conf"), `primary_conninfo = '${follows}'\n`);
-    if (user) await ownAll(dataOf("replica"), user);
+    await follow(files, `host=127.0.0.1 port=${ports.primary} user=postgres application_name=replica`);
     const start = async (name: Name) => {
-      const given = Object.entries(settings).flatMap(([setting, value]) => ["-c", `${setting}=${value}`]);
-      const args = ["-D", dataOf(name), "-p", String(ports[name]), ...given];
-      running.set(name, spawn(join(bin, "postgres"), args, { ...options, stdio: "ignore" }));
+      running.set(name, cluster.start(ports[name], settings, files[name]));
       await serving(urlOf(name));
     };
     await start("primary");
@@ -73,8 +53,14 @@ async function run(native: string): Promise<void> {
   await stop();
 }
 
-async function ownAll(folder: string, { uid, gid }: { uid: number; gid: number }): Promise<void> {
-  await ended(spawn("chown", ["-R", `${uid}:${gid}`, folder], { stdio: "inherit" }));
+/** Makes a replica of a server that has not started yet. */
+async function follow(files: Record<Name, string>, primary: string): Promise<void> {
+  await cp(files.primary, files.replica, { recursive: true });
+  await writeFile(join(files.replica, "standby.signal"), "");
+  await writeFile(join(files.replica, "postgresql.auto.conf"), `primary_conninfo = '${primary}'\n`);
+  const user = someoneElse();
+  if (user)
+    await ended(spawn("chown", ["-R", `${user.uid}:${user.gid}`, files.replica], { stdio: "inherit" }));
 }
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {}); // the end of input decides

@@ -31,7 +31,7 @@ export function someoneElse(): { uid: number; gid: number } | undefined {
 }
 
 /** A copy that anybody may run, wherever node_modules is, with the links that npm cannot pack. */
-export async function copyBinaries(native: string, folder: string): Promise<string> {
+async function copyBinaries(native: string, folder: string): Promise<string> {
   const copy = join(folder, "postgresql");
   await cp(native, copy, { recursive: true });
   const links = join(native, "pg-symlinks.json");
@@ -51,6 +51,42 @@ export async function copyBinaries(native: string, folder: string): Promise<stri
   return copy;
 }
 
+/** Makes the files of a server in a folder; `start` runs it on them or on a copy, as often as it has ended. */
+export async function newCluster(native: string, folder: string) {
+  const user = someoneElse();
+  const bin = join(await copyBinaries(native, folder), "bin");
+  const data = join(folder, "data");
+  await mkdir(data, { mode: 0o700 });
+  await chmod(folder, 0o755);
+  if (user) await chown(data, user.uid, user.gid);
+  const locale = ["--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"];
+  await ended(
+    spawn(join(bin, "initdb"), ["-D", data, "-U", "postgres", "--auth=trust", "--no-sync", ...locale], {
+      ...user,
+      cwd: folder,
+      stdio: ["ignore", "ignore", "inherit"],
+    }),
+  );
+  return {
+    data,
+    start: (port: number, more: Record<string, string>, files = data): ChildProcess => {
+      const settings = {
+        listen_addresses: "127.0.0.1",
+        unix_socket_directories: "",
+        max_connections: "200",
+        log_min_messages: "panic",
+        ...more,
+      };
+      const given = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+      return spawn(join(bin, "postgres"), ["-D", files, "-p", String(port), ...given], {
+        ...user,
+        cwd: folder,
+        stdio: ["ignore", "ignore", "ignore"],
+      });
+    },
+  };
+}
+
 async function run(native: string, others: Record<string, string>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "gabbro-postgresql-"));
   let server: ChildProcess | undefined;
@@ -66,36 +102,14 @@ async function run(native: string, others: Record<string, string>): Promise<void
   process.stdin.resume().once("end", stop).once("error", stop);
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {}); // the end of input decides
   try {
-    const user = someoneElse();
-    const bin = join(await copyBinaries(native, folder), "bin");
-    const data = join(folder, "data");
-    await mkdir(data, { mode: 0o700 });
-    await chmod(folder, 0o755);
-    if (user) await chown(data, user.uid, user.gid);
-    const options = { ...user, cwd: folder, stdio: ["ignore", "ignore", "inherit"] as const };
-    const locale = ["--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"];
-    await ended(
-      spawn(join(bin, "initdb"), ["-D", data, "-U", "postgres", "--auth=trust", "--no-sync", ...locale], {
-        ...options,
-        stdio: [...options.stdio],
-      }),
-    );
+    const cluster = await newCluster(native, folder);
     const port = await freePort();
-    const settings = {
-      listen_addresses: "127.0.0.1",
-      unix_socket_directories: "",
-      max_connections: "200",
+    server = cluster.start(port, {
       fsync: "off",
       full_page_writes: "off",
       synchronous_commit: "off",
       autovacuum_naptime: "5s",
-      log_min_messages: "panic",
       ...others,
-    };
-    const given = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-    server = spawn(join(bin, "postgres"), ["-D", data, "-p", String(port), ...given], {
-      ...options,
-      stdio: ["ignore", "ignore", "ignore"],
     });
     server.once("exit", stop);
     const url = `postgresql://postgres@127.0.0.1:${port}/postgres`;

@@ -192,6 +192,11 @@ async function rest(): Promise<void> {
   const log = await server.post("/monitor/log", { slug: "a", output: "x", inputTokens: 1, outputTokens: 1 });
   const publish = await server.post("/prompts/a/publish", { newTag: "rest", version: "1" });
   expect([row.status, log.status, publish.status]).toEqual([201, 200, 201]);
+  const keyed = { headers: { "idempotency-key": "once" } };
+  for (const replayed of [undefined, "true"]) {
+    const { headers } = await server.post("/prompts/a/publish", { newTag: "keyed", version: "1" }, keyed);
+    expect(headers["idempotent-replayed"]).toBe(replayed);
+  }
 }
 
 async function deletions(): Promise<void> {

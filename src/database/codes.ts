@@ -15,6 +15,36 @@ const CUT_OFF =
 const NOT_GIVEN =
   /^(?:timeout exceeded when trying to connect|Connection terminated due to connection timeout)/;
 
+const ailments = [
+  {
+    codes: IN_THE_WAY,
+    message: "The database is locked by another process; try again in a moment.",
+    retryAfter: "1",
+  },
+  {
+    codes: /^(?:SQLITE_FULL|53100)$/,
+    message:
+      "The disk of the database is full: nothing is stored until there is room, what is stored can be read.",
+    retryAfter: "10",
+  },
+  {
+    codes: /^(?:SQLITE_READONLY.*|25006)$/,
+    message: "The database takes no changes at the moment; what is stored can be read.",
+    retryAfter: "10",
+  },
+  {
+    codes: /^(?:SQLITE_(?:IOERR|CANTOPEN).*|58...)$/,
+    message: "The files of the database cannot be read or written; the log of the server says why.",
+    retryAfter: "10",
+  },
+  {
+    // No fault of the request, and served again once a backup is back: for clients an outage, if a longer one.
+    codes: /^(?:SQLITE_(?:CORRUPT|NOTADB).*|XX00[12])$/,
+    message: "The database is damaged where this reads or writes; it needs a backup brought back.",
+    retryAfter: "60",
+  },
+];
+
 const codeOf = (error: unknown) => String((error as { code?: unknown } | null)?.code ?? "");
 
 /** Whether the database refused a row because another one has the same key. */
@@ -53,10 +83,16 @@ export function isWorthAnotherServer(error: unknown): boolean {
 
 /** What the caller is told when the database does not serve at the moment; undefined for any other error. */
 export function unavailable(error: unknown): GabbroError | undefined {
-  if (!isOutOfReach(error)) return undefined;
-  const message = `The database does not answer; try again in a moment.${wasUnderWay(error) ? UNCERTAIN : ""}`;
-  return new GabbroError("UNAVAILABLE", message, { headers: { "retry-after": "1" }, cause: error });
+  const ailment = ailments.find(({ codes }) => codes.test(codeOf(error)));
+  if (!ailment && !isOutOfReach(error)) return undefined;
+  const { message, retryAfter } = ailment ?? noAnswer(error);
+  return new GabbroError("UNAVAILABLE", message, { headers: { "retry-after": retryAfter }, cause: error });
 }
+
+const noAnswer = (error: unknown) => ({
+  message: `The database does not answer; try again in a moment.${wasUnderWay(error) ? UNCERTAIN : ""}`,
+  retryAfter: "1",
+});
 
 const UNCERTAIN =
   " What it was about to store may be stored all the same: with an Idempotency-Key it can be sent again safely.";

@@ -2,7 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import DataLoader from "dataloader";
 import type { Insertable, Kysely, Transaction } from "kysely";
 import { GabbroError } from "../errors.ts";
-import { ailsAll, isInTheWay, isUniqueViolation } from "./codes.ts";
+import { ailsAll, isInTheWay, isUniqueViolation, unavailable } from "./codes.ts";
 import type { Insert } from "./dialect.ts";
 import type { createEncoder } from "./encode.ts";
 
@@ -128,10 +128,7 @@ export async function whenUnlocked<T>(write: () => Promise<T>): Promise<T> {
       return await write();
     } catch (error) {
       if (!isInTheWay(error)) throw error;
-      if (performance.now() > deadline) {
-        const message = "The database is locked by another process; try again in a moment.";
-        throw new GabbroError("UNAVAILABLE", message, { headers: { "retry-after": "1" }, cause: error });
-      }
+      if (performance.now() > deadline) throw unavailable(error);
     }
     await wait(RETRY_MS * (1 + Math.random()));
   }

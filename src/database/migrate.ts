@@ -41,12 +41,17 @@ async function applyPending(database: Database, options: MigrateOptions, attempt
 }
 
 async function refuseNewerDatabase({ orm, dialect }: Database): Promise<void> {
-  const known = new Set(dialect.migrations.map(({ name }) => name));
-  const executed = await orm.migrator.getExecuted();
-  const unknown = executed.map(({ name }) => name).filter((name) => !known.has(name));
-  if (unknown.length > 0) {
-    throw new NewerDatabaseError(
-      `This database was made by a newer Gabbro (${unknown.join(", ")}). Run that version or a newer one.`,
-    );
-  }
+  refuseNewer(
+    (await orm.migrator.getExecuted()).map(({ name }) => name),
+    dialect.migrations,
+  );
+}
+
+/** Throws when a database in which these migrations were executed was made by a newer program. */
+export function refuseNewer(executed: string[], known: { name: string }[]): void {
+  const unknown = executed.filter((name) => !known.some((migration) => migration.name === name));
+  if (unknown.length === 0) return;
+  throw new NewerDatabaseError(
+    `This database was made by a newer Gabbro (${unknown.join(", ")}). Run that version or a newer one.`,
+  );
 }

@@ -5,7 +5,13 @@ import { CompiledQuery } from "kysely";
 import type { Dialect } from "./dialect.ts";
 import { sqliteMigrations } from "./migrations/sqlite/list.ts";
 import { createSqliteCopying } from "./sqliteCopy.ts";
+import { inspectFile } from "./sqliteFile.ts";
 import { createSqliteSearch } from "./sqliteSearch.ts";
+
+// SQLite waits for another process by blocking this whole one, so it hardly waits and commit.ts tries again. Before it
+// serves it may wait.
+const BUSY_MS = 5;
+const OPENING_MS = 1_500;
 
 /** The dialect of `sqlite:PATH`; file and folder are made when missing. */
 export function sqlite(url: string): Dialect {
@@ -18,14 +24,16 @@ export function sqlite(url: string): Dialect {
       // Reads have a connection of their own: a long one never holds up a write.
       replicas: [{ name: "reader", dbName: path, onCreateConnection: setPragmas(["query_only = on"]) }],
       onCreateConnection: setPragmas([]),
-      // SQLite waits for another process by blocking this whole one, so it waits briefly here and commit.ts tries again.
-      driverOptions: { timeout: 50 },
+      driverOptions: { timeout: OPENING_MS },
       // The full-text index, the triggers that keep it and the statistics are no entities.
       schemaGenerator: { skipTables: [/^(?:log_texts|sqlite_)/], ignoreTriggers: true },
     },
     folder: "sqlite",
     migrations: sqliteMigrations,
-    prepare: async () => void (await mkdir(dirname(path), { recursive: true })),
+    prepare: async () => {
+      await mkdir(dirname(path), { recursive: true });
+      inspectFile(path, sqliteMigrations, OPENING_MS);
+    },
     connect: (orm) => orm.em.getConnection("read").connect(),
     migrateAlone,
     createSearch: () => createSqliteSearch(path),
@@ -35,14 +43,26 @@ export function sqlite(url: string): Dialect {
     runEach,
     insertEach,
     insertAlong: async () => {}, // triggers keep the full-text index
-    copyTo: async (orm, file) => {
-      const handle = await (
-        orm.em.getConnection("read") as unknown as HandleOwner<{ backup(to: string): Promise<unknown> }>
-      ).getNativeClient();
-      await handle.backup(file);
-    },
+    copyTo,
     copying: createSqliteCopying(path),
   };
+}
+
+/** Holds to what is committed now: SQLite begins anew whenever another process writes, and would never come to the end. */
+const copyTo: Dialect["copyTo"] = async ({ em }, file) => {
+  const owner = em.getConnection("read") as unknown as HandleOwner<WritingHandle & BackupHandle>;
+  const handle = await owner.getNativeClient();
+  handle.exec("begin");
+  try {
+    handle.prepare("select 1 from sqlite_master").all([]); // what takes the hold
+    await handle.backup(file);
+  } finally {
+    handle.exec("commit");
+  }
+};
+
+interface BackupHandle {
+  backup(to: string): Promise<unknown>;
 }
 
 const migrateAlone: Dialect["migrateAlone"] = async ({ em }, apply) => {
@@ -60,7 +80,7 @@ const migrateAlone: Dialect["migrateAlone"] = async ({ em }, apply) => {
     }
     return applied;
   } finally {
-    await connection.execute("pragma busy_timeout = 50");
+    await connection.execute(`pragma busy_timeout = ${BUSY_MS}`);
     await connection.execute("pragma foreign_keys = on");
   }
 };
@@ -82,6 +102,7 @@ interface Statement {
 interface WritingHandle {
   prepare(statement: string): Statement;
   exec(statement: string): unknown;
+  readonly inTransaction: boolean;
 }
 
 const runEach: Dialect["runEach"] = (orm, statements) =>
@@ -127,7 +148,7 @@ function writeAlone<Result>(
         handle.exec("commit");
         return result;
       } catch (error) {
-        handle.exec("rollback");
+        if (handle.inTransaction) handle.exec("rollback"); // of a full disk SQLite rolls back by itself
         throw error;
       }
     });
@@ -155,12 +176,31 @@ function setPragmas(more: string[]) {
     for (const statement of ["journal_mode = wal", "synchronous = full", "temp_store = memory", ...more]) {
       await pragma(statement);
     }
+    await pragma(`busy_timeout = ${BUSY_MS}`);
+    takeEndedTransactions(connection as PragmaConnection);
     const journal = await pragma("journal_mode");
     const synchronous = await pragma("synchronous");
     if (journal !== "wal" || synchronous !== SYNCHRONOUS_FULL) {
       throw new Error(
         `it runs with journal_mode=${journal} and synchronous=${synchronous}, not with wal and full`,
       );
+    }
+  };
+}
+
+/**
+ * Of a full or failing disk SQLite ends a transaction by itself, and refuses to roll back what is no transaction any more.
+ * Kysely would then never give the connection back, and nothing would be written until the next start.
+ */
+function takeEndedTransactions(connection: PragmaConnection): void {
+  const { executeQuery } = connection;
+  connection.executeQuery = async (query) => {
+    try {
+      return await executeQuery.call(connection, query);
+    } catch (error) {
+      if (query.sql === "rollback" && /no transaction is active/.test((error as Error).message))
+        return { rows: [] };
+      throw error;
     }
   };
 }

@@ -1,0 +1,54 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { killGateway } from "../torture/kill.ts";
+import { isOnPostgresql, newPostgresqlDatabase } from "./server.ts";
+
+// The long form: npm run torture -- kill
+const TIMEOUT_MS = 120_000;
+
+async function newDatabase() {
+  const own = isOnPostgresql ? await newPostgresqlDatabase("bare") : null;
+  const folder = await mkdtemp(join(tmpdir(), "gabbro-"));
+  return {
+    databaseUrl: own?.url ?? `sqlite:${join(folder, "gabbro.sqlite")}`,
+    async [Symbol.asyncDispose]() {
+      await own?.drop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+test(
+  "a gateway that is killed under 64 writers loses and doubles nothing acknowledged, and is back as fast as it starts",
+  async () => {
+    await using database = await newDatabase();
+    const {
+      acknowledged,
+      unanswered,
+      cleanReadyMs,
+      slowestReadyMs: _,
+      medianReadyMs,
+      ...found
+    } = await killGateway(database, {
+      cycles: 3,
+    });
+    expect(found).toEqual({ cycles: 3, lost: [], doubled: [], faults: [] });
+    expect(acknowledged).toBeGreaterThan(0);
+    expect(unanswered).toBe(3 * 64);
+    expect(medianReadyMs - cleanReadyMs).toBeLessThan(2_000);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "that test sees the loss when answers are sent before the commit",
+  async () => {
+    await using database = await newDatabase();
+    const preload = "answerBeforeCommit";
+    const { lost } = await killGateway({ ...database, preload }, { cycles: 20 });
+    expect(lost.length).toBeGreaterThan(0);
+  },
+  TIMEOUT_MS,
+);

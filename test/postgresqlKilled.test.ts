@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { killPostgresql } from "../torture/killPostgresql.ts";
+import { findBinaries } from "./postgresServer.ts";
+
+// The long form: npm run torture -- kill-postgresql
+const TIMEOUT_MS = 120_000;
+const why = findBinaries() ? undefined : "no PostgreSQL of npm to kill";
+const left = why ? ` (left out: ${why})` : "";
+
+test.skipIf(why)(
+  `while the PostgreSQL server is killed the gateway answers 503 with Retry-After, loses nothing acknowledged, and serves again by itself${left}`,
+  async () => {
+    const { acknowledged, refused, slowestBackMs, ...found } = await killPostgresql({}, { cycles: 2 });
+    const clean = { cycles: 2, lost: [], doubled: [], faults: [], wrongAnswers: [], unanswered: 0 };
+    expect(found).toEqual(clean);
+    expect(acknowledged).toBeGreaterThan(0);
+    expect(refused).toBeGreaterThan(0);
+    expect(slowestBackMs).toBeLessThan(5_000);
+  },
+  TIMEOUT_MS,
+);
+
+test.skipIf(why)(
+  `that test sees the loss with synchronous_commit=off${left}`,
+  async () => {
+    const { lost } = await killPostgresql({ synchronous_commit: "off" }, { cycles: 20 });
+    expect(lost.length).toBeGreaterThan(0);
+  },
+  TIMEOUT_MS,
+);

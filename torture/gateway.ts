@@ -1,0 +1,98 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { migrate } from "../src/database/migrate.ts";
+import { openDatabase } from "../src/database/open.ts";
+import { createDataset } from "../src/datasets/authoring.resolvers.ts";
+import { FIRST_WORKSPACE, fillNewDatabase } from "../src/firstStart.ts";
+import { commandLineContext, getWorkspaceId } from "../src/workspaces/resolvers.ts";
+
+/** The token of every gateway that is tortured. */
+export const TOKEN = "a-token-for-torture-only-0123456789";
+export const DATASET = "tortured";
+
+const program = fileURLToPath(new URL("../bin/gabbro.js", import.meta.url));
+
+export interface How {
+  databaseUrl: string;
+  /** A module of torture/preloads that spoils the gateway before it starts, for a control that must fail. */
+  preload?: string | undefined;
+  env?: Record<string, string> | undefined;
+  /** A command with its arguments that runs the rest of the command line. */
+  within?: string[];
+}
+
+/** Starts a gateway in a process of its own, on a free port, and waits until it serves. Throws when it ends before. */
+export async function startGateway({ databaseUrl, preload, env = {}, within = [] }: How) {
+  const begun = performance.now();
+  const importing = preload
+    ? ["--import", new URL(`preloads/${preload}.ts`, import.meta.url).href, "--no-warnings"]
+    : [];
+  const [command, ...args] = [...within, process.execPath, ...importing, program, "serve", "--empty"];
+  const child = spawn(command!, args, {
+    env: {
+      PATH: process.env.PATH,
+      HOST: "127.0.0.1",
+      PORT: "0",
+      DATABASE_URL: databaseUrl,
+      GABBRO_TOKEN: TOKEN,
+      LOG_LEVEL: "error",
+      ...env,
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let said = "";
+  child.stdout.on("data", (chunk) => (said += chunk));
+  child.stderr.on("data", (chunk) => (said += chunk));
+  const ended = once(child, "close").then(([code, signal]) => ({ code, signal }));
+  const address = /http:\/\/127\.0\.0\.1:\d+/;
+  const isListening = async () => {
+    while (!address.test(said)) await once(child.stdout, "data");
+  };
+  const outcome = await Promise.race([isListening(), ended]);
+  if (outcome) throw new GatewayEndedError(outcome.code, said);
+  const url = address.exec(said)![0];
+  const ready = await fetch(`${url}/ready`);
+  if (ready.status !== 200) throw new Error(`The gateway is not ready: ${ready.status}`);
+  return {
+    child,
+    ended,
+    url,
+    readyMs: performance.now() - begun,
+    /** All that it printed and logged. */
+    said: () => said,
+    kill: async () => {
+      child.kill("SIGKILL");
+      await ended;
+    },
+    stop: async () => {
+      child.kill("SIGTERM");
+      await ended;
+    },
+  };
+}
+
+export type Gateway = Awaited<ReturnType<typeof startGateway>>;
+
+export class GatewayEndedError extends Error {
+  readonly code: number | null;
+  constructor(code: number | null, said: string) {
+    super(`The gateway ended (${code ?? "by a signal"}): ${said}`);
+    this.code = code;
+  }
+}
+
+export const headers = { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" };
+
+/** Makes the database with the dataset that the writers add to. */
+export async function prepareDatabase(databaseUrl: string): Promise<void> {
+  const database = await openDatabase(databaseUrl);
+  try {
+    await migrate(database);
+    await fillNewDatabase(database, { firstToken: TOKEN, sample: "empty" });
+    const context = commandLineContext(database, await getWorkspaceId(database, FIRST_WORKSPACE));
+    await createDataset(context, { slug: DATASET, columns: [{ name: "a", type: "text" }] });
+  } finally {
+    await database.close();
+  }
+}

@@ -1,0 +1,153 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { takeBackups } from "./backups.ts";
+import { fillDisk } from "./diskFull.ts";
+import { killGateway } from "./kill.ts";
+import { killPostgresql } from "./killPostgresql.ts";
+import { startPostgresql } from "./postgresql.ts";
+import { cutPower, whyNoPowerCut } from "./powerCut.ts";
+import { isFaultless, type Verdict } from "./stored.ts";
+
+// npm run torture -- NAME [CASES]: runs a fault test at length, and its control, which must find a loss. Prints a line of
+// the table in docs/reliability.md for each; ends with 1 when the promise is broken or the control finds nothing.
+
+interface Outcome {
+  result: string;
+  isAsWanted: boolean;
+}
+
+const withFile = async <T>(run: (databaseUrl: string) => Promise<T>): Promise<T> => {
+  const folder = await mkdtemp(join(tmpdir(), "gabbro-torture-"));
+  try {
+    return await run(`sqlite:${join(folder, "gabbro.sqlite")}`);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+};
+
+const withPostgresql = async <T>(run: (databaseUrl: string) => Promise<T>): Promise<T> => {
+  const server = await startPostgresql();
+  try {
+    return await run(server.url);
+  } finally {
+    await server.remove();
+  }
+};
+
+const count = (n: number) => n.toLocaleString("en");
+const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
+
+function told(verdict: Verdict & { acknowledged: number }, more = ""): Outcome {
+  const { lost, doubled, faults, acknowledged } = verdict;
+  const found = `${count(acknowledged)} acknowledged, ${lost.length} lost, ${doubled.length} doubled, ${faults.length} faults of the database`;
+  return { result: `${found}${more}`, isAsWanted: isFaultless(verdict) };
+}
+
+function control(lost: number, cases: number): Outcome {
+  return { result: `${count(lost)} lost in case ${cases}`, isAsWanted: lost > 0 };
+}
+
+const MOST_OF_A_CONTROL = 50;
+
+const killed =
+  (within: typeof withFile) =>
+  async (cycles: number): Promise<Outcome> => {
+    const found = await within((databaseUrl) =>
+      killGateway({ databaseUrl }, { cycles, longestLifeMs: 2_000 }),
+    );
+    const ready = [found.medianReadyMs, found.slowestReadyMs, found.cleanReadyMs].map(seconds);
+    return told(
+      found,
+      `, ready again after ${ready[0]} (at most ${ready[1]}; after an orderly stop ${ready[2]})`,
+    );
+  };
+const killedAndSpoilt = (within: typeof withFile) => async (): Promise<Outcome> => {
+  const preload = "answerBeforeCommit";
+  const found = await within((databaseUrl) =>
+    killGateway({ databaseUrl, preload }, { cycles: MOST_OF_A_CONTROL }),
+  );
+  return control(found.lost.length, found.cycles);
+};
+
+const answered = (refused: number, wrong: string[]) =>
+  `, ${count(refused)} answered 503 with Retry-After, ${wrong.length} otherwise`;
+
+const tests: Record<
+  string,
+  { cases: number; run(cases: number): Promise<Outcome>; control(): Promise<Outcome> }
+> = {
+  kill: { cases: 100, run: killed(withFile), control: killedAndSpoilt(withFile) },
+  "kill-on-postgresql": { cases: 100, run: killed(withPostgresql), control: killedAndSpoilt(withPostgresql) },
+  "kill-postgresql": {
+    cases: 100,
+    run: async (cycles) => {
+      const found = await killPostgresql({}, { cycles });
+      const back = `, served again ${seconds(found.slowestBackMs)} after the server at most`;
+      const { result, isAsWanted } = told(found, answered(found.refused, found.wrongAnswers) + back);
+      return { result, isAsWanted: isAsWanted && found.wrongAnswers.length === 0 };
+    },
+    control: async () => {
+      const off = { synchronous_commit: "off" };
+      const found = await killPostgresql(off, { cycles: MOST_OF_A_CONTROL });
+      return control(found.lost.length, found.cycles);
+    },
+  },
+  "power-cut": {
+    cases: 100,
+    run: async (cycles) => {
+      const why = whyNoPowerCut();
+      if (why) throw new Error(`The power cannot be cut here: ${why}.`);
+      return told(await withFile((databaseUrl) => cutPower({ databaseUrl }, { cycles })));
+    },
+    control: async () => {
+      const preload = "normalSync";
+      const found = await withFile((databaseUrl) =>
+        cutPower({ databaseUrl, preload }, { cycles: MOST_OF_A_CONTROL }),
+      );
+      return control(found.lost.length, found.cycles);
+    },
+  },
+  "disk-full": {
+    cases: 20,
+    run: async (cycles) => {
+      const found = await fillDisk({ cycles });
+      const { result, isAsWanted } = told(found, answered(found.refused, found.wrongAnswers));
+      const isServed = found.wrongAnswers.length === 0 && found.unread === 0;
+      return { result: `${result}, ${found.unread} reads refused`, isAsWanted: isAsWanted && isServed };
+    },
+    // That the disk is full is what each case waits for: without refusals it would never end.
+    control: async () => ({ result: "a case ends only once 64 writes were refused", isAsWanted: true }),
+  },
+  backups: {
+    cases: 12,
+    run: async (backups) => {
+      const found = await takeBackups({ backups, everyMs: 10_000 });
+      const slowest = `, ${seconds(found.slowestBackupMs)} for a backup at most`;
+      return told(
+        found,
+        `${slowest}; plain copies of the file at the same moments lacked ${found.missingInCopies}`,
+      );
+    },
+    control: async () => {
+      const { missingInCopies, backups } = await takeBackups({ backups: 2, everyMs: 2_000 });
+      return control(missingInCopies, backups);
+    },
+  },
+};
+
+const [name = "", given] = process.argv.slice(2);
+const test = tests[name];
+if (!test) {
+  process.stderr.write(`Name one of: ${Object.keys(tests).join(", ")}\n`);
+  process.exit(1);
+}
+const cases = given ? Number(given) : test.cases;
+for (const [of, run, at] of [
+  [name, () => test.run(cases), cases],
+  [`${name}, control`, () => test.control(), ""],
+] as const) {
+  const { result, isAsWanted } = await run();
+  process.stdout.write(`| ${of} | ${at} | ${isAsWanted ? "" : "BROKEN: "}${result} |\n`);
+  if (!isAsWanted) process.exitCode = 1;
+}
