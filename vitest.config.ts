@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import { findBinaries } from "./test/postgresServer.ts";
 
@@ -40,6 +41,8 @@ export default defineConfig({
   ssr: { resolve: { conditions: ["module-sync", "node"] } },
   test: {
     pool: "forks",
+    // On two cores it would run one file at a time, and many of them wait for other programs.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     include: ["test/**/*.test.ts"],
     testTimeout: 30_000,
     hookTimeout: 30_000,
