@@ -20,6 +20,9 @@ const notOnPostgresql = [
   "usage",
 ].map((name) => `test/${name}.test.ts`);
 
+/** What must be the first to use a part of the program: it ends threads that it has seen start. */
+const apart = ["test/usage.test.ts"];
+
 const postgresql = {
   extends: true as const,
   test: {
@@ -41,6 +44,8 @@ export default defineConfig({
   ssr: { resolve: { conditions: ["module-sync", "node"] } },
   test: {
     pool: "forks",
+    // Each file has its own server and database; the program itself is loaded once for many of them.
+    isolate: false,
     // On two cores it would run one file at a time, and many of them wait for other programs.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     include: ["test/**/*.test.ts"],
@@ -49,7 +54,15 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: "sqlite", exclude: ["test/postgresql*.test.ts"], provide: { postgresql: null } },
+        test: {
+          name: "sqlite",
+          exclude: ["test/postgresql*.test.ts", ...apart],
+          provide: { postgresql: null },
+        },
+      },
+      {
+        extends: true,
+        test: { name: "apart", include: apart, isolate: true, provide: { postgresql: null } },
       },
       ...(hasPostgresql ? [postgresql] : []),
     ],

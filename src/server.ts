@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
 import cors from "@fastify/cors";
-import helmet from "@fastify/helmet";
 import Fastify, { type FastifyRequest, type FastifyServerOptions, LogController } from "fastify";
 import type { Config } from "./config.ts";
 import type { Context } from "./context.ts";
@@ -9,6 +8,7 @@ import type { Database, EntityManager } from "./database/open.ts";
 import { GabbroError } from "./errors.ts";
 import { playground, sendPlayground } from "./graphql/playground.ts";
 import { createGraphqlHandler } from "./graphql/yoga.ts";
+import { protect } from "./protection.ts";
 import { answerError, answerToNoRequest, refuseUnrouted } from "./rest/answers.ts";
 import type { RestApp } from "./rest/app.ts";
 import { readJsonBodies } from "./rest/body.ts";
@@ -56,7 +56,7 @@ export async function createServer(
   readJsonBodies(app);
   logRequests(app);
   refuseUnrouted(app);
-  await app.register(helmet, helmetOptions);
+  protect(app);
   if (corsOrigins.length > 0)
     await app.register(cors, {
       origin: corsOrigins.includes("*") ? "*" : corsOrigins,
@@ -74,6 +74,9 @@ export async function createServer(
       get em() {
         em ??= database.fork(access?.workspaceId ?? null);
         return em;
+      },
+      set em(other) {
+        em = other;
       },
       access,
       askAgain,
@@ -130,16 +133,6 @@ function healthRoutes(app: RestApp, database: Database): void {
   });
 }
 
-const helmetOptions = {
-  // Answers of data need nothing from anywhere; the pages bring policies of their own.
-  contentSecurityPolicy: {
-    useDefaults: false,
-    directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
-  },
-  // Whether everything of this host speaks TLS is for the proxy in front to say.
-  strictTransportSecurity: false,
-} as const;
-
 /** The caller's id where it is fit for a log, else a new one. */
 function requestIdOf(given: string | string[] | undefined): string {
   return typeof given === "string" && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID();
@@ -147,11 +140,15 @@ function requestIdOf(given: string | string[] | undefined): string {
 
 /** One line a request: what was asked by route, never by payload, token or query string. */
 function logRequests(app: RestApp): void {
-  app.addHook("onRequest", async (request, reply) => void reply.header("x-request-id", request.id));
-  app.addHook("onResponse", async (request, reply) => {
+  app.addHook("onRequest", (request, reply, done) => {
+    reply.header("x-request-id", request.id);
+    done();
+  });
+  app.addHook("onResponse", (request, reply, done) => {
     const route = request.routeOptions.url ?? "(none)";
     const latencyMs = Math.round(reply.elapsedTime * 100) / 100;
     request.log.info({ method: request.method, route, status: reply.statusCode, latencyMs }, "answered");
+    done();
   });
 }
 
@@ -165,8 +162,9 @@ function closeGracefully(app: RestApp, database: Database): void {
     socket.once("close", () => unused.delete(socket));
   });
   let isClosing = false;
-  app.addHook("onSend", async (_, reply) => {
+  app.addHook("onSend", (_, reply, __, done) => {
     if (isClosing) reply.header("connection", "close");
+    done();
   });
   app.addHook("preClose", async () => {
     isClosing = true;

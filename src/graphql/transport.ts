@@ -1,19 +1,26 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { type DocumentNode, type ExecutionResult, GraphQLError, getOperationAST } from "graphql";
-import { isAsyncIterable, processRegularResult } from "graphql-yoga";
+import {
+  type DocumentNode,
+  type ExecutionResult,
+  execute,
+  GraphQLError,
+  type GraphQLSchema,
+  getOperationAST,
+} from "graphql";
+import { processRegularResult } from "graphql-yoga";
+import type { LRUCache } from "lru-cache";
 import type { Context } from "../context.ts";
 import { GabbroError } from "../errors.ts";
 import { sendAnswer } from "../rest/repeats.ts";
 import { type Answer, answerOnce, idempotencyKeyOf } from "../workspaces/idempotency.resolvers.ts";
+import { refuseUnknown } from "./access.ts";
 import { type Asked, presentErrors } from "./errors.ts";
+import { schema } from "./schema.ts";
 
-/** The steps of an operation, with all plugins around them, as Yoga offers them to other transports than its own. */
+/** The steps before an operation is executed, with all plugins around them, as Yoga offers them to other transports. */
 export interface Steps {
   parse(query: string): DocumentNode;
-  validate(schema: unknown, document: DocumentNode): readonly unknown[];
-  contextFactory(): object;
-  execute(args: object): unknown;
-  schema: unknown;
+  validate(schema: GraphQLSchema, document: DocumentNode): readonly unknown[];
 }
 
 export interface Parameters {
@@ -32,28 +39,27 @@ export async function runDirectly(
   { headers }: FastifyRequest,
   reply: FastifyReply,
   params: Parameters,
-  { steps, asked }: { steps: (asked: Asked) => Steps; asked: Context & Asked },
+  { steps, documents, asked }: Transport,
 ): Promise<"answered" | "not ours"> {
   const mediaType = jsonTypeFor(headers.accept);
   const key = idempotencyKeyOf(headers["idempotency-key"]);
   if (key !== undefined && !mediaType) throw new GabbroError("BAD_REQUEST", ONLY_JSON_IS_REPEATED);
   if (!mediaType || !hasPlainParameters(params)) return "not ours";
-  const { parse, validate, contextFactory, execute, schema } = steps({ ...asked, params } as Asked);
-  const document = parsed(parse, params.query);
-  if (!document || validate(schema, document).length > 0) return "not ours";
-  const operation = getOperationAST(document, params.operationName as string | undefined);
+  const { query, variables: variableValues, operationName } = params;
+  const document = documents.get(query) ?? validated(steps(asked), query);
+  if (!document) return "not ours";
+  documents.set(query, document);
+  const operation = getOperationAST(document, operationName);
   if (!operation || operation.operation === "subscription") return "not ours";
-  const { variables: variableValues, operationName } = params;
-  const run = async (context?: Context): Promise<Answer> => {
-    const contextValue = Object.assign(await contextFactory(), context);
+  Object.assign(asked, { params });
+  const run = async (contextValue: Context): Promise<Answer> => {
+    refuseUnknown(operation, contextValue);
     const result = await execute({ schema, document, contextValue, variableValues, operationName });
-    if (isAsyncIterable(result)) throw new Error("A query or a mutation gave a stream."); // only with @defer, which the schema lacks
-    const { body, init } = respond(result as ExecutionResult, mediaType, { ...asked, params } as Asked);
+    const { body, init } = respond(result as ExecutionResult, mediaType, asked);
     return { status: init.status!, headers: init.headers, body };
   };
-  if (key === undefined || operation.operation === "query") sendAnswer(reply, await run());
+  if (key === undefined || operation.operation === "query") sendAnswer(reply, await run(asked));
   else {
-    const { query } = params;
     const request = JSON.stringify(["graphql", query, variableValues ?? null, operationName ?? null]);
     const repeatable = { key, authorization: headers.authorization, request };
     sendAnswer(reply, await answerOnce(asked, repeatable, run));
@@ -62,12 +68,20 @@ export async function runDirectly(
   return "answered";
 }
 
+interface Transport {
+  steps: (asked: Asked) => Steps;
+  /** Those that are valid, as they were parsed. */
+  documents: LRUCache<string, DocumentNode>;
+  asked: Context & Asked;
+}
+
 const ONLY_JSON_IS_REPEATED =
   "A request with an Idempotency-Key is answered in JSON: send it with Accept: application/json.";
 
-function parsed(parse: Steps["parse"], query: string): DocumentNode | undefined {
+function validated({ parse, validate }: Steps, query: string): DocumentNode | undefined {
   try {
-    return parse(query);
+    const document = parse(query);
+    return validate(schema, document).length > 0 ? undefined : document;
   } catch (error) {
     // Yoga's transport answers this very error, as it is remembered; yet only requests of its own have it marked so.
     if (error instanceof GraphQLError)
@@ -106,12 +120,18 @@ function jsonTypeFor(accept = "*/*"): string | undefined {
 const GRAPHQL_JSON = "application/graphql-response+json";
 const JSON_TYPES = new Set([GRAPHQL_JSON, "application/json", "application/*", "*/*"]);
 
-function hasPlainParameters({ variables, operationName, extensions }: Parameters): boolean {
+function hasPlainParameters(params: Parameters): params is PlainParameters {
+  const { variables, operationName, extensions } = params;
   return (
     isObjectOrNothing(variables) &&
     isObjectOrNothing(extensions) &&
     (operationName == null || typeof operationName === "string")
   );
+}
+
+interface PlainParameters extends Parameters {
+  variables: Record<string, unknown> | null | undefined;
+  operationName: string | null | undefined;
 }
 
 function isObjectOrNothing(value: unknown): boolean {

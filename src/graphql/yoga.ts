@@ -1,22 +1,15 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import {
-  type DocumentNode,
-  GraphQLError,
-  getOperationAST,
-  Kind,
-  type OperationDefinitionNode,
-} from "graphql";
+import { type DocumentNode, GraphQLError, getOperationAST } from "graphql";
 import { createYoga, type Plugin } from "graphql-yoga";
-import { LRUCache } from "lru-cache";
 import type { Context } from "../context.ts";
 import { badInput, GabbroError } from "../errors.ts";
 import { authenticated } from "../workspaces/resolvers.ts";
+import { refuseUnknown } from "./access.ts";
+import { documentCache } from "./documents.ts";
 import { type Asked, presentErrors } from "./errors.ts";
 import { MAX_TOKENS, withinLimits } from "./limits.ts";
 import { schema } from "./schema.ts";
 import { type Parameters, runDirectly, type Steps } from "./transport.ts";
-
-const CACHED_CHARACTERS = 2_000_000;
 
 type ServerContext = Context & Asked;
 
@@ -36,10 +29,16 @@ export function createGraphqlHandler() {
     plugins: [limits, authentication, errors],
   });
   const steps = (asked: Asked) => yoga.getEnveloped(asked) as unknown as Steps;
+  const documents = documentCache<DocumentNode>();
   return async (request: FastifyRequest, reply: FastifyReply, context: Context): Promise<FastifyReply> => {
-    const asked = { ...context, requestId: request.id, log: request.log };
+    // Not a copy: that would make the unit of work, which most requests do without.
+    const asked = Object.assign(context, { requestId: request.id, log: request.log });
     if (request.method === "POST") {
-      const outcome = await runDirectly(request, reply, toParameters(request.body), { steps, asked });
+      const outcome = await runDirectly(request, reply, toParameters(request.body), {
+        steps,
+        documents,
+        asked,
+      });
       if (outcome === "answered") return reply;
     }
     const response = await yoga.handleNodeRequestAndResponse(toNode(request), reply, asked);
@@ -55,14 +54,6 @@ const NOT_ACCEPTABLE = 406;
 const NEEDS_EVENT_STREAM =
   "A subscription is answered by server-sent events: send it with Accept: text/event-stream.";
 
-/** Parsed documents by their text. Bounded by characters: bounded by number, a few huge documents fill the memory. */
-function documentCache<V extends object>() {
-  return new LRUCache<string, V>({
-    maxSize: CACHED_CHARACTERS,
-    sizeCalculation: (_, text) => text.length + 1,
-  });
-}
-
 const limits: Plugin = {
   onParse({ parseFn, setParseFn }) {
     setParseFn((source, options) => parseFn(source, { ...options, maxTokens: MAX_TOKENS }));
@@ -72,22 +63,15 @@ const limits: Plugin = {
   },
 };
 
-/** The schema itself is public, so that the playground can show it; whatever touches data needs a token. */
 const authentication: Plugin<ServerContext> = {
   onExecute({ args }) {
     const operation = getOperationAST(args.document as DocumentNode, args.operationName);
-    if (operation && !asksOnlyOfSchema(operation)) authenticated(args.contextValue);
+    if (operation) refuseUnknown(operation, args.contextValue);
   },
   onSubscribe({ args }) {
     authenticated(args.contextValue);
   },
 };
-
-function asksOnlyOfSchema({ selectionSet }: OperationDefinitionNode): boolean {
-  return selectionSet.selections.every(
-    (node) => node.kind === Kind.FIELD && node.name.value.startsWith("__"),
-  );
-}
 
 const errors: Plugin<object, ServerContext> = {
   onSubscribe: ({ args: { contextValue } }) => ({

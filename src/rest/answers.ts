@@ -41,17 +41,18 @@ export function refuseUnrouted(app: FastifyInstance): void {
     if (url === "*") return; // of the CORS plugin, for preflights of any path
     routes.push({ path: new URLPattern({ pathname: url }), methods: [method].flat() });
   });
-  app.addHook("onRequest", async (request) => {
-    if (!request.is404) return;
+  app.addHook("onRequest", (request, _, done) => done(request.is404 ? refusalOf(request) : undefined));
+
+  function refusalOf(request: FastifyRequest): GabbroError {
     const [pathname] = request.url.split("?", 1);
     const fitting = routes.filter(({ path }) => path.test({ pathname }));
-    if (fitting.length === 0) throw routeNotFound();
+    if (fitting.length === 0) return routeNotFound();
     const methods = new Set(fitting.flatMap((route) => route.methods));
     if (methods.has("HEAD")) methods.add("GET");
     const allow = [...methods].toSorted().join(", ");
     const message = `This path does not take ${request.method}; it takes ${allow}.`;
-    throw new GabbroError("METHOD_NOT_ALLOWED", message, { headers: { allow } });
-  });
+    return new GabbroError("METHOD_NOT_ALLOWED", message, { headers: { allow } });
+  }
 }
 
 function routeNotFound(): GabbroError {

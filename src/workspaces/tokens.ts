@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 import baseX from "base-x";
 
@@ -24,7 +24,7 @@ export function isIntact(token: string): boolean {
 
 /** The SHA-256 in hexadecimal under which a token is stored; enough without salt, as tokens are not guessable. */
 export function hashToken(token: string): string {
-  return createHash("sha256").update(token, "utf8").digest("hex");
+  return hash("sha256", token);
 }
 
 function checksumOf(secret: string): string {
