@@ -20,6 +20,8 @@ const notOnPostgresql = [
   "usage",
 ].map((name) => `test/${name}.test.ts`);
 
+const include = ["test/**/*.test.ts"];
+
 /** What must be the first to use a part of the program: it ends threads that it has seen start. */
 const apart = ["test/usage.test.ts"];
 
@@ -27,6 +29,7 @@ const postgresql = {
   extends: true as const,
   test: {
     name: "postgresql",
+    include,
     exclude: notOnPostgresql,
     globalSetup: ["test/postgresSetup.ts"],
   },
@@ -48,7 +51,6 @@ export default defineConfig({
     isolate: false,
     // On two cores it would run one file at a time, and many of them wait for other programs.
     maxWorkers: Math.max(2, availableParallelism() - 1),
-    include: ["test/**/*.test.ts"],
     testTimeout: 30_000,
     hookTimeout: 30_000,
     projects: [
@@ -56,6 +58,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "sqlite",
+          include,
           exclude: ["test/postgresql*.test.ts", ...apart],
           provide: { postgresql: null },
         },

@@ -39,12 +39,25 @@ function faultOf({ sql }: Statement): string | null {
 }
 
 const called = new Set<string>();
+let sending: "once" | "twice, with a key" = "once";
+let keys = 0;
 async function run(root: string, args: Record<string, unknown> = {}, fields = "") {
   called.add(root);
   const kind = schema.getMutationType()!.getFields()[root] ? "mutation" : "query";
-  const body = await server.graphql(`${kind} { ${root}${written(args)} ${fields} }`);
-  expect(body.body.errors).toBeUndefined();
-  return body.body.data[root];
+  const query = `${kind} { ${root}${written(args)} ${fields} }`;
+  const headers: Record<string, string> = {};
+  if (kind === "mutation" && sending !== "once") {
+    keys += 1;
+    headers["idempotency-key"] = `key-${keys}`;
+  }
+  const { body } = await server.graphql(query, {}, { headers });
+  expect(body.errors).toBeUndefined();
+  if (headers["idempotency-key"]) {
+    const again = await server.graphql(query, {}, { headers });
+    const replayed = args.dryRun ? undefined : "true"; // which writes nothing, and so keeps no answer
+    expect([root, again.headers["idempotent-replayed"], again.body]).toEqual([root, replayed, body]);
+  }
+  return body.data[root];
 }
 
 /** Arguments as GraphQL writes them; what stands between < and > is a value of an enum. */
@@ -192,7 +205,7 @@ async function rest(): Promise<void> {
   const log = await server.post("/monitor/log", { slug: "a", output: "x", inputTokens: 1, outputTokens: 1 });
   const publish = await server.post("/prompts/a/publish", { newTag: "rest", version: "1" });
   expect([row.status, log.status, publish.status]).toEqual([201, 200, 201]);
-  const keyed = { headers: { "idempotency-key": "once" } };
+  const keyed = { headers: { "idempotency-key": `rest ${sending}`.replaceAll(" ", "-") } };
   for (const replayed of [undefined, "true"]) {
     const { headers } = await server.post("/prompts/a/publish", { newTag: "keyed", version: "1" }, keyed);
     expect(headers["idempotent-replayed"]).toBe(replayed);
@@ -204,18 +217,22 @@ async function deletions(): Promise<void> {
   await run("deletePrompt", { slug: "a" });
 }
 
-test("every statement of every operation names the workspace for each table that belongs to one", async () => {
-  const stop = await captureStatements(server);
-  for (const part of [everyPrompt, everyDataset, everyLog, everythingElse, rest, deletions]) await part();
-  const statements = stop();
-  const faults = new Set(statements.map(faultOf).filter((fault) => fault !== null));
-  expect([...faults]).toEqual([]);
-  const touched = tables.filter((table) =>
-    statements.some(({ sql }) => new RegExp(`["\`]${table}["\`]`).test(sql)),
-  );
-  expect(touched.toSorted()).toEqual(tables.toSorted());
-  const all = [schema.getQueryType(), schema.getMutationType()].flatMap((type) =>
-    Object.keys(type!.getFields()),
-  );
-  expect([...called].toSorted()).toEqual(all.toSorted());
-});
+test.each(["once", "twice, with a key"] as const)(
+  "every statement of every operation, sent %s, names the workspace for each table that belongs to one",
+  async (how) => {
+    sending = how;
+    const stop = await captureStatements(server);
+    for (const part of [everyPrompt, everyDataset, everyLog, everythingElse, rest, deletions]) await part();
+    const statements = stop();
+    const faults = new Set(statements.map(faultOf).filter((fault) => fault !== null));
+    expect([...faults]).toEqual([]);
+    const touched = tables.filter((table) =>
+      statements.some(({ sql }) => new RegExp(`["\`]${table}["\`]`).test(sql)),
+    );
+    expect(touched.toSorted()).toEqual(tables.toSorted());
+    const all = [schema.getQueryType(), schema.getMutationType()].flatMap((type) =>
+      Object.keys(type!.getFields()),
+    );
+    expect([...called].toSorted()).toEqual(all.toSorted());
+  },
+);
