@@ -7,6 +7,7 @@ import { killGateway } from "./kill.ts";
 import { killPostgresql } from "./killPostgresql.ts";
 import { startPostgresql } from "./postgresql.ts";
 import { cutPower, whyNoPowerCut } from "./powerCut.ts";
+import { sendAgain } from "./retries.ts";
 import { isFaultless, type Verdict } from "./stored.ts";
 
 // npm run torture -- NAME [CASES]: runs a fault test at length, and its control, which must find a loss. Prints a line of
@@ -70,6 +71,18 @@ const killedAndSpoilt = (within: typeof withFile) => async (): Promise<Outcome> 
   return control(found.lost.length, found.cycles);
 };
 
+const sentAgain =
+  (within: typeof withFile) =>
+  async (requests: number): Promise<Outcome> => {
+    const found = await within((databaseUrl) => sendAgain({ databaseUrl }, { requests, keys: "with keys" }));
+    return told({ ...found, acknowledged: found.requests }, `, ${count(found.cut)} connections cut`);
+  };
+const sentAgainWithoutKeys = (within: typeof withFile) => async (): Promise<Outcome> => {
+  const requests = 1_000;
+  const found = await within((databaseUrl) => sendAgain({ databaseUrl }, { requests, keys: "without keys" }));
+  return { result: `${found.doubled.length} doubled`, isAsWanted: found.doubled.length > 0 };
+};
+
 const answered = (refused: number, wrong: string[]) =>
   `, ${count(refused)} answered 503 with Retry-After, ${wrong.length} otherwise`;
 
@@ -118,6 +131,12 @@ const tests: Record<
     },
     // That the disk is full is what each case waits for: without refusals it would never end.
     control: async () => ({ result: "a case ends only once 64 writes were refused", isAsWanted: true }),
+  },
+  retries: { cases: 10_000, run: sentAgain(withFile), control: sentAgainWithoutKeys(withFile) },
+  "retries-on-postgresql": {
+    cases: 10_000,
+    run: sentAgain(withPostgresql),
+    control: sentAgainWithoutKeys(withPostgresql),
   },
   backups: {
     cases: 12,

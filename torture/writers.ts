@@ -36,7 +36,7 @@ const addItem = (input: object) => ({
 });
 
 /** By both doors, and both by the group commit and by a unit of work of the ORM (rows with a key). */
-const kinds: ((name: string) => [path: string, body: object])[] = [
+export const kinds: ((name: string) => [path: string, body: object])[] = [
   (name) => ["/monitor/log", log(name)],
   (name) => ["/graphql", logPrompt(log(name))],
   (name) => [`/datasets/${DATASET}/items`, row(name)],
