@@ -25,12 +25,16 @@ const include = ["test/**/*.test.ts"];
 /** What must be the first to use a part of the program: it ends threads that it has seen start. */
 const apart = ["test/usage.test.ts"];
 
+// It kills and promotes servers of its own, so one that is named serves it nothing.
+const needsBinaries = findBinaries() ? [] : ["test/postgresqlCluster.test.ts"];
+if (needsBinaries.length > 0) console.warn(`Left out without the PostgreSQL of npm: ${needsBinaries}`);
+
 const postgresql = {
   extends: true as const,
   test: {
     name: "postgresql",
     include,
-    exclude: notOnPostgresql,
+    exclude: [...notOnPostgresql, ...needsBinaries],
     globalSetup: ["test/postgresSetup.ts"],
   },
 } satisfies TestProjectInlineConfiguration;

@@ -1,11 +1,11 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { freePort } from "../test/postgresServer.ts";
 import { type Case, cases } from "./cases.ts";
 import { prepare, TOKEN } from "./prepare.ts";
 
@@ -35,15 +35,6 @@ const canPin = process.platform === "linux" && cpus().length > 1;
 /** A command that runs Node.js on one core, where the machine lets us choose. */
 function pinned(core: number, args: string[]): [string, string[]] {
   return canPin ? ["taskset", ["-c", String(core), process.execPath, ...args]] : [process.execPath, args];
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const { port } = probe.address() as { port: number };
-  probe.close();
-  await once(probe, "close");
-  return port;
 }
 
 async function start(server: Server, database: string) {
