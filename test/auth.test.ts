@@ -1,11 +1,14 @@
 import { afterAll, expect, test, vi } from "vitest";
-import { type Scope, scopes } from "../src/context.ts";
+import { scopes } from "../src/context.ts";
 import { commandLineContext } from "../src/workspaces/resolvers.ts";
 import { accessTokens, newToken, revokeAccessToken } from "../src/workspaces/tokens.resolvers.ts";
 import { generateToken, isIntact } from "../src/workspaces/tokens.ts";
+import { unlistedFields } from "../torture/operations.ts";
+import { sumsOf } from "../torture/sums.ts";
+import { addThings, nothings, type Things } from "../torture/things.ts";
 import { addDataset, addPrompt, addToken, addWorkspace } from "./data.ts";
-import { subscribe } from "./events.ts";
-import { startServer } from "./server.ts";
+import { codeIn, type Row, routesOf, rowsOf } from "./matrix.ts";
+import { type Answer, startServer } from "./server.ts";
 
 const server = await startServer({ sample: true });
 afterAll(() => server[Symbol.asyncDispose]());
@@ -19,160 +22,108 @@ const [workspace] = await database.read
   .execute();
 const workspaceId = workspace!.id;
 
-const noId = "01890a5d-ac96-774b-bcce-b302099a8057";
-const query = (name: string, needed: Needed, fields: string): Operation => [
-  name,
-  needed,
-  (token) => server.graphql(`{ ${fields} }`, {}, { token }),
-];
-const mutation = (name: string, needed: Needed, fields: string): Operation => [
-  name,
-  needed,
-  (token) => server.graphql(`mutation { ${fields} }`, {}, { token }),
-];
+const rows = rowsOf(server);
+const mine = await addThings(database, workspaceId, { mark: "mine", secret: "told-to-nobody-else" });
+/** Those that the second way to each operation is asked about, as the first has changed or removed some. */
+const more = await addThings(database, workspaceId, { mark: "more", secret: "told-to-nobody-else" });
+/** What is nowhere, named so that it stands in the same order. */
+const noMine = nothings("nil1");
+const noMore = nothings("nil2");
+const isSecondWay = ({ name }: Row) => / by |^HEAD /.test(name);
 
-/** What an operation needs; a token with one scope alone never does what needs two. */
-type Needed = Scope | "read and write";
-type Operation = [
-  name: string,
-  needed: Needed,
-  (token: string | null) => Promise<{ status: number; body: unknown }>,
-];
-
-/** Listens until it is told that it may, or why not. */
-async function listen(token: string | null) {
-  await using events = await subscribe(server, "subscription { logAdded { id } }", {}, token);
-  const stop = setTimeout(() => events[Symbol.asyncDispose](), 100);
-  const body = await events.next().catch(() => ({ data: {} }));
-  clearTimeout(stop);
-  const { status, headers } = events.response;
-  return { status, body, headers: Object.fromEntries(headers) };
-}
-
-/** Every operation of both doors, with the scope that it needs: each must hold the rules below. */
-const operations: Operation[] = [
-  ["GET /datasets/{slug}", "read", (token) => server.get("/datasets/country-quiz", { token })],
-  [
-    "POST /datasets/{slug}/items",
-    "write",
-    (token) => server.post("/datasets/country-quiz/items", { values: {} }, { token }),
-  ],
-  ["GET /datasets", "read", (token) => server.get("/datasets", { token })],
-  ["GET /prompts", "read", (token) => server.get("/prompts", { token })],
-  ["GET /prompts/{slug}", "read", (token) => server.get("/prompts/country-guide", { token })],
-  [
-    "GET /prompts/{slug}/describe",
-    "read",
-    (token) => server.get("/prompts/country-guide/describe", { token }),
-  ],
-  [
-    "POST /prompts/{slug}/publish",
-    "write",
-    (token) => server.post("/prompts/country-guide/publish", { newTag: "t", version: "1.0.0" }, { token }),
-  ],
-  [
-    "POST /monitor/log",
-    "write",
-    (token) => server.post("/monitor/log", { slug: "country-guide", output: 1 }, { token }),
-  ],
-  query("dataset", "read", 'dataset(slug: "country-quiz") { slug }'),
-  query("datasets", "read", "datasets { slug }"),
-  query("describePrompt", "read", 'describePrompt(slug: "country-guide") { slug }'),
-  query("prompt", "read", 'prompt(slug: "country-guide") { slug }'),
-  query("prompts", "read", "prompts { slug }"),
-  query("servedPrompt", "read", 'servedPrompt(slug: "country-guide") { text }'),
-  query("renderPrompt", "read", 'renderPrompt(slug: "country-guide") { text }'),
-  query("promptDiff", "read", 'promptDiff(slug: "country-guide", from: "1.0.0", to: "2.0.0")'),
-  query("trace", "read", `trace(id: "${noId}") { id }`),
-  query("log", "read", `log(id: "${noId}") { id }`),
-  query("logs", "read", "logs { id }"),
-  query("traces", "read", "traces { id }"),
-  query("usage", "read", 'usage(from: "2026-01-01", to: "2026-01-02") { logs }'),
-  ["logAdded", "read", listen],
-  query("accessTokens", "admin", "accessTokens { id }"),
-  query("auditLog", "admin", "auditLog { id }"),
-  query("modelPrices", "read", "modelPrices { id }"),
-  mutation(
-    "addDatasetItem",
-    "write",
-    'addDatasetItem(slug: "country-quiz", input: {values: {}}) { warning }',
-  ),
-  mutation("addDatasetItems", "write", 'addDatasetItems(slug: "country-quiz", items: []) { warning }'),
-  mutation("updateDatasetItem", "read and write", `updateDatasetItem(id: "${noId}") { warning }`),
-  mutation("deleteDatasetItem", "write", `deleteDatasetItem(id: "${noId}")`),
-  mutation("createDataset", "read and write", 'createDataset(slug: "country-quiz", columns: []) { slug }'),
-  mutation("updateDataset", "read and write", 'updateDataset(slug: "nope") { slug }'),
-  mutation("deleteDataset", "write", 'deleteDataset(slug: "nope")'),
-  mutation(
-    "addLogToDataset",
-    "read and write",
-    `addLogToDataset(logId: "${noId}", slug: "country-quiz") { warning }`,
-  ),
-  mutation("logPrompt", "write", 'logPrompt(input: {slug: "country-guide", output: 1}) { warning }'),
-  mutation("createPrompt", "read and write", 'createPrompt(slug: "country-guide") { slug }'),
-  mutation("updatePrompt", "read and write", 'updatePrompt(slug: "country-guide") { slug }'),
-  mutation("deletePrompt", "write", 'deletePrompt(slug: "nope")'),
-  mutation(
-    "createPromptVersion",
-    "write",
-    'createPromptVersion(slug: "nope", input: {version: "1", text: "x"}) { warning }',
-  ),
-  mutation(
-    "publishPrompt",
-    "write",
-    'publishPrompt(slug: "country-guide", newTag: "t", version: "1.0.0") { id }',
-  ),
-  mutation("removePromptTag", "write", 'removePromptTag(slug: "country-guide", tag: "nope") { id }'),
-  mutation("rollbackPromptTag", "write", 'rollbackPromptTag(slug: "country-guide", tag: "nope") { id }'),
-  mutation(
-    "setTagProtection",
-    "publish",
-    'setTagProtection(slug: "country-guide", tag: "nope", protected: false)',
-  ),
-  mutation("createAccessToken", "admin", 'createAccessToken(name: "x", scopes: [read]) { token }'),
-  mutation("revokeAccessToken", "admin", `revokeAccessToken(id: "${noId}") { id }`),
-  mutation(
-    "setModelPrice",
-    "admin",
-    'setModelPrice(model: "x", inputPrice: 1, outputPrice: 1, validFrom: "9999-01-01") { id }',
-  ),
-  mutation("deleteModelPrice", "admin", `deleteModelPrice(id: "${noId}")`),
-  mutation("repriceLogs", "admin", 'repriceLogs(from: "2000-01-01", to: "2000-01-02") { changed }'),
-];
-
-function codeIn(body: unknown): string | undefined {
-  const { code, errors } = body as { code?: string; errors?: { extensions: { code: string } }[] };
-  return code ?? errors?.[0]?.extensions.code;
-}
-
-test("the operations under test are all that the schema has", async () => {
-  const { body } = await server.graphql(
-    "{ __schema { queryType { ...F } mutationType { ...F } subscriptionType { ...F } } } fragment F on __Type { fields { name } }",
-  );
-  const names = Object.values<{ fields: { name: string }[] }>(body.data.__schema)
-    .flatMap(({ fields }) => fields)
-    .map(({ name }: { name: string }) => name);
-  expect(operations.map(([name]) => name)).toEqual(expect.arrayContaining(names));
+test("every operation of the schema and every route has a row in the table", () => {
+  const tabled = rows.map(({ name }) => name.replace(/ by .*/, ""));
+  expect(unlistedFields()).toEqual([]);
+  expect(routesOf(server).length).toBeGreaterThan(30);
+  expect(routesOf(server).filter((route) => !tabled.includes(route))).toEqual([]);
 });
 
 const expired = await addToken(server, { expiresAt: new Date(Date.now() - 1_000) });
 const revoked = await addToken(server);
 await revokeAccessToken(commandLineContext(database, workspaceId), { id: revoked.id });
 const intact = generateToken();
+const reader = await addToken(server, { scopes: ["read"] });
+
+/** What the table says of a row: with a token that is none, with one that may only read, with the right one. */
+function tabled({ name, needed }: Row): { refused: string; reading: string; right: string } {
+  const isRest = name.includes(" /");
+  const isHead = name.startsWith("HEAD"); // which is answered without a body, so without a code
+  const right = /^POST \/(?:datasets|prompts)/.test(name)
+    ? "201"
+    : name.endsWith("/index.html")
+      ? "302"
+      : "200";
+  const refused = needed === "nothing" ? right : `401${isHead ? "" : " UNAUTHENTICATED"}`;
+  const isOpen = needed === "read" || needed.startsWith("nothing");
+  return { refused, reading: isOpen ? right : `${isRest ? 403 : 200} FORBIDDEN`, right };
+}
+
+const outcomeOf = ({ status, body }: Answer) => [status, codeIn(body) ?? []].flat().join(" ");
+
+/** What became of every row with a token, beside what the table says. */
+async function compare(token: string | null, of: (row: Row) => string) {
+  const found: [name: string, outcome: string][] = [];
+  for (const row of rows)
+    found.push([row.name, outcomeOf(await row.ask(token, isSecondWay(row) ? more : mine))]);
+  expect(found).toEqual(rows.map((row) => [row.name, of(row)]));
+}
 
 test.each([
   ["no token", null],
-  ["an unknown token", intact],
-  ["a token with a wrong checksum", `${intact.slice(0, -1)}${intact.endsWith("0") ? "1" : "0"}`],
+  ["a malformed token", `${intact.slice(0, -1)}${intact.endsWith("0") ? "1" : "0"}`],
   ["nonsense", "x"],
+  ["an unknown token", intact],
   ["an expired token", expired.token],
   ["a revoked token", revoked.token],
-])("every operation refuses %s with 401", async (_, token) => {
-  for (const [, , call] of operations) {
-    const { status, body, headers } = (await call(token)) as Awaited<ReturnType<typeof server.get>>;
-    expect({ status, code: codeIn(body) }).toEqual({ status: 401, code: "UNAUTHENTICATED" });
-    expect(headers["www-authenticate"]).toBe("Bearer");
+])("every operation is answered as tabled with %s, and changes nothing", async (_, token) => {
+  const before = await sumsOf(database, workspaceId);
+  const opensSome = token === null;
+  await compare(token, (row) => {
+    const { refused, right } = tabled(row);
+    return opensSome && row.needed.startsWith("nothing") ? right : refused;
+  });
+  expect(await sumsOf(database, workspaceId)).toEqual(before);
+  const { headers } = await server.get("/datasets", { token });
+  expect(headers["www-authenticate"]).toBe("Bearer");
+});
+
+test("every operation is answered as tabled with a token that may only read, and changes nothing", async () => {
+  const before = await sumsOf(database, workspaceId);
+  await compare(reader.token, (row) => tabled(row).reading);
+  expect(await sumsOf(database, workspaceId)).toEqual(before);
+});
+
+const uuid = /[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}/g;
+
+/** An answer to one who asked about some things, as if it had been asked about others. */
+function asked({ status, headers, body }: Answer, about: Things, others: Things) {
+  const { date: _, "x-request-id": _id, etag: _tag, ...told } = headers; // the tag sums up the body
+  const text = Object.entries(about).reduce(
+    (all, [kind, name]) => all.replaceAll(name, others[kind as keyof Things]),
+    JSON.stringify([status, told, body]),
+  );
+  return text.replaceAll(uuid, "<id>");
+}
+
+test("every operation answers byte for byte the same of another workspace's things as of none, and changes nothing", async () => {
+  const before = await sumsOf(database, workspaceId);
+  const theirs = await addWorkspace(server, "theirs");
+  const others = await addWorkspace(server, "others");
+  for (const row of rows) {
+    const [things, none] = isSecondWay(row) ? [more, noMore] : [mine, noMine];
+    const ofThings = await row.ask(theirs.token, things);
+    const ofNothing = await row.ask(others.token, none);
+    expect([row.name, asked(ofThings, things, none)]).toEqual([row.name, asked(ofNothing, none, none)]);
+    expect([row.name, JSON.stringify(ofThings)]).not.toEqual([
+      row.name,
+      expect.stringContaining("told-to-nobody-else"),
+    ]);
   }
+  expect(await sumsOf(database, workspaceId)).toEqual(before);
+});
+
+test("every operation is carried out with the right token", async () => {
+  await compare(server.token, (row) => tabled(row).right);
 });
 
 test.each(["", "Basic dXNlcjpwYXNz", "Bearer", "Bearer  ", "Token x"])(
@@ -187,13 +138,12 @@ test.each(scopes)(
   "a token with only the scope %s does what needs that scope and nothing else",
   async (scope) => {
     const { token } = await addToken(server, { scopes: [scope] });
-    for (const [name, needed, call] of operations) {
-      const { body } = await call(token);
+    for (const { name, needed, ask } of rows) {
+      if (needed.startsWith("nothing") || name.startsWith("HEAD")) continue;
+      const { body } = await ask(token, noMine);
       if (needed === scope) expect([name, codeIn(body)]).not.toEqual([name, "FORBIDDEN"]);
       else expect([name, codeIn(body)]).toEqual([name, "FORBIDDEN"]);
     }
-    const refused = operations.find(([name, needed]) => needed !== scope && name.includes("/"))!;
-    expect((await refused[2](token)).status).toBe(403);
   },
 );
 
