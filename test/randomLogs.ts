@@ -1,18 +1,8 @@
+import { createRandom } from "../torture/random.ts";
 import { addLogs } from "./logs.ts";
 import { isOnPostgresql, type Server } from "./server.ts";
 
-/** The same numbers in every run: what failed once fails again. */
-let state = 1;
-export function random(): number {
-  state = (state + 0x6d2b79f5) | 0;
-  let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-  mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-  return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-}
-export const below = (end: number) => Math.floor(random() * end);
-export const oneOf = <Value>(values: readonly Value[]): Value => values[below(values.length)]!;
-export const maybe = <Value>(share: number, make: () => Value) => (random() < share ? make() : null);
-export const some = <Value>(count: number, make: () => Value) => Array.from({ length: count }, make);
+export const { random, below, oneOf, maybe, some } = createRandom(1);
 
 /** Changes of clocks: by an hour, by half of one, at midnight, back over midnight, and a whole day left out. */
 export const changes = [
