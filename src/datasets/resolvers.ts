@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
 import type { Context } from "../context.ts";
 import { isOrphan } from "../database/codes.ts";
-import type { EntityManager } from "../database/open.ts";
+import type { Database, EntityManager } from "../database/open.ts";
 import { remembered } from "../database/remember.ts";
 import { transact } from "../database/transact.ts";
 import { GabbroError, quoted } from "../errors.ts";
@@ -30,12 +30,20 @@ export async function getDataset(
   workspaceId: string,
   slug: string,
 ): Promise<DatasetHead> {
-  const found = await knownDataset(database, workspaceId, slug);
+  const found = await knownDataset(database, { workspaceId, key: slug }, () =>
+    readDataset(database, workspaceId, slug),
+  );
   if (!found) throw datasetNotFound(slug);
   return found;
 }
 
-const knownDataset = remembered<DatasetHead>(async ({ read }, workspaceId, slug) => {
+const knownDataset = remembered<DatasetHead>();
+
+async function readDataset(
+  { read }: Database,
+  workspaceId: string,
+  slug: string,
+): Promise<DatasetHead | null> {
   const found = await read
     .selectFrom("Dataset")
     .select(head)
@@ -43,7 +51,7 @@ const knownDataset = remembered<DatasetHead>(async ({ read }, workspaceId, slug)
     .where("slug", "=", slug)
     .executeTakeFirst();
   return found ?? null;
-});
+}
 
 export function datasetNotFound(slug: string): GabbroError {
   return new GabbroError("DATASET_NOT_FOUND", `Dataset ${quoted(slug)} does not exist.`);
