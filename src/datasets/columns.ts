@@ -33,13 +33,15 @@ export function toShown(
   return { shown, omitted: omitted.map((key) => removed.get(key) ?? key) };
 }
 
+type Translated<As extends string> = Record<As, Values> & { omitted: string[] };
+
 function translate<As extends "stored" | "shown">(values: Values, names: Map<string, string>, as: As) {
   const keys = Object.keys(values);
-  const omitted = keys.filter((key) => !names.has(key));
-  const isSame = omitted.length === 0 && keys.every((key) => names.get(key) === key);
+  const isSame = keys.every((key) => names.get(key) === key);
+  if (isSame) return { [as]: values, omitted: [] as string[] } as Translated<As>;
   const kept = keys.flatMap((key) => (names.has(key) ? [[names.get(key), values[key]]] : []));
-  const translated = isSame ? values : Object.fromEntries(kept);
-  return { [as]: translated, omitted } as Record<As, Values> & { omitted: string[] };
+  const omitted = keys.filter((key) => !names.has(key));
+  return { [as]: Object.fromEntries(kept), omitted } as Translated<As>;
 }
 
 /** A key for a new column: that of a removed column of the same name, so that its values come back, else a free one. */

@@ -1,6 +1,6 @@
-import { v7 as uuidv7 } from "uuid";
 import type { Context } from "../context.ts";
 import { isOrphan } from "../database/codes.ts";
+import { newId } from "../database/ids.ts";
 import type { Database, EntityManager } from "../database/open.ts";
 import { remembered } from "../database/remember.ts";
 import { transact } from "../database/transact.ts";
@@ -83,7 +83,7 @@ export async function addDatasetItem(
     return added!;
   }
   const { stored, omitted } = toStored(input.values, parent);
-  const datasetRow: Row = { ...input, id: uuidv7(), logId: null, values: stored, createdAt: new Date() };
+  const datasetRow: Row = { ...input, id: newId(), logId: null, values: stored, createdAt: new Date() };
   await whileThere(slug, () =>
     context.database.commit([["DatasetRow", { ...datasetRow, workspace, dataset: parent.id }]]),
   );
@@ -108,7 +108,7 @@ export async function putRows(
       ? em.assign(known, { ...input, values: stored })
       : em.create(DatasetRow, {
           ...input,
-          id: uuidv7(),
+          id: newId(),
           workspace,
           dataset: parent.id,
           logId: input.logId ?? null,
