@@ -6,7 +6,7 @@ import { remembered } from "../database/remember.ts";
 import { transact } from "../database/transact.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { authorize } from "../workspaces/resolvers.ts";
-import { toShown, toStored } from "./columns.ts";
+import { showing, toStored } from "./columns.ts";
 import { type Dataset, DatasetRow } from "./entities.ts";
 import type { AddDatasetItemInput, DatasetRowInput } from "./inputs.ts";
 
@@ -125,7 +125,7 @@ export function shownRow(
   { id, name, key, logId, values, idealOutput, metadata, createdAt }: Row,
   parent: DatasetHead,
 ): Row {
-  return { id, name, key, logId, values: toShown(values, parent).shown, idealOutput, metadata, createdAt };
+  return { id, name, key, logId, values: showing(parent)(values).shown, idealOutput, metadata, createdAt };
 }
 
 /** The warning for columns that a dataset does not have, so that their values were left out of a row; null for none. */
