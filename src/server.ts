@@ -2,8 +2,10 @@ import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
 import cors from "@fastify/cors";
 import Fastify, { type FastifyRequest, type FastifyServerOptions, LogController } from "fastify";
+import pino from "pino";
 import type { Config } from "./config.ts";
 import type { Access, Context } from "./context.ts";
+import { withoutRows } from "./database/codes.ts";
 import type { Database, EntityManager } from "./database/open.ts";
 import { GabbroError } from "./errors.ts";
 import { playground, sendPlayground } from "./graphql/playground.ts";
@@ -35,7 +37,7 @@ export async function createServer(
   logger: FastifyServerOptions["logger"],
 ): Promise<RestApp> {
   const app: RestApp = Fastify({
-    logger,
+    logger: logger && { ...(logger === true ? {} : logger), serializers: { err: toLogged } },
     logController: new LogController({ disableRequestLogging: true }), // logRequests does
     bodyLimit: MAX_BODY_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -142,9 +144,11 @@ function healthRoutes(app: RestApp, database: Database): void {
   });
 }
 
-/** The caller's id where it is fit for a log, else a new one. */
+const toLogged = (error: Error) => pino.stdSerializers.err(withoutRows(error));
+
+/** The caller's id where it is fit for a log, which a token is not, else a new one. */
 function requestIdOf(given: string | string[] | undefined): string {
-  return typeof given === "string" && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID();
+  return typeof given === "string" && /^(?!gab_)[\w.-]{1,64}$/.test(given) ? given : randomUUID();
 }
 
 /** One line a request: what was asked by route, never by payload, token or query string. */

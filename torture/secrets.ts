@@ -1,12 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { connect } from "node:net";
-import { setTimeout as wait } from "node:timers/promises";
 import { type Database, openDatabase } from "../src/database/open.ts";
-import { tablesOf } from "../src/database/tables.ts";
 import { FIRST_WORKSPACE } from "../src/firstStart.ts";
 import { commandLineContext, getWorkspaceId } from "../src/workspaces/resolvers.ts";
 import { createAccessToken, revokeAccessToken } from "../src/workspaces/tokens.resolvers.ts";
 import { generateToken } from "../src/workspaces/tokens.ts";
+import { type Breaking, breakDatabase, breakings } from "./brokenDatabase.ts";
 import { type Gateway, type How, prepareDatabase, startGateway, TOKEN } from "./gateway.ts";
 import { everyOperation, keyed, PAYLOAD, type Request, refusals, waysToSend } from "./secretRequests.ts";
 import { storedRows } from "./sums.ts";
@@ -22,37 +21,33 @@ export interface SecretsResult {
   inDatabase: string[];
 }
 
-/** The ways in which the database is broken, so that most operations fail in it. */
-export const breaks = ["refused rows", "damaged rows", "tables that are gone"] as const;
+/** What can be sent: operations, what is refused before it is one, tokens in wrong places, and all while the database fails. */
+export const kinds = ["operations", "refusals", "tokens", ...breakings] as const;
+type Kind = (typeof kinds)[number];
 
 /**
  * Sends tokens and payloads by every route and with every error to a gateway at its most talkative, then looks for them in
- * all that it printed, in what it answered, and for tokens in the database. `breaking` says how the database fails at last.
+ * all that it printed, in what it answered, and for tokens in the database.
  */
-export async function lookForSecrets(
-  how: How,
-  breaking: readonly (typeof breaks)[number][] = breaks,
-): Promise<SecretsResult> {
+export async function lookForSecrets(how: How, sent: readonly Kind[] = kinds): Promise<SecretsResult> {
   await prepareDatabase(how.databaseUrl);
   const database = await openDatabase(how.databaseUrl);
   try {
     const workspaceId = await getWorkspaceId(database, FIRST_WORKSPACE);
-    const sets: Things[] = [];
-    for (const mark of ["first", "second", ...breaking.map((_, at) => `broken${at}`)])
-      sets.push(await addThings(database, workspaceId, { mark: `${PAYLOAD}-${mark}`, secret: PAYLOAD }));
+    const addSet = (mark: string) =>
+      addThings(database, workspaceId, { mark: `${PAYLOAD}-${mark}`, secret: PAYLOAD });
     const tokens = await makeTokens(database, workspaceId);
     const env = { LOG_LEVEL: "trace", METRICS_TOKEN: OF_METRICS, ...how.env };
     const gateway = await startGateway({ ...how, env });
-    let said = "";
     const asked = createAsking(gateway, tokens);
+    let said = "";
     try {
-      await sendAll(asked, sets, tokens);
-      for (const [at, way] of breaking.entries()) {
-        const mend = await breakDatabase(database, way);
-        await asked.all(
-          withToken([...everyOperation(sets[at + 2]!), ...keyed(everyOperation(sets[at + 2]!))]),
-        );
-        await mend();
+      for (const [at, kind] of sent.entries()) {
+        const things = await addSet(`set${at}`);
+        if (kind === "operations") await sendOperations(asked, things, await addSet("more"));
+        else if (kind === "refusals") await sendRefusals(asked, things);
+        else if (kind === "tokens") await sendTokens(asked, tokens);
+        else await sendToBroken(asked, things, { database, kind });
       }
       said += await metricsOf(gateway);
     } finally {
@@ -91,22 +86,41 @@ async function makeTokens(database: Database, workspaceId: string): Promise<stri
 
 const withToken = (requests: Request[], token = TOKEN): Request[] => requests.map(waysToSend(token)[0]!);
 
-async function sendAll(asked: Asking, [things, more]: Things[], tokens: string[]): Promise<void> {
-  const nowhere = nothings(`${PAYLOAD}-none`);
-  await asked.all(withToken(everyOperation(nowhere)));
-  await asked.all(withToken(everyOperation(things!)));
-  const repeated = withToken(keyed(everyOperation(more!)));
-  await asked.all(repeated);
-  await asked.all(repeated);
-  await asked.all(withToken(refusals(things!)));
-  await asked.all(refusals(things!));
-  for (const token of tokens)
-    for (const way of waysToSend(token)) await asked.all(everyOperation(nowhere).slice(0, 12).map(way));
+const NOWHERE = nothings(`${PAYLOAD}-none`);
+
+async function sendOperations(asked: Asking, things: Things, more: Things): Promise<void> {
+  await asked.all(withToken(everyOperation(NOWHERE)));
+  await asked.all(withToken(everyOperation(things)));
+  const repeated = withToken(keyed(everyOperation(more)));
+  await asked.all([...repeated, ...repeated]);
   const made = `mutation { createAccessToken(name: "${PAYLOAD}", scopes: [admin]) { token } }`;
   const [answer] = await asked.all(withToken([asOperation(made)]));
   asked.tokens.push(JSON.parse(answer!).data.createAccessToken.token);
+}
+
+async function sendRefusals(asked: Asking, things: Things): Promise<void> {
+  await asked.all(withToken(refusals(things)));
+  await asked.all(refusals(things));
   await asked.raw(`NONSENSE ${PAYLOAD} ${TOKEN}\r\n\r\n`);
   await asked.raw(`GET / HTTP/1.1\r\nAuthorization: Bearer ${TOKEN}\r\nX: ${PAYLOAD.repeat(2_000)}\r\n\r\n`);
+}
+
+/** Of all operations one that reads by REST, one that writes, and one of GraphQL are enough for a door. */
+async function sendTokens(asked: Asking, tokens: string[]): Promise<void> {
+  const all = everyOperation(NOWHERE);
+  const some = [all[1]!, all[7]!, all[12]!];
+  for (const token of tokens) for (const way of waysToSend(token)) await asked.all(some.map(way));
+}
+
+async function sendToBroken(
+  asked: Asking,
+  things: Things,
+  { database, kind }: { database: Database; kind: Breaking },
+): Promise<void> {
+  const mend = await breakDatabase(database, kind);
+  const operations = everyOperation(things);
+  await asked.all(withToken([...operations, ...keyed(operations.slice(0, 12))]));
+  await mend();
 }
 
 function asOperation(query: string): Request {
@@ -119,6 +133,8 @@ type Asking = ReturnType<typeof createAsking>;
 /** What tells of the inside: statements, files, places in the source. */
 const INSIDES =
   /\b(?:select|insert into|update|delete from)\b[^.]*\b(?:from|values|set|where)\b|SQLITE_|\bat \w[\w.]* \(|node_modules|\.[tj]s:\d|node:|\/src\/|"stack"/i;
+
+const LONGEST_ANSWER_MS = 60_000;
 
 function createAsking({ url }: Gateway, known: string[]) {
   const tokens = [...known];
@@ -135,7 +151,8 @@ function createAsking({ url }: Gateway, known: string[]) {
   };
   const ask = async ({ path, ...request }: Request): Promise<string> => {
     count += 1;
-    const answer = await fetch(`${url}${path}`, request);
+    const signal = AbortSignal.timeout(LONGEST_ANSWER_MS);
+    const answer = await fetch(`${url}${path}`, { ...request, signal });
     const text = await answer.text();
     judge(`${request.method} ${path.slice(0, 200)}`, answer.status, text);
     return text;
@@ -179,61 +196,6 @@ function found(where: string, texts: string[]): string[] {
 function secretsOf(tokens: string[]): string[] {
   const inBase64 = tokens.map((token) => Buffer.from(`user:${token}`).toString("base64"));
   return [...tokens, ...inBase64];
-}
-
-/** Gives back how to mend it. */
-async function breakDatabase(database: Database, way: (typeof breaks)[number]): Promise<() => Promise<void>> {
-  const names = tablesOf(database.orm.getMetadata()).map(({ name }) => name);
-  const own = names.filter((name) => !["workspaces", "access_tokens"].includes(name));
-  const [make, mend] = {
-    "refused rows": () => refuseRows(own, database),
-    "damaged rows": (): [string[], string[]] => [damages, []],
-    "tables that are gone": () => hideTables([...own, "log_texts"]),
-  }[way]();
-  const run = async (statements: string[]) => {
-    for (const statement of statements) await database.orm.em.fork().execute(statement);
-  };
-  await run(make);
-  await wait(SEEN_BY_ALL_MS);
-  return () => run(mend);
-}
-
-const SEEN_BY_ALL_MS = 100;
-
-const damages = [
-  ["datasets", "columns"],
-  ["dataset_rows", "values"],
-  ["prompt_versions", "variables"],
-  ["logs", "output"],
-  ["audit_entries", "after"],
-].map(([table, column]) => `update ${table} set "${column}" = '${PAYLOAD}'`);
-
-function hideTables(tables: string[]): [string[], string[]] {
-  return [
-    tables.map((table) => `alter table ${table} rename to hidden_${table}`),
-    tables.map((table) => `alter table hidden_${table} rename to ${table}`),
-  ];
-}
-
-function refuseRows(tables: string[], { orm }: Database): [string[], string[]] {
-  const onPostgresql = orm.em.getPlatform().constructor.name.startsWith("Postgre");
-  if (onPostgresql)
-    return [
-      tables.map(
-        (table) => `alter table ${table} add constraint spoilt check (created_at is null) not valid`,
-      ),
-      tables.map((table) => `alter table ${table} drop constraint spoilt`),
-    ];
-  const changes = ["insert", "update", "delete"];
-  const each = <T>(run: (table: string, change: string) => T) =>
-    tables.flatMap((table) => changes.map((change) => run(table, change)));
-  return [
-    each(
-      (table, change) =>
-        `create trigger spoilt_${change}_${table} before ${change} on ${table} begin select raise(abort, 'spoilt'); end`,
-    ),
-    each((table, change) => `drop trigger spoilt_${change}_${table}`),
-  ];
 }
 
 /** All that the database has, in its files or, where those are out of reach, in its tables. */

@@ -110,13 +110,20 @@ function isOutOfReach(error: unknown): boolean {
   );
 }
 
-/** An error fit for the log: PostgreSQL tells the rows that it refuses, which are the users'. */
+/** An error fit for the log: PostgreSQL tells the rows that it refuses, JavaScript the text that is no JSON; both are the users'. */
 export function withoutRows<E>(error: E): E {
-  if (!(error instanceof Error) || !("detail" in error)) return error;
-  const told = ` - detail: ${error.detail}`;
-  error.message = error.message.replace(told, "");
-  error.stack = error.stack?.replaceAll(told, "");
-  Object.assign(error, { detail: undefined, where: undefined });
+  if (!(error instanceof Error)) return error;
+  for (const told of rowsIn(error)) {
+    error.message = error.message.replace(told, "");
+    error.stack = error.stack?.replaceAll(told, "");
+  }
+  if ("detail" in error) Object.assign(error, { detail: undefined, where: undefined });
   withoutRows(error.cause);
   return error;
+}
+
+function rowsIn(error: Error): string[] {
+  if (error instanceof SyntaxError)
+    return /, (?:\.\.\.)?".*"(?:\.\.\.)?(?= is not valid JSON)/s.exec(error.message) ?? [];
+  return "detail" in error ? [` - detail: ${error.detail}`] : [];
 }

@@ -9,7 +9,9 @@ import { phrasesOf } from "./words.ts";
 export function createSqliteSearch(file: string): Search<string> {
   let pool: Promise<Piscina> | undefined;
   const run = async (what: Omit<Parameters<typeof search>[0], "file">): Promise<Key[]> => {
-    pool ??= startPool();
+    pool ??= startPool(() => {
+      pool = undefined;
+    });
     return (await pool).run({ ...what, file });
   };
   return {
@@ -52,9 +54,9 @@ export function createSqliteSearch(file: string): Search<string> {
 
 const IDLE_MS = 60_000;
 
-async function startPool(): Promise<Piscina> {
+async function startPool(ended: () => void): Promise<Piscina> {
   const { Piscina } = await import("piscina");
-  return new Piscina({
+  const started = new Piscina({
     filename: fileURLToPath(new URL("./search-worker.ts", import.meta.url)),
     name: "search",
     minThreads: 0,
@@ -62,4 +64,11 @@ async function startPool(): Promise<Piscina> {
     idleTimeout: IDLE_MS,
     recordTiming: false,
   });
+  // Piscina would leave searches unanswered that wait for a thread which dies while it starts; this rejects them.
+  started.on("workerDestroy", () => {
+    ended();
+    queueMicrotask(() => started.destroy());
+  });
+  started.on("error", () => {}); // A thread that dies between two searches fails none, and must not end the process.
+  return started;
 }

@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from "fastify";
 import { type ExecutionResult, GraphQLError, type GraphQLErrorExtensions, parse } from "graphql";
-import { unavailable, withoutRows } from "../database/codes.ts";
+import { unavailable } from "../database/codes.ts";
 import { badInput, type ErrorCode, errorStatus, type Fault, GabbroError, internalError } from "../errors.ts";
 import { argumentFaults } from "./faults.ts";
 import { MAX_TOKENS } from "./limits.ts";
@@ -38,7 +38,7 @@ function present(error: GraphQLError, { requestId, log }: Asked): GraphQLError {
   if (cause instanceof RangeError && cause.message.includes("call stack")) {
     return tell(new GabbroError("QUERY_TOO_COMPLEX", "The operation is nested too deep."), error);
   }
-  log.error(withoutRows(cause), "an operation failed");
+  log.error(cause, "an operation failed");
   return tell(unavailable(cause) ?? internalError(requestId, cause), error);
 }
 

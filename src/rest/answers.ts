@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { unavailable, withoutRows } from "../database/codes.ts";
+import { unavailable } from "../database/codes.ts";
 import { type ErrorCode, GabbroError, internalError } from "../errors.ts";
 
 const GRAPHQL_PATH = /^\/graphql(?:\?|$)/;
@@ -13,7 +13,7 @@ export function answerError(
   const told =
     error instanceof GabbroError
       ? error
-      : (ofHttp(error) ?? unavailable(error) ?? internalError(request.id, withoutRows(error)));
+      : (ofHttp(error) ?? unavailable(error) ?? internalError(request.id, error));
   if (told.status >= 500) request.log.error(told.cause ?? told, "a request failed");
   const { message, code, details } = told;
   // A client that sends all of its body before it reads must find the answer, not a connection that was cut.
