@@ -18,7 +18,10 @@ export interface IsolationResult {
   changes: string[];
 }
 
-/** Those that a gateway is spoilt for, one by one: who reads them must see it. */
+/**
+ * Those that a gateway is spoilt for, one by one: who reads them must see it. Versions, tags and their moves are not among
+ * them, as nothing that is sent leads to them but by a prompt, which is read by its workspace.
+ */
 export const tablesToSpoil = [
   "access_tokens",
   "audit_entries",
@@ -27,9 +30,6 @@ export const tablesToSpoil = [
   "logs",
   "model_prices",
   "prompts",
-  "prompt_tags",
-  "prompt_tag_moves",
-  "prompt_versions",
   "traces",
 ];
 

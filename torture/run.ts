@@ -1,11 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openDatabase } from "../src/database/open.ts";
+import { attacks, type Outcome, type Test } from "./attacks.ts";
 import { takeBackups } from "./backups.ts";
 import { fillDisk } from "./diskFull.ts";
-import { type How, prepareDatabase, startGateway } from "./gateway.ts";
-import { crossWorkspaces, type IsolationResult, tablesToSpoil } from "./isolation.ts";
 import { killGateway } from "./kill.ts";
 import { killPostgresql } from "./killPostgresql.ts";
 import { startPostgresql } from "./postgresql.ts";
@@ -15,11 +13,6 @@ import { isFaultless, type Verdict } from "./stored.ts";
 
 // npm run torture -- NAME [CASES]: runs a fault test at length, and its control, which must find a loss. Prints a line of
 // the table in docs/reliability.md for each; ends with 1 when the promise is broken or the control finds nothing.
-
-interface Outcome {
-  result: string;
-  isAsWanted: boolean;
-}
 
 const withFile = async <T>(run: (databaseUrl: string) => Promise<T>): Promise<T> => {
   const folder = await mkdtemp(join(tmpdir(), "gabbro-torture-"));
@@ -86,48 +79,10 @@ const sentAgainWithoutKeys = (within: typeof withFile) => async (): Promise<Outc
   return { result: `${found.doubled.length} doubled`, isAsWanted: found.doubled.length > 0 };
 };
 
-const crossing =
-  (within: typeof withFile) =>
-  (operations: number, spoilt: Pick<How, "preload" | "env"> = {}): Promise<IsolationResult> =>
-    within(async (databaseUrl) => {
-      await prepareDatabase(databaseUrl);
-      const database = await openDatabase(databaseUrl);
-      try {
-        return await crossWorkspaces(database, () => startGateway({ databaseUrl, ...spoilt }), {
-          operations,
-        });
-      } finally {
-        await database.close();
-      }
-    });
-const crossed =
-  (within: typeof withFile) =>
-  async (operations: number): Promise<Outcome> => {
-    const { leaks, changes, succeeded, operations: sent } = await crossing(within)(operations);
-    for (const told of [...leaks, ...changes]) process.stderr.write(`${told}\n`);
-    return {
-      result: `${count(succeeded)} carried out, ${leaks.length} leaks, ${changes.length} changes`,
-      isAsWanted: leaks.length + changes.length === 0 && sent === operations,
-    };
-  };
-const crossedAndSpoilt = (within: typeof withFile) => async (): Promise<Outcome> => {
-  const found: string[] = [];
-  for (const table of tablesToSpoil) {
-    const spoilt = { preload: "anyWorkspace", env: { SPOILT_TABLE: table } };
-    const { leaks, operations } = await crossing(within)(2_000, spoilt);
-    found.push(`${table} ${leaks.length > 0 ? `after ${operations}` : "NOT"}`);
-  }
-  const result = `found for each table that is read from all workspaces: ${found.join(", ")}`;
-  return { result, isAsWanted: !result.includes("NOT") };
-};
-
 const answered = (refused: number, wrong: string[]) =>
   `, ${count(refused)} answered 503 with Retry-After, ${wrong.length} otherwise`;
 
-const tests: Record<
-  string,
-  { cases: number; run(cases: number): Promise<Outcome>; control(): Promise<Outcome> }
-> = {
+const tests: Record<string, Test> = {
   kill: { cases: 100, run: killed(withFile), control: killedAndSpoilt(withFile) },
   "kill-on-postgresql": { cases: 100, run: killed(withPostgresql), control: killedAndSpoilt(withPostgresql) },
   "kill-postgresql": {
@@ -176,12 +131,7 @@ const tests: Record<
     run: sentAgain(withPostgresql),
     control: sentAgainWithoutKeys(withPostgresql),
   },
-  isolation: { cases: 10_000, run: crossed(withFile), control: crossedAndSpoilt(withFile) },
-  "isolation-on-postgresql": {
-    cases: 10_000,
-    run: crossed(withPostgresql),
-    control: crossedAndSpoilt(withPostgresql),
-  },
+  ...attacks({ withFile, withPostgresql }),
   backups: {
     cases: 12,
     run: async (backups) => {
