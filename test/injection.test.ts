@@ -28,10 +28,10 @@ async function inject(
 test(
   "what is injected into any field of any input is refused or stored as it is, and changes no other row",
   async () => {
-    const { fields, requests, taken, faults } = await inject(4);
+    const { fields, requests, taken, faults } = await inject(2);
     expect(faults).toEqual([]);
     expect(fields).toBeGreaterThan(150);
-    expect(requests).toBeGreaterThan(4 * fields);
+    expect(requests).toBeGreaterThan(2 * fields);
     expect(taken).toBeGreaterThan(requests / 10);
   },
   TIMEOUT_MS,

@@ -105,7 +105,7 @@ export function parametersOf(document: OpenAPIV3_1.Document, route: string, meth
 export function withValue(input: unknown, { path, holders }: Field, value: unknown): unknown {
   let copy: unknown = structuredClone(input);
   for (const holder of holders)
-    if (valueAt(copy, holder.path) == null) copy = put(copy, holder.path, holder.value);
+    if (valueAt(copy, holder.path) == null) copy = put(copy, holder.path, structuredClone(holder.value));
   return put(copy, path, value);
 }
 

@@ -91,14 +91,14 @@ export async function promptDiff(context: Context, { slug, from, to }: PromptDif
   const workspaceId = authorize(context, "read");
   const prompt = await knownPrompt(context.database, workspaceId, slug);
   if (!prompt) throw promptNotFound(slug);
-  const [before, after] = await Promise.all(
-    [from, to].map(async (name) => {
-      const version = await context.em.findOne(PromptVersion, { prompt: prompt.id, version: name });
-      if (version) return version;
-      throw new GabbroError("VERSION_NOT_FOUND", `Prompt ${quoted(slug)} has no version ${quoted(name)}.`);
-    }),
-  );
-  return diffVersions(before!, after!);
+  const getVersion = async (name: string) => {
+    const version = await context.em.findOne(PromptVersion, { prompt: prompt.id, version: name });
+    if (version) return version;
+    throw new GabbroError("VERSION_NOT_FOUND", `Prompt ${quoted(slug)} has no version ${quoted(name)}.`);
+  };
+  // One after the other, so that of two that are missing it is always the first that is told.
+  const before = await getVersion(from);
+  return diffVersions(before, await getVersion(to));
 }
 
 /** Loads what belongs to prompts for many of them at once, afresh each time: a mutation before may have changed it. */
