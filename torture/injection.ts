@@ -18,7 +18,8 @@ export type Send = (request: Sent) => Promise<{ status: number; body: unknown }>
 
 /**
  * Puts payloads in place of every field of every input by both doors. Each must be refused, or be stored as the text that it
- * is; no row may change but those that the operation changes without it. `perField` says how many each field gets, in turn. Stops after the first operation with a fault.
+ * is; no row may change but those that the operation changes without it. `perField` says how many each field gets, in turn; those of
+ * queries get all. Stops after the first operation with a fault.
  */
 export async function injectEverywhere(
   send: Send,
@@ -36,7 +37,7 @@ export async function injectEverywhere(
   ];
   const result: InjectionResult = { fields: 0, requests: 0, taken: 0, faults: [] };
   // What is made under the name of a payload would be what others are to leave alone.
-  const isMaking = ({ name }: Target) => name.startsWith("create");
+  const isMaking = ({ name }: Target) => /^create|publish/.test(name);
   for (const target of targets.toSorted((one, next) => Number(isMaking(one)) - Number(isMaking(next))))
     if (result.faults.length === 0) await attack(send, database, own, target, result);
   return result;

@@ -9,6 +9,7 @@ import {
   withValue,
 } from "./fields.ts";
 import { mutationOperations, queryOperations, restOperations } from "./operations.ts";
+import { payloads } from "./payloads.ts";
 import type { Things } from "./things.ts";
 
 export interface Sent {
@@ -48,13 +49,14 @@ export function graphqlTargets(things: Things, extras: Record<string, unknown>[]
       path: "/graphql",
       body: { query, variables: given },
     });
+    const isRead = queryOperations.some((operation) => operation.name === name);
+    const taken: Take = isRead ? () => payloads : take;
     const attacks = fields.flatMap((field) => {
       // What its base did to the columns of a dataset cannot be done again.
       const lean = { slug: variables.slug, [field.path[0]!]: variables[field.path[0]!] };
       const input = name === "updateDataset" ? lean : variables;
-      return attacksOn(field, input, extras, take).map((made) => ({ ...made, ...send(made.input) }));
+      return attacksOn(field, input, extras, taken).map((made) => ({ ...made, ...send(made.input) }));
     });
-    const isRead = queryOperations.some((operation) => operation.name === name);
     const base = /^(?:create|delete|revoke|remove|rollback)/.test(name) ? null : send(variables);
     return { name, isRead, fields, attacks, base };
   });
