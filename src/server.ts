@@ -13,7 +13,7 @@ import { answerError, answerToNoRequest, refuseUnrouted } from "./rest/answers.t
 import type { RestApp } from "./rest/app.ts";
 import { readJsonBodies } from "./rest/body.ts";
 import { openApi } from "./rest/openapi.ts";
-import { restRoutes } from "./rest/routes.ts";
+import { restRoutes, schemaController } from "./rest/routes.ts";
 import { forgetOldAnswers } from "./workspaces/idempotency.resolvers.ts";
 import { createAuthenticate } from "./workspaces/resolvers.ts";
 
@@ -49,6 +49,7 @@ export async function createServer(
     requestIdHeader: false,
     genReqId: ({ headers }) => requestIdOf(headers["x-request-id"]),
     frameworkErrors: answerError,
+    schemaController: schemaController!,
     clientErrorHandler: (error, socket) => void socket.end(answerToNoRequest(error)),
   });
   app.setErrorHandler(answerError);
