@@ -12,6 +12,7 @@ import { protect } from "./protection.ts";
 import { answerError, answerToNoRequest, refuseUnrouted } from "./rest/answers.ts";
 import type { RestApp } from "./rest/app.ts";
 import { readJsonBodies } from "./rest/body.ts";
+import { compressAnswers } from "./rest/compression.ts";
 import { openApi } from "./rest/openapi.ts";
 import { restRoutes, schemaController } from "./rest/routes.ts";
 import { forgetOldAnswers } from "./workspaces/idempotency.resolvers.ts";
@@ -69,6 +70,7 @@ export async function createServer(
     const askAgain = () => authenticate(headers.authorization);
     return new RequestContext(database, await askAgain(), askAgain);
   };
+  compressAnswers(app);
   await openApi(app);
   healthRoutes(app, database);
   await app.register((routes: RestApp) => restRoutes(routes, contextOf));
