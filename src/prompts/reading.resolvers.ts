@@ -5,7 +5,6 @@ import { contains } from "../database/text.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { atCursor, PAGE } from "../paging.ts";
 import { authorize } from "../workspaces/resolvers.ts";
-import { diffVersions } from "./diff.ts";
 import { type Model, Prompt, PromptTag, PromptTagMove, PromptVersion } from "./entities.ts";
 import type { DescribePromptInput, PromptDiffInput, PromptsInput, RenderPromptInput } from "./inputs.ts";
 import { knownPrompt, textsOf } from "./known.resolvers.ts";
@@ -98,7 +97,9 @@ export async function promptDiff(context: Context, { slug, from, to }: PromptDif
   };
   // One after the other, so that of two that are missing it is always the first that is told.
   const before = await getVersion(from);
-  return diffVersions(before, await getVersion(to));
+  const after = await getVersion(to);
+  const { diffVersions } = await import("./diff.ts"); // seldom needed
+  return diffVersions(before, after);
 }
 
 /** Loads what belongs to prompts for many of them at once, afresh each time: a mutation before may have changed it. */
