@@ -66,18 +66,18 @@ export async function addThings(
     await addDatasets(context, things, secret),
     await addPrompts(context, things, secret),
   );
-  const prices = await Promise.all(
-    [things.prompt, things.sparePrompt].map((model) =>
-      setModelPrice(context(), { model, inputPrice: 1, outputPrice: 1, provider: secret, validFrom: null }),
-    ),
-  );
+  const prices: string[] = [];
+  for (const model of [things.prompt, things.sparePrompt]) {
+    const price = { model, inputPrice: 1, outputPrice: 1, provider: secret, validFrom: null };
+    prices.push((await setModelPrice(context(), price)).id);
+  }
   const expiresAt = new Date(Date.now() + 3_600_000);
   const { accessToken } = await createAccessToken(context(), { name: secret, scopes: ["read"], expiresAt });
   const [entry] = await auditLog(context(), { first: 1 });
   return {
     ...things,
-    price: prices[0]!.id,
-    sparePrice: prices[1]!.id,
+    price: prices[0]!,
+    sparePrice: prices[1]!,
     accessToken: accessToken.id,
     auditEntry: entry!.id,
   };
