@@ -2,7 +2,7 @@ import type { OpenAPIV3_1 } from "openapi-types";
 import type { Database } from "../src/database/open.ts";
 import type { Field } from "./fields.ts";
 import { graphqlTargets, restTargets, type Sent, type Take, type Target } from "./injectionTargets.ts";
-import { extraFields, payloads, THEIRS } from "./payloads.ts";
+import { extraFields, NEVER_SENT, payloads, THEIRS } from "./payloads.ts";
 import { type StoredRow, storedRows } from "./sums.ts";
 import { addThings } from "./things.ts";
 
@@ -27,7 +27,7 @@ export async function injectEverywhere(
   { own, other, perField = payloads.length }: { own: string; other: string; perField?: number },
 ): Promise<InjectionResult> {
   const things = await addThings(database, own, { mark: "own", secret: "ours" });
-  const theirs = await addThings(database, other, { mark: "other", secret: THEIRS });
+  const theirs = await addThings(database, other, { mark: "other", secret: `${THEIRS} ${NEVER_SENT}` });
   const extras = extraFields({ workspace: other, id: theirs.row });
   const take = inTurn(perField);
   const { body: document } = await send({ method: "GET", path: "/openapi.json" });
@@ -67,7 +67,7 @@ async function attack(
     const text = JSON.stringify(answer.body);
     const isTaken = answer.status < 300 && !text.includes('"errors":');
     if (answer.status >= 500 || /"INTERNAL"|"UNAVAILABLE"/.test(text)) tell(`${told} was answered ${text}`);
-    if (text.includes(THEIRS) && !told.includes(THEIRS)) tell(`${told} told of others: ${text}`);
+    if (text.includes(NEVER_SENT)) tell(`${told} told of others: ${text}`);
     if (isTaken && isRead && field.isText && typeof payload === "string" && hasFound(answer.body))
       tell(`${told} found ${text}`);
     const isKept = field.isText && typeof payload === "string" && !isLookedUp(name, field);

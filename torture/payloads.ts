@@ -1,5 +1,7 @@
 /** A word that only another workspace has. */
 export const THEIRS = "theirs";
+/** What it has been told beside it, which nobody sends. */
+export const NEVER_SENT = "toldtonobodyelse";
 
 const texts = [
   "' OR '1'='1",

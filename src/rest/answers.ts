@@ -22,6 +22,7 @@ export function answerError(
   const body = GRAPHQL_PATH.test(request.url)
     ? { errors: [{ message, extensions: { code, ...(details && { details }) } }] }
     : { error: message, code, ...(details && { details }) };
+  reply.removeHeader("content-encoding"); // of an answer that broke off before anything of it was sent
   void reply
     .status(told.status)
     .headers(told.headers)
