@@ -14,16 +14,24 @@ import type { RestApp } from "./rest/app.ts";
 import { readJsonBodies } from "./rest/body.ts";
 import { openApi } from "./rest/openapi.ts";
 import { restRoutes } from "./rest/routes.ts";
+import { limitTime } from "./timeLimit.ts";
 import { forgetOldAnswers } from "./workspaces/idempotency.resolvers.ts";
 import { createAuthenticate } from "./workspaces/resolvers.ts";
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 const LONGEST_PATH = 16 * 1024; // what Node.js takes for all headers together
+const TIME_LIMIT_MS = 10_000;
 const FORGETTING_INTERVAL_MS = 60_000;
 const GRACE_MS = 10_000;
 // Who sends slower than this is cut off, so that slow senders cannot hold connections for ever.
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
+
+/** What the server is told of the configuration. */
+export interface Settings extends Pick<Config, "corsOrigins"> {
+  /** How long the work for a request may take. */
+  timeLimitMs?: number;
+}
 
 /**
  * Makes the server of both doors over a migrated database; it does not listen yet. Closing it lets requests in flight
@@ -31,7 +39,7 @@ const REQUEST_TIMEOUT_MS = 30_000;
  */
 export async function createServer(
   database: Database,
-  { corsOrigins }: Pick<Config, "corsOrigins">,
+  { corsOrigins, timeLimitMs = TIME_LIMIT_MS }: Settings,
   logger: FastifyServerOptions["logger"],
 ): Promise<RestApp> {
   const app: RestApp = Fastify({
@@ -56,6 +64,7 @@ export async function createServer(
   readJsonBodies(app);
   logRequests(app);
   refuseUnrouted(app);
+  limitTime(app, timeLimitMs);
   protect(app);
   if (corsOrigins.length > 0)
     await app.register(cors, {
@@ -64,7 +73,7 @@ export async function createServer(
     });
 
   const authenticate = createAuthenticate(database, app.log);
-  const contextOf = async ({ headers }: FastifyRequest): Promise<Context> => {
+  const contextOf = async ({ headers, deadline }: FastifyRequest): Promise<Context> => {
     const askAgain = () => authenticate(headers.authorization);
     const access = await askAgain();
     let em: EntityManager | undefined;
@@ -80,6 +89,7 @@ export async function createServer(
       },
       access,
       askAgain,
+      deadline,
     };
   };
   await openApi(app);

@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Context } from "../context.ts";
 import { batched } from "../database/batch.ts";
+import { keepDeadline, liftDeadline } from "../deadline.ts";
 import { badInput } from "../errors.ts";
 import { atCursor } from "../paging.ts";
 import { authorize } from "../workspaces/resolvers.ts";
@@ -57,6 +58,7 @@ export async function* allDatasetRowTexts(
   context: Context,
   parent: DatasetHead,
 ): AsyncGenerator<{ texts: string[]; omitted: string[] }> {
+  liftDeadline(context); // it goes out piece by piece, as fast as its reader takes it
   for await (const stored of storedRows(context, parent, ALL)) {
     const omittedHere: string[] = [];
     const texts = stored.map(({ values, idealOutput, metadata }) => {
@@ -79,6 +81,7 @@ async function* storedRows(
   let { after, most } = range;
   while (most > 0) {
     const size = Math.min(most, ROWS_IN_ONE_READ);
+    keepDeadline(context);
     const read = await readRows(context, parent, after, size);
     if (read.length > 0) yield read;
     if (read.length < size) return;

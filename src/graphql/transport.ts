@@ -14,6 +14,7 @@ import { GabbroError } from "../errors.ts";
 import { sendAnswer } from "../rest/repeats.ts";
 import { type Answer, answerOnce, idempotencyKeyOf } from "../workspaces/idempotency.resolvers.ts";
 import { refuseUnknown } from "./access.ts";
+import { refusalOfCost } from "./cost.ts";
 import { type Asked, presentErrors } from "./errors.ts";
 import { schema } from "./schema.ts";
 
@@ -54,7 +55,10 @@ export async function runDirectly(
   Object.assign(asked, { params });
   const run = async (contextValue: Context): Promise<Answer> => {
     refuseUnknown(operation, contextValue);
-    const result = await execute({ schema, document, contextValue, variableValues, operationName });
+    const refusal = refusalOfCost(schema, document, operation, variableValues);
+    const result = refusal
+      ? { errors: [refusal] }
+      : await execute({ schema, document, contextValue, variableValues, operationName });
     const { body, init } = respond(result as ExecutionResult, mediaType, asked);
     return { status: init.status!, headers: init.headers, body };
   };

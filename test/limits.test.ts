@@ -1,0 +1,130 @@
+import { setTimeout as wait } from "node:timers/promises";
+import Database from "better-sqlite3";
+import pg from "pg";
+import { afterAll, expect, test, vi } from "vitest";
+import { addDataset } from "./data.ts";
+import { subscribe } from "./events.ts";
+import { isOnPostgresql, type Server, startServer } from "./server.ts";
+import { captureStatements } from "./statements.ts";
+
+const LIMIT_MS = 700;
+const ROWS = 10_001;
+
+const server = await startServer({ timeLimitMs: LIMIT_MS });
+afterAll(() => server[Symbol.asyncDispose]());
+const text = [{ name: "a", type: "text" as const }];
+await addDataset(server, { slug: "small", columns: text });
+
+/** Keeps others from writing until it is released. */
+async function lockWrites({ databaseUrl }: Server): Promise<() => Promise<void>> {
+  if (!isOnPostgresql) {
+    const other = new Database(databaseUrl.slice("sqlite:".length));
+    other.exec("begin immediate");
+    return async () => void other.close();
+  }
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  await client.query("begin; lock table traces, logs, prompts in exclusive mode");
+  return () => client.end();
+}
+
+const send = async (path: string, body?: object) => {
+  const response = await fetch(server.url + path, {
+    method: body ? "POST" : "GET",
+    headers: { authorization: `Bearer ${server.token}`, "content-type": "application/json" },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  return {
+    status: response.status,
+    retryAfter: response.headers.get("retry-after"),
+    body: await response.json(),
+  };
+};
+
+test("a request that takes longer than the limit is answered 503 TIMED_OUT, at both doors, and the next is served", async () => {
+  const release = await lockWrites(server);
+  const query = 'mutation { createPrompt(slug: "late", name: "Late") { slug } }';
+  const [rest, graphql, read] = await Promise.all([
+    send("/monitor/log", { slug: "x", output: 1 }),
+    send("/graphql", { query }),
+    send("/datasets/small"),
+  ]);
+  await release();
+  const message = expect.stringMatching(/^This took too long .* with an Idempotency-Key/);
+  expect(rest).toEqual({ status: 503, retryAfter: "1", body: { error: message, code: "TIMED_OUT" } });
+  expect(graphql).toEqual({
+    status: 503,
+    retryAfter: "1",
+    body: { errors: [{ message, extensions: { code: "TIMED_OUT" } }] },
+  });
+  expect(read.status).toBe(200);
+  await vi.waitFor(async () =>
+    expect((await send("/monitor/log", { slug: "x", output: 1 })).status).toBe(200),
+  );
+});
+
+test("what a request that was given up still had to read is not read", async () => {
+  await using hasty = await startServer({ timeLimitMs: 1 });
+  const rows = Array.from({ length: ROWS }, () => ({ values: { a: "1" } }));
+  await addDataset(hasty, { slug: "large", columns: text, rows });
+  const stop = await captureStatements(hasty);
+  const { body } = await hasty.graphql('{ dataset(slug: "large") { warning } }');
+  const reads = stop().filter(({ sql }) => /from "dataset_rows"/.test(sql));
+  expect(body.errors[0].extensions.code).toBe("TIMED_OUT");
+  expect(reads.length).toBeLessThan(Math.floor(ROWS / 500));
+});
+
+test("an answer that has begun goes on as long as its reader takes, and a subscription as long as its listener", async () => {
+  const values = { a: "x".repeat(4_000) };
+  await addDataset(server, { slug: "long", columns: text, rows: Array(4_000).fill({ values }) });
+  const headers = { authorization: `Bearer ${server.token}` };
+  const slow = await fetch(`${server.url}/datasets/long`, { headers });
+  await using events = await subscribe(server, "subscription { logAdded { output trace { name } } }");
+  await wait(2 * LIMIT_MS);
+  await send("/monitor/log", { slug: "x", output: "told" });
+  expect(await events.next()).toEqual({ data: { logAdded: { output: "told", trace: { name: "x" } } } });
+  expect(((await slow.json()) as { dataset: { rows: unknown[] } }).dataset.rows).toHaveLength(4_000);
+});
+
+const patient = await startServer();
+afterAll(() => patient[Symbol.asyncDispose]());
+await addDataset(patient, { slug: "small", columns: text });
+const BOTH_TRANSPORTS = ["application/json", "application/json, multipart/mixed"];
+
+test.each<[query: string, variables: Record<string, unknown>, isTaken: boolean]>([
+  ['{ dataset(slug: "small") { rows { id name key values idealOutput metadata createdAt } } }', {}, true],
+  ["query($n: Int) { datasets(first: $n) { rows(first: 500) { id values } } }", { n: 100 }, true],
+  ["query($n: Int) { datasets(first: $n) { rows(first: 1001) { id values } } }", { n: 100 }, false],
+  ["query($n: Int = 100) { datasets(first: $n) { rows(first: 1001) { id values } } }", {}, false],
+  ["query($n: Int = 100) { datasets(first: $n) { rows(first: 1001) { id values } } }", { n: 10 }, true],
+  ["{ datasets { rows { id } } }", {}, false],
+  ["{ datasets { ...D } } fragment D on Dataset { rows { ... on DatasetRow { id } } }", {}, false],
+  ["{ logs { trace { logs: id } prompt { versions { variables { label } } } } }", {}, true],
+])(
+  "the answer of an operation has at most 200,000 fields, rows by fields: %s %j",
+  async (query, variables, isTaken) => {
+    for (const accept of BOTH_TRANSPORTS) {
+      const { status, body } = await patient.graphql(query, variables, { headers: { accept } });
+      expect(status).toBe(200);
+      if (isTaken) expect(body.errors).toBeUndefined();
+      else
+        expect(body).toEqual({
+          errors: [
+            {
+              message: expect.stringMatching(/^The answer could have more than 200000 fields\. .*"first"/),
+              locations: expect.anything(),
+              extensions: { code: "QUERY_TOO_COMPLEX" },
+            },
+          ],
+        });
+    }
+  },
+);
+
+test("a mutation whose answer could be too large changes nothing", async () => {
+  const shown =
+    "rows { id name key values idealOutput metadata createdAt log { id input output idealOutput trace { id } prompt { slug } cost costSource version model latencyMs type } }";
+  const made = await patient.graphql(`mutation { createDataset(slug: "never", columns: []) { ${shown} } }`);
+  expect(made.body.errors[0].extensions.code).toBe("QUERY_TOO_COMPLEX");
+  expect((await patient.get("/datasets/never")).status).toBe(404);
+});
