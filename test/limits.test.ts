@@ -2,7 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import Database from "better-sqlite3";
 import pg from "pg";
 import { afterAll, expect, test, vi } from "vitest";
-import { addDataset } from "./data.ts";
+import { addDataset, addPrompt } from "./data.ts";
 import { subscribe } from "./events.ts";
 import { isOnPostgresql, type Server, startServer } from "./server.ts";
 import { captureStatements } from "./statements.ts";
@@ -14,6 +14,7 @@ const server = await startServer({ timeLimitMs: LIMIT_MS });
 afterAll(() => server[Symbol.asyncDispose]());
 const text = [{ name: "a", type: "text" as const }];
 await addDataset(server, { slug: "small", columns: text });
+await addPrompt(server, { slug: "x", versions: [{ version: "1" }], tags: { production: "1" } });
 
 /** Keeps others from writing until it is released. */
 async function lockWrites({ databaseUrl }: Server): Promise<() => Promise<void>> {
@@ -79,10 +80,10 @@ test("an answer that has begun goes on as long as its reader takes, and a subscr
   await addDataset(server, { slug: "long", columns: text, rows: Array(4_000).fill({ values }) });
   const headers = { authorization: `Bearer ${server.token}` };
   const slow = await fetch(`${server.url}/datasets/long`, { headers });
-  await using events = await subscribe(server, "subscription { logAdded { output trace { name } } }");
+  await using events = await subscribe(server, "subscription { logAdded { output prompt { slug } } }");
   await wait(2 * LIMIT_MS);
   await send("/monitor/log", { slug: "x", output: "told" });
-  expect(await events.next()).toEqual({ data: { logAdded: { output: "told", trace: { name: "x" } } } });
+  expect(await events.next()).toEqual({ data: { logAdded: { output: "told", prompt: { slug: "x" } } } });
   expect(((await slow.json()) as { dataset: { rows: unknown[] } }).dataset.rows).toHaveLength(4_000);
 });
 
