@@ -1,7 +1,11 @@
-import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
 import cors from "@fastify/cors";
-import Fastify, { type FastifyRequest, type FastifyServerOptions, LogController } from "fastify";
+import Fastify, {
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+  LogController,
+} from "fastify";
 import type { Config } from "./config.ts";
 import type { Context } from "./context.ts";
 import type { Database, EntityManager } from "./database/open.ts";
@@ -9,10 +13,12 @@ import { GabbroError } from "./errors.ts";
 import { playground, sendPlayground } from "./graphql/playground.ts";
 import { createGraphqlHandler } from "./graphql/yoga.ts";
 import { protect } from "./protection.ts";
+import { limitRates } from "./rateLimits.ts";
+import { logRequests, requestIdOf, traced } from "./requestLog.ts";
 import { answerError, answerToNoRequest, refuseUnrouted } from "./rest/answers.ts";
 import type { RestApp } from "./rest/app.ts";
 import { readJsonBodies } from "./rest/body.ts";
-import { openApi } from "./rest/openapi.ts";
+import { openApi, type Pages } from "./rest/openapi.ts";
 import { restRoutes } from "./rest/routes.ts";
 import { limitTime } from "./timeLimit.ts";
 import { forgetOldAnswers } from "./workspaces/idempotency.resolvers.ts";
@@ -28,7 +34,8 @@ const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 
 /** What the server is told of the configuration. */
-export interface Settings extends Pick<Config, "corsOrigins"> {
+export interface Settings
+  extends Partial<Pick<Config, "corsOrigins" | "rateLimits" | "trustedProxies" | "playground">> {
   /** How long the work for a request may take. */
   timeLimitMs?: number;
 }
@@ -39,9 +46,11 @@ export interface Settings extends Pick<Config, "corsOrigins"> {
  */
 export async function createServer(
   database: Database,
-  { corsOrigins, timeLimitMs = TIME_LIMIT_MS }: Settings,
+  settings: Settings,
   logger: FastifyServerOptions["logger"],
 ): Promise<RestApp> {
+  const { corsOrigins = [], trustedProxies = [], timeLimitMs = TIME_LIMIT_MS } = settings;
+  const pages = settings.playground === false ? "left out" : "served";
   const app: RestApp = Fastify({
     logger,
     logController: new LogController({ disableRequestLogging: true }), // logRequests does
@@ -54,8 +63,10 @@ export async function createServer(
     },
     return503OnClosing: false, // closeGracefully ends connections instead
     routerOptions: { maxParamLength: LONGEST_PATH },
+    trustProxy: trustedProxies.length > 0 && trustedProxies,
     requestIdHeader: false,
     genReqId: ({ headers }) => requestIdOf(headers["x-request-id"]),
+    childLoggerFactory: traced,
     frameworkErrors: answerError,
     clientErrorHandler: (error, socket) => void socket.end(answerToNoRequest(error)),
   });
@@ -63,17 +74,29 @@ export async function createServer(
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
   readJsonBodies(app);
   logRequests(app);
-  refuseUnrouted(app);
-  limitTime(app, timeLimitMs);
   protect(app);
   if (corsOrigins.length > 0)
     await app.register(cors, {
       origin: corsOrigins.includes("*") ? "*" : corsOrigins,
       strictPreflight: false,
     });
+  if (settings.rateLimits) await limitRates(app, settings.rateLimits);
+  refuseUnrouted(app);
+  limitTime(app, timeLimitMs);
 
-  const authenticate = createAuthenticate(database, app.log);
-  const contextOf = async ({ headers, deadline }: FastifyRequest): Promise<Context> => {
+  const contextOf = createContextOf(database, app);
+  await openApi(app, pages);
+  healthRoutes(app, database);
+  await app.register((routes: RestApp) => restRoutes(routes, contextOf));
+  await app.register((routes: RestApp) => graphqlRoutes(routes, contextOf, pages));
+  forgetRegularly(app, database);
+  closeGracefully(app, database);
+  return app;
+}
+
+function createContextOf(database: Database, { log }: RestApp) {
+  const authenticate = createAuthenticate(database, log);
+  return async ({ headers, deadline }: FastifyRequest): Promise<Context> => {
     const askAgain = () => authenticate(headers.authorization);
     const access = await askAgain();
     let em: EntityManager | undefined;
@@ -92,17 +115,15 @@ export async function createServer(
       deadline,
     };
   };
-  await openApi(app);
-  healthRoutes(app, database);
-  await app.register((routes: RestApp) => restRoutes(routes, contextOf));
-  await app.register((routes: RestApp) => graphqlRoutes(routes, contextOf));
-  forgetRegularly(app, database);
-  closeGracefully(app, database);
-  return app;
 }
 
-function graphqlRoutes(app: RestApp, contextOf: (request: FastifyRequest) => Promise<Context>) {
+async function graphqlRoutes(
+  app: RestApp,
+  contextOf: (request: FastifyRequest) => Promise<Context>,
+  pages: Pages,
+): Promise<void> {
   const handle = createGraphqlHandler();
+  const sendPage = pages === "served" ? sendPlayground : sendNothing;
   app.route({
     method: ["GET", "POST"],
     url: "/graphql",
@@ -112,9 +133,13 @@ function graphqlRoutes(app: RestApp, contextOf: (request: FastifyRequest) => Pro
       request.context = await contextOf(request);
     },
     handler: (request, reply) =>
-      isFromBrowser(request) ? sendPlayground(request, reply) : handle(request, reply, request.context),
+      isFromBrowser(request) ? sendPage(request, reply) : handle(request, reply, request.context),
   });
-  return playground(app);
+  if (pages === "served") await playground(app);
+}
+
+function sendNothing(_: FastifyRequest, reply: FastifyReply): FastifyReply {
+  return reply.callNotFound() as unknown as FastifyReply;
 }
 
 /** Clears away what is kept for repeated requests, once it is too old for them. */
@@ -140,25 +165,6 @@ function healthRoutes(app: RestApp, database: Database): void {
     throw new GabbroError("UNAVAILABLE", "The database does not answer.", {
       headers: { "retry-after": "1" },
     });
-  });
-}
-
-/** The caller's id where it is fit for a log, else a new one. */
-function requestIdOf(given: string | string[] | undefined): string {
-  return typeof given === "string" && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID();
-}
-
-/** One line a request: what was asked by route, never by payload, token or query string. */
-function logRequests(app: RestApp): void {
-  app.addHook("onRequest", (request, reply, done) => {
-    reply.header("x-request-id", request.id);
-    done();
-  });
-  app.addHook("onResponse", (request, reply, done) => {
-    const route = request.routeOptions.url ?? "(none)";
-    const latencyMs = Math.round(reply.elapsedTime * 100) / 100;
-    request.log.info({ method: request.method, route, status: reply.statusCode, latencyMs }, "answered");
-    done();
   });
 }
 

@@ -9,6 +9,8 @@ import { schema } from "./schema.ts";
 /** What an operation was asked as, and where faults of ours are logged. */
 export interface Asked {
   params?: { query?: string; operationName?: string; variables?: Record<string, unknown> } | undefined;
+  /** The field that was asked for, once the operation is known to be valid. */
+  topField?: string;
   requestId: string;
   log: FastifyBaseLogger;
 }

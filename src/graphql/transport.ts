@@ -13,7 +13,7 @@ import type { Context } from "../context.ts";
 import { GabbroError } from "../errors.ts";
 import { sendAnswer } from "../rest/repeats.ts";
 import { type Answer, answerOnce, idempotencyKeyOf } from "../workspaces/idempotency.resolvers.ts";
-import { refuseUnknown } from "./access.ts";
+import { refuseUnknown, topFieldOf } from "./access.ts";
 import { refusalOfCost } from "./cost.ts";
 import { type Asked, presentErrors } from "./errors.ts";
 import { schema } from "./schema.ts";
@@ -52,7 +52,7 @@ export async function runDirectly(
   documents.set(query, document);
   const operation = getOperationAST(document, operationName);
   if (!operation || operation.operation === "subscription") return "not ours";
-  Object.assign(asked, { params });
+  Object.assign(asked, { params, topField: topFieldOf(operation) });
   const run = async (contextValue: Context): Promise<Answer> => {
     refuseUnknown(operation, contextValue);
     const refusal = refusalOfCost(schema, document, operation, variableValues);

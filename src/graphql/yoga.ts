@@ -5,7 +5,7 @@ import type { Context } from "../context.ts";
 import { liftDeadline } from "../deadline.ts";
 import { badInput, GabbroError } from "../errors.ts";
 import { authenticated } from "../workspaces/resolvers.ts";
-import { refuseUnknown } from "./access.ts";
+import { refuseUnknown, topFieldOf } from "./access.ts";
 import { refusalOfCost } from "./cost.ts";
 import { documentCache } from "./documents.ts";
 import { type Asked, presentErrors } from "./errors.ts";
@@ -71,13 +71,15 @@ const admission: Plugin<ServerContext> = {
     const document = args.document as DocumentNode;
     const operation = getOperationAST(document, args.operationName);
     if (!operation) return;
+    contextValue.topField = topFieldOf(operation);
     refuseUnknown(operation, contextValue);
     const refusal = refusalOfCost(schema, document, operation, variableValues);
     if (refusal) setResultAndStopExecution({ errors: [refusal] });
   },
-  onSubscribe({ args }) {
-    authenticated(args.contextValue);
-    liftDeadline(args.contextValue); // it ends with its listener
+  onSubscribe({ args: { document, operationName, contextValue } }) {
+    contextValue.topField = topFieldOf(getOperationAST(document as DocumentNode, operationName)!);
+    authenticated(contextValue);
+    liftDeadline(contextValue); // it ends with its listener
   },
 };
 
