@@ -21,6 +21,8 @@ export interface Config {
   rateLimits: { perToken: number | null; perAddress: number | null };
   /** The addresses of proxies whose word is taken for the address of a caller. */
   trustedProxies: string[];
+  /** Who has it may read the metrics; null for nobody. */
+  metricsToken: string | null;
   /** Whether GraphiQL and the page of the REST interface are served. */
   playground: boolean;
   logLevel: (typeof logLevels)[number];
@@ -58,12 +60,7 @@ const environment = z
     MIGRATE_ON_START: z.enum(["on", "off"]).default("on"),
     HOST: z.string().default("localhost"),
     PORT: z.coerce.number({ error: "must be a port number" }).int().min(0).max(65_535).default(3001),
-    GABBRO_TOKEN: z
-      .string()
-      .trim()
-      .min(SHORTEST_TOKEN, { error: `must have at least ${SHORTEST_TOKEN} characters` })
-      .regex(/^\P{Cc}*$/u, { error: "must not contain control characters" })
-      .optional(),
+    GABBRO_TOKEN: secret().optional(),
     CORS_ORIGIN: z
       .string()
       .default("")
@@ -86,6 +83,7 @@ const environment = z
             .refine(isNetwork, { error: "must be addresses of proxies, such as 10.0.0.0/8 or loopback" }),
         ),
       ),
+    METRICS_TOKEN: secret().optional(),
     PLAYGROUND: z.enum(["true", "false"]).default("true"),
     LOG_LEVEL: z.enum(logLevels).default("info"),
     npm_lifecycle_event: z.string().optional(),
@@ -98,6 +96,14 @@ const environment = z
       error: "must be left out: DATABASE_URL names no PostgreSQL server",
     },
   );
+
+function secret() {
+  return z
+    .string()
+    .trim()
+    .min(SHORTEST_TOKEN, { error: `must have at least ${SHORTEST_TOKEN} characters` })
+    .regex(/^\P{Cc}*$/u, { error: "must not contain control characters" });
+}
 
 function rate() {
   return z.coerce.number({ error: "must be a number of requests a minute" }).int().min(1).optional();
@@ -150,6 +156,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     RATE_LIMIT_PER_TOKEN,
     RATE_LIMIT_PER_ADDRESS,
     TRUST_PROXY,
+    METRICS_TOKEN,
     PLAYGROUND,
     LOG_LEVEL,
   } = parsed.data;
@@ -164,6 +171,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     corsOrigins: CORS_ORIGIN,
     rateLimits: { perToken: RATE_LIMIT_PER_TOKEN ?? null, perAddress: RATE_LIMIT_PER_ADDRESS ?? null },
     trustedProxies: TRUST_PROXY,
+    metricsToken: METRICS_TOKEN ?? null,
     playground: PLAYGROUND === "true",
     logLevel: LOG_LEVEL,
     isRunByNpm: parsed.data.npm_lifecycle_event !== undefined,

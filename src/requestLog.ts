@@ -39,12 +39,20 @@ export function logRequests(app: RestApp): void {
     const route = request.routeOptions.url ?? "(none)";
     const latencyMs = Math.round(reply.elapsedTime * 100) / 100;
     const field = topFieldOf(request);
-    request.log.info(
-      { method: request.method, route, ...(field && { field }), status: reply.statusCode, latencyMs },
+    const code = codeOf(request);
+    const { method, log } = request;
+    const status = reply.statusCode;
+    log.info(
+      { method, route, ...(field && { field }), status, ...(code && { code }), latencyMs },
       "answered",
     );
     done();
   });
+}
+
+/** The code of the error that was answered, or of the first one; undefined when there was none. */
+export function codeOf({ errorCode, context }: FastifyRequest): string | undefined {
+  return errorCode ?? (context as Partial<Asked> | undefined)?.errorCode;
 }
 
 /** The field of GraphQL that was asked for; undefined at the other door, and for what is no valid operation. */

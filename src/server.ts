@@ -12,6 +12,7 @@ import type { Database, EntityManager } from "./database/open.ts";
 import { GabbroError } from "./errors.ts";
 import { playground, sendPlayground } from "./graphql/playground.ts";
 import { createGraphqlHandler } from "./graphql/yoga.ts";
+import { exposeMetrics } from "./metrics/metrics.ts";
 import { protect } from "./protection.ts";
 import { limitRates } from "./rateLimits.ts";
 import { logRequests, requestIdOf, traced } from "./requestLog.ts";
@@ -35,7 +36,9 @@ const REQUEST_TIMEOUT_MS = 30_000;
 
 /** What the server is told of the configuration. */
 export interface Settings
-  extends Partial<Pick<Config, "corsOrigins" | "rateLimits" | "trustedProxies" | "playground">> {
+  extends Partial<
+    Pick<Config, "corsOrigins" | "rateLimits" | "trustedProxies" | "metricsToken" | "playground">
+  > {
   /** How long the work for a request may take. */
   timeLimitMs?: number;
 }
@@ -87,6 +90,7 @@ export async function createServer(
   const contextOf = createContextOf(database, app);
   await openApi(app, pages);
   healthRoutes(app, database);
+  if (settings.metricsToken) exposeMetrics(app, database, settings.metricsToken);
   await app.register((routes: RestApp) => restRoutes(routes, contextOf));
   await app.register((routes: RestApp) => graphqlRoutes(routes, contextOf, pages));
   forgetRegularly(app, database);

@@ -15,6 +15,8 @@ declare module "fastify" {
   interface FastifyRequest {
     /** What the resolvers need of this request; there once its token was checked. */
     context: Context;
+    /** With which error it was answered, by the door of REST or before its operation was executed. */
+    errorCode?: ErrorCode;
   }
 }
 
