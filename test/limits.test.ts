@@ -1,13 +1,13 @@
 import { setTimeout as wait } from "node:timers/promises";
-import Database from "better-sqlite3";
-import pg from "pg";
 import { afterAll, expect, test, vi } from "vitest";
 import { addDataset, addPrompt } from "./data.ts";
 import { subscribe } from "./events.ts";
-import { isOnPostgresql, type Server, startServer } from "./server.ts";
+import { lockWrites } from "./locks.ts";
+import { startServer } from "./server.ts";
 import { captureStatements } from "./statements.ts";
 
-const LIMIT_MS = 700;
+const LIMIT_MS = 1_200;
+const BEYOND_MS = LIMIT_MS + 700; // also when it is looked for only now and then
 const ROWS = 10_001;
 
 const server = await startServer({ timeLimitMs: LIMIT_MS });
@@ -15,19 +15,6 @@ afterAll(() => server[Symbol.asyncDispose]());
 const text = [{ name: "a", type: "text" as const }];
 await addDataset(server, { slug: "small", columns: text });
 await addPrompt(server, { slug: "x", versions: [{ version: "1" }], tags: { production: "1" } });
-
-/** Keeps others from writing until it is released. */
-async function lockWrites({ databaseUrl }: Server): Promise<() => Promise<void>> {
-  if (!isOnPostgresql) {
-    const other = new Database(databaseUrl.slice("sqlite:".length));
-    other.exec("begin immediate");
-    return async () => void other.close();
-  }
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  await client.query("begin; lock table traces, logs, prompts in exclusive mode");
-  return () => client.end();
-}
 
 const send = async (path: string, body?: object) => {
   const response = await fetch(server.url + path, {
@@ -42,14 +29,20 @@ const send = async (path: string, body?: object) => {
   };
 };
 
-test("a request that takes longer than the limit is answered 503 TIMED_OUT, at both doors, and the next is served", async () => {
+test("a request that takes longer than the limit is answered 503 TIMED_OUT, at both doors, and the next is served; only computing costs again may take longer", async () => {
+  const add = () => send("/monitor/log", { slug: "x", output: 1 });
+  const isServed = async () => expect((await add()).status).toBe(200);
+  await vi.waitFor(isServed, { timeout: 10_000 }); // what is needed for the first one is loaded
   const release = await lockWrites(server);
-  const query = 'mutation { createPrompt(slug: "late", name: "Late") { slug } }';
-  const [rest, graphql, read] = await Promise.all([
-    send("/monitor/log", { slug: "x", output: 1 }),
-    send("/graphql", { query }),
-    send("/datasets/small"),
-  ]);
+  const late = [
+    add(),
+    send("/graphql", { query: 'mutation { createPrompt(slug: "late", name: "Late") { slug } }' }),
+  ];
+  const reprice = 'mutation { repriceLogs(from: "2020-01-01", to: "2040-01-01") { examined } }';
+  const repriced = send("/graphql", { query: reprice });
+  expect((await send("/datasets/small")).status).toBe(200);
+  const [rest, graphql] = await Promise.all(late);
+  await wait(BEYOND_MS - LIMIT_MS);
   await release();
   const message = expect.stringMatching(/^This took too long .* with an Idempotency-Key/);
   expect(rest).toEqual({ status: 503, retryAfter: "1", body: { error: message, code: "TIMED_OUT" } });
@@ -58,10 +51,8 @@ test("a request that takes longer than the limit is answered 503 TIMED_OUT, at b
     retryAfter: "1",
     body: { errors: [{ message, extensions: { code: "TIMED_OUT" } }] },
   });
-  expect(read.status).toBe(200);
-  await vi.waitFor(async () =>
-    expect((await send("/monitor/log", { slug: "x", output: 1 })).status).toBe(200),
-  );
+  expect((await repriced).body).toEqual({ data: { repriceLogs: { examined: expect.any(Number) } } });
+  await vi.waitFor(isServed);
 });
 
 test("what a request that was given up still had to read is not read", async () => {
@@ -81,7 +72,7 @@ test("an answer that has begun goes on as long as its reader takes, and a subscr
   const headers = { authorization: `Bearer ${server.token}` };
   const slow = await fetch(`${server.url}/datasets/long`, { headers });
   await using events = await subscribe(server, "subscription { logAdded { output prompt { slug } } }");
-  await wait(2 * LIMIT_MS);
+  await wait(BEYOND_MS);
   await send("/monitor/log", { slug: "x", output: "told" });
   expect(await events.next()).toEqual({ data: { logAdded: { output: "told", prompt: { slug: "x" } } } });
   expect(((await slow.json()) as { dataset: { rows: unknown[] } }).dataset.rows).toHaveLength(4_000);

@@ -114,7 +114,7 @@ export async function openDatabase(url: string, settings: Partial<Settings> = {}
     isReady: createReadiness(async () => {
       const [{ ok }] = await Promise.all([
         orm.checkConnection(),
-        read.selectFrom("Workspace").select("id").limit(1).execute(),
+        read.selectFrom("Workspace").select("createdAt").limit(1).execute(),
       ]);
       return ok;
     }),
