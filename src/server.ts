@@ -7,8 +7,9 @@ import Fastify, {
   LogController,
 } from "fastify";
 import type { Config } from "./config.ts";
-import type { Context } from "./context.ts";
+import type { Access, Context } from "./context.ts";
 import type { Database, EntityManager } from "./database/open.ts";
+import type { Deadline } from "./deadline.ts";
 import { GabbroError } from "./errors.ts";
 import { playground, sendPlayground } from "./graphql/playground.ts";
 import { createGraphqlHandler } from "./graphql/yoga.ts";
@@ -102,23 +103,33 @@ function createContextOf(database: Database, { log }: RestApp) {
   const authenticate = createAuthenticate(database, log);
   return async ({ headers, deadline }: FastifyRequest): Promise<Context> => {
     const askAgain = () => authenticate(headers.authorization);
-    const access = await askAgain();
-    let em: EntityManager | undefined;
-    return {
-      database,
-      // Made when it is needed: what is remembered, and rows that are only added, do without.
-      get em() {
-        em ??= database.fork(access?.workspaceId ?? null);
-        return em;
-      },
-      set em(other) {
-        em = other;
-      },
-      access,
-      askAgain,
-      deadline,
-    };
+    return new RequestContext(database, await askAgain(), askAgain, deadline);
   };
+}
+
+class RequestContext implements Context {
+  readonly database: Database;
+  readonly access: Access | null;
+  readonly askAgain: Context["askAgain"];
+  readonly deadline: Deadline;
+  #em: EntityManager | undefined;
+
+  constructor(database: Database, access: Access | null, askAgain: Context["askAgain"], deadline: Deadline) {
+    this.database = database;
+    this.access = access;
+    this.askAgain = askAgain;
+    this.deadline = deadline;
+  }
+
+  /** Made when it is needed: what is remembered, and rows that are only added, do without. */
+  get em(): EntityManager {
+    this.#em ??= this.database.fork(this.access?.workspaceId ?? null);
+    return this.#em;
+  }
+
+  set em(other: EntityManager) {
+    this.#em = other;
+  }
 }
 
 async function graphqlRoutes(

@@ -46,6 +46,6 @@ export function remembered<Value extends object>(): Remembered<Value> {
 export function boundedByCharacters<Value extends object>(): LRUCache<string, Value> {
   return new LRUCache({
     maxSize: CACHED_CHARACTERS,
-    sizeCalculation: (value) => JSON.stringify(value).length,
+    sizeCalculation: (value, key) => key.length + JSON.stringify(value).length,
   });
 }
