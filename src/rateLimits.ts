@@ -1,4 +1,4 @@
-import rateLimit, { type CreateRateLimitOptions } from "@fastify/rate-limit";
+import type { CreateRateLimitOptions } from "@fastify/rate-limit";
 import type { Config } from "./config.ts";
 import { GabbroError } from "./errors.ts";
 import type { FastifyReply, RestApp } from "./rest/app.ts";
@@ -18,6 +18,7 @@ export async function limitRates(
   { perToken, perAddress }: Config["rateLimits"],
 ): Promise<void> {
   if (perToken === null && perAddress === null) return;
+  const { default: rateLimit } = await import("@fastify/rate-limit");
   await app.register(rateLimit, { global: false });
   const counter = (options: CreateRateLimitOptions) => {
     const bounded = { ...options, timeWindow: WINDOW_MS, cache: MOST_COUNTED };

@@ -20,8 +20,9 @@ import { logRequests, requestIdOf, traced } from "./requestLog.ts";
 import { answerError, answerToNoRequest, refuseUnrouted } from "./rest/answers.ts";
 import type { RestApp } from "./rest/app.ts";
 import { readJsonBodies } from "./rest/body.ts";
+import { compressAnswers } from "./rest/compression.ts";
 import { openApi, type Pages } from "./rest/openapi.ts";
-import { restRoutes } from "./rest/routes.ts";
+import { restRoutes, schemaController } from "./rest/routes.ts";
 import { limitTime } from "./timeLimit.ts";
 import { forgetOldAnswers } from "./workspaces/idempotency.resolvers.ts";
 import { createAuthenticate } from "./workspaces/resolvers.ts";
@@ -72,6 +73,7 @@ export async function createServer(
     genReqId: ({ headers }) => requestIdOf(headers["x-request-id"]),
     childLoggerFactory: traced,
     frameworkErrors: answerError,
+    schemaController: schemaController!,
     clientErrorHandler: (error, socket) => void socket.end(answerToNoRequest(error)),
   });
   app.setErrorHandler(answerError);
@@ -89,6 +91,7 @@ export async function createServer(
   limitTime(app, timeLimitMs);
 
   const contextOf = createContextOf(database, app);
+  compressAnswers(app);
   await openApi(app, pages);
   healthRoutes(app, database);
   if (settings.metricsToken) exposeMetrics(app, database, settings.metricsToken);
