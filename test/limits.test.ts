@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, expect, test, vi } from "vitest";
 import { addDataset, addPrompt } from "./data.ts";
@@ -28,6 +30,14 @@ const send = async (path: string, body?: object, more: Record<string, string> = 
     body: await response.json(),
   };
 };
+
+/** A request whose body is sent piece by piece. */
+function slowRequest(path: string) {
+  const headers = { authorization: `Bearer ${server.token}`, "content-type": "application/json" };
+  const sent = request(server.url + path, { method: "POST", headers });
+  const status = once(sent, "response").then(([response]) => (response as IncomingMessage).statusCode);
+  return Object.assign(sent, { status });
+}
 
 test("a request that takes longer than the limit is answered 503 TIMED_OUT, at both doors, and in full when it is sent again with its key; only computing costs again may take longer", async () => {
   const add = () => send("/monitor/log", { slug: "x", output: 1 });
@@ -70,13 +80,20 @@ test("what a request that was given up still had to read is not read", async () 
   expect(reads.length).toBeLessThan(Math.floor(ROWS / 500));
 });
 
-test("an answer that has begun goes on as long as its reader takes, and a subscription as long as its listener", async () => {
+test("sending a body, reading an answer and listening take as long as they take", async () => {
   const values = { a: "x".repeat(4_000) };
   await addDataset(server, { slug: "long", columns: text, rows: Array(4_000).fill({ values }) });
   const headers = { authorization: `Bearer ${server.token}` };
   const slow = await fetch(`${server.url}/datasets/long`, { headers });
-  await using events = await subscribe(server, "subscription { logAdded { output prompt { slug } } }");
+  await using events = await subscribe(
+    server,
+    'subscription { logAdded(slug: "x") { output prompt { slug } } }',
+  );
+  const sending = slowRequest("/monitor/log");
+  sending.write('{"slug": "y", ');
   await wait(BEYOND_MS);
+  sending.end('"output": 1}');
+  expect(await sending.status).toBe(200);
   await send("/monitor/log", { slug: "x", output: "told" });
   expect(await events.next()).toEqual({ data: { logAdded: { output: "told", prompt: { slug: "x" } } } });
   expect(((await slow.json()) as { dataset: { rows: unknown[] } }).dataset.rows).toHaveLength(4_000);
