@@ -16,6 +16,8 @@ export interface Config {
   firstToken: string | null;
   /** Origins whose pages may call from a browser; none unless named. */
   corsOrigins: string[];
+  /** How long it serves on after SIGTERM, for load balancers to see that it is about to stop. */
+  drainMs: number;
   logLevel: (typeof logLevels)[number];
   /** Whether it runs as a script of npm, whose shell keeps signals to itself. */
   isRunByNpm: boolean;
@@ -66,6 +68,12 @@ const environment = z
           z.string().refine(isOrigin, { error: "must be * or an origin such as https://app.example.com" }),
         ),
       ),
+    DRAIN_SECONDS: z.coerce
+      .number({ error: "must be a number of seconds" })
+      .min(0)
+      .max(3_600)
+      .default(2)
+      .transform((seconds) => seconds * 1_000),
     LOG_LEVEL: z.enum(logLevels).default("info"),
     npm_lifecycle_event: z.string().optional(),
   })
@@ -114,6 +122,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     PORT,
     GABBRO_TOKEN,
     CORS_ORIGIN,
+    DRAIN_SECONDS,
     LOG_LEVEL,
   } = parsed.data;
   return {
@@ -125,6 +134,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     port: PORT,
     firstToken: GABBRO_TOKEN ?? null,
     corsOrigins: CORS_ORIGIN,
+    drainMs: DRAIN_SECONDS,
     logLevel: LOG_LEVEL,
     isRunByNpm: parsed.data.npm_lifecycle_event !== undefined,
   };

@@ -36,6 +36,7 @@ export async function startGateway({ databaseUrl, preload, env = {}, within = []
       PORT: "0",
       DATABASE_URL: databaseUrl,
       GABBRO_TOKEN: TOKEN,
+      DRAIN_SECONDS: "0",
       LOG_LEVEL: "error",
       ...env,
     },
@@ -85,11 +86,14 @@ export class GatewayEndedError extends Error {
 export const headers = { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" };
 
 /** Makes the database with the dataset that the writers add to. */
-export async function prepareDatabase(databaseUrl: string): Promise<void> {
+export async function prepareDatabase(
+  databaseUrl: string,
+  sample: "with sample" | "empty" = "empty",
+): Promise<void> {
   const database = await openDatabase(databaseUrl);
   try {
     await migrate(database);
-    await fillNewDatabase(database, { firstToken: TOKEN, sample: "empty" });
+    await fillNewDatabase(database, { firstToken: TOKEN, sample });
     const context = commandLineContext(database, await getWorkspaceId(database, FIRST_WORKSPACE));
     await createDataset(context, { slug: DATASET, columns: [{ name: "a", type: "text" }] });
   } finally {
