@@ -11,19 +11,22 @@ import { commandLineContext, getWorkspaceId } from "../src/workspaces/resolvers.
 export const TOKEN = "a-token-for-torture-only-0123456789";
 export const DATASET = "tortured";
 
-const program = fileURLToPath(new URL("../bin/gabbro.js", import.meta.url));
+const gabbro = fileURLToPath(new URL("../bin/gabbro.js", import.meta.url));
 
 export interface How {
   databaseUrl: string;
   /** A module of torture/preloads that spoils the gateway before it starts, for a control that must fail. */
   preload?: string | undefined;
   env?: Record<string, string> | undefined;
+  /** What to run in place of the program, for a control that must fail. */
+  program?: string | undefined;
   /** A command with its arguments that runs the rest of the command line. */
   within?: string[];
 }
 
 /** Starts a gateway in a process of its own, on a free port, and waits until it serves. Throws when it ends before. */
-export async function startGateway({ databaseUrl, preload, env = {}, within = [] }: How) {
+export async function startGateway(how: How) {
+  const { databaseUrl, preload, env = {}, program = gabbro, within = [] } = how;
   const begun = performance.now();
   const importing = preload
     ? ["--import", new URL(`preloads/${preload}.ts`, import.meta.url).href, "--no-warnings"]
