@@ -18,8 +18,12 @@ const DEFAULTS: Limits = {
 };
 /** Smaller bodies are held by as many as are waiting, which is little. */
 const LARGE_BODY_BYTES = 64 * 1024;
-/** For how long requests are begun before the event loop looks again at what has come, and refuses what is too much. */
+/**
+ * For how long requests are begun before the event loop looks again at what has come, and refuses what is too much: as
+ * long as refusing took last, within these bounds, so that refusing never takes more than half of the time for long.
+ */
 const TURN_MS = 10;
+const LONGEST_TURN_MS = 50;
 const TELLING_INTERVAL_MS = 1_000;
 
 const MESSAGE = "The service has more to do than it can. Send the request again in a moment.";
@@ -46,6 +50,7 @@ export function createOverload(given: Partial<Limits>) {
         if ((!isFull && turns.isFree()) || NEVER_REFUSED.test(request.url!)) handle(request, response);
         else if (!isFull) turns.wait(request, response);
         else {
+          turns.refused();
           refuse(request, response);
           tell();
         }
@@ -67,6 +72,8 @@ function createTurns(handle: RequestListener) {
   let next = 0;
   let isScheduled = false;
   let turnAt = 0;
+  let turnMs = TURN_MS;
+  let refusingSince: number | undefined;
   const schedule = () => {
     isScheduled = true;
     setImmediate(begin); // Node.js runs it when it has read what had come by all connections
@@ -74,7 +81,10 @@ function createTurns(handle: RequestListener) {
   const begin = () => {
     isScheduled = false;
     turnAt = performance.now();
-    while (next < waiting.length && performance.now() - turnAt < TURN_MS) {
+    const refusedMs = refusingSince === undefined ? 0 : turnAt - refusingSince;
+    turnMs = Math.min(LONGEST_TURN_MS, Math.max(TURN_MS, refusedMs));
+    refusingSince = undefined;
+    while (next < waiting.length && performance.now() - turnAt < turnMs) {
       const [request, response] = waiting[next++]!;
       if (!response.destroyed) handle(request, response);
     }
@@ -92,6 +102,10 @@ function createTurns(handle: RequestListener) {
         schedule();
       }
       return now - turnAt < TURN_MS;
+    },
+    /** What is refused is told for the next turn to know how long that took. */
+    refused: (): void => {
+      refusingSince ??= performance.now();
     },
     wait: (...one: Waiting): void => void waiting.push(one),
     /** How many wait for their turn. */

@@ -45,6 +45,7 @@ interface Quantiles {
   max: number;
 }
 
+const CLOSES = /\r\nconnection: close/i;
 const LAST_ANSWERS_MS = 3_000;
 
 class Connection {
@@ -91,18 +92,20 @@ class Connection {
 }
 
 /** Connections, opened before anything is sent: a service that is overloaded is not one that nobody was connected to. */
-async function openConnections({ url, connections }: Order, lost: () => void) {
+async function openConnections({ url, connections }: Order, tell: { lost(): void; opened(): void }) {
   const free: Connection[] = [];
   const open = async () => {
     const connection = new Connection(new URL(url), (wasWaiting) => {
       const at = free.indexOf(connection);
       if (at >= 0) free.splice(at, 1);
-      if (wasWaiting) lost();
+      all.delete(connection);
+      if (wasWaiting) tell.lost();
       if (!isOver) void open();
     });
     await connection.opened;
     free.push(connection);
     all.add(connection);
+    tell.opened();
   };
   const all = new Set<Connection>();
   let isOver = false;
@@ -151,9 +154,15 @@ async function run(order: Order): Promise<Figures> {
   const { perSecond, seconds } = order;
   const requests = requestsOf(order.mix, order.token);
   let underWay = 0;
-  const { free, end } = await openConnections(order, () => {
-    found.unanswered += 1;
-    underWay -= 1;
+  let hasBegun = false;
+  const { free, end } = await openConnections(order, {
+    lost: () => {
+      found.unanswered += 1;
+      underWay -= 1;
+    },
+    opened: () => {
+      if (hasBegun && perSecond === undefined && performance.now() < over) send();
+    },
   });
   const { found, count, figures } = createCount(order);
   const begun = performance.now();
@@ -170,10 +179,12 @@ async function run(order: Order): Promise<Figures> {
     connection.send(requests[Math.floor(Math.random() * requests.length)]!, (head) => {
       underWay -= 1;
       count(head, sentAt);
+      if (CLOSES.test(head)) return; // another is opened for it
       free.push(connection);
       if (perSecond === undefined && performance.now() < over) send();
     });
   };
+  hasBegun = true;
   if (perSecond === undefined) {
     while (free.length > 0) send();
     await wait(seconds * 1_000);
