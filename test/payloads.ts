@@ -49,6 +49,7 @@ export const payloads: string[] = [
   // templates of pages
   "{{constructor.constructor('alert(43)')()}}",
   "{{'a'.constructor.prototype.charAt=[].join;$eval('x=alert(44)')}}",
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is what a template would run
   "${alert(45)}",
   "<%= alert(46) %>",
   // texts that break out of JSON, or change their letters on the way
