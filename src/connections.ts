@@ -105,24 +105,26 @@ function cutTheLargest(behind: Socket[], mostWaitingBytes: number): void {
 }
 
 /**
- * Has the service listen at each of some addresses, such as both of `localhost`, until it closes. It fails when it cannot
+ * Lets the service listen at each of some addresses, such as both of `localhost`, until it closes. It fails when it cannot
  * at the first; a machine may lack the others.
  */
-export async function listenAt(app: RestApp, [first, ...others]: string[], port: number): Promise<void> {
+export function createListen(app: RestApp) {
   const listeners: Listener[] = [];
   const closed: Promise<unknown>[] = [];
   app.addHook("preClose", async () => {
     for (const listener of listeners) closed.push(new Promise((resolve) => listener.close(resolve)));
   });
   app.addHook("onClose", async () => void (await Promise.all(closed))); // before the database closes
-  await app.listen({ host: first!, port });
-  const { port: chosen } = app.server.address() as AddressInfo;
-  for (const host of others) {
-    const listener = createListener({ noDelay: true }, (socket) => app.server.emit("connection", socket));
-    listener.listen(chosen, host);
-    await once(listener, "listening").then(
-      () => listeners.push(listener),
-      () => {},
-    );
-  }
+  return async ([first, ...others]: string[], port: number): Promise<void> => {
+    await app.listen({ host: first!, port });
+    const { port: chosen } = app.server.address() as AddressInfo;
+    for (const host of others) {
+      const listener = createListener({ noDelay: true }, (socket) => app.server.emit("connection", socket));
+      listener.listen(chosen, host);
+      await once(listener, "listening").then(
+        () => listeners.push(listener),
+        () => {},
+      );
+    }
+  };
 }

@@ -1,15 +1,19 @@
 import { lookup } from "node:dns/promises";
 import type { AddressInfo } from "node:net";
 import type { FastifyServerOptions } from "fastify";
+import pino from "pino";
 import type { Config } from "./config.ts";
-import { listenAt } from "./connections.ts";
+import { createListen } from "./connections.ts";
 import { bringUpToDate } from "./database/migrate.ts";
 import { openDatabase } from "./database/open.ts";
 import { fillNewDatabase } from "./firstStart.ts";
+import { giveMemoryBack } from "./memory.ts";
 import type { RestApp } from "./rest/app.ts";
 import { createServer } from "./server.ts";
 
 const PARENT_CHECK_MS = 250;
+/** Lines are written some at a time: one by one they cost a request a system call. Who does not read them loses some. */
+const GATHERED = { sync: false, minLength: 8_192, periodicFlush: 100, maxLength: 16_777_216 };
 
 /**
  * Runs the service until SIGTERM or SIGINT: opens and migrates the database, fills a new one, listens, and says on
@@ -20,9 +24,12 @@ export async function serve(config: Config, sample: "with sample" | "empty"): Pr
   await bringUpToDate(database, config);
   const app = await createServer(database, config, await loggerOptions(config.logLevel));
   const token = await fillNewDatabase(database, { ...config, sample });
+  const listen = createListen(app);
   stopOnSignals(app, config);
+  await app.ready();
+  giveMemoryBack();
   try {
-    await listenAt(app, await addressesOf(config.host), config.port);
+    await listen(await addressesOf(config.host), config.port);
   } catch (error) {
     // The first token is shown only once, so it must be shown even if the port is taken.
     if (token && !config.firstToken)
@@ -34,7 +41,7 @@ export async function serve(config: Config, sample: "with sample" | "empty"): Pr
 }
 
 async function loggerOptions(level: string): Promise<FastifyServerOptions["logger"]> {
-  if (!process.stdout.isTTY) return { level };
+  if (!process.stdout.isTTY) return { level, stream: pino.destination(GATHERED) };
   const { default: pretty } = await import("pino-pretty");
   return {
     level,

@@ -1,7 +1,10 @@
 import type {} from "@fastify/swagger";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { assetsVersion, type Encoding, readAsset } from "./playground/assets.ts";
+import { isKnown } from "../rest/caching.ts";
+import { chooseEncoding } from "../rest/compression.ts";
+import { assetsVersion, readAsset } from "./playground/assets.ts";
 import { playgroundPage } from "./playground/page.ts";
+
 import { type AssetName, sources } from "./playground/sources.ts";
 
 /** Serves what the page of sendPlayground loads: GraphiQL, its workers, and our few lines around it. */
@@ -40,7 +43,7 @@ const pagePolicy = [
 async function sendAsset(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const { name } = request.params as { name: string };
   if (!isAssetName(name)) return reply.callNotFound() as unknown as FastifyReply;
-  const encoding = chooseEncoding(request.headers["accept-encoding"]);
+  const encoding = chooseEncoding(request.headers["accept-encoding"], ["br", "gzip"]) ?? "identity";
   const etag = `"${assetsVersion}-${encoding}"`;
   const isFresh = isKnown(etag, request.headers["if-none-match"]);
   // Before any header is set: the answer to a failure must not be kept by the browser.
@@ -58,19 +61,4 @@ async function sendAsset(request: FastifyRequest, reply: FastifyReply): Promise<
 
 function isAssetName(name: string): name is AssetName {
   return Object.hasOwn(sources, name);
-}
-
-function chooseEncoding(acceptEncoding = ""): Encoding {
-  const weights = new Map(acceptEncoding.toLowerCase().split(",").map(toWeight));
-  const isAccepted = (name: string) => (weights.get(name) ?? weights.get("*") ?? 0) > 0;
-  return (["br", "gzip"] as const).find(isAccepted) ?? "identity";
-}
-
-function toWeight(part: string): [name: string, weight: number] {
-  const [name = "", weight = "1"] = part.trim().split(/\s*;\s*q=/);
-  return [name, Number(weight)];
-}
-
-function isKnown(etag: string, ifNoneMatch = ""): boolean {
-  return ifNoneMatch.split(",").some((tag) => ["*", etag, `W/${etag}`].includes(tag.trim()));
 }
