@@ -145,7 +145,7 @@ describe.skipIf(!chromiumPath)(title, { timeout: TIMEOUT_MS }, () => {
     page.setDefaultTimeout(15_000);
     await openPlayground(page, server);
     for (const title of Object.keys(asked)) await runTab(page, title);
-    await expect.poll(() => server.database.announcements.count()).toBe(1);
+    await expect.poll(() => server.database.announcements.count(), { timeout: 15_000 }).toBe(1);
     for (const text of payloads) await server.post("/monitor/log", logOf(text));
     await page.locator(".result-window .view-lines").getByText("alert(52)").first().waitFor();
     await context.close();
@@ -203,7 +203,7 @@ describe.skipIf(!chromiumPath)(title, { timeout: TIMEOUT_MS }, () => {
     const opened = visit(context, [
       server.url + query("subscription { logAdded { output trace { name } } }"),
     ]);
-    await expect.poll(() => server.database.announcements.count()).toBeGreaterThan(0);
+    await expect.poll(() => server.database.announcements.count(), { timeout: 15_000 }).toBeGreaterThan(0);
     for (const text of payloads) await server.post("/monitor/log", logOf(text));
     await opened;
     await context.close();
