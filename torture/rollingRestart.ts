@@ -21,7 +21,7 @@ export async function restartInTurn(
   const ledger = newLedger();
   const ports = await Promise.all(Array.from({ length: gateways }, freePort));
   const start = (port: number) =>
-    startGateway({ ...how, env: { DRAIN_SECONDS: "1", ...how.env, PORT: String(port) } });
+    startGateway({ ...how, env: { DRAIN_SECONDS: "2", ...how.env, PORT: String(port) } });
   const running: Gateway[] = await Promise.all(ports.map(start));
   const clients = startClients(
     running.map(({ url }) => url),
