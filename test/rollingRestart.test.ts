@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { startGateway } from "../torture/gateway.ts";
 import { restartInTurn } from "../torture/rollingRestart.ts";
 import { isOnPostgresql, newPostgresqlDatabase, startServer } from "./server.ts";
 
@@ -44,6 +45,21 @@ test(
     const { failed, lost } = await restartInTurn(database, { gateways: 1, restarts: 1, signal: "SIGKILL" });
     expect(failed.length).toBeGreaterThan(0);
     expect(lost).toEqual([]);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "after SIGTERM a gateway takes new connections for as long as load balancers need to notice",
+  async () => {
+    await using database = await newDatabase();
+    const gateway = await startGateway({ ...database, env: { DRAIN_SECONDS: "5" } });
+    gateway.child.kill("SIGTERM");
+    const ask = async (path: string) =>
+      (await fetch(gateway.url + path, { headers: { connection: "close" } })).status;
+    await expect.poll(() => ask("/ready"), { timeout: 4_000 }).toBe(503);
+    expect(await ask("/health")).toBe(200);
+    await gateway.kill();
   },
   TIMEOUT_MS,
 );
