@@ -13,6 +13,8 @@ declare module "fastify" {
 }
 
 const GRACE_MS = 10_000;
+/** The request of a connection that has just been opened is on its way. */
+const FIRST_BYTES_MS = 500;
 
 /**
  * On closing, requests in flight get their answers within the grace; connections without one end at once. Draining
@@ -34,9 +36,12 @@ export function closeGracefully(app: RestApp, database: Database): void {
   app.addHook("preClose", async () => {
     isStopping = true;
     database.announcements.close(); // subscriptions would else never end
-    for (const socket of unused) socket.destroy();
     // Node.js closes what is idle now; this closes what falls idle later, such as after a long answer.
-    const sweep = setInterval(() => app.server.closeIdleConnections(), 100);
+    const sweep = setInterval(() => {
+      app.server.closeIdleConnections();
+      const before = performance.now() - FIRST_BYTES_MS;
+      for (const [socket, openedAt] of unused) if (openedAt < before) socket.destroy();
+    }, 100);
     const end = setTimeout(() => app.server.closeAllConnections(), GRACE_MS);
     app.server.once("close", () => {
       clearInterval(sweep);
@@ -47,10 +52,10 @@ export function closeGracefully(app: RestApp, database: Database): void {
 }
 
 /** Node.js does not count a connection that has not sent anything yet as idle, and browsers open such in advance. */
-function unusedConnections(app: RestApp): Set<Socket> {
-  const unused = new Set<Socket>();
+function unusedConnections(app: RestApp): Map<Socket, number> {
+  const unused = new Map<Socket, number>();
   app.server.on("connection", (socket) => {
-    unused.add(socket);
+    unused.set(socket, performance.now());
     socket.once("data", () => unused.delete(socket));
     socket.once("close", () => unused.delete(socket));
   });
