@@ -5,20 +5,15 @@ import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { v7 as uuidv7 } from "uuid";
 import { inject, vi } from "vitest";
-import type { Patience } from "../src/connections.ts";
 import { migrate } from "../src/database/migrate.ts";
 import { openDatabase } from "../src/database/open.ts";
 import { fillNewDatabase } from "../src/firstStart.ts";
-import type { Limits } from "../src/overload.ts";
-import { createServer } from "../src/server.ts";
+import { createServer, type Settings } from "../src/server.ts";
 import { execute, NEW_DATABASE, urlOf } from "./postgresSetup.ts";
 
-export interface Options {
+export interface Options extends Partial<Settings> {
   /** Whether the database has the sample that the program comes with. */
   sample?: boolean;
-  corsOrigins?: string[];
-  limits?: Partial<Limits>;
-  patience?: Partial<Patience>;
   /** Receives what the server logs, line by line. */
   log?: (line: string) => void;
 }
@@ -51,13 +46,7 @@ export async function newPostgresqlDatabase(schema: "migrated" | "bare" = "migra
 }
 
 /** A whole server of the test's own, on an empty database of its own and a free port; gone when the test ends. */
-export async function startServer({
-  sample = false,
-  corsOrigins = [],
-  limits = {},
-  patience = {},
-  log,
-}: Options = {}) {
+export async function startServer({ sample = false, log, ...settings }: Options = {}) {
   const folder = await mkdtemp(join(tmpdir(), "gabbro-"));
   const own = isOnPostgresql ? await newPostgresqlDatabase() : null;
   const databaseUrl = own?.url ?? `sqlite:${join(folder, "gabbro.sqlite")}`;
@@ -68,7 +57,7 @@ export async function startServer({
     sample: sample ? "with sample" : "empty",
   });
   const logger = log ? { level: "trace", stream: { write: log } } : false;
-  const app = await createServer(database, { corsOrigins, limits, patience }, logger);
+  const app = await createServer(database, { corsOrigins: [], ...settings }, logger);
   await app.listen({ host: "127.0.0.1", port: 0 });
   const token = firstToken!;
 
