@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { PATIENCE } from "../src/connections.ts";
 import { runOrder } from "../torture/openLoop.ts";
 import { addDataset } from "./data.ts";
-import { type Server, startServer } from "./server.ts";
+import { isOnPostgresql, type Server, startServer } from "./server.ts";
 
 // The long form: npm run torture -- overload
 
@@ -45,10 +45,12 @@ test("what is more than the service can do is refused in the form of its door, a
   for (const path of ["/health", "/ready"]) expect((await fetch(server.url + path)).status).toBe(200);
 });
 
+const callers = isOnPostgresql ? 100 : 300;
+
 test.each([
   { what: "refuses at once what is too much", mostWaiting: 20, refuses: true },
   { what: "would refuse nothing without its limit", mostWaiting: Number.POSITIVE_INFINITY, refuses: false },
-])("under three hundred callers who do not wait the service $what", async ({ mostWaiting, refuses }) => {
+])("under hundreds of callers who do not wait the service $what", async ({ mostWaiting, refuses }) => {
   const lines: string[] = [];
   await using server = await startServer({
     sample: true,
@@ -56,7 +58,7 @@ test.each([
     log: (line) => lines.push(line),
   });
   const order = { url: server.url, token: server.token, mix: "served", deadlineMs: 30_000 } as const;
-  const overload = await runOrder({ ...order, connections: 300, seconds: 1 });
+  const overload = await runOrder({ ...order, connections: callers, seconds: 1 });
   expect(overload).toMatchObject({ wrong: 0, unanswered: 0, late: 0 });
   expect(overload.good).toBeGreaterThan(20);
   expect(overload.refused > 0).toBe(refuses);

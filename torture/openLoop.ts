@@ -198,7 +198,8 @@ async function run(order: Order): Promise<Figures> {
       await wait(1);
     }
   }
-  for (let waitedMs = 0; underWay > 0 && waitedMs < LAST_ANSWERS_MS; waitedMs += 20) await wait(20);
+  const lastMs = Math.max(LAST_ANSWERS_MS, order.deadlineMs);
+  for (let waitedMs = 0; underWay > 0 && waitedMs < lastMs; waitedMs += 20) await wait(20);
   found.unanswered += underWay;
   const told = figures();
   end();
