@@ -14,6 +14,7 @@ const notOnPostgresql = [
   "playground",
   "powerCut",
   "schema",
+  "scripts",
   "templates",
   "transfer",
   "transferPrompts",

@@ -17,6 +17,8 @@ export interface Config {
   firstToken: string | null;
   /** Origins whose pages may call from a browser; none unless named. */
   corsOrigins: string[];
+  /** How long it serves on after SIGTERM, for load balancers to see that it is about to stop. */
+  drainMs: number;
   /** How many requests a minute; null for any number. */
   rateLimits: { perToken: number | null; perAddress: number | null };
   /** The addresses of proxies whose word is taken for the address of a caller. */
@@ -70,6 +72,12 @@ const environment = z
           z.string().refine(isOrigin, { error: "must be * or an origin such as https://app.example.com" }),
         ),
       ),
+    DRAIN_SECONDS: z.coerce
+      .number({ error: "must be a number of seconds" })
+      .min(0)
+      .max(3_600)
+      .default(2)
+      .transform((seconds) => seconds * 1_000),
     RATE_LIMIT_PER_TOKEN: rate(),
     RATE_LIMIT_PER_ADDRESS: rate(),
     TRUST_PROXY: z
@@ -153,6 +161,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     PORT,
     GABBRO_TOKEN,
     CORS_ORIGIN,
+    DRAIN_SECONDS,
     RATE_LIMIT_PER_TOKEN,
     RATE_LIMIT_PER_ADDRESS,
     TRUST_PROXY,
@@ -169,6 +178,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     port: PORT,
     firstToken: GABBRO_TOKEN ?? null,
     corsOrigins: CORS_ORIGIN,
+    drainMs: DRAIN_SECONDS,
     rateLimits: { perToken: RATE_LIMIT_PER_TOKEN ?? null, perAddress: RATE_LIMIT_PER_ADDRESS ?? null },
     trustedProxies: TRUST_PROXY,
     metricsToken: METRICS_TOKEN ?? null,

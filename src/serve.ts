@@ -1,7 +1,9 @@
+import { lookup } from "node:dns/promises";
 import type { AddressInfo } from "node:net";
 import type { FastifyServerOptions } from "fastify";
 import pino from "pino";
 import type { Config } from "./config.ts";
+import { createListen } from "./connections.ts";
 import { bringUpToDate } from "./database/migrate.ts";
 import { openDatabase } from "./database/open.ts";
 import { fillNewDatabase } from "./firstStart.ts";
@@ -22,11 +24,12 @@ export async function serve(config: Config, sample: "with sample" | "empty"): Pr
   await bringUpToDate(database, config);
   const app = await createServer(database, config, await loggerOptions(config.logLevel));
   const token = await fillNewDatabase(database, { ...config, sample });
+  const listen = createListen(app);
   stopOnSignals(app, config);
   await app.ready();
   giveMemoryBack();
   try {
-    await app.listen({ host: config.host, port: config.port });
+    await listen(await addressesOf(config.host), config.port);
   } catch (error) {
     // The first token is shown only once, so it must be shown even if the port is taken.
     if (token && !config.firstToken)
@@ -46,19 +49,25 @@ async function loggerOptions(level: string): Promise<FastifyServerOptions["logge
   };
 }
 
-function stopOnSignals(app: RestApp, { isRunByNpm }: Config): void {
-  const stop = async (reason: string) => {
+function stopOnSignals(app: RestApp, { drainMs, isRunByNpm }: Config): void {
+  const stop = async (reason: string, drainForMs: number) => {
     clearInterval(watch);
     app.log.info({ reason }, "stopping: requests in flight finish first");
+    await app.drain(drainForMs);
     await app.close();
   };
-  for (const signal of ["SIGTERM", "SIGINT"] as const)
-    process.once(signal, (received) => void stop(received));
+  process.once("SIGTERM", (signal) => void stop(signal, drainMs));
+  process.once("SIGINT", (signal) => void stop(signal, 0)); // a person waits
   // npm passes a signal on to the shell that it starts scripts with, and the shell dies of it without a word to us.
   const parent = process.ppid;
   const watch = setInterval(() => {
-    if (isRunByNpm && process.ppid !== parent) void stop("npm ended");
+    if (isRunByNpm && process.ppid !== parent) void stop("npm ended", 0);
   }, PARENT_CHECK_MS).unref();
+}
+
+async function addressesOf(host: string): Promise<string[]> {
+  if (host !== "localhost") return [host];
+  return (await lookup(host, { all: true })).map(({ address }) => address);
 }
 
 function addressOf({ host }: Config, port: number): string {

@@ -1,4 +1,3 @@
-import type { Socket } from "node:net";
 import cors from "@fastify/cors";
 import Fastify, {
   type FastifyReply,
@@ -7,6 +6,7 @@ import Fastify, {
   LogController,
 } from "fastify";
 import type { Config } from "./config.ts";
+import { createHttpServer, PATIENCE, type Patience } from "./connections.ts";
 import type { Access, Context } from "./context.ts";
 import type { Database, EntityManager } from "./database/open.ts";
 import type { Deadline } from "./deadline.ts";
@@ -14,6 +14,7 @@ import { GabbroError } from "./errors.ts";
 import { playground, sendPlayground } from "./graphql/playground.ts";
 import { createGraphqlHandler } from "./graphql/yoga.ts";
 import { exposeMetrics } from "./metrics/metrics.ts";
+import { createOverload, type Limits } from "./overload.ts";
 import { protect } from "./protection.ts";
 import { limitRates } from "./rateLimits.ts";
 import { logRequests, requestIdOf, toLogged, traced } from "./requestLog.ts";
@@ -23,6 +24,7 @@ import { readJsonBodies } from "./rest/body.ts";
 import { compressAnswers } from "./rest/compression.ts";
 import { openApi, type Pages } from "./rest/openapi.ts";
 import { restRoutes, schemaController } from "./rest/routes.ts";
+import { closeGracefully } from "./stopping.ts";
 import { limitTime } from "./timeLimit.ts";
 import { forgetOldAnswers } from "./workspaces/idempotency.resolvers.ts";
 import { createAuthenticate } from "./workspaces/resolvers.ts";
@@ -31,10 +33,6 @@ const MAX_BODY_BYTES = 10 * 1024 * 1024;
 const LONGEST_PATH = 16 * 1024; // what Node.js takes for all headers together
 const TIME_LIMIT_MS = 10_000;
 const FORGETTING_INTERVAL_MS = 60_000;
-const GRACE_MS = 10_000;
-// Who sends slower than this is cut off, so that slow senders cannot hold connections for ever.
-const HEADERS_TIMEOUT_MS = 10_000;
-const REQUEST_TIMEOUT_MS = 30_000;
 
 /** What the server is told of the configuration. */
 export interface Settings
@@ -43,6 +41,8 @@ export interface Settings
   > {
   /** How long the work for a request may take. */
   timeLimitMs?: number;
+  limits?: Partial<Limits>;
+  patience?: Partial<Patience>;
 }
 
 /**
@@ -54,18 +54,21 @@ export async function createServer(
   settings: Settings,
   logger: FastifyServerOptions["logger"],
 ): Promise<RestApp> {
-  const { corsOrigins = [], trustedProxies = [], timeLimitMs = TIME_LIMIT_MS } = settings;
+  const {
+    corsOrigins = [],
+    trustedProxies = [],
+    timeLimitMs = TIME_LIMIT_MS,
+    limits = {},
+    patience = {},
+  } = settings;
   const pages = settings.playground === false ? "left out" : "served";
+  const overload = createOverload(limits);
   const app: RestApp = Fastify({
     logger: logger && { ...(logger === true ? {} : logger), serializers: { err: toLogged } },
     logController: new LogController({ disableRequestLogging: true }), // logRequests does
     bodyLimit: MAX_BODY_BYTES,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    http: {
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      connectionsCheckingInterval: 1_000,
-      requireHostHeader: false,
-    },
+    serverFactory: (handle, options) =>
+      createHttpServer(overload.before(handle), options, { ...PATIENCE, ...patience }),
     return503OnClosing: false, // closeGracefully ends connections instead
     routerOptions: { maxParamLength: LONGEST_PATH },
     trustProxy: trustedProxies.length > 0 && trustedProxies,
@@ -77,9 +80,9 @@ export async function createServer(
     clientErrorHandler: (error, socket) => void socket.end(answerToNoRequest(error)),
   });
   app.setErrorHandler(answerError);
-  app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
   readJsonBodies(app);
   logRequests(app);
+  overload.watch(app);
   protect(app);
   if (corsOrigins.length > 0)
     await app.register(cors, {
@@ -179,38 +182,8 @@ function isFromBrowser({ method, headers, query }: FastifyRequest): boolean {
 function healthRoutes(app: RestApp, database: Database): void {
   app.get("/health", { schema: { hide: true } }, async () => ({ status: "ok" }));
   app.get("/ready", { schema: { hide: true } }, async () => {
-    if (await database.isReady()) return { status: "ok" };
-    throw new GabbroError("UNAVAILABLE", "The database does not answer.", {
-      headers: { "retry-after": "1" },
-    });
+    if (!app.isStopping() && (await database.isReady())) return { status: "ok" };
+    const message = app.isStopping() ? "The service is about to stop." : "The database does not answer.";
+    throw new GabbroError("UNAVAILABLE", message, { headers: { "retry-after": "1" } });
   });
-}
-
-/** On closing, requests in flight get their answers within the grace; connections without one end at once. */
-function closeGracefully(app: RestApp, database: Database): void {
-  // Node.js does not count a connection that has not sent anything yet as idle, and browsers open such in advance.
-  const unused = new Set<Socket>();
-  app.server.on("connection", (socket) => {
-    unused.add(socket);
-    socket.once("data", () => unused.delete(socket));
-    socket.once("close", () => unused.delete(socket));
-  });
-  let isClosing = false;
-  app.addHook("onSend", (_, reply, __, done) => {
-    if (isClosing) reply.header("connection", "close");
-    done();
-  });
-  app.addHook("preClose", async () => {
-    isClosing = true;
-    database.announcements.close(); // subscriptions would else never end
-    for (const socket of unused) socket.destroy();
-    // Node.js closes what is idle now; this closes what falls idle later, such as after a long answer.
-    const sweep = setInterval(() => app.server.closeIdleConnections(), 100);
-    const end = setTimeout(() => app.server.closeAllConnections(), GRACE_MS);
-    app.server.once("close", () => {
-      clearInterval(sweep);
-      clearTimeout(end);
-    });
-  });
-  app.addHook("onClose", () => database.close());
 }

@@ -304,6 +304,7 @@ test.each([
 test("without settings it listens on localhost:3001 and keeps everything in data/gabbro.sqlite", () => {
   expect(loadConfig({ PORT: "", HOST: "" })).toEqual({
     databaseUrl: "sqlite:data/gabbro.sqlite",
+    drainMs: 2_000,
     poolSize: 10,
     replicaUrls: [],
     migrateOnStart: true,

@@ -1,16 +1,8 @@
-import { existsSync } from "node:fs";
-import { type Browser, chromium, type Page, type Request } from "playwright-core";
+import type { Page, Request } from "playwright-core";
 import { describe, expect, it, vi } from "vitest";
 import { examples } from "../src/graphql/playground/examples.ts";
+import { chromiumPath, openBrowser, skipReason } from "./browser.ts";
 import { startServer } from "./server.ts";
-
-const chromiumPath = [
-  process.env.CHROMIUM_PATH,
-  "/usr/bin/chromium",
-  "/usr/bin/chromium-browser",
-  "/usr/bin/google-chrome",
-].find((path) => path && existsSync(path));
-const skipReason = chromiumPath ? "" : " (skipped: no Chromium found, set CHROMIUM_PATH)";
 
 describe("the playground page", () => {
   it("has a policy of its own and no inline script", async () => {
@@ -247,12 +239,6 @@ async function listAssetUrls(url: string): Promise<string[]> {
   const response = await fetch(`${url}/graphql`, { headers: { accept: "text/html" } });
   const paths = (await response.text()).match(/graphql\/assets\/[\w.-]+\?v=[\w-]+/g) ?? [];
   return Array.from(new Set(paths), (path) => new URL(path, `${url}/graphql`).href);
-}
-
-function openBrowser(): Promise<Browser> {
-  const quiet = ["--disable-background-networking", "--disable-component-update", "--disable-sync"];
-  const plain = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"];
-  return chromium.launch({ executablePath: chromiumPath!, args: [...plain, ...quiet] });
 }
 
 /** Errors and warnings of the console, which is also where Chromium reports what the policy of a page forbids. */

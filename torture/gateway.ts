@@ -11,19 +11,22 @@ import { commandLineContext, getWorkspaceId } from "../src/workspaces/resolvers.
 export const TOKEN = "a-token-for-torture-only-0123456789";
 export const DATASET = "tortured";
 
-const program = fileURLToPath(new URL("../bin/gabbro.js", import.meta.url));
+const gabbro = fileURLToPath(new URL("../bin/gabbro.js", import.meta.url));
 
 export interface How {
   databaseUrl: string;
   /** A module of torture/preloads that spoils the gateway before it starts, for a control that must fail. */
   preload?: string | undefined;
   env?: Record<string, string> | undefined;
+  /** What to run in place of the program, for a control that must fail. */
+  program?: string | undefined;
   /** A command with its arguments that runs the rest of the command line. */
   within?: string[];
 }
 
 /** Starts a gateway in a process of its own, on a free port, and waits until it serves. Throws when it ends before. */
-export async function startGateway({ databaseUrl, preload, env = {}, within = [] }: How) {
+export async function startGateway(how: How) {
+  const { databaseUrl, preload, env = {}, program = gabbro, within = [] } = how;
   const begun = performance.now();
   const importing = preload
     ? ["--import", new URL(`preloads/${preload}.ts`, import.meta.url).href, "--no-warnings"]
@@ -36,6 +39,7 @@ export async function startGateway({ databaseUrl, preload, env = {}, within = []
       PORT: "0",
       DATABASE_URL: databaseUrl,
       GABBRO_TOKEN: TOKEN,
+      DRAIN_SECONDS: "0",
       LOG_LEVEL: "error",
       ...env,
     },
@@ -85,11 +89,14 @@ export class GatewayEndedError extends Error {
 export const headers = { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" };
 
 /** Makes the database with the dataset that the writers add to. */
-export async function prepareDatabase(databaseUrl: string): Promise<void> {
+export async function prepareDatabase(
+  databaseUrl: string,
+  sample: "with sample" | "empty" = "empty",
+): Promise<void> {
   const database = await openDatabase(databaseUrl);
   try {
     await migrate(database);
-    await fillNewDatabase(database, { firstToken: TOKEN, sample: "empty" });
+    await fillNewDatabase(database, { firstToken: TOKEN, sample });
     const context = commandLineContext(database, await getWorkspaceId(database, FIRST_WORKSPACE));
     await createDataset(context, { slug: DATASET, columns: [{ name: "a", type: "text" }] });
   } finally {

@@ -1,0 +1,219 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { type Readable, Transform, type TransformCallback } from "node:stream";
+import { getHeapStatistics } from "node:v8";
+import type { FastifyBaseLogger, FastifyInstance } from "fastify";
+import { type ErrorCode, errorStatus, GabbroError } from "./errors.ts";
+
+/** From when on requests are refused, so that those that are taken are answered soon. */
+export interface Limits {
+  /** Requests that wait for the event loop, or whose answers have not begun or are being made. */
+  mostWaiting: number;
+  /** What large bodies may hold together, as far as they have arrived. Read, JSON can take twenty times that. */
+  mostHeldBytes: number;
+}
+
+const DEFAULTS: Limits = {
+  mostWaiting: 250,
+  mostHeldBytes: Math.max(12 * 1024 * 1024, getHeapStatistics().heap_size_limit / 32),
+};
+/** Smaller bodies are held by as many as are waiting, which is little. */
+const LARGE_BODY_BYTES = 64 * 1024;
+/**
+ * For how long requests are begun before the event loop looks again at what has come, and refuses what is too much: as
+ * long as refusing took last, within these bounds, so that refusing never takes more than half of the time for long.
+ */
+const TURN_MS = 10;
+const LONGEST_TURN_MS = 50;
+const TELLING_INTERVAL_MS = 1_000;
+
+const MESSAGE = "The service has more to do than it can. Send the request again in a moment.";
+const RETRY_AFTER = { "retry-after": "1" };
+/** These tell how the service fares, and cost little. */
+const NEVER_REFUSED = /^\/(?:health|ready|metrics)(?:\?|$)/;
+
+/**
+ * Refuses what is more than the service can do, as UNAVAILABLE with Retry-After, before anything is read of it but its
+ * head: whoever waits in a queue without end is served too late, and so is everybody behind.
+ */
+export function createOverload(given: Partial<Limits>) {
+  const limits = { ...DEFAULTS, ...given };
+  const work = createWork();
+  const bodies = createHeldBodies(limits.mostHeldBytes);
+  let tell: () => void = () => {};
+
+  return {
+    /** Has requests pass only as long as they can be served; it stands before Fastify, whose own refusals cost more. */
+    before: (handle: RequestListener): RequestListener => {
+      const turns = createTurns(handle);
+      return (request, response) => {
+        const isFull = turns.waiting() + work.count() >= limits.mostWaiting;
+        if ((!isFull && turns.isFree()) || NEVER_REFUSED.test(request.url!)) handle(request, response);
+        else if (!isFull) turns.wait(request, response);
+        else {
+          turns.refused();
+          refuse(request, response);
+          tell();
+        }
+      };
+    },
+    /** Counts what is at work and what it holds. */
+    watch: (app: FastifyInstance): void => {
+      tell = createTelling(app.log);
+      work.watch(app);
+      bodies.watch(app, tell);
+    },
+  };
+}
+
+/** Begins requests at once while there is time, else one after another, with looks at what else has come in between. */
+function createTurns(handle: RequestListener) {
+  type Waiting = [IncomingMessage, ServerResponse];
+  let waiting: Waiting[] = [];
+  let next = 0;
+  let isScheduled = false;
+  let turnAt = 0;
+  let turnMs = TURN_MS;
+  let refusingSince: number | undefined;
+  const schedule = () => {
+    isScheduled = true;
+    setImmediate(begin); // Node.js runs it when it has read what had come by all connections
+  };
+  const begin = () => {
+    isScheduled = false;
+    turnAt = performance.now();
+    const refusedMs = refusingSince === undefined ? 0 : turnAt - refusingSince;
+    turnMs = Math.min(LONGEST_TURN_MS, Math.max(TURN_MS, refusedMs));
+    refusingSince = undefined;
+    while (next < waiting.length && performance.now() - turnAt < turnMs) {
+      const [request, response] = waiting[next++]!;
+      if (!response.destroyed) handle(request, response);
+    }
+    if (next < waiting.length) return schedule();
+    waiting = [];
+    next = 0;
+  };
+  return {
+    /** Whether a request may begin now. */
+    isFree: (): boolean => {
+      if (waiting.length > 0) return false;
+      const now = performance.now();
+      if (!isScheduled) {
+        turnAt = now;
+        schedule();
+      }
+      return now - turnAt < TURN_MS;
+    },
+    /** What is refused is told for the next turn to know how long that took. */
+    refused: (): void => {
+      refusingSince ??= performance.now();
+    },
+    wait: (...one: Waiting): void => void waiting.push(one),
+    /** How many wait for their turn. */
+    waiting: (): number => waiting.length - next,
+  };
+}
+
+/** What is at work: from when a body was read until the answer begins, and then for as long as it is being made. */
+function createWork() {
+  const begun = new WeakSet<IncomingMessage>();
+  const streamed = new Set<ServerResponse>();
+  let unanswered = 0;
+  return {
+    watch: (app: FastifyInstance): void => {
+      app.addHook("preHandler", (request, _, done) => {
+        begun.add(request.raw);
+        unanswered += 1;
+        done();
+      });
+      app.addHook("onSend", (request, reply, payload, done) => {
+        if (begun.delete(request.raw)) unanswered -= 1;
+        const isMade = isStream(payload) && !`${reply.getHeader("content-type")}`.includes("event-stream");
+        if (isMade) {
+          streamed.add(reply.raw);
+          reply.raw.once("close", () => streamed.delete(reply.raw));
+        }
+        done();
+      });
+    },
+    /** Without answers that only wait for their readers: those must not keep others out. */
+    count: (): number => {
+      if (streamed.size === 0) return unanswered;
+      let count = unanswered;
+      for (const response of streamed) if (!response.writableNeedDrain) count += 1;
+      return count;
+    },
+  };
+}
+
+function isStream(payload: unknown): payload is Readable {
+  return typeof (payload as Readable | null)?.pipe === "function";
+}
+
+/** Breaks bodies off once large ones hold too much together. */
+function createHeldBodies(mostBytes: number) {
+  let heldBytes = 0;
+  const hold = (tell: () => void) => {
+    let ownBytes = 0;
+    const transform = (chunk: Buffer, _: BufferEncoding, done: TransformCallback) => {
+      ownBytes += chunk.length;
+      heldBytes += chunk.length;
+      if (heldBytes <= mostBytes) return done(null, chunk);
+      tell();
+      done(new GabbroError("UNAVAILABLE", MESSAGE, { headers: RETRY_AFTER }));
+    };
+    const release = () => {
+      heldBytes -= ownBytes;
+      ownBytes = 0;
+    };
+    return { held: new Transform({ transform }), release };
+  };
+  return {
+    watch: (app: FastifyInstance, tell: () => void): void => {
+      app.addHook("preParsing", ({ raw }, reply, payload, done) => {
+        const { "content-length": length = 0, "transfer-encoding": encoding } = raw.headers;
+        if (encoding === undefined && Number(length) <= LARGE_BODY_BYTES) return done(null, payload);
+        const { held, release } = hold(tell);
+        const end = () => {
+          release();
+          // Nobody may read it to its end, as when it is too large.
+          payload.unpipe(held);
+          raw.resume();
+        };
+        reply.raw.once("finish", end).once("close", end);
+        done(null, payload.pipe(held));
+      });
+    },
+  };
+}
+
+const CODE: ErrorCode = "UNAVAILABLE";
+const BODY = JSON.stringify({ error: MESSAGE, code: CODE });
+const GRAPHQL_BODY = JSON.stringify({ errors: [{ message: MESSAGE, extensions: { code: CODE } }] });
+const headersOf = (body: string) =>
+  Object.entries({
+    ...RETRY_AFTER,
+    "content-type": "application/json; charset=utf-8",
+    "content-length": String(Buffer.byteLength(body)),
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+  }).flat();
+const [HEADERS, GRAPHQL_HEADERS] = [headersOf(BODY), headersOf(GRAPHQL_BODY)];
+
+function refuse({ url }: IncomingMessage, response: ServerResponse): void {
+  const isGraphql = /^\/graphql(?:\?|$)/.test(url!);
+  response.writeHead(errorStatus[CODE], isGraphql ? GRAPHQL_HEADERS : HEADERS);
+  response.end(isGraphql ? GRAPHQL_BODY : BODY);
+}
+
+/** One line a second says how many were refused: one for each would cost as much as serving them. */
+function createTelling(log: FastifyBaseLogger): () => void {
+  let refused = 0;
+  return () => {
+    refused += 1;
+    if (refused > 1) return;
+    setTimeout(() => {
+      log.warn({ refused }, "overloaded: requests were refused");
+      refused = 0;
+    }, TELLING_INTERVAL_MS).unref();
+  };
+}

@@ -1,0 +1,63 @@
+import type { Socket } from "node:net";
+import { setTimeout as wait } from "node:timers/promises";
+import type { Database } from "./database/open.ts";
+import type { RestApp } from "./rest/app.ts";
+
+declare module "fastify" {
+  interface FastifyInstance {
+    /** Whether the service is about to stop: it serves what still comes, and asks for no more. */
+    isStopping(): boolean;
+    /** Serves on for a while with everybody told to go elsewhere, so that closing finds nobody. */
+    drain(forMs: number): Promise<void>;
+  }
+}
+
+const GRACE_MS = 10_000;
+/** The request of a connection that has just been opened is on its way. */
+const FIRST_BYTES_MS = 500;
+
+/**
+ * On closing, requests in flight get their answers within the grace; connections without one end at once. Draining
+ * before it has each client close its connection by itself, after an answer: a request that is sent on a connection
+ * while the service closes it is lost, and nobody can tell whether it was carried out.
+ */
+export function closeGracefully(app: RestApp, database: Database): void {
+  const unused = unusedConnections(app);
+  let isStopping = false;
+  app.decorate("isStopping", () => isStopping);
+  app.decorate("drain", async (forMs: number) => {
+    isStopping = true;
+    await wait(forMs);
+  });
+  app.addHook("onSend", (_, reply, __, done) => {
+    if (isStopping) reply.header("connection", "close");
+    done();
+  });
+  app.addHook("preClose", async () => {
+    isStopping = true;
+    database.announcements.close(); // subscriptions would else never end
+    // Node.js closes what is idle now; this closes what falls idle later, such as after a long answer.
+    const sweep = setInterval(() => {
+      app.server.closeIdleConnections();
+      const before = performance.now() - FIRST_BYTES_MS;
+      for (const [socket, openedAt] of unused) if (openedAt < before) socket.destroy();
+    }, 100);
+    const end = setTimeout(() => app.server.closeAllConnections(), GRACE_MS);
+    app.server.once("close", () => {
+      clearInterval(sweep);
+      clearTimeout(end);
+    });
+  });
+  app.addHook("onClose", () => database.close());
+}
+
+/** Node.js does not count a connection that has not sent anything yet as idle, and browsers open such in advance. */
+function unusedConnections(app: RestApp): Map<Socket, number> {
+  const unused = new Map<Socket, number>();
+  app.server.on("connection", (socket) => {
+    unused.set(socket, performance.now());
+    socket.once("data", () => unused.delete(socket));
+    socket.once("close", () => unused.delete(socket));
+  });
+  return unused;
+}

@@ -1,0 +1,33 @@
+import type { AddressInfo } from "node:net";
+import { platform } from "node:os";
+import { expect, test } from "vitest";
+import { createListen } from "../src/connections.ts";
+import { openDatabase } from "../src/database/open.ts";
+import { createServer } from "../src/server.ts";
+import { startServer } from "./server.ts";
+
+test.skipIf(platform() !== "linux")(
+  "at each of its addresses the service answers, and closes in good order with requests in flight",
+  async () => {
+    await using server = await startServer();
+    const database = await openDatabase(server.databaseUrl);
+    const app = await createServer(database, { corsOrigins: [] }, false);
+    const listen = createListen(app);
+    await listen(["127.0.0.1", "127.0.0.2", "192.0.2.1"], 0);
+    const { port } = app.server.address() as AddressInfo;
+    const ask = (host: string) => fetch(`http://${host}:${port}/ready`).then(({ status }) => status);
+    expect([await ask("127.0.0.1"), await ask("127.0.0.2")]).toEqual([200, 200]);
+    const { token } = server;
+    const writes = Array.from({ length: 20 }, (_, n) =>
+      fetch(`http://127.0.0.2:${port}/monitor/log`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+        body: JSON.stringify({ slug: "x", output: n }),
+      }).then(({ status }) => status),
+    );
+    await writes[0];
+    await app.close();
+    expect(new Set(await Promise.all(writes))).toEqual(new Set([200]));
+    await expect(ask("127.0.0.2")).rejects.toThrow();
+  },
+);

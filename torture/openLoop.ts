@@ -1,0 +1,223 @@
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { createHistogram, type RecordableHistogram } from "node:perf_hooks";
+import { setTimeout as wait } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { type Mix, requestsOf } from "./mix.ts";
+
+// Run as a program with an Order as JSON: sends requests at random moments (Poisson), whether earlier ones are answered
+// or not, as many users do who do not know of each other; without `perSecond` each connection sends as soon as it is
+// answered, which finds what a gateway can do. Prints Figures as JSON.
+
+export interface Order {
+  url: string;
+  mix: Mix;
+  token?: string;
+  seconds: number;
+  connections: number;
+  perSecond?: number;
+  /** What is answered later than this helps nobody any more. */
+  deadlineMs: number;
+}
+
+export interface Figures {
+  sent: number;
+  /** Answered with anything but a refusal within the deadline. */
+  good: number;
+  late: number;
+  /** Answered 503 with Retry-After. */
+  refused: number;
+  /** Answered 5xx otherwise. */
+  wrong: number;
+  /** Without an answer, or not even sent, as all connections waited for one. */
+  unanswered: number;
+  goodMs: Quantiles;
+  refusedMs: Quantiles;
+  /** The 99th percentile of the good ones, second by second. */
+  p99MsBySecond: number[];
+}
+
+interface Quantiles {
+  p50: number;
+  p99: number;
+  max: number;
+}
+
+const CLOSES = /\r\nconnection: close/i;
+const LAST_ANSWERS_MS = 3_000;
+
+class Connection {
+  readonly opened: Promise<unknown>;
+  readonly #socket: Socket;
+  #received = "";
+  #answered: ((head: string) => void) | undefined;
+
+  constructor({ hostname, port }: URL, lost: (wasWaiting: boolean) => void) {
+    this.#socket = connect({ host: hostname, port: Number(port), noDelay: true });
+    this.#socket.setEncoding("latin1");
+    this.#socket.on("data", (chunk: unknown) => this.#take(chunk as string));
+    this.#socket.on("error", () => {}); // told by close
+    this.#socket.on("close", () => lost(this.#answered !== undefined));
+    this.opened = once(this.#socket, "connect");
+  }
+
+  send(request: Buffer, answered: (head: string) => void): void {
+    this.#answered = answered;
+    this.#socket.write(request);
+  }
+
+  end(): void {
+    this.#answered = undefined;
+    this.#socket.destroy();
+  }
+
+  #take(chunk: string): void {
+    this.#received += chunk;
+    const end = this.#received.indexOf("\r\n\r\n");
+    if (end < 0) return;
+    const head = this.#received.slice(0, end);
+    const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1];
+    const isWhole =
+      length === undefined
+        ? this.#received.endsWith("\r\n0\r\n\r\n")
+        : this.#received.length >= end + 4 + Number(length);
+    if (!isWhole) return;
+    this.#received = "";
+    const answered = this.#answered;
+    this.#answered = undefined;
+    answered?.(head);
+  }
+}
+
+/** Connections, opened before anything is sent: a service that is overloaded is not one that nobody was connected to. */
+async function openConnections({ url, connections }: Order, tell: { lost(): void; opened(): void }) {
+  const free: Connection[] = [];
+  const open = async () => {
+    const connection = new Connection(new URL(url), (wasWaiting) => {
+      const at = free.indexOf(connection);
+      if (at >= 0) free.splice(at, 1);
+      all.delete(connection);
+      if (wasWaiting) tell.lost();
+      if (!isOver) void open();
+    });
+    await connection.opened;
+    free.push(connection);
+    all.add(connection);
+    tell.opened();
+  };
+  const all = new Set<Connection>();
+  let isOver = false;
+  for (let n = 0; n < connections; n++) await open();
+  return {
+    free,
+    end: () => {
+      isOver = true;
+      for (const connection of all) connection.end();
+    },
+  };
+}
+
+function createCount({ deadlineMs, seconds }: Order) {
+  const found = { sent: 0, good: 0, late: 0, refused: 0, wrong: 0, unanswered: 0 };
+  const [goodUs, refusedUs] = [createHistogram(), createHistogram()];
+  const bySecond = Array.from({ length: seconds }, () => createHistogram());
+  const begun = performance.now();
+  return {
+    found,
+    count: (head: string, sentAt: number) => {
+      const ms = performance.now() - sentAt;
+      const status = Number(head.slice(9, 12));
+      const us = Math.max(1, Math.round(ms * 1_000));
+      if (status === 503 && /\r\nretry-after: \d/i.test(head)) {
+        found.refused += 1;
+        refusedUs.record(us);
+      } else if (status >= 500) found.wrong += 1;
+      else if (ms > deadlineMs) found.late += 1;
+      else {
+        found.good += 1;
+        goodUs.record(us);
+        bySecond[Math.floor((sentAt - begun) / 1_000)]?.record(us);
+      }
+    },
+    figures: (): Figures => ({
+      ...found,
+      goodMs: quantiles(goodUs),
+      refusedMs: quantiles(refusedUs),
+      p99MsBySecond: bySecond.map((histogram) => quantiles(histogram).p99),
+    }),
+  };
+}
+
+async function run(order: Order): Promise<Figures> {
+  const { perSecond, seconds } = order;
+  const requests = requestsOf(order.mix, order.token);
+  let underWay = 0;
+  let hasBegun = false;
+  const { free, end } = await openConnections(order, {
+    lost: () => {
+      found.unanswered += 1;
+      underWay -= 1;
+    },
+    opened: () => {
+      if (hasBegun && perSecond === undefined && performance.now() < over) send();
+    },
+  });
+  const { found, count, figures } = createCount(order);
+  const begun = performance.now();
+  const over = begun + seconds * 1_000;
+  const send = () => {
+    const connection = free.pop();
+    if (!connection) {
+      found.unanswered += 1;
+      return;
+    }
+    found.sent += 1;
+    underWay += 1;
+    const sentAt = performance.now();
+    connection.send(requests[Math.floor(Math.random() * requests.length)]!, (head) => {
+      underWay -= 1;
+      count(head, sentAt);
+      if (CLOSES.test(head)) return; // another is opened for it
+      free.push(connection);
+      if (perSecond === undefined && performance.now() < over) send();
+    });
+  };
+  hasBegun = true;
+  if (perSecond === undefined) {
+    while (free.length > 0) send();
+    await wait(seconds * 1_000);
+  } else {
+    let due = begun;
+    while (due < over) {
+      for (const now = performance.now(); due <= Math.min(now, over); ) {
+        send();
+        due += (-Math.log(1 - Math.random()) / perSecond) * 1_000;
+      }
+      await wait(1);
+    }
+  }
+  const lastMs = Math.max(LAST_ANSWERS_MS, order.deadlineMs);
+  for (let waitedMs = 0; underWay > 0 && waitedMs < lastMs; waitedMs += 20) await wait(20);
+  found.unanswered += underWay;
+  const told = figures();
+  end();
+  return told;
+}
+
+function quantiles(us: RecordableHistogram): Quantiles {
+  if (us.count === 0) return { p50: 0, p99: 0, max: 0 };
+  const ms = (value: number) => Math.round(value / 100) / 10;
+  return { p50: ms(us.percentile(50)), p99: ms(us.percentile(99)), max: ms(us.max) };
+}
+
+/** Runs an order in a process of its own, after a command such as taskset. */
+export async function runOrder(order: Order, [...within]: string[] = []): Promise<Figures> {
+  const program = fileURLToPath(import.meta.url);
+  const [command, ...args] = [...within, process.execPath, program, JSON.stringify(order)];
+  const { stdout } = await promisify(execFile)(command!, args);
+  return JSON.parse(stdout);
+}
+
+if (import.meta.main) process.stdout.write(JSON.stringify(await run(JSON.parse(process.argv[2]!))));

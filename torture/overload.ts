@@ -1,0 +1,114 @@
+import { readFileSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { availableParallelism } from "node:os";
+import { setTimeout as wait } from "node:timers/promises";
+import { type Gateway, type How, headers, prepareDatabase, startGateway } from "./gateway.ts";
+import { type Figures, type Order, runOrder } from "./openLoop.ts";
+
+export interface OverloadResult {
+  /** Requests a second that the gateway answers when it has one for each of 64 connections all the time. */
+  capacity: number;
+  /** Answered in time under five times that, as a share of it. */
+  goodput: number;
+  overload: Figures;
+  /** Of half the capacity, before. */
+  normalP99Ms: number;
+  /** Seconds after which it is the same again for half the capacity. */
+  recoveredS: number;
+  /** Of memory for a connection that does nothing, and what 2,000 of them do to others. */
+  idleConnectionKb: number;
+  withIdleP99Ms: number;
+  hasCrashed: boolean;
+}
+
+const OVERLOAD = 5;
+const DEADLINE_MS = 1_000;
+const WARMING_S = 5;
+const MEASURED_S = 10;
+const IDLE_CONNECTIONS = 2_000;
+/** More than may wait at the gateway, so that it must refuse some. */
+const CONNECTIONS = 1_500;
+/** What is not worse than that is the same: a busy machine makes more of a difference. */
+const SAME = { factor: 2, plusMs: 50 };
+
+/** Gives the gateway and the load a core each, where there are two. */
+const [server, load] =
+  process.platform === "linux" && availableParallelism() > 1
+    ? [
+        ["taskset", "-c", "0"],
+        ["taskset", "-c", "1"],
+      ]
+    : [[], []];
+
+/** Measures what the gateway can do with a heap of 512 MB, asks five times as much of it for a while, and looks after it. */
+export async function overload(how: How, { seconds }: { seconds: number }): Promise<OverloadResult> {
+  await prepareDatabase(how.databaseUrl, "with sample");
+  const env = { NODE_OPTIONS: "--max-old-space-size=512", ...how.env };
+  const gateway = await startGateway({ ...how, env, within: server! });
+  try {
+    const run = (order: Pick<Order, "seconds" | "connections" | "perSecond">) =>
+      runOrder({ url: gateway.url, mix: "served", deadlineMs: DEADLINE_MS, ...order }, load);
+    await run({ seconds: WARMING_S, connections: 64 });
+    const { good } = await run({ seconds: MEASURED_S, connections: 64 });
+    const capacity = good / MEASURED_S;
+    const half = { perSecond: capacity / 2, connections: 200 };
+    const normalP99Ms = (await run({ ...half, seconds: MEASURED_S })).goodMs.p99;
+    const isNormal = (ms: number) => ms < normalP99Ms * SAME.factor + SAME.plusMs;
+    const figures = await run({ perSecond: capacity * OVERLOAD, connections: CONNECTIONS, seconds });
+    const after = await run({ ...half, seconds: MEASURED_S });
+    const idle = await withIdleConnections(gateway, () => run({ ...half, seconds: MEASURED_S }));
+    return {
+      capacity,
+      goodput: figures.good / seconds / capacity,
+      overload: figures,
+      normalP99Ms,
+      recoveredS: after.p99MsBySecond.findLastIndex((ms) => !isNormal(ms)) + 1,
+      idleConnectionKb: idle.connectionKb,
+      withIdleP99Ms: idle.figures.goodMs.p99,
+      hasCrashed: gateway.child.exitCode !== null || gateway.child.signalCode !== null,
+    };
+  } finally {
+    await gateway.kill();
+  }
+}
+
+async function withIdleConnections(gateway: Gateway, measure: () => Promise<Figures>) {
+  const before = residentKb(gateway);
+  const sockets: Socket[] = [];
+  const { hostname, port } = new URL(gateway.url);
+  for (let n = 0; n < IDLE_CONNECTIONS; n++) {
+    const socket = connect(Number(port), hostname);
+    socket.on("error", () => {});
+    // Used once: Node.js cuts off those that never send anything.
+    socket.write(`GET /health HTTP/1.1\r\nHost: x\r\nAuthorization: ${headers.authorization}\r\n\r\n`);
+    sockets.push(socket);
+    await new Promise((resolve) => socket.once("data", resolve));
+  }
+  await wait(1_000);
+  const connectionKb = (residentKb(gateway) - before) / IDLE_CONNECTIONS;
+  const figures = await measure();
+  for (const socket of sockets) socket.destroy();
+  return { connectionKb, figures };
+}
+
+/** The memory of a process as Linux counts it; 0 elsewhere. */
+export function residentKb({ child }: Gateway): number {
+  if (process.platform !== "linux") return 0;
+  const status = readFileSync(`/proc/${child.pid}/status`, "utf8");
+  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0);
+}
+
+export const wantedOfOverload = { goodput: 0.8, refusedP99Ms: 50, recoveredS: 5 };
+
+/** What of the promise does not hold, in words. */
+export function brokenByOverload(found: OverloadResult): string[] {
+  const { goodput, overload, recoveredS, hasCrashed } = found;
+  return [
+    ...(hasCrashed ? ["it crashed"] : []),
+    ...(goodput < wantedOfOverload.goodput ? ["it served too little"] : []),
+    ...(overload.refused === 0 ? ["it refused nothing"] : []),
+    ...(overload.wrong > 0 ? ["it failed"] : []),
+    ...(overload.refusedMs.p99 > wantedOfOverload.refusedP99Ms ? ["it refused too late"] : []),
+    ...(recoveredS > wantedOfOverload.recoveredS ? ["it did not recover"] : []),
+  ];
+}

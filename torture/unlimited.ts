@@ -1,0 +1,11 @@
+import type { AddressInfo } from "node:net";
+import { loadConfig } from "../src/config.ts";
+import { openDatabase } from "../src/database/open.ts";
+import { createServer } from "../src/server.ts";
+
+// Run as a program, for a control that must fail: the gateway without a limit from which on it refuses.
+const config = loadConfig();
+const limits = { mostWaiting: Number.POSITIVE_INFINITY };
+const app = await createServer(await openDatabase(config.databaseUrl), { ...config, limits }, false);
+await app.listen({ host: config.host, port: config.port });
+process.stdout.write(`http://${config.host}:${(app.server.address() as AddressInfo).port}\n`);
