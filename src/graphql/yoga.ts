@@ -3,6 +3,7 @@ import { type DocumentNode, GraphQLError, getOperationAST } from "graphql";
 import { createYoga, type Plugin } from "graphql-yoga";
 import type { Context } from "../context.ts";
 import { badInput, GabbroError } from "../errors.ts";
+import { parseJson } from "../rest/body.ts";
 import { authenticated } from "../workspaces/resolvers.ts";
 import { refuseUnknown } from "./access.ts";
 import { documentCache } from "./documents.ts";
@@ -127,16 +128,12 @@ function toParameters(body: unknown): Parameters {
 function refuseBadParameters(query: Record<string, unknown>): void {
   for (const name of ["variables", "extensions"]) {
     const value = query[name];
-    if (value === undefined || value === "" || isJson(value)) continue;
-    throw new GabbroError("BAD_REQUEST", `The parameter "${name}" must be a JSON object.`);
-  }
-}
-
-function isJson(value: unknown): boolean {
-  try {
-    JSON.parse(value as string);
-    return true;
-  } catch {
-    return false;
+    if (value === undefined || value === "") continue;
+    try {
+      parseJson(String(value));
+    } catch (error) {
+      if (error instanceof GabbroError && error.code !== "BAD_JSON") throw error;
+      throw new GabbroError("BAD_REQUEST", `The parameter "${name}" must be a JSON object.`);
+    }
   }
 }
