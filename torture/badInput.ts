@@ -1,0 +1,61 @@
+import { type Count, type Door, doors, roundsOf } from "./badInput/rounds.ts";
+import { type How, prepareDatabase, startGateway } from "./gateway.ts";
+
+/** Cases that are drawn from one seed, and so can be repeated by it alone. */
+const ROUND = 250;
+/** Those that may be no HTTP take longer, as the server waits for the rest of what has no end. */
+const RAW_ROUND = 50;
+const RAW_SHARE = 0.05;
+const ASKING_AT_ONCE = 4;
+const MOST_FAULTS = 10;
+
+export interface BadInputResult extends Count {
+  /** What was found, each with how to find it again. */
+  faults: string[];
+}
+
+interface Wanted {
+  /** How many cases each door gets. */
+  cases: number;
+  /** How many accepted values are to be read back. */
+  kept: number;
+  /** Rounds are drawn from these in turns, then from those after them. */
+  seeds: number[];
+}
+
+/** Sends a gateway what nobody should send, drawn from what it says of itself, and judges every answer. */
+export async function sendBadInput(how: How, { cases, kept, seeds }: Wanted): Promise<BadInputResult> {
+  await prepareDatabase(how.databaseUrl);
+  const gateway = await startGateway(how);
+  const result: BadInputResult = { cases: zeros(), kept: 0, slowestMs: 0, faults: [] };
+  const isDone: Record<Door, () => boolean> = {
+    rest: () => result.cases.rest >= cases,
+    graphql: () => result.cases.graphql >= cases,
+    raw: () => result.cases.raw >= 2 * cases * RAW_SHARE,
+    kept: () => result.kept >= kept,
+  };
+  const begun = zeros();
+  const askAll = async (own: string) => {
+    const rounds = await roundsOf(gateway.url, own, result);
+    for (const door of doors) {
+      while (!isDone[door]() && result.faults.length < MOST_FAULTS) {
+        const n = begun[door]++;
+        const seed = seeds[n % seeds.length]! + Math.floor(n / seeds.length);
+        const fault = await rounds[door]({ seed, size: door === "raw" ? RAW_ROUND : ROUND });
+        if (fault)
+          result.faults.push(`${door}: ${fault} (again: npm run torture -- bad-input ${ROUND} ${seed})`);
+      }
+    }
+  };
+  const greeting = gateway.said();
+  try {
+    await Promise.all(Array.from({ length: ASKING_AT_ONCE }, (_, n) => askAll(`own-${n}`)));
+    const logged = gateway.said().slice(greeting.length);
+    if (logged !== "") result.faults.push(`logged: ${logged.slice(0, 5_000)}`);
+  } finally {
+    await gateway.stop();
+  }
+  return result;
+}
+
+const zeros = (): Record<Door, number> => ({ rest: 0, graphql: 0, raw: 0, kept: 0 });
