@@ -14,10 +14,15 @@ export interface Material {
 const FEWEST_CHOICES = 60;
 const MOST_CHOICES = 240;
 
-const codeUnits = fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code));
+/** Any code point, those of halves of surrogate pairs among them, which are no characters. */
+export const anyUnit = fc.integer({ min: 0, max: 0x10ffff }).map((code) => String.fromCodePoint(code));
 const texts = fc.oneof(
-  fc.string({ unit: "binary", maxLength: 20 }),
-  fc.string({ unit: codeUnits, maxLength: 8 }), // halves of surrogate pairs among them
+  fc.string({ maxLength: 20 }),
+  fc.string({ unit: anyUnit, maxLength: 10 }),
+  fc.string({
+    unit: fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code)),
+    maxLength: 4,
+  }),
 );
 
 /** Material without end: once the choices are used up, each is the first. */
@@ -25,7 +30,7 @@ export const materials: fc.Arbitrary<Material> = fc
   .tuple(
     fc.noBias(fc.uint16Array({ minLength: FEWEST_CHOICES, maxLength: MOST_CHOICES })),
     fc.array(texts, { minLength: 1, maxLength: 3 }),
-    fc.array(fc.json({ maxDepth: 3, stringUnit: "binary" }), { minLength: 1, maxLength: 2 }),
+    fc.array(fc.json({ maxDepth: 3, stringUnit: anyUnit }), { minLength: 1, maxLength: 2 }),
   )
   .map(([choices, drawnTexts, values]) => materialOf(choices, drawnTexts, values));
 
