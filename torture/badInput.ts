@@ -7,7 +7,7 @@ const ROUND = 250;
 const RAW_ROUND = 50;
 const RAW_SHARE = 0.05;
 const ASKING_AT_ONCE = 4;
-const MOST_FAULTS = 10;
+const LONGEST_SHOWN = 5_000;
 
 export interface BadInputResult extends Count {
   /** What was found, each with how to find it again. */
@@ -17,28 +17,33 @@ export interface BadInputResult extends Count {
 interface Wanted {
   /** How many cases each door gets. */
   cases: number;
-  /** How many accepted values are to be read back. */
+  /** How many accepted values are read back, beside them. */
   kept: number;
   /** Rounds are drawn from these in turns, then from those after them. */
   seeds: number[];
+  /** After how many faults it ends. */
+  mostFaults?: number;
 }
 
 /** Sends a gateway what nobody should send, drawn from what it says of itself, and judges every answer. */
-export async function sendBadInput(how: How, { cases, kept, seeds }: Wanted): Promise<BadInputResult> {
+export async function sendBadInput(
+  how: How,
+  { cases, kept, seeds, mostFaults = 10 }: Wanted,
+): Promise<BadInputResult> {
   await prepareDatabase(how.databaseUrl);
   const gateway = await startGateway(how);
   const result: BadInputResult = { cases: zeros(), kept: 0, slowestMs: 0, faults: [] };
+  const begun = zeros();
   const isDone: Record<Door, () => boolean> = {
-    rest: () => result.cases.rest >= cases,
-    graphql: () => result.cases.graphql >= cases,
-    raw: () => result.cases.raw >= 2 * cases * RAW_SHARE,
+    rest: () => begun.rest * ROUND >= cases,
+    graphql: () => begun.graphql * ROUND >= cases,
+    raw: () => begun.raw * RAW_ROUND >= 2 * cases * RAW_SHARE,
     kept: () => result.kept >= kept,
   };
-  const begun = zeros();
   const askAll = async (own: string) => {
     const rounds = await roundsOf(gateway.url, own, result);
     for (const door of doors) {
-      while (!isDone[door]() && result.faults.length < MOST_FAULTS) {
+      while (!isDone[door]() && result.faults.length < mostFaults) {
         const n = begun[door]++;
         const seed = seeds[n % seeds.length]! + Math.floor(n / seeds.length);
         const fault = await rounds[door]({ seed, size: door === "raw" ? RAW_ROUND : ROUND });
@@ -51,7 +56,7 @@ export async function sendBadInput(how: How, { cases, kept, seeds }: Wanted): Pr
   try {
     await Promise.all(Array.from({ length: ASKING_AT_ONCE }, (_, n) => askAll(`own-${n}`)));
     const logged = gateway.said().slice(greeting.length);
-    if (logged !== "") result.faults.push(`logged: ${logged.slice(0, 5_000)}`);
+    if (logged !== "") result.faults.push(`logged: ${logged.slice(0, LONGEST_SHOWN)}`);
   } finally {
     await gateway.stop();
   }

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { takeBackups } from "./backups.ts";
+import { sendBadInput } from "./badInput.ts";
 import { fillDisk } from "./diskFull.ts";
 import { killGateway } from "./kill.ts";
 import { killPostgresql } from "./killPostgresql.ts";
@@ -10,7 +11,7 @@ import { cutPower, whyNoPowerCut } from "./powerCut.ts";
 import { sendAgain } from "./retries.ts";
 import { isFaultless, type Verdict } from "./stored.ts";
 
-// npm run torture -- NAME [CASES]: runs a fault test at length, and its control, which must find a loss. Prints a line of
+// npm run torture -- NAME [CASES [SEED]]: runs a fault test at length, and its control, which must find a loss. Prints a line of
 // the table in docs/reliability.md for each; ends with 1 when the promise is broken or the control finds nothing.
 
 interface Outcome {
@@ -83,12 +84,39 @@ const sentAgainWithoutKeys = (within: typeof withFile) => async (): Promise<Outc
   return { result: `${found.doubled.length} doubled`, isAsWanted: found.doubled.length > 0 };
 };
 
+const randomSeed = () => Math.floor(Math.random() * 2 ** 30);
+const withBadInput =
+  (within: typeof withFile) =>
+  async (cases: number, seed?: number): Promise<Outcome> => {
+    const seeds = seed === undefined ? [1, randomSeed()] : [seed];
+    const found = await within((databaseUrl) =>
+      sendBadInput({ databaseUrl }, { cases, kept: cases / 10, seeds }),
+    );
+    for (const fault of found.faults) process.stderr.write(`${fault}\n`);
+    const { rest, graphql, raw } = found.cases;
+    const sent = `${count(rest)} by REST, ${count(graphql)} by GraphQL, ${count(raw)} that may be no HTTP`;
+    const result = `${sent}: ${found.faults.length} answered otherwise than documented, the slowest after ${seconds(found.slowestMs)}; ${count(found.kept)} accepted values read back as they were sent`;
+    return { result, isAsWanted: found.faults.length === 0 };
+  };
+const withBadInputAndSpoilt = (within: typeof withFile) => async (): Promise<Outcome> => {
+  const spoilt = async (preload: string, wanted: { cases: number; kept: number }) => {
+    const found = await within((databaseUrl) =>
+      sendBadInput({ databaseUrl, preload }, { ...wanted, seeds: [1], mostFaults: 1 }),
+    );
+    return found.faults.length;
+  };
+  const failing = await spoilt("textsInStatements", { cases: 1_000, kept: 0 });
+  const changing = await spoilt("textsUnchecked", { cases: 0, kept: 1_000 });
+  const result = `${failing > 0 ? "" : "not "}found where statements are made of texts, ${changing > 0 ? "" : "not "}found where texts are not checked`;
+  return { result, isAsWanted: failing > 0 && changing > 0 };
+};
+
 const answered = (refused: number, wrong: string[]) =>
   `, ${count(refused)} answered 503 with Retry-After, ${wrong.length} otherwise`;
 
 const tests: Record<
   string,
-  { cases: number; run(cases: number): Promise<Outcome>; control(): Promise<Outcome> }
+  { cases: number; run(cases: number, seed?: number): Promise<Outcome>; control(): Promise<Outcome> }
 > = {
   kill: { cases: 100, run: killed(withFile), control: killedAndSpoilt(withFile) },
   "kill-on-postgresql": { cases: 100, run: killed(withPostgresql), control: killedAndSpoilt(withPostgresql) },
@@ -138,6 +166,12 @@ const tests: Record<
     run: sentAgain(withPostgresql),
     control: sentAgainWithoutKeys(withPostgresql),
   },
+  "bad-input": { cases: 100_000, run: withBadInput(withFile), control: withBadInputAndSpoilt(withFile) },
+  "bad-input-on-postgresql": {
+    cases: 100_000,
+    run: withBadInput(withPostgresql),
+    control: withBadInputAndSpoilt(withPostgresql),
+  },
   backups: {
     cases: 12,
     run: async (backups) => {
@@ -155,7 +189,7 @@ const tests: Record<
   },
 };
 
-const [name = "", given] = process.argv.slice(2);
+const [name = "", given, seed] = process.argv.slice(2);
 const test = tests[name];
 if (!test) {
   process.stderr.write(`Name one of: ${Object.keys(tests).join(", ")}\n`);
@@ -163,7 +197,7 @@ if (!test) {
 }
 const cases = given ? Number(given) : test.cases;
 for (const [of, run, at] of [
-  [name, () => test.run(cases), cases],
+  [name, () => test.run(cases, seed ? Number(seed) : undefined), cases],
   [`${name}, control`, () => test.control(), ""],
 ] as const) {
   const { result, isAsWanted } = await run();
