@@ -40,13 +40,14 @@ export async function sendBadInput(
     raw: () => begun.raw * RAW_ROUND >= 2 * cases * RAW_SHARE,
     kept: () => result.kept >= kept,
   };
+  const endOnFailure = mostFaults === 1;
   const askAll = async (own: string) => {
     const rounds = await roundsOf(gateway.url, own, result);
     for (const door of doors) {
       while (!isDone[door]() && result.faults.length < mostFaults) {
         const n = begun[door]++;
         const seed = seeds[n % seeds.length]! + Math.floor(n / seeds.length);
-        const fault = await rounds[door]({ seed, size: door === "raw" ? RAW_ROUND : ROUND });
+        const fault = await rounds[door]({ seed, size: door === "raw" ? RAW_ROUND : ROUND, endOnFailure });
         if (fault)
           result.faults.push(`${door}: ${fault} (again: npm run torture -- bad-input ${ROUND} ${seed})`);
       }

@@ -22,8 +22,15 @@ export interface Count {
   slowestMs: number;
 }
 
-/** Asks cases that are drawn from a seed until one is not answered as it should be: tells the smallest such found. */
-export type Round = (drawn: { seed: number; size: number }) => Promise<string | undefined>;
+/**
+ * Asks cases that are drawn from a seed until one is not answered as it should be, and tells that one; the smallest such
+ * that is found, unless it `endOnFailure`.
+ */
+export type Round = (drawn: {
+  seed: number;
+  size: number;
+  endOnFailure: boolean;
+}) => Promise<string | undefined>;
 
 /** What each door is asked by one of several that ask at once, each with things of its `own`. */
 export async function roundsOf(url: string, own: string, count: Count): Promise<Record<Door, Round>> {
@@ -80,7 +87,7 @@ interface Asked<Case> {
 const MOST_ATTEMPTS_AT_LESS = 300;
 
 function roundOf<Case>(door: Door, count: Count, { prepare, cases, judge, show }: Asked<Case>): Round {
-  return async ({ seed, size }) => {
+  return async ({ seed, size, endOnFailure }) => {
     await prepare();
     let isFound = false;
     let left = MOST_ATTEMPTS_AT_LESS;
@@ -92,7 +99,11 @@ function roundOf<Case>(door: Door, count: Count, { prepare, cases, judge, show }
       isFound ||= fault !== undefined;
       if (fault) throw new Error(fault);
     });
-    const { failed, counterexample, errorInstance } = await fc.check(property, { seed, numRuns: size });
+    const { failed, counterexample, errorInstance } = await fc.check(property, {
+      seed,
+      numRuns: size,
+      endOnFailure,
+    });
     return failed ? `${show(counterexample![0])} ${(errorInstance as Error).message}` : undefined;
   };
 }
