@@ -5,7 +5,7 @@ export interface Context {
   database: Database;
   /** The unit of work of this request; its reads are held to the workspace of `access`. */
   em: EntityManager;
-  /** Null when the request came without a token; only `authorize` reads it. */
+  /** Null when the request came without a token; only `authorize`, and what keeps answers, read it. */
   access: Access | null;
   /** Asks once more what the token stands for: an answer that goes on for long must end with it. Throws when it did. */
   askAgain: () => Promise<Access | null>;

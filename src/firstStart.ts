@@ -1,7 +1,7 @@
-import { v7 as uuidv7 } from "uuid";
 import type { Config } from "./config.ts";
 import { scopes } from "./context.ts";
 import { isUniqueViolation } from "./database/codes.ts";
+import { newId } from "./database/ids.ts";
 import type { Database } from "./database/open.ts";
 import { sampleRows } from "./sample/sample.ts";
 import { newToken } from "./workspaces/tokens.resolvers.ts";
@@ -17,7 +17,7 @@ export async function fillNewDatabase(
   { firstToken, sample }: Pick<Config, "firstToken"> & { sample: "with sample" | "empty" },
 ): Promise<string | null> {
   if (await database.read.selectFrom("Workspace").select("id").limit(1).executeTakeFirst()) return null;
-  const workspaceId = uuidv7();
+  const workspaceId = newId();
   const { token, row } = newToken(
     workspaceId,
     { name: "first", scopes: [...scopes], expiresAt: null },

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import cors from "@fastify/cors";
 import Fastify, { type FastifyRequest, type FastifyServerOptions, LogController } from "fastify";
 import type { Config } from "./config.ts";
-import type { Context } from "./context.ts";
+import type { Access, Context } from "./context.ts";
 import type { Database, EntityManager } from "./database/open.ts";
 import { GabbroError } from "./errors.ts";
 import { playground, sendPlayground } from "./graphql/playground.ts";
@@ -66,21 +66,7 @@ export async function createServer(
   const authenticate = createAuthenticate(database, app.log);
   const contextOf = async ({ headers }: FastifyRequest): Promise<Context> => {
     const askAgain = () => authenticate(headers.authorization);
-    const access = await askAgain();
-    let em: EntityManager | undefined;
-    return {
-      database,
-      // Made when it is needed: what is remembered, and rows that are only added, do without.
-      get em() {
-        em ??= database.fork(access?.workspaceId ?? null);
-        return em;
-      },
-      set em(other) {
-        em = other;
-      },
-      access,
-      askAgain,
-    };
+    return new RequestContext(database, await askAgain(), askAgain);
   };
   await openApi(app);
   healthRoutes(app, database);
@@ -89,6 +75,29 @@ export async function createServer(
   forgetRegularly(app, database);
   closeGracefully(app, database);
   return app;
+}
+
+class RequestContext implements Context {
+  readonly database: Database;
+  readonly access: Access | null;
+  readonly askAgain: Context["askAgain"];
+  #em: EntityManager | undefined;
+
+  constructor(database: Database, access: Access | null, askAgain: Context["askAgain"]) {
+    this.database = database;
+    this.access = access;
+    this.askAgain = askAgain;
+  }
+
+  /** Made when it is needed: what is remembered, and rows that are only added, do without. */
+  get em(): EntityManager {
+    this.#em ??= this.database.fork(this.access?.workspaceId ?? null);
+    return this.#em;
+  }
+
+  set em(other: EntityManager) {
+    this.#em = other;
+  }
 }
 
 function graphqlRoutes(app: RestApp, contextOf: (request: FastifyRequest) => Promise<Context>) {

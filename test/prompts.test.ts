@@ -1,13 +1,7 @@
-import { join } from "node:path";
-import BetterSqlite3 from "better-sqlite3";
-import { afterAll, expect, test, vi } from "vitest";
-import { openDatabase } from "../src/database/open.ts";
-import { deletePrompt, updatePrompt } from "../src/prompts/authoring.resolvers.ts";
+import { afterAll, expect, test } from "vitest";
 import { describePromptAnswer } from "../src/prompts/rest.ts";
-import { publishPrompt } from "../src/prompts/tags.resolvers.ts";
-import { commandLineContext, getWorkspaceId } from "../src/workspaces/resolvers.ts";
 import { addPrompt } from "./data.ts";
-import { heard, isOnPostgresql, startServer } from "./server.ts";
+import { startServer } from "./server.ts";
 
 const server = await startServer({ sample: true });
 afterAll(() => server[Symbol.asyncDispose]());
@@ -183,98 +177,3 @@ test.each(["nope", "Live", "x/../live", "🙂", "%"])(
     expect(graphql.body.errors[0].message).toBe(rest.body.error);
   },
 );
-
-test("what anybody changes of a prompt is seen by the very next request, also when another process did it", async () => {
-  await addPrompt(server, {
-    slug: "changing",
-    versions: [{ version: "1" }, { version: "2" }],
-    tags: { production: "1" },
-  });
-  const served = async () => {
-    const [described, read] = [
-      await server.get("/prompts/changing/describe"),
-      await server.get("/prompts/changing"),
-    ];
-    const logged = await server.post("/monitor/log", { slug: "changing", output: 1 });
-    const { version } = await server.run("query($id: ID!) { log(id: $id) { version } }", {
-      id: logged.body.log.id,
-    });
-    return [described.body.prompt.version, read.body.prompt.version, version];
-  };
-  expect(await served()).toEqual(["1", "1", "1"]);
-  await server.run('mutation { publishPrompt(slug: "changing", newTag: "production", version: "2") { id } }');
-  expect(await served()).toEqual(["2", "2", "2"]);
-
-  const elsewhere = await openDatabase(server.databaseUrl);
-  const context = commandLineContext(elsewhere, await getWorkspaceId(elsewhere, "default"));
-  await publishPrompt(context, { slug: "changing", newTag: "production", version: "1" });
-  await heard(async () => expect(await served()).toEqual(["1", "1", "1"]));
-  await updatePrompt(context, { slug: "changing", name: "Changed elsewhere" });
-  const described = () => server.get("/prompts/changing/describe");
-  await heard(async () => expect((await described()).body.prompt.name).toBe("Changed elsewhere"));
-  await deletePrompt(context, { slug: "changing" });
-  await elsewhere.close();
-  await heard(async () => expect((await described()).status).toBe(404));
-  expect((await server.get("/prompts/changing")).status).toBe(404);
-});
-
-test.skipIf(isOnPostgresql)(
-  "on SQLite: a prompt that is read again and again is read from the database once",
-  async () => {
-    await addPrompt(server, { slug: "often", versions: [{ version: "1" }], tags: { production: "1" } });
-    await server.get("/prompts/often");
-    const handle = await (
-      server.database.orm.em.getConnection("read") as unknown as Handle
-    ).getNativeClient();
-    const prepare = vi.spyOn(handle, "prepare");
-    try {
-      for (let n = 0; n < 5; n++) expect((await server.get("/prompts/often")).status).toBe(200);
-      for (let n = 0; n < 5; n++) expect((await server.get("/prompts/often/describe")).status).toBe(200);
-      expect(prepare).not.toHaveBeenCalled();
-    } finally {
-      prepare.mockRestore();
-    }
-  },
-);
-
-test.skipIf(isOnPostgresql)(
-  "on SQLite: a change while a prompt is read is not lost to what is remembered",
-  async () => {
-    await addPrompt(server, {
-      slug: "racing",
-      versions: [{ version: "1" }, { version: "2" }],
-      tags: { production: "1" },
-    });
-    const elsewhere = new BetterSqlite3(join(server.folder, "gabbro.sqlite"));
-    const publishTheOther = elsewhere.prepare(
-      "update prompt_tags set version_id = (select id from prompt_versions v where v.prompt_id = prompt_tags.prompt_id and v.version = '2') where prompt_id = (select id from prompts where slug = 'racing')",
-    );
-    const handle = await (
-      server.database.orm.em.getConnection("read") as unknown as Handle
-    ).getNativeClient();
-    const prepare = handle.prepare.bind(handle);
-    const spy = vi.spyOn(handle, "prepare").mockImplementation((text) => {
-      const statement = prepare(text);
-      const all = statement.all.bind(statement);
-      if (text.includes('from "prompt_tags"'))
-        statement.all = (bound) => {
-          const rows = all(bound);
-          publishTheOther.run();
-          return rows;
-        };
-      return statement;
-    });
-    const version = async () => (await server.get("/prompts/racing/describe")).body.prompt.version;
-    try {
-      expect(await version()).toBe("1");
-    } finally {
-      spy.mockRestore();
-      elsewhere.close();
-    }
-    expect(await version()).toBe("2");
-  },
-);
-
-interface Handle {
-  getNativeClient(): Promise<{ prepare(text: string): { all(bound: unknown): unknown } }>;
-}

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { v7 as uuidv7 } from "uuid";
 import { inject, vi } from "vitest";
 import { migrate } from "../src/database/migrate.ts";
@@ -63,6 +64,7 @@ export async function startServer({ sample = false, corsOrigins = [], log }: Opt
 
   const request = async (method: string, path: string, body?: unknown, call: Call = {}): Promise<Answer> => {
     const authorization = call.token === undefined ? token : call.token;
+    await nextTurn(); // what comes over a network has a turn of the event loop of its own
     const response = await app.inject({
       method: method as "GET",
       url: path,

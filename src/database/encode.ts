@@ -19,9 +19,11 @@ export function createEncoder(metadata: MetadataStorage, platform: Platform): (e
       if (isJson.has(key)) return value === null ? null : JSON.stringify(value);
       return value instanceof Date ? platform.processDateProperty(value) : value;
     };
-    encoders.set(name, (row) =>
-      Object.fromEntries(Object.entries(row).map(([key, value]) => [key, encodeValue(key, value)])),
-    );
+    encoders.set(name, (row) => {
+      const encoded: Record<string, unknown> = {};
+      for (const key in row) encoded[key] = encodeValue(key, row[key]);
+      return encoded;
+    });
   }
   return (entity) => encoders.get(entity)!;
 }

@@ -3,17 +3,22 @@ import type { Database } from "./open.ts";
 
 const CACHED_CHARACTERS = 8_000_000;
 
-type Load<Value> = (database: Database, workspaceId: string, key: string) => Promise<Value | null>;
+/** What was found under that key in that workspace, else what `load` finds now; null is what is not there. */
+type Remembered<Value> = (
+  database: Database,
+  of: { workspaceId: string; key: string },
+  load: () => Promise<Value | null>,
+) => Promise<Value | null>;
 
 /**
  * Remembers what is read often and seldom changes, until anybody may have changed anything: the next request then sees
  * the change, also when another process made it. What is not there is looked for each time.
  */
-export function remembered<Value extends object>(load: Load<Value>): Load<Value> {
+export function remembered<Value extends object>(): Remembered<Value> {
   const memories = new WeakMap<Database["orm"], { generation: string; values: LRUCache<string, Value> }>();
-  return async (database, workspaceId, key) => {
+  return async (database, { workspaceId, key }, load) => {
     const generation = database.generation.now();
-    if (generation === null) return load(database, workspaceId, key);
+    if (generation === null) return load();
     let memory = memories.get(database.orm);
     if (memory?.generation !== generation) {
       memory = { generation, values: boundedByCharacters() };
@@ -23,7 +28,7 @@ export function remembered<Value extends object>(load: Load<Value>): Load<Value>
     const place = `${workspaceId} ${key}`;
     const known = values.get(place);
     if (known) return known;
-    const loaded = await load(database, workspaceId, key);
+    const loaded = await load();
     // When anything was changed meanwhile, it goes where nobody looks any more.
     if (loaded) values.set(place, loaded);
     return loaded;
@@ -34,6 +39,6 @@ export function remembered<Value extends object>(load: Load<Value>): Load<Value>
 export function boundedByCharacters<Value extends object>(): LRUCache<string, Value> {
   return new LRUCache({
     maxSize: CACHED_CHARACTERS,
-    sizeCalculation: (value) => JSON.stringify(value).length,
+    sizeCalculation: (value, key) => key.length + JSON.stringify(value).length,
   });
 }

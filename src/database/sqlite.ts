@@ -92,12 +92,11 @@ const hearOthers: Dialect["hearOthers"] = async ({ em }) => {
   }>;
   const statement = (await owner.getNativeClient()).prepare("pragma data_version").pluck();
   let counted: number | undefined;
-  // Once for a request that needs it often: until the process turns to what else has come meanwhile, nothing that was
-  // acknowledged before it can be missed.
+  // Once for all that has come until the process looks for more: nothing that was acknowledged before it came is missed.
   const countWrites = () => {
     if (counted === undefined) {
       counted = statement.get();
-      process.nextTick(() => {
+      setImmediate(() => {
         counted = undefined;
       });
     }

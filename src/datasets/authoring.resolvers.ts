@@ -1,6 +1,6 @@
-import { v7 as uuidv7 } from "uuid";
 import type { Context } from "../context.ts";
 import { refuseDuplicates } from "../database/commit.ts";
+import { newId } from "../database/ids.ts";
 import type { EntityManager } from "../database/open.ts";
 import { contains } from "../database/text.ts";
 import { transact } from "../database/transact.ts";
@@ -48,7 +48,7 @@ export async function createDataset(context: Context, input: CreateDatasetInput)
   return refuseDuplicates(`A dataset with the slug ${quoted(slug)} exists already.`, () =>
     transact(context.em, async (em) => {
       recordChange(em, context, change);
-      return em.create(Dataset, { ...made, id: uuidv7(), workspace, createdAt: new Date() });
+      return em.create(Dataset, { ...made, id: newId(), workspace, createdAt: new Date() });
     }),
   );
 }

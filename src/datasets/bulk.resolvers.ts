@@ -1,5 +1,5 @@
-import { v7 as uuidv7 } from "uuid";
 import type { Context } from "../context.ts";
+import { newId } from "../database/ids.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { toStored } from "./columns.ts";
 import type { DatasetRowInput } from "./inputs.ts";
@@ -35,7 +35,7 @@ export async function putDatasetItems(
   const rows = items.map(({ values, ...item }) => {
     const translated = toStored(values, parent);
     for (const name of translated.omitted) omitted.add(name);
-    const ours = { id: uuidv7(), workspace, dataset: parent.id, logId: null, createdAt };
+    const ours = { id: newId(), workspace, dataset: parent.id, logId: null, createdAt };
     return { ...item, ...ours, values: translated.stored };
   });
   const { added, changed } = await whileThere(slug, () =>

@@ -21,25 +21,30 @@ export function toStored(
   return translate(values, new Map(columns.map((column) => [column.name, keyOf(column)])), "stored");
 }
 
-/** What of a row's values the columns show, by their names; `omitted` names the columns of those that none shows. */
-export function toShown(
-  stored: Values,
-  { columns, removedColumns }: Columns,
-): { shown: Values; omitted: string[] } {
+/**
+ * For the rows of a dataset: what of a row's values its columns show, by their names; `omitted` names the columns of those
+ * that none shows.
+ */
+export function showing({ columns, removedColumns }: Columns) {
   const names = new Map(columns.map((column) => [keyOf(column), column.name]));
-  const { shown, omitted } = translate(stored, names, "shown");
-  if (omitted.length === 0) return { shown, omitted };
   const removed = new Map(removedColumns.map((column) => [keyOf(column), column.name]));
-  return { shown, omitted: omitted.map((key) => removed.get(key) ?? key) };
+  return (stored: Values): { shown: Values; omitted: string[] } => {
+    const { shown, omitted } = translate(stored, names, "shown");
+    return { shown, omitted: omitted.length === 0 ? NONE : omitted.map((key) => removed.get(key) ?? key) };
+  };
 }
+
+const NONE: string[] = [];
+
+type Translated<As extends string> = Record<As, Values> & { omitted: string[] };
 
 function translate<As extends "stored" | "shown">(values: Values, names: Map<string, string>, as: As) {
   const keys = Object.keys(values);
-  const omitted = keys.filter((key) => !names.has(key));
-  const isSame = omitted.length === 0 && keys.every((key) => names.get(key) === key);
+  const isSame = keys.every((key) => names.get(key) === key);
+  if (isSame) return { [as]: values, omitted: NONE } as Translated<As>;
   const kept = keys.flatMap((key) => (names.has(key) ? [[names.get(key), values[key]]] : []));
-  const translated = isSame ? values : Object.fromEntries(kept);
-  return { [as]: translated, omitted } as Record<As, Values> & { omitted: string[] };
+  const omitted = keys.filter((key) => !names.has(key));
+  return { [as]: Object.fromEntries(kept), omitted } as Translated<As>;
 }
 
 /** A key for a new column: that of a removed column of the same name, so that its values come back, else a free one. */

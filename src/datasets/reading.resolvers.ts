@@ -4,7 +4,7 @@ import { batched } from "../database/batch.ts";
 import { badInput } from "../errors.ts";
 import { atCursor } from "../paging.ts";
 import { authorize } from "../workspaces/resolvers.ts";
-import { toShown } from "./columns.ts";
+import { showing } from "./columns.ts";
 import { DatasetRow } from "./entities.ts";
 import { MOST_ROWS_AT_ONCE, type RowsInput } from "./inputs.ts";
 import { type DatasetHead, listed, type Row } from "./resolvers.ts";
@@ -30,24 +30,59 @@ export async function datasetRows(
       "id of a row of the dataset",
     );
   }
-  const rows: Row[] = [];
+  if (first == null && after == null) return (await wholeDataset(context, parent)).rows;
   const range = { after: after ?? null, most: first ?? MOST_ROWS_AT_ONCE + 1 };
-  for await (const stored of storedRows(context, parent, range))
-    rows.push(...stored.map((row) => toRow(row, parent).row));
-  if (rows.length <= MOST_ROWS_AT_ONCE) return rows;
+  return (await rowsIn(context, parent, range)).rows;
+}
+
+interface Shown {
+  rows: Row[];
+  omitted: Set<string>;
+}
+
+async function rowsIn(context: Context, parent: DatasetHead, range: Range): Promise<Shown> {
+  const toRow = showingRows(parent);
+  const found: Shown = { rows: [], omitted: new Set() };
+  for await (const stored of storedRows(context, parent, range)) {
+    for (const each of stored) {
+      const { row, omitted } = toRow(each);
+      found.rows.push(row);
+      for (const name of omitted) found.omitted.add(name);
+    }
+  }
+  if (found.rows.length <= MOST_ROWS_AT_ONCE) return found;
   const message = `is needed: the dataset has more than ${MOST_ROWS_AT_ONCE} rows. Page with rows(first: 1000, after: <id of the last row>)`;
   throw badInput([{ path: "first", message }]);
 }
 
-const ALL = { after: null, most: Number.POSITIVE_INFINITY };
+/** What is being read as a whole for a request, by the id of the dataset: a field beside it need not read it again. */
+const underWay = new WeakMap<Context, Map<string, Promise<Shown>>>();
+
+function wholeDataset(context: Context, parent: DatasetHead): Promise<Shown> {
+  const others = underWay.get(context) ?? new Map<string, Promise<Shown>>();
+  underWay.set(context, others);
+  const reading = rowsIn(context, parent, { after: null, most: MOST_ROWS_AT_ONCE + 1 });
+  others.set(parent.id, reading);
+  const forget = () => others.delete(parent.id);
+  reading.then(forget, forget);
+  return reading;
+}
+
+interface Range {
+  after: string | null;
+  most: number;
+}
+
+const ALL: Range = { after: null, most: Number.POSITIVE_INFINITY };
 
 /** All rows of a dataset in their order, piece by piece, so that a huge dataset never stands in memory. */
 export async function* allDatasetRows(
   context: Context,
   parent: DatasetHead,
 ): AsyncGenerator<{ rows: Row[]; omitted: string[] }> {
+  const toRow = showingRows(parent);
   for await (const stored of storedRows(context, parent, ALL)) {
-    const known = stored.map((row) => toRow(row, parent));
+    const known = stored.map(toRow);
     yield { rows: known.map(({ row }) => row), omitted: known.flatMap(({ omitted }) => omitted) };
   }
 }
@@ -57,11 +92,12 @@ export async function* allDatasetRowTexts(
   context: Context,
   parent: DatasetHead,
 ): AsyncGenerator<{ texts: string[]; omitted: string[] }> {
+  const show = showing(parent);
   for await (const stored of storedRows(context, parent, ALL)) {
     const omittedHere: string[] = [];
     const texts = stored.map(({ values, idealOutput, metadata }) => {
       const parsed = JSON.parse(values);
-      const { shown, omitted } = toShown(parsed, parent);
+      const { shown, omitted } = show(parsed);
       omittedHere.push(...omitted);
       const shownText = shown === parsed ? values : JSON.stringify(shown);
       return `{"values":${shownText},"idealOutput":${JSON.stringify(idealOutput)},"metadata":${metadata}}`;
@@ -71,11 +107,7 @@ export async function* allDatasetRowTexts(
 }
 
 /** The stored rows, none of the pieces empty. */
-async function* storedRows(
-  context: Context,
-  parent: DatasetHead,
-  range: { after: string | null; most: number },
-): AsyncGenerator<StoredRow[]> {
+async function* storedRows(context: Context, parent: DatasetHead, range: Range): AsyncGenerator<StoredRow[]> {
   let { after, most } = range;
   while (most > 0) {
     const size = Math.min(most, ROWS_IN_ONE_READ);
@@ -107,16 +139,28 @@ async function readRows(
   return (await context.database.rows(query.orderBy("id").limit(most))) as unknown as StoredRow[];
 }
 
-function toRow(stored: StoredRow, parent: DatasetHead): { row: Row; omitted: string[] } {
-  const { shown, omitted } = toShown(JSON.parse(stored.values), parent);
-  const metadata: DatasetRow["metadata"] = stored.metadata === null ? null : JSON.parse(stored.metadata);
-  return { row: { ...stored, values: shown, metadata, createdAt: new Date(stored.createdAt) }, omitted };
+function showingRows(parent: DatasetHead) {
+  const show = showing(parent);
+  return (stored: StoredRow): { row: Row; omitted: string[] } => {
+    const { shown, omitted } = show(JSON.parse(stored.values));
+    const row = stored as unknown as Row; // no copy: there are very many
+    row.values = shown;
+    row.metadata = stored.metadata === null ? null : JSON.parse(stored.metadata);
+    row.createdAt = new Date(stored.createdAt);
+    return { row, omitted };
+  };
 }
 
 /** What to tell of the stored values that no column shows any more; null when there are none. */
 export async function datasetWarning(context: Context, parent: DatasetHead): Promise<string | null> {
+  await null; // until the fields beside this one were asked for
+  const whole = await underWay
+    .get(context)
+    ?.get(parent.id)
+    ?.catch(() => undefined); // its own field tells what failed
+  if (whole) return omittedOnRead(whole.omitted);
   const omitted = new Set<string>();
-  for await (const piece of allDatasetRows(context, parent))
+  for await (const piece of allDatasetRowTexts(context, parent))
     for (const name of piece.omitted) omitted.add(name);
   return omittedOnRead(omitted);
 }

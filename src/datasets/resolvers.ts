@@ -1,12 +1,12 @@
-import { v7 as uuidv7 } from "uuid";
 import type { Context } from "../context.ts";
 import { isOrphan } from "../database/codes.ts";
-import type { EntityManager } from "../database/open.ts";
+import { newId } from "../database/ids.ts";
+import type { Database, EntityManager } from "../database/open.ts";
 import { remembered } from "../database/remember.ts";
 import { transact } from "../database/transact.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { authorize } from "../workspaces/resolvers.ts";
-import { toShown, toStored } from "./columns.ts";
+import { showing, toStored } from "./columns.ts";
 import { type Dataset, DatasetRow } from "./entities.ts";
 import type { AddDatasetItemInput, DatasetRowInput } from "./inputs.ts";
 
@@ -30,12 +30,20 @@ export async function getDataset(
   workspaceId: string,
   slug: string,
 ): Promise<DatasetHead> {
-  const found = await knownDataset(database, workspaceId, slug);
+  const found = await knownDataset(database, { workspaceId, key: slug }, () =>
+    readDataset(database, workspaceId, slug),
+  );
   if (!found) throw datasetNotFound(slug);
   return found;
 }
 
-const knownDataset = remembered<DatasetHead>(async ({ read }, workspaceId, slug) => {
+const knownDataset = remembered<DatasetHead>();
+
+async function readDataset(
+  { read }: Database,
+  workspaceId: string,
+  slug: string,
+): Promise<DatasetHead | null> {
   const found = await read
     .selectFrom("Dataset")
     .select(head)
@@ -43,7 +51,7 @@ const knownDataset = remembered<DatasetHead>(async ({ read }, workspaceId, slug)
     .where("slug", "=", slug)
     .executeTakeFirst();
   return found ?? null;
-});
+}
 
 export function datasetNotFound(slug: string): GabbroError {
   return new GabbroError("DATASET_NOT_FOUND", `Dataset ${quoted(slug)} does not exist.`);
@@ -75,7 +83,7 @@ export async function addDatasetItem(
     return added!;
   }
   const { stored, omitted } = toStored(input.values, parent);
-  const datasetRow: Row = { ...input, id: uuidv7(), logId: null, values: stored, createdAt: new Date() };
+  const datasetRow: Row = { ...input, id: newId(), logId: null, values: stored, createdAt: new Date() };
   await whileThere(slug, () =>
     context.database.commit([["DatasetRow", { ...datasetRow, workspace, dataset: parent.id }]]),
   );
@@ -100,7 +108,7 @@ export async function putRows(
       ? em.assign(known, { ...input, values: stored })
       : em.create(DatasetRow, {
           ...input,
-          id: uuidv7(),
+          id: newId(),
           workspace,
           dataset: parent.id,
           logId: input.logId ?? null,
@@ -117,7 +125,7 @@ export function shownRow(
   { id, name, key, logId, values, idealOutput, metadata, createdAt }: Row,
   parent: DatasetHead,
 ): Row {
-  return { id, name, key, logId, values: toShown(values, parent).shown, idealOutput, metadata, createdAt };
+  return { id, name, key, logId, values: showing(parent)(values).shown, idealOutput, metadata, createdAt };
 }
 
 /** The warning for columns that a dataset does not have, so that their values were left out of a row; null for none. */

@@ -35,6 +35,13 @@ builder.mutationType({
     "Everything that can be changed. Each field needs a token with the scope `write`, unless it says otherwise.",
 });
 
+/**
+ * For fields of Query whose answer follows from their arguments and from what units of work change alone, with the scope
+ * `read`: it is kept until one is committed. No log and no row of a dataset may be reached from them, as those are not
+ * counted.
+ */
+export const kept = { extensions: { kept: true } };
+
 type RootFieldBuilder = Pick<Parameters<Parameters<typeof builder.queryField>[1]>[0], "validate"> & {
   arg: Pick<Parameters<Parameters<typeof builder.queryField>[1]>[0]["arg"], "string" | "int" | "boolean">;
 };

@@ -1,7 +1,9 @@
 import type {} from "@fastify/swagger";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { isKnown } from "../rest/caching.ts";
 import { assetsVersion, type Encoding, readAsset } from "./playground/assets.ts";
 import { playgroundPage } from "./playground/page.ts";
+
 import { type AssetName, sources } from "./playground/sources.ts";
 
 /** Serves what the page of sendPlayground loads: GraphiQL, its workers, and our few lines around it. */
@@ -69,8 +71,4 @@ function chooseEncoding(acceptEncoding = ""): Encoding {
 function toWeight(part: string): [name: string, weight: number] {
   const [name = "", weight = "1"] = part.trim().split(/\s*;\s*q=/);
   return [name, Number(weight)];
-}
-
-function isKnown(etag: string, ifNoneMatch = ""): boolean {
-  return ifNoneMatch.split(",").some((tag) => ["*", etag, `W/${etag}`].includes(tag.trim()));
 }

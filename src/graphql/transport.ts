@@ -12,9 +12,10 @@ import type { LRUCache } from "lru-cache";
 import type { Context } from "../context.ts";
 import { GabbroError } from "../errors.ts";
 import { sendAnswer } from "../rest/repeats.ts";
-import { type Answer, answerOnce, idempotencyKeyOf } from "../workspaces/idempotency.resolvers.ts";
+import { answerOnce, idempotencyKeyOf } from "../workspaces/idempotency.resolvers.ts";
 import { refuseUnknown } from "./access.ts";
 import { type Asked, presentErrors } from "./errors.ts";
+import { keptAnswer, type Made } from "./keeping.ts";
 import { schema } from "./schema.ts";
 
 /** The steps before an operation is executed, with all plugins around them, as Yoga offers them to other transports. */
@@ -52,17 +53,21 @@ export async function runDirectly(
   const operation = getOperationAST(document, operationName);
   if (!operation || operation.operation === "subscription") return "not ours";
   Object.assign(asked, { params });
-  const run = async (contextValue: Context): Promise<Answer> => {
+  const run = async (contextValue: Context): Promise<Made> => {
     refuseUnknown(operation, contextValue);
     const result = await execute({ schema, document, contextValue, variableValues, operationName });
     const { body, init } = respond(result as ExecutionResult, mediaType, asked);
-    return { status: init.status!, headers: init.headers, body };
+    const answer = { status: init.status!, headers: init.headers, body };
+    return { answer, isWhole: result.errors === undefined };
   };
-  if (key === undefined || operation.operation === "query") sendAnswer(reply, await run(asked));
+  if (operation.operation === "query") {
+    const all = () => JSON.stringify([query, variableValues, operationName, mediaType]);
+    sendAnswer(reply, await keptAnswer(asked, { operation, key: all }, () => run(asked)));
+  } else if (key === undefined) sendAnswer(reply, (await run(asked)).answer);
   else {
     const request = JSON.stringify(["graphql", query, variableValues ?? null, operationName ?? null]);
     const repeatable = { key, authorization: headers.authorization, request };
-    sendAnswer(reply, await answerOnce(asked, repeatable, run));
+    sendAnswer(reply, await answerOnce(asked, repeatable, async (context) => (await run(context)).answer));
   }
   // The reply itself is no value to give back from here: a promise waits for it as for another promise, and forgets it.
   return "answered";

@@ -1,5 +1,5 @@
-import { v7 as uuidv7 } from "uuid";
 import type { Context } from "../context.ts";
+import { newId } from "../database/ids.ts";
 import { transact } from "../database/transact.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { atCursor, PAGE } from "../paging.ts";
@@ -44,7 +44,7 @@ export async function setModelPrice(context: Context, input: SetModelPriceInput)
     const before = price && told(price);
     if (price) Object.assign(price, { inputPrice, outputPrice });
     else {
-      const row = { ...key, id: uuidv7(), workspace, inputPrice, outputPrice, createdAt: new Date() };
+      const row = { ...key, id: newId(), workspace, inputPrice, outputPrice, createdAt: new Date() };
       price = em.create(ModelPrice, row);
     }
     recordChange(em, context, { action: "setModelPrice", subject: model, before, after: told(price) });

@@ -1,5 +1,5 @@
-import { v7 as uuidv7 } from "uuid";
 import type { Context } from "../context.ts";
+import { newId } from "../database/ids.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { knownPrompt } from "../prompts/known.resolvers.ts";
 import { describeVersion, type PromptDescription } from "../prompts/resolvers.ts";
@@ -25,7 +25,7 @@ export async function logPrompt(context: Context, input: LogPromptRecord) {
   const findOwnPrice = ownPriceFinder(context, workspaceId);
   const usage = await measureUsage({ ...input, model: served.model, at: startTime, findOwnPrice });
   const trace = {
-    id: uuidv7(),
+    id: newId(),
     workspace: workspaceId,
     name: input.name ?? input.slug,
     organization: input.organization,
@@ -36,7 +36,7 @@ export async function logPrompt(context: Context, input: LogPromptRecord) {
     createdAt: arrival,
   };
   const log = {
-    id: uuidv7(),
+    id: newId(),
     workspace: workspaceId,
     trace: trace.id,
     type: "generation",

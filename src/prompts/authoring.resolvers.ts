@@ -1,6 +1,6 @@
-import { v7 as uuidv7 } from "uuid";
 import type { Context } from "../context.ts";
 import { refuseDuplicates } from "../database/commit.ts";
+import { newId } from "../database/ids.ts";
 import type { EntityManager } from "../database/open.ts";
 import { transact } from "../database/transact.ts";
 import { quoted } from "../errors.ts";
@@ -24,7 +24,7 @@ export async function createPrompt(context: Context, input: CreatePromptInput): 
   };
   await refuseDuplicates(`A prompt with the slug ${quoted(slug)} exists already.`, () =>
     transact(context.em, async (em) => {
-      em.create(Prompt, { ...head, id: uuidv7(), workspace, protectedTags: [], createdAt: new Date() });
+      em.create(Prompt, { ...head, id: newId(), workspace, protectedTags: [], createdAt: new Date() });
       recordChange(em, context, { action: "createPrompt", subject: slug, before: null, after: head });
     }),
   );
@@ -87,7 +87,7 @@ export async function createPromptVersion(
         before: null,
         after: content,
       });
-      return em.create(PromptVersion, { ...content, id: uuidv7(), workspace, prompt, createdAt: new Date() });
+      return em.create(PromptVersion, { ...content, id: newId(), workspace, prompt, createdAt: new Date() });
     }),
   );
   return { promptVersion, warning };

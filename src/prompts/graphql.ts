@@ -1,4 +1,4 @@
-import { argumentsOf, builder } from "../graphql/builder.ts";
+import { argumentsOf, builder, kept } from "../graphql/builder.ts";
 import type { Variable } from "./entities.ts";
 import { describePromptInput } from "./inputs.ts";
 import { describePrompt, type PromptDescription } from "./resolvers.ts";
@@ -62,6 +62,7 @@ export const Prompt = builder.objectRef<PromptDescription>("Prompt").implement({
 
 builder.queryField("describePrompt", (t) =>
   t.field({
+    ...kept,
     type: Prompt,
     nullable: true,
     description:

@@ -9,11 +9,19 @@ export type KnownPrompt = Selectable<KnownVersion> & Pick<Prompt, "id" | "name" 
 
 type Texts = Pick<PromptVersion, "text" | "systemText">;
 
+const knownPrompts = remembered<KnownPrompt>();
+
 /**
  * The prompt with that slug with all its versions but their texts; null when the workspace has none. Applications ask for
  * few prompts again and again.
  */
-export const knownPrompt = remembered<KnownPrompt>(readPrompt);
+export function knownPrompt(
+  database: Database,
+  workspaceId: string,
+  slug: string,
+): Promise<KnownPrompt | null> {
+  return knownPrompts(database, { workspaceId, key: slug }, () => readPrompt(database, workspaceId, slug));
+}
 
 /** By the id of the version; it never changes once made. */
 const texts = new WeakMap<Database, LRUCache<string, Texts>>();

@@ -1,4 +1,4 @@
-import { argumentsOf, builder } from "../graphql/builder.ts";
+import { argumentsOf, builder, kept } from "../graphql/builder.ts";
 import { Prompt } from "./graphql.ts";
 import { describePromptInput, promptDiffInput, promptsInput, renderPromptInput } from "./inputs.ts";
 import { promptDiff, prompts, renderPrompt, type ServedPrompt, servedPrompt } from "./reading.resolvers.ts";
@@ -45,6 +45,7 @@ const render = renderPromptInput.shape;
 
 builder.queryFields((t) => ({
   prompt: t.field({
+    ...kept,
     type: Prompt,
     nullable: true,
     description: "The prompt with that slug; an error `PROMPT_NOT_FOUND` when there is none.",
@@ -52,12 +53,14 @@ builder.queryFields((t) => ({
     resolve: (_, args, context) => describePrompt(context, args),
   }),
   prompts: t.field({
+    ...kept,
     type: [Prompt],
     description: "The prompts in the order of their slugs, a page at a time.",
     args: argumentsOf(t, promptsInput),
     resolve: (_, args, context) => prompts(context, args),
   }),
   servedPrompt: t.field({
+    ...kept,
     type: ServedPromptType,
     nullable: true,
     description:
@@ -75,6 +78,7 @@ builder.queryFields((t) => ({
     resolve: (_, args, context) => renderPrompt(context, args),
   }),
   promptDiff: t.string({
+    ...kept,
     description:
       "What differs between two versions: a unified diff of texts, model and variables; empty when nothing does.",
     args: argumentsOf(t, promptDiffInput),

@@ -1,6 +1,6 @@
 import { ref } from "@mikro-orm/core";
-import { v7 as uuidv7 } from "uuid";
 import type { Context } from "../context.ts";
+import { newId } from "../database/ids.ts";
 import type { EntityManager } from "../database/open.ts";
 import { transact } from "../database/transact.ts";
 import { badInput, GabbroError, quoted } from "../errors.ts";
@@ -100,14 +100,14 @@ async function moveTag(
   const from = tag ? (await tag.version.loadOrFail()).version : null;
   const { workspaceId: workspace, tokenName } = authenticated(context);
   const createdAt = new Date();
-  const id = tag?.id ?? uuidv7();
+  const id = tag?.id ?? newId();
   if (!to) em.remove(tag ?? []);
   else if (tag) tag.version = ref(to);
   else em.create(PromptTag, { id, workspace, prompt, label, version: to, createdAt });
   const version = to?.version ?? null;
   if (from !== version) {
     em.create(PromptTagMove, {
-      id: uuidv7(),
+      id: newId(),
       workspace,
       prompt,
       label,

@@ -1,27 +1,41 @@
-import etag from "@fastify/etag";
+import { hash } from "node:crypto";
+import { remembered } from "../database/remember.ts";
+import { authorize } from "../workspaces/resolvers.ts";
 import type { RestApp } from "./app.ts";
 
+interface Answer {
+  body: string;
+  etag: string;
+}
+
+const answerTo = remembered<Answer>();
+
 /**
- * Gives the answers of the routes that are registered after it an `ETag`, and answers 304 to who has them already.
- * Only for routes that read.
+ * Has the routes with GET that are registered after it keep their answers until anything may have changed, and answer 304
+ * to who has the same by its `ETag`. For routes that need the scope `read`, and whose answers follow from the address alone.
  */
-export async function answerOnlyChanges(app: RestApp): Promise<void> {
-  await app.register(etag, { replyWith304: false }); // the plugin knows neither lists of tags nor statuses
-  app.addHook("onSend", async (request, reply, payload) => {
-    const tag = reply.getHeader("etag");
-    if (
-      reply.statusCode !== 200 ||
-      typeof tag !== "string" ||
-      !isKnown(tag, request.headers["if-none-match"])
-    ) {
-      return payload;
-    }
-    reply.status(304).removeHeader("content-type").removeHeader("content-length");
-    return "";
+export function answerOnlyChanges(app: RestApp): void {
+  app.addHook("onRoute", (route) => {
+    if (route.method !== "GET") return;
+    const { handler } = route;
+    route.handler = async function (request, reply) {
+      const { url, context, headers } = request;
+      const workspaceId = authorize(context, "read");
+      const answer = await answerTo(context.database, { workspaceId, key: url }, async () => {
+        const body = JSON.stringify(await handler.call(this, request, reply));
+        return { body, etag: `"${hash("sha256", body, "base64url")}"` };
+      });
+      const { body, etag } = answer!;
+      reply.header("etag", etag);
+      if (isKnown(etag, headers["if-none-match"])) return reply.status(304).send();
+      return reply.type("application/json; charset=utf-8").send(body);
+    };
   });
 }
 
-function isKnown(tag: string, ifNoneMatch = ""): boolean {
-  const weakened = (one: string) => one.trim().replace(/^W\//, "");
-  return ifNoneMatch.split(",").some((known) => ["*", weakened(tag)].includes(weakened(known)));
+/** Whether a caller whose header `If-None-Match` that is has the answer with that tag. */
+export function isKnown(etag: string, ifNoneMatch: string | undefined): boolean {
+  if (ifNoneMatch === undefined) return false;
+  const weakened = (tag: string) => tag.trim().replace(/^W\//, "");
+  return ifNoneMatch.split(",").some((tag) => ["*", etag].includes(weakened(tag)));
 }

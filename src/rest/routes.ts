@@ -30,7 +30,7 @@ export async function restRoutes(
   datasetRoutes(app);
   promptPublishingRoutes(app);
   await app.register(async (reading: RestApp) => {
-    await answerOnlyChanges(reading);
+    answerOnlyChanges(reading);
     promptRoutes(reading);
     promptReadingRoutes(reading);
   });

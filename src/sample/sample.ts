@@ -1,5 +1,5 @@
-import { v7 as uuidv7 } from "uuid";
 import { refuseDuplicates } from "../database/commit.ts";
+import { newId } from "../database/ids.ts";
 import type { Database } from "../database/open.ts";
 import type { Column } from "../datasets/entities.ts";
 import { countries } from "./countries.ts";
@@ -28,7 +28,7 @@ export async function addSample(database: Database, workspaceId: string): Promis
 function datasetRows(workspaceId: string): Rows {
   const createdAt = new Date();
   const dataset = {
-    id: uuidv7(),
+    id: newId(),
     workspace: workspaceId,
     slug: "country-quiz",
     name: "Country quiz",
@@ -45,7 +45,7 @@ function datasetRows(workspaceId: string): Rows {
       return [
         "DatasetRow",
         {
-          id: uuidv7(),
+          id: newId(),
           workspace: workspaceId,
           dataset: dataset.id,
           name: code,
@@ -86,16 +86,16 @@ interface Answered {
 
 function promptRows(workspaceId: string, { versions, tags, ...head }: SamplePrompt): Rows {
   const createdAt = new Date();
-  const prompt = { ...head, id: uuidv7(), workspace: workspaceId, createdAt };
+  const prompt = { ...head, id: newId(), workspace: workspaceId, createdAt };
   const made = versions.map((version) => ({
     ...version,
-    id: uuidv7(),
+    id: newId(),
     workspace: workspaceId,
     prompt: prompt.id,
     createdAt,
   }));
   const pointed = Object.entries(tags).map(([label, wanted]) => ({
-    id: uuidv7(),
+    id: newId(),
     workspace: workspaceId,
     prompt: prompt.id,
     label,
@@ -104,7 +104,7 @@ function promptRows(workspaceId: string, { versions, tags, ...head }: SampleProm
   }));
   const moves = pointed.map(({ label }) => {
     const to = tags[label]!;
-    const move = { id: uuidv7(), workspace: workspaceId, prompt: prompt.id, label, from: null, to };
+    const move = { id: newId(), workspace: workspaceId, prompt: prompt.id, label, from: null, to };
     return { ...move, tokenName: "sample", createdAt };
   });
   return [

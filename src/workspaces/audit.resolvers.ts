@@ -1,5 +1,5 @@
-import { v7 as uuidv7 } from "uuid";
 import type { Context } from "../context.ts";
+import { newId } from "../database/ids.ts";
 import type { EntityManager } from "../database/open.ts";
 import { atCursor, PAGE } from "../paging.ts";
 import { AuditEntry } from "./entities.ts";
@@ -21,7 +21,7 @@ export function recordChange(em: EntityManager, context: Context, change: Change
   const { workspaceId, tokenId, tokenName } = authenticated(context);
   em.create(AuditEntry, {
     ...change,
-    id: uuidv7(),
+    id: newId(),
     workspace: workspaceId,
     tokenId,
     tokenName,

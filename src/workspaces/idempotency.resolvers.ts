@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
-import { v7 as uuidv7 } from "uuid";
 import type { Context } from "../context.ts";
 import { isUniqueViolation } from "../database/codes.ts";
 import { whenUnlocked } from "../database/commit.ts";
+import { newId } from "../database/ids.ts";
 import type { Database } from "../database/open.ts";
 import { type Together, together } from "../database/together.ts";
 import { GabbroError } from "../errors.ts";
@@ -104,7 +104,7 @@ async function keep(
   const old = { $lte: new Date(Date.now() - KEPT_MS) };
   await em.nativeDelete(IdempotentAnswer, { workspace, tokenId, keyHash, createdAt: old });
   try {
-    await database.commit([["IdempotentAnswer", { ...row, id: uuidv7(), createdAt: new Date() }]]);
+    await database.commit([["IdempotentAnswer", { ...row, id: newId(), createdAt: new Date() }]]);
   } catch (error) {
     if (isUniqueViolation(error)) throw new AnsweredMeanwhile("", { cause: error });
     throw error;

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
-import { v7 as uuidv7 } from "uuid";
 import { type Access, type Context, type Scope, scopes } from "../context.ts";
 import { refuseDuplicates, whenUnlocked } from "../database/commit.ts";
+import { newId } from "../database/ids.ts";
 import type { Database } from "../database/open.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { hashToken, isIntact } from "./tokens.ts";
@@ -124,7 +124,7 @@ export async function getWorkspaceId(database: Database, name: string): Promise<
 
 /** Makes a workspace and gives its id; CONFLICT when there is one of that name. */
 export async function createWorkspace(database: Database, name: string): Promise<string> {
-  const id = uuidv7();
+  const id = newId();
   await refuseDuplicates(`A workspace ${quoted(name)} exists already.`, () =>
     database.commit([["Workspace", { id, name, createdAt: new Date() }]]),
   );

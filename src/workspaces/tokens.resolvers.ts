@@ -1,5 +1,5 @@
-import { v7 as uuidv7 } from "uuid";
 import type { Context, Scope } from "../context.ts";
+import { newId } from "../database/ids.ts";
 import { transact } from "../database/transact.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { recordChange } from "./audit.resolvers.ts";
@@ -16,7 +16,7 @@ export interface NewToken {
 /** The row of a new token, to be stored with what else belongs to it, and the token itself: nobody can read it later. */
 export function newToken(workspace: string, { name, scopes, expiresAt }: NewToken, token = generateToken()) {
   const times = { createdAt: new Date(), expiresAt, revokedAt: null, lastUsedAt: null };
-  return { token, row: { id: uuidv7(), workspace, name, hash: hashToken(token), scopes, ...times } };
+  return { token, row: { id: newId(), workspace, name, hash: hashToken(token), scopes, ...times } };
 }
 
 /** Makes a token in the workspace of the caller; the only time that the token itself is told. */
