@@ -56,11 +56,11 @@ export async function sendBadInput(
   const greeting = gateway.said();
   try {
     await Promise.all(Array.from({ length: ASKING_AT_ONCE }, (_, n) => askAll(`own-${n}`)));
-    const logged = gateway.said().slice(greeting.length);
-    if (logged !== "") result.faults.push(`logged: ${logged.slice(0, LONGEST_SHOWN)}`);
   } finally {
     await gateway.stop();
   }
+  const logged = gateway.said().slice(greeting.length);
+  if (logged !== "") result.faults.push(`logged: ${logged.slice(0, LONGEST_SHOWN)}`);
   return result;
 }
 
