@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { type DocumentNode, GraphQLError, getOperationAST } from "graphql";
+import { type DocumentNode, execute, GraphQLError, getOperationAST, subscribe } from "graphql";
 import { createYoga, type Plugin } from "graphql-yoga";
 import type { Context } from "../context.ts";
 import { badInput, GabbroError } from "../errors.ts";
@@ -27,7 +27,7 @@ export function createGraphqlHandler() {
     logging: false,
     maskedErrors: false, // errors.ts does, as it must know the request
     parserAndValidationCache: { documentCache: documentCache(), errorCache: documentCache() },
-    plugins: [limits, authentication, errors],
+    plugins: [executor, limits, authentication, errors],
   });
   const steps = (asked: Asked) => yoga.getEnveloped(asked) as unknown as Steps;
   const documents = documentCache<DocumentNode>();
@@ -54,6 +54,12 @@ export function createGraphqlHandler() {
 const NOT_ACCEPTABLE = 406;
 const NEEDS_EVENT_STREAM =
   "A subscription is answered by server-sent events: send it with Accept: text/event-stream.";
+
+/** As transport.ts executes. Yoga's own executor takes every object with a member `then` for a promise, also in stored JSON. */
+const executor: Plugin = {
+  onExecute: ({ setExecuteFn }) => setExecuteFn(execute),
+  onSubscribe: ({ setSubscribeFn }) => setSubscribeFn(subscribe),
+};
 
 const limits: Plugin = {
   onParse({ parseFn, setParseFn }) {

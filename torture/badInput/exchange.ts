@@ -35,7 +35,9 @@ export async function exchange(url: string, sent: Sent): Promise<Answer> {
 function exchangeOnce(url: string, { method, path, headers, body }: Sent): Promise<Answer> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
-    const asked = httpRequest({ agent, hostname, port, method, path, headers }, (response) => {
+    // Node.js leaves the length out for methods that mostly come without a body.
+    const all = body ? { ...headers, "content-length": String(body.length) } : headers;
+    const asked = httpRequest({ agent, hostname, port, method, path, headers: all }, (response) => {
       const { statusCode, headers: told } = response;
       const done = (text: string) => {
         clearTimeout(timer);

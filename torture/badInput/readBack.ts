@@ -42,7 +42,10 @@ const ways: Way[] = [
     kind: "a log by REST",
     kept: logs,
     write: (kept) => ({ path: "/monitor/log", body: { slug: "kept", ...kept } }),
-    read: ({ log: { id } }) => readLog(id),
+    read: ({ log: { id } }) => ({
+      path: `/graphql?query=${encodeURIComponent(LOG)}&variables={"id":"${id}"}`,
+      body: null,
+    }),
     found: foundLog,
   },
   {
@@ -149,7 +152,7 @@ async function ask(
     body: body && Buffer.from(JSON.stringify(body)),
   };
   const answer = await exchange(url, sent);
-  const fault = path === "/graphql" ? faultOfGraphql(answer) : faultOfRest(answer);
+  const fault = path.startsWith("/graphql") ? faultOfGraphql(answer) : faultOfRest(answer);
   if (fault) return fault;
   const told = JSON.parse(answer.body);
   return { told, isRefused: answer.status >= 400 || Boolean(told.errors) };
