@@ -128,8 +128,7 @@ export const INEXACT = "is a whole number too large to be kept exactly; send it 
 export function isInexact(source: string): boolean {
   if (!/^-?\d+$/.test(source)) return false;
   const read = Number(source);
-  if (!Number.isFinite(read)) return true;
-  return BigInt(source) !== BigInt(read) && String(read) !== source;
+  return !Number.isFinite(read) || (BigInt(source) !== BigInt(read) && String(read) !== source);
 }
 
 function textFault(value: string): string | undefined {
