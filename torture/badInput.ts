@@ -32,7 +32,14 @@ export async function sendBadInput(
 ): Promise<BadInputResult> {
   await prepareDatabase(how.databaseUrl);
   const gateway = await startGateway(how);
-  const result: BadInputResult = { cases: zeros(), kept: 0, slowestMs: 0, faults: [] };
+  const result: BadInputResult = {
+    cases: zeros(),
+    accepted: { rest: 0, graphql: 0 },
+    kept: 0,
+    slowestMs: 0,
+    faults: [],
+  };
+  const name = how.databaseUrl.startsWith("sqlite:") ? "bad-input" : "bad-input-on-postgresql";
   const begun = zeros();
   const isDone: Record<Door, () => boolean> = {
     rest: () => begun.rest * ROUND >= cases,
@@ -49,7 +56,7 @@ export async function sendBadInput(
         const seed = seeds[n % seeds.length]! + Math.floor(n / seeds.length);
         const fault = await rounds[door]({ seed, size: door === "raw" ? RAW_ROUND : ROUND, endOnFailure });
         if (fault)
-          result.faults.push(`${door}: ${fault} (again: npm run torture -- bad-input ${ROUND} ${seed})`);
+          result.faults.push(`${door}: ${fault} (again: npm run torture -- ${name} ${ROUND} ${seed})`);
       }
     }
   };

@@ -17,8 +17,8 @@ export function graphqlCase(material: Material, schema: GraphQLSchema, known: Kn
   if (material.chance(0.1)) Object.assign(body, more(material));
   const spoilt = material.chance(0.03) ? spoilValue(material, body) : body;
   const value = material.chance(0.02) ? material.oneOf([[body], [body, body], null, query]) : spoilt;
-  const headers = oddHeaders(material, { hasBody: true });
-  return { method: "POST", path: "/graphql", headers, body: bodyOf(material, value) };
+  const sent = bodyOf(material, value);
+  return { method: "POST", path: "/graphql", headers: oddHeaders(material, sent), body: sent };
 }
 
 /** Members of the body beside the document. */
@@ -41,7 +41,7 @@ function byGet(material: Material, { query, variables }: { query: string; variab
   ];
   if (material.chance(0.3)) parameters.push(material.oneOf(oddParameters(material)));
   const path = `/graphql?${parameters.join("&")}`.slice(0, LONGEST_URL);
-  const headers = oddHeaders(material, { hasBody: false });
+  const headers = oddHeaders(material, null);
   return { method: material.chance(0.1) ? "HEAD" : "GET", path, headers, body: null };
 }
 

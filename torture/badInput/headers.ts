@@ -61,10 +61,13 @@ const odd: Record<string, string[]> = {
   te: ["trailers"],
 };
 
+const GZIP = Buffer.from([0x1f, 0x8b]);
+
 /** The headers of a request, now and then with something wrong with them. */
-export function oddHeaders(material: Material, { hasBody }: { hasBody: boolean }): Record<string, string> {
+export function oddHeaders(material: Material, body: Buffer | null): Record<string, string> {
   const headers: Record<string, string> = { authorization: `Bearer ${TOKEN}` };
-  if (hasBody) headers["content-type"] = "application/json";
+  if (body) headers["content-type"] = "application/json";
+  if (body?.subarray(0, 2).equals(GZIP)) headers["content-encoding"] = "gzip";
   if (!material.chance(0.25)) return headers;
   for (let changes = 1 + material.below(2); changes > 0; changes--) {
     const name = material.oneOf(Object.keys(odd));

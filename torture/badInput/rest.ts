@@ -129,7 +129,7 @@ export function restCase(material: Material, operations: Operation[], known: Kno
     value === undefined ? null : bodyOf(material, material.chance(0.4) ? spoilValue(material, value) : value);
   const path = pathOf(material, operation, known);
   const isOther = material.chance(0.04);
-  const headers = oddHeaders(material, { hasBody: body !== null });
+  const headers = oddHeaders(material, body);
   if (!isOther) return { operation, method: operation.method, path, headers, body };
   const method = material.oneOf(otherMethods);
   return {

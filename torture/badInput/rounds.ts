@@ -9,7 +9,7 @@ import type { Known } from "./plausible.ts";
 import { type RawCase, rawCase } from "./raw.ts";
 import { keptCases, prepareOwn, readBack } from "./readBack.ts";
 import { type RestCase, restCase } from "./rest.ts";
-import { answersIn, faultOfBytes, faultOfGraphql, faultOfRest } from "./verdict.ts";
+import { answersIn, faultOfBytes, faultOfGraphql, faultOfRest, isAccepted } from "./verdict.ts";
 
 export const doors = ["rest", "graphql", "raw", "kept"] as const;
 export type Door = (typeof doors)[number];
@@ -17,6 +17,8 @@ export type Door = (typeof doors)[number];
 export interface Count {
   /** How many cases each door had. */
   cases: Record<Door, number>;
+  /** How many requests were answered without an error, as not everything that is sent is wrong. */
+  accepted: { rest: number; graphql: number };
   /** How many accepted values were read back. */
   kept: number;
   slowestMs: number;
@@ -43,13 +45,21 @@ export async function roundsOf(url: string, own: string, count: Count): Promise<
     rest: roundOf<RestCase>("rest", count, {
       prepare,
       cases: drawn((material) => restCase(material, operations, known)),
-      judge: async (sent) => faultOfRest(await exchange(url, sent), sent.operation?.answers),
+      judge: async (sent) => {
+        const answer = await exchange(url, sent);
+        if (isAccepted(answer)) count.accepted.rest += 1;
+        return faultOfRest(answer, sent.operation?.answers);
+      },
       show: showSent,
     }),
     graphql: roundOf<Sent>("graphql", count, {
       prepare,
       cases: drawn((material) => graphqlCase(material, schema, known)),
-      judge: async (sent) => faultOfGraphql(await exchange(url, sent)),
+      judge: async (sent) => {
+        const answer = await exchange(url, sent);
+        if (isAccepted(answer)) count.accepted.graphql += 1;
+        return faultOfGraphql(answer);
+      },
       show: showSent,
     }),
     raw: roundOf<RawCase>("raw", count, {

@@ -66,6 +66,11 @@ export function faultOfGraphql({ method, status, headers, body }: Answer): strin
   return inside && `is told of insides: ${inside.message}`;
 }
 
+/** Whether an answer of either door has no error in it. */
+export function isAccepted({ status, body }: Answer): boolean {
+  return status < 400 && !body.includes('"errors":[{"message":');
+}
+
 /** What is wrong with all that came back for bytes that may be no HTTP. */
 export function faultOfBytes(received: string): string | undefined {
   for (const answer of answersIn(received)) {
