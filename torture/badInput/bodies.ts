@@ -116,7 +116,7 @@ const bomb = gzipSync(Buffer.alloc(4_000_000, " "));
 export function bodyOf(material: Material, value: unknown): Buffer {
   // A text in JSON may have every character escaped, and then halves of surrogate pairs can be written.
   const text = JSON.stringify(value) ?? "";
-  return Buffer.from((material.chance(0.12) ? material.oneOf(spoils)(material, text) : text) as string);
+  return Buffer.from((material.chance(0.1) ? material.oneOf(spoils)(material, text) : text) as string);
 }
 
 function inserted<Text extends string | Buffer>(material: Material, text: Text, more: Text): Text {

@@ -31,7 +31,7 @@ interface Drawing {
 }
 
 const DEEPEST = 4;
-const WRONG = 0.15;
+const WRONG = 0.1;
 
 /** A document of a schema with its variables: any operation with plausible arguments, or with wrong ones. */
 export function drawDocument(material: Material, schema: GraphQLSchema, known: Known): Drawn {
@@ -43,15 +43,16 @@ export function drawDocument(material: Material, schema: GraphQLSchema, known: K
     ["mutation", schema.getMutationType()!],
     ...(material.chance(0.1) ? [["subscription", schema.getSubscriptionType()!] as const] : []),
   ] as const);
-  const fields = Object.values(type.getFields());
-  const selections = [0, ...material.some(2, () => 0)].map((_, at) => {
-    const selected = selection(drawing, material.oneOf(fields), 1);
-    return at === 0 ? selected : `f${at}: ${selected}`;
-  });
-  const spoilt = material.chance(0.12) ? spoilSelections(material, selections) : selections;
+  // What is removed is not there for the cases that follow.
+  const fields = Object.values(type.getFields()).filter(
+    ({ name }) => !name.startsWith("delete") || material.chance(0.2),
+  );
+  const draw = () => selection(drawing, material.oneOf(fields), 1);
+  const selections = [draw(), ...(material.chance(0.3) ? [`other: ${draw()}`] : [])];
+  const spoilt = material.chance(0.1) ? spoilSelections(material, selections) : selections;
   const definitions = drawing.definitions.length > 0 ? `(${drawing.definitions.join(", ")})` : "";
   const query = `${kind} ${material.chance(0.2) ? "Named" : ""}${definitions} { ${spoilt.join(" ")} }`;
-  return { query: material.chance(0.1) ? spoilText(material, query) : query, variables: drawing.variables };
+  return { query: material.chance(0.08) ? spoilText(material, query) : query, variables: drawing.variables };
 }
 
 function selection(drawing: Drawing, field: GraphQLField<unknown, unknown>, depth: number): string {
@@ -127,8 +128,8 @@ function literal(value: unknown, type: GraphQLNamedType): string {
   if (Array.isArray(value)) return `[${value.map((item) => literal(item, type)).join(", ")}]`;
   if (typeof value === "object" && value !== null) {
     const fields = isInputObjectType(type) ? type.getFields() : {};
-    const members = Object.entries(value).map(([key, member]) => {
-      const name = /^[_A-Za-z]\w*$/.test(key) ? key : "odd";
+    const members = Object.entries(value).map(([key, member], at) => {
+      const name = /^[_A-Za-z]\w*$/.test(key) ? key : `odd${at}`;
       return `${name}: ${literal(member, fields[key] ? getNamedType(fields[key].type) : type)}`;
     });
     return `{${members.join(", ")}}`;
@@ -157,9 +158,9 @@ function spoilSelections(material: Material, selections: string[]): string[] {
     [`${first} } query Named { __typename } query Named { __typename`],
     ["__proto__ constructor toString hasOwnProperty"],
     [`logs(filter: {metadata: [${'{key: "a", value: 1},'.repeat(30)}]}) { id }`],
-    [`dataset(slug: "d-0") { rows(first: ${"9".repeat(30)}) { id } }`],
-    [`logPrompt(input: {slug: "p-0", output: ${"[".repeat(1_500)}${"]".repeat(1_500)}}) { warning }`],
-    [`logPrompt(input: {slug: "p-0", output: {a: 1, a: 2, __proto__: 3}}) { warning }`],
+    [`dataset(slug: "shared") { rows(first: ${"9".repeat(30)}) { id } }`],
+    [`logPrompt(input: {slug: "shared", output: ${"[".repeat(1_500)}${"]".repeat(1_500)}}) { warning }`],
+    [`logPrompt(input: {slug: "shared", output: {a: 1, a: 2, __proto__: 3}}) { warning }`],
     ["{".repeat(3_000)],
   ]);
 }

@@ -12,28 +12,28 @@ export async function readInterface(
   return { operations: operationsOf(document), schema: buildClientSchema(data) };
 }
 
-const REMOVE = `mutation ($p: String!, $d: String!) {
-  deletePrompt(slug: $p)
-  deleteDataset(slug: $d)
+const REMOVE = `mutation ($slug: String!) {
+  deletePrompt(slug: $slug)
+  deleteDataset(slug: $slug)
 }`;
-const MAKE = `mutation ($p: String!, $d: String!) {
-  createPrompt(slug: $p) { slug }
-  a: createPromptVersion(slug: $p, input: { version: "1.0.0", text: "Hello {{ a }}" }) { warning }
+const MAKE = `mutation ($slug: String!) {
+  createPrompt(slug: $slug) { slug }
+  a: createPromptVersion(slug: $slug, input: { version: "1.0.0", text: "Hello {{ a }}" }) { warning }
   b: createPromptVersion(
-    slug: $p
+    slug: $slug
     input: { version: "2.0.0", text: "Hello {{ b }}", model: { model: "gpt-4o", provider: "openai" } }
   ) { warning }
-  publishPrompt(slug: $p, newTag: "production", version: "1.0.0") { id }
-  createDataset(slug: $d, columns: [{ name: "a", type: text }, { name: "b", type: json }]) { slug }
-  addDatasetItem(slug: $d, input: { values: { a: "1" } }) { datasetRow { id } }
-  logPrompt(input: { slug: $p, input: "Nairobi", output: "Nairobi" }) { log { id } trace { id } }
+  publishPrompt(slug: $slug, newTag: "production", version: "1.0.0") { id }
+  createDataset(slug: $slug, columns: [{ name: "a", type: text }, { name: "b", type: json }]) { slug }
+  addDatasetItem(slug: $slug, input: { values: { a: "1" } }) { datasetRow { id } }
+  logPrompt(input: { slug: $slug, input: "Nairobi", output: "Nairobi" }) { log { id } trace { id } }
 }`;
 
 /** Makes the prompts and datasets that cases ask for anew, as the cases before may have changed or removed them. */
 export async function prepareKnown(url: string, known: Known): Promise<void> {
   const ids: string[] = [];
-  for (const [n, p] of known.prompts.entries()) {
-    const variables = { p, d: known.datasets[n] };
+  for (const slug of known.slugs) {
+    const variables = { slug };
     await call(`${url}/graphql`, { query: REMOVE, variables });
     const made = JSON.stringify(await call(`${url}/graphql`, { query: MAKE, variables }));
     ids.push(...Array.from(made.matchAll(/"id":"([\w-]+)"/g), ([, id]) => id!));

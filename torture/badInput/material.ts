@@ -15,7 +15,7 @@ const FEWEST_CHOICES = 60;
 const MOST_CHOICES = 240;
 
 /** Any code point, those of halves of surrogate pairs among them, which are no characters. */
-export const anyUnit = fc.integer({ min: 0, max: 0x10ffff }).map((code) => String.fromCodePoint(code));
+const anyUnit = fc.integer({ min: 0, max: 0x10ffff }).map((code) => String.fromCodePoint(code));
 const texts = fc.oneof(
   fc.string({ maxLength: 20 }),
   fc.string({ unit: anyUnit, maxLength: 10 }),

@@ -2,8 +2,8 @@ import { type Material, oddText } from "./material.ts";
 
 /** What is in the database, by the names of arguments and members that ask for it. */
 export interface Known {
-  datasets: string[];
-  prompts: string[];
+  /** Of prompts and of datasets alike. */
+  slugs: string[];
   ids: string[];
 }
 
@@ -32,13 +32,13 @@ const plainTexts = [
 
 /** A text such as something of that name may be. */
 export function plausibleText(material: Material, name: string, known: Known): string {
-  if (material.chance(0.08)) return oddText(material);
+  if (material.chance(0.05)) return oddText(material);
   if (/slug/i.test(name)) {
-    return material.oneOf([...known.prompts, ...known.datasets, `new-${material.below(20)}`]);
+    return material.oneOf([...known.slugs, ...known.slugs, `new-${material.below(20)}`]);
   }
   if (/^(?:version|from|to)$/.test(name)) return material.oneOf(versions);
   if (/tag$/i.test(name)) return material.oneOf(tags);
-  if (/^(?:id|after|logId)$/.test(name)) return material.oneOf([...known.ids, ...known.datasets]);
+  if (/^(?:id|after|logId)$/.test(name)) return material.oneOf(known.ids);
   if (name === "timeZone") return material.oneOf(["UTC", "Europe/Berlin", "Asia/Kathmandu", "+05:30"]);
   if (/column|label/i.test(name)) return material.oneOf(columns);
   return material.oneOf(plainTexts);

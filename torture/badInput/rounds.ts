@@ -36,7 +36,7 @@ export type Round = (drawn: {
 
 /** What each door is asked by one of several that ask at once, each with things of its `own`. */
 export async function roundsOf(url: string, own: string, count: Count): Promise<Record<Door, Round>> {
-  const known: Known = { datasets: [`d-${own}`, "d-shared"], prompts: [`p-${own}`, "p-shared"], ids: [] };
+  const known: Known = { slugs: [`known-${own}`, "shared"], ids: [] };
   const { operations, schema } = await readInterface(url);
   await prepareOwn(url, own);
   const prepare = () => prepareKnown(url, known);
