@@ -6,7 +6,7 @@ import { sendBadInput } from "../torture/badInput.ts";
 import { isOnPostgresql, newPostgresqlDatabase } from "./server.ts";
 
 // The long form: npm run torture -- bad-input
-const TIMEOUT_MS = 300_000;
+const TIMEOUT_MS = 600_000;
 const CASES = 1_000;
 const KEPT = 200;
 const FIXED = 1;
