@@ -5,6 +5,7 @@ import type { Config } from "./config.ts";
 import { bringUpToDate } from "./database/migrate.ts";
 import { openDatabase } from "./database/open.ts";
 import { fillNewDatabase } from "./firstStart.ts";
+import { giveMemoryBack } from "./memory.ts";
 import type { RestApp } from "./rest/app.ts";
 import { createServer } from "./server.ts";
 
@@ -22,6 +23,8 @@ export async function serve(config: Config, sample: "with sample" | "empty"): Pr
   const app = await createServer(database, config, await loggerOptions(config.logLevel));
   const token = await fillNewDatabase(database, { ...config, sample });
   stopOnSignals(app, config);
+  await app.ready();
+  giveMemoryBack();
   try {
     await app.listen({ host: config.host, port: config.port });
   } catch (error) {

@@ -12,8 +12,9 @@ import { protect } from "./protection.ts";
 import { answerError, answerToNoRequest, refuseUnrouted } from "./rest/answers.ts";
 import type { RestApp } from "./rest/app.ts";
 import { readJsonBodies } from "./rest/body.ts";
+import { compressAnswers } from "./rest/compression.ts";
 import { openApi } from "./rest/openapi.ts";
-import { restRoutes } from "./rest/routes.ts";
+import { restRoutes, schemaController } from "./rest/routes.ts";
 import { forgetOldAnswers } from "./workspaces/idempotency.resolvers.ts";
 import { createAuthenticate } from "./workspaces/resolvers.ts";
 
@@ -49,6 +50,7 @@ export async function createServer(
     requestIdHeader: false,
     genReqId: ({ headers }) => requestIdOf(headers["x-request-id"]),
     frameworkErrors: answerError,
+    schemaController: schemaController!,
     clientErrorHandler: (error, socket) => void socket.end(answerToNoRequest(error)),
   });
   app.setErrorHandler(answerError);
@@ -68,6 +70,7 @@ export async function createServer(
     const askAgain = () => authenticate(headers.authorization);
     return new RequestContext(database, await askAgain(), askAgain);
   };
+  compressAnswers(app);
   await openApi(app);
   healthRoutes(app, database);
   await app.register((routes: RestApp) => restRoutes(routes, contextOf));

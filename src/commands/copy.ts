@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { isDatabaseUrl } from "../config.ts";
-import { keepMemorySmall } from "./memory.ts";
-import { type Progress, showProgress } from "./progress.ts";
+import { keepMemorySmall } from "../memory.ts";
+import type { Progress } from "./progress.ts";
 import { say } from "./workspace.ts";
 
 const HELP = `
@@ -26,6 +26,7 @@ export function addCopyCommand(program: Command): void {
       refuseOther("--from", from);
       refuseOther("--to", to);
       const { copyDatabase } = await import("../database/copy.ts");
+      const { showProgress } = await import("./progress.ts");
       const tidy = keepMemorySmall();
       let progress: Progress | undefined;
       const copied = await copyDatabase(from, to, {

@@ -1,9 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { parseMoment } from "../inputs.ts";
+import { keepMemorySmall } from "../memory.ts";
 import type { ExportDatasetOptions } from "./exportDataset.ts";
 import type { ExportLogsOptions } from "./exportLogs.ts";
 import { formatOption } from "./import.ts";
-import { keepMemorySmall } from "./memory.ts";
 import { withWorkspace, workspaceOption } from "./workspace.ts";
 
 type Given<Options> = Omit<Options, "tidy"> & { workspace: string };

@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
+import { keepMemorySmall } from "../memory.ts";
 import type { ImportDatasetOptions } from "./importDataset.ts";
 import type { ImportPromptsOptions } from "./importPrompts.ts";
-import { keepMemorySmall } from "./memory.ts";
 import { parseName, withWorkspace, workspaceOption } from "./workspace.ts";
 
 /** The commands that bring data in. What they need is loaded when they run, so that the service starts without it. */

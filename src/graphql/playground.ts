@@ -1,7 +1,8 @@
 import type {} from "@fastify/swagger";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { isKnown } from "../rest/caching.ts";
-import { assetsVersion, type Encoding, readAsset } from "./playground/assets.ts";
+import { chooseEncoding } from "../rest/compression.ts";
+import { assetsVersion, readAsset } from "./playground/assets.ts";
 import { playgroundPage } from "./playground/page.ts";
 
 import { type AssetName, sources } from "./playground/sources.ts";
@@ -42,7 +43,7 @@ const pagePolicy = [
 async function sendAsset(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const { name } = request.params as { name: string };
   if (!isAssetName(name)) return reply.callNotFound() as unknown as FastifyReply;
-  const encoding = chooseEncoding(request.headers["accept-encoding"]);
+  const encoding = chooseEncoding(request.headers["accept-encoding"], ["br", "gzip"]) ?? "identity";
   const etag = `"${assetsVersion}-${encoding}"`;
   const isFresh = isKnown(etag, request.headers["if-none-match"]);
   // Before any header is set: the answer to a failure must not be kept by the browser.
@@ -60,15 +61,4 @@ async function sendAsset(request: FastifyRequest, reply: FastifyReply): Promise<
 
 function isAssetName(name: string): name is AssetName {
   return Object.hasOwn(sources, name);
-}
-
-function chooseEncoding(acceptEncoding = ""): Encoding {
-  const weights = new Map(acceptEncoding.toLowerCase().split(",").map(toWeight));
-  const isAccepted = (name: string) => (weights.get(name) ?? weights.get("*") ?? 0) > 0;
-  return (["br", "gzip"] as const).find(isAccepted) ?? "identity";
-}
-
-function toWeight(part: string): [name: string, weight: number] {
-  const [name = "", weight = "1"] = part.trim().split(/\s*;\s*q=/);
-  return [name, Number(weight)];
 }

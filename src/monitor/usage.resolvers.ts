@@ -1,7 +1,5 @@
 import type { SelectQueryBuilder } from "kysely";
-import { DateTime } from "luxon";
 import type { Context } from "../context.ts";
-import { badInput } from "../errors.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { addSums, type Latencies, largest, noSums, percentiles, type Sums } from "./sums.ts";
 import { GROUPS, type UsageInput } from "./usage.inputs.ts";
@@ -17,8 +15,6 @@ export interface Usage extends Sums {
   p99LatencyMs: number | null;
 }
 
-const MOST_DAYS = 1_100;
-
 /**
  * Sums up the calls of a time, by group. It reads nothing but an index by time, in stretches, so that others are served
  * meanwhile: once for the sums, and again for the latencies of the groups that are told. Groups come with the most logs
@@ -28,31 +24,12 @@ export async function usage(context: Context, input: UsageInput): Promise<Usage[
   const workspaceId = authorize(context, "read");
   if (input.groupBy !== "DAY") return usageOf(context, workspaceId, input);
   const found: Usage[] = [];
+  const { daysOf } = await import("./days.ts"); // its library is large, and many never need it
   for (const { day, from, to } of daysOf(input)) {
     const [sums] = await usageOf(context, workspaceId, { ...input, from, to });
     found.push({ ...sums!, key: day });
   }
   return found;
-}
-
-/** The days of a time zone that a time touches, each with what lies within; a day may have 23 or 25 hours. */
-function daysOf({ from, to, timeZone }: UsageInput): { day: string; from: Date; to: Date }[] {
-  const days: { day: string; from: Date; to: Date }[] = [];
-  let start = DateTime.fromJSDate(from, { zone: timeZone }).startOf("day");
-  while (start.toMillis() < to.getTime()) {
-    if (days.length === MOST_DAYS)
-      throw badInput([
-        { path: "to", message: `must be at most ${MOST_DAYS} days after from to group by day` },
-      ]);
-    const next = start.plus({ days: 1 }).startOf("day");
-    days.push({
-      day: start.toISODate()!,
-      from: start.toJSDate() < from ? from : start.toJSDate(),
-      to: next.toJSDate() > to ? to : next.toJSDate(),
-    });
-    start = next;
-  }
-  return days;
 }
 
 type Column = "promptSlug" | "version" | "model" | "userId" | "organizationId";

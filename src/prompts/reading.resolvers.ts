@@ -5,7 +5,6 @@ import { contains } from "../database/text.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { atCursor, PAGE } from "../paging.ts";
 import { authorize } from "../workspaces/resolvers.ts";
-import { diffVersions } from "./diff.ts";
 import { type Model, Prompt, PromptTag, PromptTagMove, PromptVersion } from "./entities.ts";
 import type { DescribePromptInput, PromptDiffInput, PromptsInput, RenderPromptInput } from "./inputs.ts";
 import { knownPrompt, textsOf } from "./known.resolvers.ts";
@@ -98,6 +97,7 @@ export async function promptDiff(context: Context, { slug, from, to }: PromptDif
       throw new GabbroError("VERSION_NOT_FOUND", `Prompt ${quoted(slug)} has no version ${quoted(name)}.`);
     }),
   );
+  const { diffVersions } = await import("./diff.ts"); // seldom needed
   return diffVersions(before!, after!);
 }
 

@@ -1,0 +1,25 @@
+import { DateTime } from "luxon";
+import { badInput } from "../errors.ts";
+import type { UsageInput } from "./usage.inputs.ts";
+
+const MOST_DAYS = 1_100;
+
+/** The days of a time zone that a time touches, each with what lies within; a day may have 23 or 25 hours. */
+export function daysOf({ from, to, timeZone }: UsageInput): { day: string; from: Date; to: Date }[] {
+  const days: { day: string; from: Date; to: Date }[] = [];
+  let start = DateTime.fromJSDate(from, { zone: timeZone }).startOf("day");
+  while (start.toMillis() < to.getTime()) {
+    if (days.length === MOST_DAYS)
+      throw badInput([
+        { path: "to", message: `must be at most ${MOST_DAYS} days after from to group by day` },
+      ]);
+    const next = start.plus({ days: 1 }).startOf("day");
+    days.push({
+      day: start.toISODate()!,
+      from: start.toJSDate() < from ? from : start.toJSDate(),
+      to: next.toJSDate() > to ? to : next.toJSDate(),
+    });
+    start = next;
+  }
+  return days;
+}

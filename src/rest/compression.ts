@@ -1,0 +1,44 @@
+import { pipeline, Readable } from "node:stream";
+import { createGzip } from "node:zlib";
+import type { RestApp } from "./app.ts";
+
+/** Below this, compressing takes longer than sending. */
+const LEAST_CHARACTERS = 16_384;
+// On rows of a dataset level 1 is twice as fast as level 6, and its answer is 8 % larger.
+const GZIP = { level: 1, chunkSize: 65_536 };
+
+/** Compresses large answers in JSON for who accepts gzip, piece by piece, in threads beside the event loop. */
+export function compressAnswers(app: RestApp): void {
+  app.addHook("onSend", (request, reply, payload, done) => {
+    const isStream = payload instanceof Readable;
+    const isLarge = isStream || (typeof payload === "string" && payload.length >= LEAST_CHARACTERS);
+    if (!isLarge || !String(reply.getHeader("content-type")).includes("json")) return done(null, payload);
+    reply.header("vary", "Accept-Encoding");
+    const accepted = chooseEncoding(request.headers["accept-encoding"], ["gzip"]);
+    if (accepted === null || request.method === "HEAD") return done(null, payload);
+    reply.header("content-encoding", accepted).removeHeader("content-length");
+    const etag = reply.getHeader("etag");
+    if (typeof etag === "string") reply.header("etag", `W/${etag}`); // other bytes of the same content
+    const source = isStream ? payload : Readable.from([payload as string]);
+    // Whatever breaks off ends both sides, and Fastify hears of it from the one that it sends.
+    done(
+      null,
+      pipeline(source, createGzip(GZIP), () => {}),
+    );
+  });
+}
+
+/** The first of the offered encodings that the header accepts; null when it accepts none of them. */
+export function chooseEncoding<Offered extends string>(
+  acceptEncoding: string | undefined,
+  offered: readonly Offered[],
+): Offered | null {
+  if (acceptEncoding === undefined) return null;
+  const weights = new Map(acceptEncoding.toLowerCase().split(",").map(toWeight));
+  return offered.find((name) => (weights.get(name) ?? weights.get("*") ?? 0) > 0) ?? null;
+}
+
+function toWeight(part: string): [name: string, weight: number] {
+  const [name = "", weight = "1"] = part.trim().split(/\s*;\s*q=/);
+  return [name, Number(weight)];
+}
