@@ -57,7 +57,7 @@ function exchangeOnce(url: string, { method, path, headers, body }: Sent): Promi
     }, PATIENCE_MS);
     asked.on("error", (error) => {
       clearTimeout(timer);
-      reject(Object.assign(error, { isReused: asked.reusedSocket }));
+      reject(Object.assign(error, { isReused: asked.reusedSocket && error.message !== HANGS }));
     });
     asked.end(body ?? undefined);
   });
