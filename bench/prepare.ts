@@ -12,9 +12,9 @@ const VERSIONS = 5;
 const ROWS = 10_000;
 const AT_ONCE = 1_000;
 
-/** Makes a database with what the cases ask for: a prompt with five versions, and two datasets. */
-export async function prepare(file: string): Promise<void> {
-  const database = await openDatabase(`sqlite:${file}`);
+/** Makes a database, in a file or at the URL of an empty one, with what the cases ask for: a prompt with five versions, and two datasets. */
+export async function prepare(at: string): Promise<void> {
+  const database = await openDatabase(at.includes(":") ? at : `sqlite:${at}`);
   try {
     await migrate(database);
     await fillNewDatabase(database, { firstToken: TOKEN, sample: "empty" });

@@ -1,11 +1,7 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { cpus, totalmem } from "node:os";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import pg from "pg";
-import { findBinaries } from "../test/postgresServer.ts";
+import { execute, startPostgresql, urlOf } from "./postgresql.ts";
 import { type Filled, fill, makeToken } from "./scale/fill.ts";
 import { startGateway } from "./scale/gateway.ts";
 import { loads, throughput } from "./scale/gateways.ts";
@@ -32,46 +28,17 @@ const [logs, few, workspaces, rounds] = [given.logs, given.small, given.workspac
 
 /** Beyond what PostgreSQL has by itself; fsync stays on. */
 const SETTINGS = {
-  ...{ fsync: "on", full_page_writes: "on", synchronous_commit: "on", wal_level: "minimal" },
-  ...{ max_wal_senders: "0", max_wal_size: "8GB", checkpoint_timeout: "15min", autovacuum_naptime: "1min" },
+  ...{
+    wal_level: "minimal",
+    max_wal_senders: "0",
+    max_wal_size: "8GB",
+    checkpoint_timeout: "15min",
+    autovacuum_naptime: "1min",
+  },
   ...{ shared_buffers: "2GB", effective_cache_size: "12GB", work_mem: "16MB", log_min_messages: "fatal" },
 };
 
 const say = (words: string) => process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${words}\n`);
-
-async function startServer() {
-  const program = fileURLToPath(new URL("../test/postgresServer.ts", import.meta.url));
-  const binaries = findBinaries();
-  if (!binaries)
-    throw new Error("There is no PostgreSQL in node_modules for this machine; name one with --url.");
-  const child = spawn(process.execPath, [program, binaries, JSON.stringify(SETTINGS)], {
-    stdio: ["pipe", "pipe", "inherit"],
-  });
-  const [url] = await once(child.stdout, "data");
-  return {
-    url: String(url).trim(),
-    stop: async () => {
-      child.stdin.end();
-      await once(child, "exit");
-    },
-  };
-}
-
-async function execute(url: string, statement: string) {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query(statement)).rows;
-  } finally {
-    await client.end();
-  }
-}
-
-function urlOf(url: string, name: string): string {
-  const other = new URL(url);
-  other.pathname = `/${name}`;
-  return other.href;
-}
 
 async function makeDatabase(server: string, name: string, sizes: number[]) {
   const url = urlOf(server, name);
@@ -120,7 +87,7 @@ async function measureAll(small: Made, large: Made): Promise<string[]> {
   return parts;
 }
 
-const server = given.url ? null : await startServer();
+const server = given.url ? null : await startPostgresql(SETTINGS);
 const url = given.url ?? server!.url;
 const names = ["gabbro_scale_small", "gabbro_scale"];
 try {

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { z } from "zod";
 import { hostsOf } from "./database/hosts.ts";
 import { faultsOf } from "./inputs.ts";
@@ -16,6 +17,14 @@ export interface Config {
   firstToken: string | null;
   /** Origins whose pages may call from a browser; none unless named. */
   corsOrigins: string[];
+  /** How many requests a minute; null for any number. */
+  rateLimits: { perToken: number | null; perAddress: number | null };
+  /** The addresses of proxies whose word is taken for the address of a caller. */
+  trustedProxies: string[];
+  /** Who has it may read the metrics; null for nobody. */
+  metricsToken: string | null;
+  /** Whether GraphiQL and the page of the REST interface are served. */
+  playground: boolean;
   logLevel: (typeof logLevels)[number];
   /** Whether it runs as a script of npm, whose shell keeps signals to itself. */
   isRunByNpm: boolean;
@@ -51,12 +60,7 @@ const environment = z
     MIGRATE_ON_START: z.enum(["on", "off"]).default("on"),
     HOST: z.string().default("localhost"),
     PORT: z.coerce.number({ error: "must be a port number" }).int().min(0).max(65_535).default(3001),
-    GABBRO_TOKEN: z
-      .string()
-      .trim()
-      .min(SHORTEST_TOKEN, { error: `must have at least ${SHORTEST_TOKEN} characters` })
-      .regex(/^\P{Cc}*$/u, { error: "must not contain control characters" })
-      .optional(),
+    GABBRO_TOKEN: secret().optional(),
     CORS_ORIGIN: z
       .string()
       .default("")
@@ -66,6 +70,21 @@ const environment = z
           z.string().refine(isOrigin, { error: "must be * or an origin such as https://app.example.com" }),
         ),
       ),
+    RATE_LIMIT_PER_TOKEN: rate(),
+    RATE_LIMIT_PER_ADDRESS: rate(),
+    TRUST_PROXY: z
+      .string()
+      .default("")
+      .transform((list) => list.split(/[\s,]+/).filter(Boolean))
+      .pipe(
+        z.array(
+          z
+            .string()
+            .refine(isNetwork, { error: "must be addresses of proxies, such as 10.0.0.0/8 or loopback" }),
+        ),
+      ),
+    METRICS_TOKEN: secret().optional(),
+    PLAYGROUND: z.enum(["true", "false"]).default("true"),
     LOG_LEVEL: z.enum(logLevels).default("info"),
     npm_lifecycle_event: z.string().optional(),
   })
@@ -77,6 +96,26 @@ const environment = z
       error: "must be left out: DATABASE_URL names no PostgreSQL server",
     },
   );
+
+function secret() {
+  return z
+    .string()
+    .trim()
+    .min(SHORTEST_TOKEN, { error: `must have at least ${SHORTEST_TOKEN} characters` })
+    .regex(/^\P{Cc}*$/u, { error: "must not contain control characters" });
+}
+
+function rate() {
+  return z.coerce.number({ error: "must be a number of requests a minute" }).int().min(1).optional();
+}
+
+/** An address or a range of addresses, or one of the names that the web server has for some. */
+function isNetwork(value: string): boolean {
+  const [, address, bits] = /^([^/]*)(?:\/(\d+))?$/.exec(value) ?? [];
+  const kind = isIP(address ?? "");
+  if (kind === 0) return ["loopback", "linklocal", "uniquelocal"].includes(value);
+  return bits === undefined || Number(bits) <= (kind === 4 ? 32 : 128);
+}
 
 /** Whether a text names a database as `DATABASE_URL` does. */
 export function isDatabaseUrl(value: string): boolean {
@@ -114,6 +153,11 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     PORT,
     GABBRO_TOKEN,
     CORS_ORIGIN,
+    RATE_LIMIT_PER_TOKEN,
+    RATE_LIMIT_PER_ADDRESS,
+    TRUST_PROXY,
+    METRICS_TOKEN,
+    PLAYGROUND,
     LOG_LEVEL,
   } = parsed.data;
   return {
@@ -125,6 +169,10 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     port: PORT,
     firstToken: GABBRO_TOKEN ?? null,
     corsOrigins: CORS_ORIGIN,
+    rateLimits: { perToken: RATE_LIMIT_PER_TOKEN ?? null, perAddress: RATE_LIMIT_PER_ADDRESS ?? null },
+    trustedProxies: TRUST_PROXY,
+    metricsToken: METRICS_TOKEN ?? null,
+    playground: PLAYGROUND === "true",
     logLevel: LOG_LEVEL,
     isRunByNpm: parsed.data.npm_lifecycle_event !== undefined,
   };

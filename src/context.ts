@@ -1,4 +1,5 @@
 import type { Database, EntityManager } from "./database/open.ts";
+import type { Deadline } from "./deadline.ts";
 
 /** What every resolver receives: the way to the data and who is asking. */
 export interface Context {
@@ -9,6 +10,8 @@ export interface Context {
   access: Access | null;
   /** Asks once more what the token stands for: an answer that goes on for long must end with it. Throws when it did. */
   askAgain: () => Promise<Access | null>;
+  /** What takes longer is given up; shared by all that works for the request. */
+  deadline: Deadline;
 }
 
 /** What a valid token stands for. */

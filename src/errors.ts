@@ -22,9 +22,11 @@ export const errorStatus = {
   CONFLICT: 409,
   BODY_TOO_LARGE: 413,
   UNSUPPORTED_MEDIA_TYPE: 415,
+  TOO_MANY_REQUESTS: 429,
   HEADERS_TOO_LARGE: 431,
   INTERNAL: 500,
   UNAVAILABLE: 503,
+  TIMED_OUT: 503,
 } as const;
 
 export type ErrorCode = keyof typeof errorStatus;

@@ -34,7 +34,7 @@ export async function serve(config: Config, sample: "with sample" | "empty"): Pr
     throw error;
   }
   const address = addressOf(config, (app.server.address() as AddressInfo).port);
-  print(token ? firstWords(address, token, config, sample) : laterWords(address));
+  print(token ? firstWords(address, token, config, sample) : laterWords(address, config));
 }
 
 async function loggerOptions(level: string): Promise<FastifyServerOptions["logger"]> {
@@ -66,16 +66,23 @@ function addressOf({ host }: Config, port: number): string {
   return `http://${isAnyAddress ? "localhost" : host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-function laterWords(address: string): string {
+function laterWords(address: string, config: Config): string {
   return `
-Gabbro is ready.
-  Playground   ${address}/graphql
-  REST         ${address}/docs
+Gabbro is ready.${pages(address, config)}
   Another access token: npx gabbro token create --name NAME
 `;
 }
 
-function firstWords(address: string, token: string, { firstToken }: Config, sample: string): string {
+function pages(address: string, { playground }: Config): string {
+  return playground
+    ? `
+  Playground     ${address}/graphql
+  REST           ${address}/docs`
+    : "";
+}
+
+function firstWords(address: string, token: string, config: Config, sample: string): string {
+  const { firstToken } = config;
   const shown = firstToken ? "the one in GABBRO_TOKEN" : `${token}   (shown only now; keep it)`;
   const usable = firstToken ? "$GABBRO_TOKEN" : token;
   const next =
@@ -83,9 +90,7 @@ function firstWords(address: string, token: string, { firstToken }: Config, samp
       ? "Add the sample with: npx gabbro sample"
       : `Try it:\n${curlLines(address, usable).join("\n")}`;
   return `
-Gabbro is ready, on a new database.
-  Playground     ${address}/graphql
-  REST           ${address}/docs
+Gabbro is ready, on a new database.${pages(address, config)}
   Access token   ${shown}
 
 ${next}

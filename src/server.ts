@@ -1,30 +1,49 @@
-import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
 import cors from "@fastify/cors";
-import Fastify, { type FastifyRequest, type FastifyServerOptions, LogController } from "fastify";
+import Fastify, {
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+  LogController,
+} from "fastify";
 import type { Config } from "./config.ts";
 import type { Access, Context } from "./context.ts";
 import type { Database, EntityManager } from "./database/open.ts";
+import type { Deadline } from "./deadline.ts";
 import { GabbroError } from "./errors.ts";
 import { playground, sendPlayground } from "./graphql/playground.ts";
 import { createGraphqlHandler } from "./graphql/yoga.ts";
+import { exposeMetrics } from "./metrics/metrics.ts";
 import { protect } from "./protection.ts";
+import { limitRates } from "./rateLimits.ts";
+import { logRequests, requestIdOf, traced } from "./requestLog.ts";
 import { answerError, answerToNoRequest, refuseUnrouted } from "./rest/answers.ts";
 import type { RestApp } from "./rest/app.ts";
 import { readJsonBodies } from "./rest/body.ts";
 import { compressAnswers } from "./rest/compression.ts";
-import { openApi } from "./rest/openapi.ts";
+import { openApi, type Pages } from "./rest/openapi.ts";
 import { restRoutes, schemaController } from "./rest/routes.ts";
+import { limitTime } from "./timeLimit.ts";
 import { forgetOldAnswers } from "./workspaces/idempotency.resolvers.ts";
 import { createAuthenticate } from "./workspaces/resolvers.ts";
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 const LONGEST_PATH = 16 * 1024; // what Node.js takes for all headers together
+const TIME_LIMIT_MS = 10_000;
 const FORGETTING_INTERVAL_MS = 60_000;
 const GRACE_MS = 10_000;
 // Who sends slower than this is cut off, so that slow senders cannot hold connections for ever.
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
+
+/** What the server is told of the configuration. */
+export interface Settings
+  extends Partial<
+    Pick<Config, "corsOrigins" | "rateLimits" | "trustedProxies" | "metricsToken" | "playground">
+  > {
+  /** How long the work for a request may take. */
+  timeLimitMs?: number;
+}
 
 /**
  * Makes the server of both doors over a migrated database; it does not listen yet. Closing it lets requests in flight
@@ -32,9 +51,11 @@ const REQUEST_TIMEOUT_MS = 30_000;
  */
 export async function createServer(
   database: Database,
-  { corsOrigins }: Pick<Config, "corsOrigins">,
+  settings: Settings,
   logger: FastifyServerOptions["logger"],
 ): Promise<RestApp> {
+  const { corsOrigins = [], trustedProxies = [], timeLimitMs = TIME_LIMIT_MS } = settings;
+  const pages = settings.playground === false ? "left out" : "served";
   const app: RestApp = Fastify({
     logger,
     logController: new LogController({ disableRequestLogging: true }), // logRequests does
@@ -47,8 +68,10 @@ export async function createServer(
     },
     return503OnClosing: false, // closeGracefully ends connections instead
     routerOptions: { maxParamLength: LONGEST_PATH },
+    trustProxy: trustedProxies.length > 0 && trustedProxies,
     requestIdHeader: false,
     genReqId: ({ headers }) => requestIdOf(headers["x-request-id"]),
+    childLoggerFactory: traced,
     frameworkErrors: answerError,
     schemaController: schemaController!,
     clientErrorHandler: (error, socket) => void socket.end(answerToNoRequest(error)),
@@ -57,39 +80,48 @@ export async function createServer(
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
   readJsonBodies(app);
   logRequests(app);
-  refuseUnrouted(app);
   protect(app);
   if (corsOrigins.length > 0)
     await app.register(cors, {
       origin: corsOrigins.includes("*") ? "*" : corsOrigins,
       strictPreflight: false,
     });
+  if (settings.rateLimits) await limitRates(app, settings.rateLimits);
+  refuseUnrouted(app);
+  limitTime(app, timeLimitMs);
 
-  const authenticate = createAuthenticate(database, app.log);
-  const contextOf = async ({ headers }: FastifyRequest): Promise<Context> => {
-    const askAgain = () => authenticate(headers.authorization);
-    return new RequestContext(database, await askAgain(), askAgain);
-  };
+  const contextOf = createContextOf(database, app);
   compressAnswers(app);
-  await openApi(app);
+  await openApi(app, pages);
   healthRoutes(app, database);
+  if (settings.metricsToken) exposeMetrics(app, database, settings.metricsToken);
   await app.register((routes: RestApp) => restRoutes(routes, contextOf));
-  await app.register((routes: RestApp) => graphqlRoutes(routes, contextOf));
+  await app.register((routes: RestApp) => graphqlRoutes(routes, contextOf, pages));
   forgetRegularly(app, database);
   closeGracefully(app, database);
   return app;
+}
+
+function createContextOf(database: Database, { log }: RestApp) {
+  const authenticate = createAuthenticate(database, log);
+  return async ({ headers, deadline }: FastifyRequest): Promise<Context> => {
+    const askAgain = () => authenticate(headers.authorization);
+    return new RequestContext(database, await askAgain(), askAgain, deadline);
+  };
 }
 
 class RequestContext implements Context {
   readonly database: Database;
   readonly access: Access | null;
   readonly askAgain: Context["askAgain"];
+  readonly deadline: Deadline;
   #em: EntityManager | undefined;
 
-  constructor(database: Database, access: Access | null, askAgain: Context["askAgain"]) {
+  constructor(database: Database, access: Access | null, askAgain: Context["askAgain"], deadline: Deadline) {
     this.database = database;
     this.access = access;
     this.askAgain = askAgain;
+    this.deadline = deadline;
   }
 
   /** Made when it is needed: what is remembered, and rows that are only added, do without. */
@@ -103,8 +135,13 @@ class RequestContext implements Context {
   }
 }
 
-function graphqlRoutes(app: RestApp, contextOf: (request: FastifyRequest) => Promise<Context>) {
+async function graphqlRoutes(
+  app: RestApp,
+  contextOf: (request: FastifyRequest) => Promise<Context>,
+  pages: Pages,
+): Promise<void> {
   const handle = createGraphqlHandler();
+  const sendPage = pages === "served" ? sendPlayground : sendNothing;
   app.route({
     method: ["GET", "POST"],
     url: "/graphql",
@@ -114,9 +151,13 @@ function graphqlRoutes(app: RestApp, contextOf: (request: FastifyRequest) => Pro
       request.context = await contextOf(request);
     },
     handler: (request, reply) =>
-      isFromBrowser(request) ? sendPlayground(request, reply) : handle(request, reply, request.context),
+      isFromBrowser(request) ? sendPage(request, reply) : handle(request, reply, request.context),
   });
-  return playground(app);
+  if (pages === "served") await playground(app);
+}
+
+function sendNothing(_: FastifyRequest, reply: FastifyReply): FastifyReply {
+  return reply.callNotFound() as unknown as FastifyReply;
 }
 
 /** Clears away what is kept for repeated requests, once it is too old for them. */
@@ -142,25 +183,6 @@ function healthRoutes(app: RestApp, database: Database): void {
     throw new GabbroError("UNAVAILABLE", "The database does not answer.", {
       headers: { "retry-after": "1" },
     });
-  });
-}
-
-/** The caller's id where it is fit for a log, else a new one. */
-function requestIdOf(given: string | string[] | undefined): string {
-  return typeof given === "string" && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID();
-}
-
-/** One line a request: what was asked by route, never by payload, token or query string. */
-function logRequests(app: RestApp): void {
-  app.addHook("onRequest", (request, reply, done) => {
-    reply.header("x-request-id", request.id);
-    done();
-  });
-  app.addHook("onResponse", (request, reply, done) => {
-    const route = request.routeOptions.url ?? "(none)";
-    const latencyMs = Math.round(reply.elapsedTime * 100) / 100;
-    request.log.info({ method: request.method, route, status: reply.statusCode, latencyMs }, "answered");
-    done();
   });
 }
 

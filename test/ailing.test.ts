@@ -141,3 +141,25 @@ test("damage that only shows when it is read fails what reads it as UNAVAILABLE,
   }
   expect(lines.join("")).toContain("SQLITE_CORRUPT");
 });
+
+test("/ready tells that the file is damaged where everybody reads, and that it is whole again", async () => {
+  await using server = await startServer();
+  const ready = async () => {
+    for (const type of ["read", "write"] as const) (await handleOf(server, type)).pragma("shrink_memory"); // the cache
+    return (await server.get("/ready", { token: null })).status;
+  };
+  const path = server.databaseUrl.slice("sqlite:".length);
+  const file = new Database(path);
+  file.pragma("wal_checkpoint(truncate)");
+  const root = file.prepare("select rootpage from sqlite_master where name = 'workspaces'").pluck().get();
+  const size = file.pragma("page_size", { simple: true }) as number;
+  file.close();
+  await using whole = await open(path, "r+");
+  const place = ((root as number) - 1) * size;
+  const { buffer: page } = await whole.read(Buffer.alloc(size), 0, size, place);
+  expect(await ready()).toBe(200);
+  await whole.write(Buffer.alloc(size), 0, size, place);
+  expect(await ready()).toBe(503);
+  await whole.write(page, 0, size, place);
+  expect(await ready()).toBe(200);
+});

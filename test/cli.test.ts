@@ -312,6 +312,10 @@ test("without settings it listens on localhost:3001 and keeps everything in data
     firstToken: null,
     corsOrigins: [],
     logLevel: "info",
+    rateLimits: { perToken: null, perAddress: null },
+    trustedProxies: [],
+    metricsToken: null,
+    playground: true,
     isRunByNpm: false,
   });
 });

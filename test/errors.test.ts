@@ -325,6 +325,42 @@ test("the log has one line a request, with its id and never a token, a payload o
   expect(lines.join("")).not.toContain(server.token);
 });
 
+const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
+
+test.each([
+  [`00-${TRACE}-00f067aa0ba902b7-01`, TRACE],
+  [`cc-${TRACE}-00f067aa0ba902b7-01-what-a-later-version-adds`, TRACE],
+  [`00-${TRACE}-00f067aa0ba902b7-01-more`, undefined],
+  [`ff-${TRACE}-00f067aa0ba902b7-01`, undefined],
+  [`00-${"0".repeat(32)}-00f067aa0ba902b7-01`, undefined],
+  [`00-${TRACE}-${"0".repeat(16)}-01`, undefined],
+  [`00-${TRACE.toUpperCase()}-00f067aa0ba902b7-01`, undefined],
+  [`00-${TRACE}"}-00f067aa0ba902b7-01`, undefined],
+  ["nonsense", undefined],
+])(
+  "every line of the log has the trace of a valid traceparent beside the request id: %s",
+  async (traceparent, traceId) => {
+    lines.length = 0;
+    const headers = { traceparent, "x-request-id": "traced-1" };
+    await server.get("/datasets/country-quiz", { headers });
+    await server.get("/nope", { headers });
+    await server.graphql('{ dataset(slug: "nope") { slug } }', {}, { headers });
+    const logged = lines.map((line) => JSON.parse(line)).filter(({ reqId }) => reqId);
+    expect(logged.length).toBeGreaterThanOrEqual(3);
+    for (const line of logged) expect([line.reqId, line.traceId]).toEqual(["traced-1", traceId]);
+    expect(logged.at(-1)).toMatchObject({ field: "dataset", code: "DATASET_NOT_FOUND", status: 200 });
+  },
+);
+
+test("a fault of ours is logged with the trace that it belongs to", async () => {
+  await using broken = await startServer({ log: (line) => lines.push(line) });
+  await broken.database.orm.em.fork().execute("alter table datasets rename to gone");
+  lines.length = 0;
+  await broken.get("/datasets/x", { headers: { traceparent: `00-${TRACE}-00f067aa0ba902b7-01` } });
+  const faults = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 50);
+  expect(faults).toEqual([expect.objectContaining({ traceId: TRACE, reqId: expect.any(String) })]);
+});
+
 test("what is not HTTP is answered with the JSON of an error, and the connection ends", async () => {
   expect(await raw(server, "NONSENSE\r\n\r\n")).toMatch(/^HTTP\/1\.1 400 .*"code":"BAD_REQUEST"/s);
   expect(
@@ -345,7 +381,7 @@ test.each(["bad host", "a b", "[", "x:y:z", ""])(
 
 test("answers carry security headers, and no other origin is let in unless it was configured", async () => {
   const headers = { origin: "https://app.example.com" };
-  for (const path of ["/health", "/prompts/country-guide/describe"]) {
+  for (const path of ["/health", "/prompts/country-guide/describe", "/nope"]) {
     const answer = await server.get(path, { headers });
     expect(answer.headers).toMatchObject({
       "x-content-type-options": "nosniff",

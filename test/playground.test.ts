@@ -39,6 +39,43 @@ describe("the playground page", () => {
   });
 });
 
+it.for(["/graphql", "/docs/"])("the page %s may load nothing from elsewhere", async (path) => {
+  await using server = await startServer();
+  const response = await fetch(server.url + path, { headers: { accept: "text/html" } });
+  expect(response.headers.get("content-type")).toMatch(/^text\/html/);
+  const policy = response.headers.get("content-security-policy")!;
+  expect(policy).toContain("default-src");
+  const sources = policy.split(";").flatMap((directive) => directive.trim().split(" ").slice(1));
+  const own = ["'self'", "'none'", "'unsafe-inline'", "data:"];
+  expect(sources.filter((source) => !own.includes(source))).toEqual([]);
+  expect(
+    policy
+      .split(";")
+      .filter((directive) => directive.includes("script-src"))
+      .join(),
+  ).not.toContain("inline");
+});
+
+describe("without pages", () => {
+  it("there is neither, both doors are open, and the schema can be asked for", async () => {
+    await using server = await startServer({ playground: false });
+    const accept = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
+    const page = await server.get("/graphql", { headers: accept });
+    expect(page).toMatchObject({
+      status: 404,
+      body: { errors: [{ extensions: { code: "ROUTE_NOT_FOUND" } }] },
+    });
+    for (const path of ["/docs", "/docs/", "/docs/static/index.html", "/graphql/assets/boot.js"])
+      expect(await server.get(path, { headers: accept })).toMatchObject({
+        status: 404,
+        body: { code: "ROUTE_NOT_FOUND" },
+      });
+    expect((await server.get("/openapi.json")).status).toBe(200);
+    expect((await server.get("/graphql?query={__typename}", { headers: accept })).status).toBe(200);
+    expect((await server.graphql("{ __schema { queryType { name } } }")).body.errors).toBeUndefined();
+  });
+});
+
 describe("an asset", () => {
   it.for([
     { accept: "br, gzip", encoding: "br" },

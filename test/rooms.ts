@@ -70,7 +70,7 @@ const mayImport: Record<string, RegExp> = {
   "inputs.ts": /(?:^|[/.])inputs\.ts$|^paging\.ts$/,
   "resolvers.ts": /^(?!graphql\/|rest\/|server\.ts)(?!.*[/.](?:graphql|rest|types)\.ts$)/,
   "graphql.ts": /^graphql\/builder\.ts$|(?:^|[/.])(?:entities|inputs|resolvers|graphql|types|selection)\.ts$/,
-  "rest.ts": /^rest\/app\.ts$|(?:^|[/.])(?:entities|inputs|resolvers|rest|paging)\.ts$/,
+  "rest.ts": /^rest\/app\.ts$|(?:^|[/.])(?:entities|inputs|resolvers|rest|paging|deadline)\.ts$/,
 };
 
 function beyondItsPart({ path, imports }: Source): string[] {

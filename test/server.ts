@@ -8,13 +8,12 @@ import { inject, vi } from "vitest";
 import { migrate } from "../src/database/migrate.ts";
 import { openDatabase } from "../src/database/open.ts";
 import { fillNewDatabase } from "../src/firstStart.ts";
-import { createServer } from "../src/server.ts";
+import { createServer, type Settings } from "../src/server.ts";
 import { execute, NEW_DATABASE, urlOf } from "./postgresSetup.ts";
 
-export interface Options {
+export interface Options extends Partial<Settings> {
   /** Whether the database has the sample that the program comes with. */
   sample?: boolean;
-  corsOrigins?: string[];
   /** Receives what the server logs, line by line. */
   log?: (line: string) => void;
 }
@@ -47,7 +46,7 @@ export async function newPostgresqlDatabase(schema: "migrated" | "bare" = "migra
 }
 
 /** A whole server of the test's own, on an empty database of its own and a free port; gone when the test ends. */
-export async function startServer({ sample = false, corsOrigins = [], log }: Options = {}) {
+export async function startServer({ sample = false, log, ...settings }: Options = {}) {
   const folder = await mkdtemp(join(tmpdir(), "gabbro-"));
   const own = isOnPostgresql ? await newPostgresqlDatabase() : null;
   const databaseUrl = own?.url ?? `sqlite:${join(folder, "gabbro.sqlite")}`;
@@ -58,7 +57,7 @@ export async function startServer({ sample = false, corsOrigins = [], log }: Opt
     sample: sample ? "with sample" : "empty",
   });
   const logger = log ? { level: "trace", stream: { write: log } } : false;
-  const app = await createServer(database, { corsOrigins }, logger);
+  const app = await createServer(database, { corsOrigins: [], ...settings }, logger);
   await app.listen({ host: "127.0.0.1", port: 0 });
   const token = firstToken!;
 

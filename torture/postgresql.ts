@@ -33,14 +33,20 @@ export async function startPostgresql(settings: Record<string, string> = {}) {
     const ended = once(server!, "exit");
     const others = childrenOf(server!.pid!);
     server!.kill("SIGKILL");
-    for (const pid of others) killIfThere(pid);
+    for (const pid of others) signalIfThere(pid, "SIGKILL");
     await ended;
+  };
+  /** Has all its processes sleep, or go on: it then takes connections and answers none. */
+  const signal = (name: "SIGSTOP" | "SIGCONT") => {
+    for (const pid of [server!.pid!, ...childrenOf(server!.pid!)]) signalIfThere(pid, name);
   };
   await start();
   return {
     url,
     start,
     kill,
+    fallSilent: () => signal("SIGSTOP"),
+    goOn: () => signal("SIGCONT"),
     remove: async () => {
       if (server!.exitCode === null && server!.signalCode === null) await kill();
       await rm(folder, { recursive: true, force: true });
@@ -70,9 +76,9 @@ function childrenOf(parent: number): number[] {
   });
 }
 
-function killIfThere(pid: number): void {
+function signalIfThere(pid: number, name: NodeJS.Signals): void {
   try {
-    process.kill(pid, "SIGKILL");
+    process.kill(pid, name);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
   }

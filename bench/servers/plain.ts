@@ -1,4 +1,5 @@
 import { createServer } from "node:http";
+import { PostgreSqlDriver } from "@mikro-orm/postgresql";
 import { SqlMikroORM } from "@mikro-orm/sql";
 import { SqliteDriver } from "@mikro-orm/sqlite";
 import { createSchema, createYoga } from "graphql-yoga";
@@ -9,16 +10,20 @@ import { Prompt, PromptTag, PromptTagMove, PromptVersion } from "../../src/promp
 import { AccessToken, AuditEntry, Workspace } from "../../src/workspaces/entities.ts";
 
 // What most people would write: GraphQL Yoga as it comes, entities, `persist` and `flush` for each request.
+const place = process.env.BENCH_DATABASE!;
+const isPostgresql = place.startsWith("postgresql:");
 const orm = await SqlMikroORM.init({
-  driver: SqliteDriver,
+  driver: (isPostgresql ? PostgreSqlDriver : SqliteDriver) as typeof SqliteDriver,
+  ...(isPostgresql ? { clientUrl: place } : { dbName: place }),
   entities: [
     ...[Workspace, AccessToken, AuditEntry, Dataset, DatasetRow],
     ...[Prompt, PromptVersion, PromptTag, PromptTagMove, Trace, Log, ModelPrice],
   ],
-  dbName: process.env.BENCH_DATABASE!,
 });
-await orm.em.getConnection().execute("pragma journal_mode = wal");
-await orm.em.getConnection().execute("pragma synchronous = full");
+if (!isPostgresql) {
+  await orm.em.getConnection().execute("pragma journal_mode = wal");
+  await orm.em.getConnection().execute("pragma synchronous = full");
+}
 const { id: workspace } = await orm.em.fork().findOneOrFail(Workspace, { name: "default" });
 
 const typeDefs = `

@@ -1,5 +1,6 @@
 import DataLoader from "dataloader";
 import type { Context } from "../context.ts";
+import { keepDeadline } from "../deadline.ts";
 
 /**
  * Turns a look-up of many keys into one of a single key that gathers all those of one request which are asked for
@@ -20,6 +21,7 @@ export function batched<Key, Value>(
   };
 
   async function loadOnce(context: Context, keys: readonly Key[]): Promise<Value[]> {
+    keepDeadline(context);
     const distinct = [...new Set(keys)];
     const values = await load(context, distinct);
     const byKey = new Map(distinct.map((key, at) => [key, values[at]!]));

@@ -30,7 +30,12 @@ const RETRY_MS = 20;
  * commit. One flush to disk then serves many requests, and a request that the database refuses fails alone.
  */
 export function createCommit<DB>(insert: (rows: Rows<DB>) => Promise<void>) {
-  const loader = new DataLoader((units: readonly Rows<DB>[]) => store(insert, units), {
+  const batchSizes = new Float64Array(MOST_IN_ONE_TRANSACTION + 1);
+  const storeAll = (units: readonly Rows<DB>[]) => {
+    batchSizes[units.length]! += 1;
+    return store(insert, units);
+  };
+  const loader = new DataLoader(storeAll, {
     cache: false,
     maxBatchSize: MOST_IN_ONE_TRANSACTION,
     batchScheduleFn: setImmediate,
@@ -46,6 +51,10 @@ export function createCommit<DB>(insert: (rows: Rows<DB>) => Promise<void>) {
     }
   };
   return Object.assign(commit, {
+    /** How many requests wait for their commit. */
+    waiting: () => pending.size,
+    /** How many batches had so many requests. */
+    batchSizes,
     /** Resolves when nothing is waiting to be committed. */
     settled: async () => {
       while (pending.size > 0) await Promise.allSettled(pending);

@@ -17,6 +17,15 @@ export interface Settings {
   silenceMs: number;
 }
 
+/** The connections that a process holds to a server. */
+export interface Connections {
+  server: string;
+  inUse: number;
+  idle: number;
+  /** How many wait for one. */
+  waiting: number;
+}
+
 export interface Insert {
   statement: string;
   rows: unknown[][];
@@ -64,6 +73,7 @@ export interface Dialect {
   /** Inserts row by row in one transaction, where that is faster than many rows in a statement. */
   insertEach?(orm: Orm, inserts: Insert[]): Promise<void>;
   insertAlong: InsertAlong;
+  connections(): Connections[];
   /** Copies all that is committed into a file, while others go on writing. */
   copyTo?(orm: Orm, file: string): Promise<void>;
   /** How all of it is copied from or to another database. */

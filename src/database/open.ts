@@ -15,6 +15,7 @@ import { createCommit, createInsert, insertOneByOne, insertTogether, type Rows }
 import type { Dialect, Settings } from "./dialect.ts";
 import { createEncoder } from "./encode.ts";
 import { createGeneration } from "./generation.ts";
+import { createReadiness } from "./readiness.ts";
 
 const entities = [
   Workspace,
@@ -76,6 +77,10 @@ export async function openDatabase(url: string, settings: Partial<Settings> = {}
     orm,
     dialect,
     generation,
+    /** How often something was remembered, or had to be read. */
+    reuse: { hits: 0, misses: 0 },
+    /** What there is of connections, by server; empty where the database is a file. */
+    connections: dialect.connections,
     /** How logs are found by their words and their metadata. */
     search,
     /** For reads that may run beside a write; sees all that was committed. */
@@ -105,8 +110,14 @@ export async function openDatabase(url: string, settings: Partial<Settings> = {}
     },
     /** Copies all that is committed into a file, while others go on writing; absent where the database is no file. */
     copyTo: dialect.copyTo && ((file: string) => dialect.copyTo!(orm, file)),
-    /** Whether the database answers. */
-    isReady: async () => (await orm.checkConnection()).ok,
+    /** Whether the database answers, and not only that it can be reached: a row is read. */
+    isReady: createReadiness(async () => {
+      const [{ ok }] = await Promise.all([
+        orm.checkConnection(),
+        read.selectFrom("Workspace").select("createdAt").limit(1).execute(),
+      ]);
+      return ok;
+    }),
     /** Has closing wait for what is done in passing; it must not reject. */
     track: (work: Promise<unknown>) => {
       passing.add(work);

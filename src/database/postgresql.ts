@@ -66,6 +66,11 @@ export function postgresql(url: string, { poolSize, replicaUrls, silenceMs }: Se
       await insertWords(transaction, entity, rows);
       await tellOfLogs(self, transaction, entity, rows);
     },
+    connections: () =>
+      [primary, ...replicas].map((pool, n) => ({
+        server: n === 0 ? "primary" : `replica ${n}`,
+        ...pool.counts(),
+      })),
     copying: postgresqlCopying,
   };
 }

@@ -6,8 +6,12 @@ import { isWorthAnotherServer } from "./codes.ts";
 
 export type Pool = Pick<PostgresPool, "connect" | "end">;
 
+interface CountedPool extends Pool {
+  counts(): { inUse: number; idle: number; waiting: number };
+}
+
 /** Connections of one kind. One that is lost while it is in use makes room for another, whoever holds it. */
-export function createPool(config: pg.PoolConfig): Pool {
+export function createPool(config: pg.PoolConfig): CountedPool {
   const pool = new pg.Pool(config);
   // What is under way on a lost connection rejects by itself; without a listener the process would end.
   pool.on("connect", (client) => client.on("error", () => {}));
@@ -15,6 +19,10 @@ export function createPool(config: pg.PoolConfig): Pool {
   return {
     connect: async () => givenBackWhenLost(await pool.connect()) as unknown as PostgresPoolClient,
     end: () => pool.end(),
+    counts: () => {
+      const { totalCount, idleCount: idle, waitingCount: waiting } = pool;
+      return { inUse: totalCount - idle, idle, waiting };
+    },
   };
 }
 

@@ -18,7 +18,10 @@ export function remembered<Value extends object>(): Remembered<Value> {
   const memories = new WeakMap<Database["orm"], { generation: string; values: LRUCache<string, Value> }>();
   return async (database, { workspaceId, key }, load) => {
     const generation = database.generation.now();
-    if (generation === null) return load();
+    if (generation === null) {
+      database.reuse.misses += 1;
+      return load();
+    }
     let memory = memories.get(database.orm);
     if (memory?.generation !== generation) {
       memory = { generation, values: boundedByCharacters() };
@@ -27,7 +30,11 @@ export function remembered<Value extends object>(): Remembered<Value> {
     const { values } = memory;
     const place = `${workspaceId} ${key}`;
     const known = values.get(place);
-    if (known) return known;
+    if (known) {
+      database.reuse.hits += 1;
+      return known;
+    }
+    database.reuse.misses += 1;
     const loaded = await load();
     // When anything was changed meanwhile, it goes where nobody looks any more.
     if (loaded) values.set(place, loaded);

@@ -42,6 +42,7 @@ export function sqlite(url: string): Dialect {
     rowsPerStatement: 1, // prepared once and run for each row it takes half the time of one over all rows
     runEach,
     insertEach,
+    connections: () => [],
     insertAlong: async () => {}, // triggers keep the full-text index
     copyTo,
     copying: createSqliteCopying(path),

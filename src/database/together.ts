@@ -119,7 +119,7 @@ function joined(
     },
     rows: async (query) =>
       em.isInTransaction() ? (await em.getKysely().executeQuery(query.compile())).rows : database.rows(query),
-    commit: Object.assign(commit, { settled: database.commit.settled }),
+    commit: Object.assign(commit, { ...database.commit }),
     // What is remembered for all must not depend on what only this transaction sees.
     generation: {
       ...database.generation,

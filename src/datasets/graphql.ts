@@ -1,6 +1,12 @@
 import { argumentsOf, builder } from "../graphql/builder.ts";
 import { type Column, columnTypes } from "./entities.ts";
-import { addDatasetItemInput, datasetInput, datasetRowInput, rowsInput } from "./inputs.ts";
+import {
+  addDatasetItemInput,
+  datasetInput,
+  datasetRowInput,
+  MOST_ROWS_AT_ONCE,
+  rowsInput,
+} from "./inputs.ts";
 import { datasetRows, datasetWarning, rowCount } from "./reading.resolvers.ts";
 import { addDatasetItem, type DatasetHead, dataset, type Row } from "./resolvers.ts";
 
@@ -70,6 +76,7 @@ export const Dataset = builder.objectRef<DatasetHead>("Dataset").implement({
       args: argumentsOf(t, rowsInput, {
         after: t.arg.id({ description: rowsInput.shape.after.description }),
       }),
+      extensions: { longestPage: MOST_ROWS_AT_ONCE },
       resolve: (parent, args, context) => datasetRows(context, parent, args),
     }),
     warning: t.string({

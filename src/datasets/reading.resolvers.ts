@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Context } from "../context.ts";
 import { batched } from "../database/batch.ts";
+import { keepDeadline } from "../deadline.ts";
 import { badInput } from "../errors.ts";
 import { atCursor } from "../paging.ts";
 import { authorize } from "../workspaces/resolvers.ts";
@@ -111,6 +112,7 @@ async function* storedRows(context: Context, parent: DatasetHead, range: Range):
   let { after, most } = range;
   while (most > 0) {
     const size = Math.min(most, ROWS_IN_ONE_READ);
+    keepDeadline(context);
     const read = await readRows(context, parent, after, size);
     if (read.length > 0) yield read;
     if (read.length < size) return;

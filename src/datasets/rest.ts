@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import { z } from "zod";
 import type { Context } from "../context.ts";
+import { liftDeadline } from "../deadline.ts";
 import { allPages } from "../paging.ts";
 import { errorBody, errorResponses, errorResponsesToBody, type RestApp } from "../rest/app.ts";
 import { datasetsAfter } from "./authoring.resolvers.ts";
@@ -83,6 +84,7 @@ export function datasetRoutes(app: RestApp): void {
     },
     handler: async ({ context, params }, reply) => {
       const found = await dataset(context, params);
+      liftDeadline(context); // it goes out piece by piece, as fast as its reader takes it
       const answer = Readable.from(datasetJson(context, found));
       // The type of a route's answer knows its JSON, not that it may also come as a stream.
       return reply.type("application/json; charset=utf-8").send(answer as never);

@@ -9,6 +9,10 @@ import { schema } from "./schema.ts";
 /** What an operation was asked as, and where faults of ours are logged. */
 export interface Asked {
   params?: { query?: string; operationName?: string; variables?: Record<string, unknown> } | undefined;
+  /** The code of the first error of the answer. */
+  errorCode?: ErrorCode;
+  /** The field that was asked for, once the operation is known to be valid. */
+  topField?: string;
   requestId: string;
   log: FastifyBaseLogger;
 }
@@ -20,6 +24,7 @@ export interface Asked {
 export function presentErrors({ data, errors = [] }: ExecutionResult, asked: Asked): GraphQLError[] {
   const faults = data === undefined && errors.every(isOfArgument) ? faultsAsRestTellsThem(asked) : [];
   const told = faults.length > 0 ? [tell(badInput(faults))] : errors.map((error) => present(error, asked));
+  asked.errorCode = told[0]?.extensions.code as ErrorCode;
   return data == null
     ? told
     : told.map(

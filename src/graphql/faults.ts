@@ -51,7 +51,8 @@ export function argumentFaults(
 /** The argument of mutations that is the body in REST: the paths of faults begin in it. */
 export const INPUT = "input";
 
-function defaultsOf(operation: OperationDefinitionNode): Variables {
+/** What the variables of an operation are when they are not given. */
+export function defaultsOf(operation: OperationDefinitionNode): Variables {
   const defaults = (operation.variableDefinitions ?? []).flatMap(({ variable, defaultValue }) =>
     defaultValue ? [[variable.name.value, valueFromASTUntyped(defaultValue)]] : [],
   );

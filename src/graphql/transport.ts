@@ -13,7 +13,8 @@ import type { Context } from "../context.ts";
 import { GabbroError } from "../errors.ts";
 import { sendAnswer } from "../rest/repeats.ts";
 import { answerOnce, idempotencyKeyOf } from "../workspaces/idempotency.resolvers.ts";
-import { refuseUnknown } from "./access.ts";
+import { refuseUnknown, topFieldOf } from "./access.ts";
+import { refusalOfCost } from "./cost.ts";
 import { type Asked, presentErrors } from "./errors.ts";
 import { keptAnswer, type Made } from "./keeping.ts";
 import { schema } from "./schema.ts";
@@ -52,10 +53,13 @@ export async function runDirectly(
   documents.set(query, document);
   const operation = getOperationAST(document, operationName);
   if (!operation || operation.operation === "subscription") return "not ours";
-  Object.assign(asked, { params });
+  Object.assign(asked, { params, topField: topFieldOf(operation) });
   const run = async (contextValue: Context): Promise<Made> => {
     refuseUnknown(operation, contextValue);
-    const result = await execute({ schema, document, contextValue, variableValues, operationName });
+    const refusal = refusalOfCost(schema, document, operation, variableValues);
+    const result = refusal
+      ? { errors: [refusal] }
+      : await execute({ schema, document, contextValue, variableValues, operationName });
     const { body, init } = respond(result as ExecutionResult, mediaType, asked);
     const answer = { status: init.status!, headers: init.headers, body };
     return { answer, isWhole: result.errors === undefined };

@@ -2,10 +2,12 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { type DocumentNode, execute, GraphQLError, getOperationAST, subscribe } from "graphql";
 import { createYoga, type Plugin } from "graphql-yoga";
 import type { Context } from "../context.ts";
+import { liftDeadline } from "../deadline.ts";
 import { badInput, GabbroError } from "../errors.ts";
 import { parseJson } from "../rest/body.ts";
 import { authenticated } from "../workspaces/resolvers.ts";
-import { refuseUnknown } from "./access.ts";
+import { refuseUnknown, topFieldOf } from "./access.ts";
+import { refusalOfCost } from "./cost.ts";
 import { documentCache } from "./documents.ts";
 import { type Asked, presentErrors } from "./errors.ts";
 import { MAX_TOKENS, withinLimits } from "./limits.ts";
@@ -27,7 +29,7 @@ export function createGraphqlHandler() {
     logging: false,
     maskedErrors: false, // errors.ts does, as it must know the request
     parserAndValidationCache: { documentCache: documentCache(), errorCache: documentCache() },
-    plugins: [executor, limits, authentication, errors],
+    plugins: [executor, limits, admission, errors],
   });
   const steps = (asked: Asked) => yoga.getEnveloped(asked) as unknown as Steps;
   const documents = documentCache<DocumentNode>();
@@ -70,13 +72,21 @@ const limits: Plugin = {
   },
 };
 
-const authentication: Plugin<ServerContext> = {
-  onExecute({ args }) {
-    const operation = getOperationAST(args.document as DocumentNode, args.operationName);
-    if (operation) refuseUnknown(operation, args.contextValue);
+const admission: Plugin<ServerContext> = {
+  onExecute({ args, setResultAndStopExecution }) {
+    const { contextValue, variableValues } = args;
+    const document = args.document as DocumentNode;
+    const operation = getOperationAST(document, args.operationName);
+    if (!operation) return;
+    contextValue.topField = topFieldOf(operation);
+    refuseUnknown(operation, contextValue);
+    const refusal = refusalOfCost(schema, document, operation, variableValues);
+    if (refusal) setResultAndStopExecution({ errors: [refusal] });
   },
-  onSubscribe({ args }) {
-    authenticated(args.contextValue);
+  onSubscribe({ args: { document, operationName, contextValue } }) {
+    contextValue.topField = topFieldOf(getOperationAST(document as DocumentNode, operationName)!);
+    authenticated(contextValue);
+    liftDeadline(contextValue); // it ends with its listener
   },
 };
 

@@ -3,6 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import type { ExpressionBuilder, Kysely } from "kysely";
 import type { Context } from "../context.ts";
 import type { Database } from "../database/open.ts";
+import { keepDeadline } from "../deadline.ts";
 
 /** Where a log stands in the order of all: by start, which is as the database has it, then by id. */
 export interface Place {
@@ -75,6 +76,7 @@ export async function* stretches(context: Context, lead: Lead, range: Stretch): 
   let entries = FIRST_STRETCH;
   for (;;) {
     await setImmediate();
+    keepDeadline(context);
     const { active } = performance.eventLoopUtilization();
     const [end] = await context.database.rows(
       logsIn(context, lead, { before, downTo: range.downTo })

@@ -16,6 +16,7 @@ export function answerError(
       : (ofHttp(error) ?? unavailable(error) ?? internalError(request.id, withoutRows(error)));
   if (told.status >= 500) request.log.error(told.cause ?? told, "a request failed");
   const { message, code, details } = told;
+  request.errorCode = code;
   // A client that sends all of its body before it reads must find the answer, not a connection that was cut.
   if (told.code === "BODY_TOO_LARGE") reply.removeHeader("connection");
   request.raw.resume();

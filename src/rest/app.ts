@@ -15,6 +15,8 @@ declare module "fastify" {
   interface FastifyRequest {
     /** What the resolvers need of this request; there once its token was checked. */
     context: Context;
+    /** With which error it was answered, by the door of REST or before its operation was executed. */
+    errorCode?: ErrorCode;
   }
 }
 
@@ -61,11 +63,14 @@ export const errorResponses = {
   400: errorBody.describe("The request is malformed, or its input is wrong; nothing was stored."),
   401: errorBody.describe("There is no token, or it is unknown, expired or revoked."),
   403: errorBody.describe("The token lacks the scope for this."),
+  429: errorBody.describe(
+    "The token or the address has sent too many requests in this minute; try again after `Retry-After` seconds.",
+  ),
   500: errorBody.describe(
     "A fault of the server; the answer names the request id under which its log has it.",
   ),
   503: errorBody.describe(
-    "The database cannot be reached or written just now; try again after `Retry-After` seconds.",
+    "The database cannot be reached or written just now, or this took longer than 10 s; try again after `Retry-After` seconds.",
   ),
 };
 

@@ -9,8 +9,11 @@ const description = `Read prompts and datasets, add rows, record what prompts an
 Every operation needs the header \`Authorization: Bearer <token>\`. An answer may carry a \`warning\`: a sentence that
 says what was left out or not found.`;
 
+/** Whether pages are there to try everything in the browser. */
+export type Pages = "served" | "left out";
+
 /** Collects the routes registered after it into `GET /openapi.json`, which `GET /docs` shows in the browser. */
-export async function openApi(app: RestApp): Promise<void> {
+export async function openApi(app: RestApp, pages: Pages): Promise<void> {
   await app.register(swagger, {
     openapi: {
       openapi: "3.1.0",
@@ -28,6 +31,11 @@ export async function openApi(app: RestApp): Promise<void> {
     transformObject: (document) =>
       withIdempotencyKeys(withoutUnused(withSchemas(document) as OpenAPIV3_1.Document)),
   });
+  if (pages === "served") await showDocument(app);
+  app.get("/openapi.json", { schema: { hide: true } }, async () => app.swagger());
+}
+
+async function showDocument(app: RestApp): Promise<void> {
   await app.register(swaggerUi, {
     routePrefix: "/docs",
     uiConfig: { layout: "BaseLayout", persistAuthorization: false, validatorUrl: null },
@@ -39,7 +47,6 @@ export async function openApi(app: RestApp): Promise<void> {
     },
     theme: { title: "Gabbro: the REST interface" },
   });
-  app.get("/openapi.json", { schema: { hide: true } }, async () => app.swagger());
 }
 
 const zodToJsonConfig = { unrepresentable: "any" } as const;

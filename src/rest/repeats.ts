@@ -35,6 +35,7 @@ export function sendAnswer(
   reply: FastifyReply,
   { status, headers, body, isRepeated = false }: Answer & { isRepeated?: boolean },
 ): FastifyReply {
+  if (reply.sent) return reply; // it took too long
   if (isRepeated) reply.header("idempotent-replayed", "true");
   return reply.status(status).headers(headers).send(body);
 }

@@ -5,6 +5,7 @@ import { whenUnlocked } from "../database/commit.ts";
 import { newId } from "../database/ids.ts";
 import type { Database } from "../database/open.ts";
 import { type Together, together } from "../database/together.ts";
+import { readOn } from "../deadline.ts";
 import { GabbroError } from "../errors.ts";
 import { IdempotentAnswer } from "./entities.ts";
 import { authenticated, bearerToken } from "./resolvers.ts";
@@ -48,6 +49,7 @@ export async function answerOnce(
   run: (context: Context) => Promise<Answer>,
 ): Promise<Answer & { isRepeated: boolean }> {
   const { workspaceId: workspace, tokenId } = authenticated(context);
+  readOn(context);
   const place = { workspace, tokenId: tokenId!, keyHash: hashOf(key) };
   const requestHash = hashOf(request);
   const seal = sealOf(bearerToken(authorization)!, key);

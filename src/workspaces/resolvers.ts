@@ -105,7 +105,13 @@ async function recordUse(database: Database, { tokenId, workspaceId, lastUsedAt 
 /** What the command line acts with: all scopes in one workspace, known in the audit log by that name. */
 export function commandLineContext(database: Database, workspaceId: string): Context {
   const access = { tokenId: null, tokenName: "command line", workspaceId, scopes: [...scopes] };
-  return { database, em: database.fork(workspaceId), access, askAgain: async () => access };
+  return {
+    database,
+    em: database.fork(workspaceId),
+    access,
+    askAgain: async () => access,
+    deadline: { atMs: Number.POSITIVE_INFINITY },
+  };
 }
 
 /** The id of the workspace with that name; an error that says how to make it when there is none. */

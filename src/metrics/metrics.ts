@@ -1,0 +1,90 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { Database } from "../database/open.ts";
+import type { RestApp } from "../rest/app.ts";
+import { bearerToken, unauthenticated } from "../workspaces/resolvers.ts";
+import { CONTENT_TYPE, type Family, histogram, single, toText } from "./families.ts";
+import { watchProcess } from "./process.ts";
+import { countRequests } from "./requests.ts";
+
+/** Serves `GET /metrics`, for Prometheus, to who has that token. */
+export function exposeMetrics(app: RestApp, database: Database, token: string): void {
+  const requests = countRequests(app);
+  const watched = watchProcess();
+  app.addHook("onClose", async () => watched.stop());
+  app.get("/metrics", { schema: { hide: true } }, async ({ headers }, reply) => {
+    const given = bearerToken(headers.authorization);
+    if (given === undefined || !isSame(given, token))
+      throw unauthenticated(
+        "This needs the token of METRICS_TOKEN. Send the header Authorization: Bearer <token>.",
+      );
+    const families = [...requests(), ...familiesOf(database), ...(await watched.families())];
+    return reply.type(CONTENT_TYPE).send(toText(families));
+  });
+}
+
+/** Takes as long whatever is wrong. */
+function isSame(given: string, token: string): boolean {
+  const hash = (text: string) => createHash("sha256").update(text, "latin1").digest();
+  return timingSafeEqual(hash(given), hash(Buffer.from(token, "utf8").toString("latin1")));
+}
+
+const BATCH_BOUNDS = [1, 2, 5, 10, 20, 50, 100, 200];
+
+function familiesOf({ commit, announcements, reuse, connections }: Database): Family[] {
+  return [
+    single(
+      "gabbro_writes_waiting",
+      "gauge",
+      "Rows of requests that wait for their commit.",
+      commit.waiting(),
+    ),
+    {
+      name: "gabbro_write_batch_size",
+      type: "histogram",
+      help: "How many requests shared a transaction.",
+      samples: histogram(BATCH_BOUNDS, inBounds(commit.batchSizes)),
+    },
+    single("gabbro_cache_hits_total", "counter", "Reads of prompts and datasets from memory.", reuse.hits),
+    single(
+      "gabbro_cache_misses_total",
+      "counter",
+      "Reads of prompts and datasets from the database.",
+      reuse.misses,
+    ),
+    single("gabbro_subscriptions", "gauge", "Subscriptions that listen.", announcements.count()),
+    ...ofConnections(connections()),
+  ];
+}
+
+/** Where the database is a server. */
+function ofConnections(pools: ReturnType<Database["connections"]>): Family[] {
+  if (pools.length === 0) return [];
+  return [
+    {
+      name: "gabbro_database_connections",
+      type: "gauge",
+      help: "Connections to PostgreSQL that are open.",
+      samples: pools.flatMap(({ server, inUse, idle }) => [
+        { labels: { server, state: "in_use" }, value: inUse },
+        { labels: { server, state: "idle" }, value: idle },
+      ]),
+    },
+    {
+      name: "gabbro_database_connections_awaited",
+      type: "gauge",
+      help: "How many wait for a connection to PostgreSQL.",
+      samples: pools.map(({ server, waiting }) => ({ labels: { server }, value: waiting })),
+    },
+  ];
+}
+
+function inBounds(batchSizes: Float64Array): { counts: number[]; sum: number } {
+  const counts = [...BATCH_BOUNDS, 0].map(() => 0);
+  let sum = 0;
+  for (const [size, batches] of batchSizes.entries()) {
+    const at = BATCH_BOUNDS.findIndex((bound) => size <= bound);
+    counts[at < 0 ? BATCH_BOUNDS.length : at]! += batches;
+    sum += size * batches;
+  }
+  return { counts, sum };
+}

@@ -1,0 +1,75 @@
+import { codeOf, topFieldOf } from "../requestLog.ts";
+import type { RestApp } from "../rest/app.ts";
+import { type Family, histogram } from "./families.ts";
+
+const BOUNDS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+interface Series {
+  /** How many had which outcome: the status, with the code of an error after it. */
+  outcomes: Map<number | string, number>;
+  counts: Float64Array;
+  sum: number;
+}
+
+/**
+ * Counts the requests by operation, and gives what was counted. Operations are routes and fields of the schema, never
+ * what a caller wrote, so there are only so many.
+ */
+export function countRequests(app: RestApp): () => Family[] {
+  const rest = new Map<string, Series>();
+  const graphql = new Map<string, Series>();
+  app.addHook("onResponse", (request, reply, done) => {
+    const { url } = request.routeOptions;
+    const series =
+      url === "/graphql"
+        ? seriesOf(graphql, topFieldOf(request) ?? NONE)
+        : seriesOf(rest, url ? `${request.method} ${url}` : NONE);
+    const { statusCode, elapsedTime } = reply;
+    const code = codeOf(request);
+    const outcome = code ? `${statusCode} ${code}` : statusCode;
+    series.outcomes.set(outcome, (series.outcomes.get(outcome) ?? 0) + 1);
+    const seconds = elapsedTime / 1_000;
+    let at = 0;
+    while (seconds > BOUNDS_S[at]!) at += 1;
+    series.counts[at]! += 1;
+    series.sum += seconds;
+    done();
+  });
+  return () => families(Object.entries({ rest, graphql }));
+}
+
+const NONE = "(none)";
+
+function seriesOf(known: Map<string, Series>, operation: string): Series {
+  let series = known.get(operation);
+  if (!series) {
+    series = { outcomes: new Map(), counts: new Float64Array(BOUNDS_S.length + 1), sum: 0 };
+    known.set(operation, series);
+  }
+  return series;
+}
+
+function families(doors: [door: string, series: Map<string, Series>][]): Family[] {
+  const all = doors.flatMap(([door, series]) =>
+    [...series].map(([operation, counted]) => ({ labels: { door, operation }, counted })),
+  );
+  return [
+    {
+      name: "gabbro_requests_total",
+      type: "counter",
+      help: "Requests answered, by status and by the code of the error, if any.",
+      samples: all.flatMap(({ labels, counted }) =>
+        [...counted.outcomes].map(([outcome, value]) => {
+          const [status, code = ""] = String(outcome).split(" ");
+          return { labels: { ...labels, status: status!, code }, value };
+        }),
+      ),
+    },
+    {
+      name: "gabbro_request_duration_seconds",
+      type: "histogram",
+      help: "From the arrival of a request to the end of its answer.",
+      samples: all.flatMap(({ labels, counted }) => histogram(BOUNDS_S, counted, labels)),
+    },
+  ];
+}

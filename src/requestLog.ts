@@ -1,0 +1,61 @@
+import { randomUUID } from "node:crypto";
+import type { FastifyBaseLogger, FastifyServerOptions } from "fastify";
+import type { Asked } from "./graphql/errors.ts";
+import type { FastifyRequest, RestApp } from "./rest/app.ts";
+
+/** The caller's id where it is fit for a log, else a new one. */
+export function requestIdOf(given: string | string[] | undefined): string {
+  return typeof given === "string" && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID();
+}
+
+/** The logger of a request: its lines have the id of the request, and that of the trace that it belongs to. */
+export const traced: FastifyServerOptions["childLoggerFactory"] = (
+  logger,
+  bindings,
+  options,
+  { headers },
+) => {
+  const traceId = traceIdOf(headers.traceparent);
+  return logger.child(traceId ? { ...bindings, traceId } : bindings, options) as FastifyBaseLogger;
+};
+
+// https://www.w3.org/TR/trace-context/#traceparent-header: a later version may have more at its end.
+const TRACEPARENT =
+  /^(?!ff)[\da-f]{2}-(?!0{32})(?<traceId>[\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(?<more>-.*)?$/;
+
+function traceIdOf(traceparent: string | string[] | undefined): string | undefined {
+  if (typeof traceparent !== "string") return undefined;
+  const { traceId, more } = TRACEPARENT.exec(traceparent)?.groups ?? {};
+  return more !== undefined && traceparent.startsWith("00") ? undefined : traceId;
+}
+
+/** One line a request: what was asked by route or by field, never by payload, token or query string. */
+export function logRequests(app: RestApp): void {
+  app.addHook("onRequest", (request, reply, done) => {
+    reply.header("x-request-id", request.id);
+    done();
+  });
+  app.addHook("onResponse", (request, reply, done) => {
+    const route = request.routeOptions.url ?? "(none)";
+    const latencyMs = Math.round(reply.elapsedTime * 100) / 100;
+    const field = topFieldOf(request);
+    const code = codeOf(request);
+    const { method, log } = request;
+    const status = reply.statusCode;
+    log.info(
+      { method, route, ...(field && { field }), status, ...(code && { code }), latencyMs },
+      "answered",
+    );
+    done();
+  });
+}
+
+/** The code of the error that was answered, or of the first one; undefined when there was none. */
+export function codeOf({ errorCode, context }: FastifyRequest): string | undefined {
+  return errorCode ?? (context as Partial<Asked> | undefined)?.errorCode;
+}
+
+/** The field of GraphQL that was asked for; undefined at the other door, and for what is no valid operation. */
+export function topFieldOf({ context }: FastifyRequest): string | undefined {
+  return (context as Partial<Asked> | undefined)?.topField;
+}
