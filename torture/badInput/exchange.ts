@@ -1,5 +1,6 @@
 import { Agent, request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { connect } from "node:net";
+import { gunzipSync } from "node:zlib";
 
 /** A request whose head is valid HTTP. */
 export interface Sent {
@@ -43,9 +44,15 @@ function exchangeOnce(url: string, { method, path, headers, body }: Sent): Promi
         clearTimeout(timer);
         resolve({ method, status: statusCode!, headers: told, body: text });
       };
-      let text = "";
-      response.setEncoding("utf8").on("data", (chunk) => (text += chunk));
-      response.on("end", () => done(text)).on("error", reject);
+      const chunks: Buffer[] = [];
+      const whole = () => {
+        const bytes = Buffer.concat(chunks);
+        return (
+          told["content-encoding"] === "gzip" && bytes.length > 0 ? gunzipSync(bytes) : bytes
+        ).toString();
+      };
+      response.on("data", (chunk) => chunks.push(chunk)).on("error", reject);
+      response.on("end", () => done(whole()));
       // Events may go on for ever.
       if (told["content-type"]?.startsWith("text/event-stream")) {
         done("");
