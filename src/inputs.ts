@@ -1,7 +1,8 @@
 import { z } from "zod";
 import type { Fault } from "./errors.ts";
 
-const MAX_JSON_DEPTH = 100;
+/** How many levels deep a value may be nested that is kept. */
+export const MAX_JSON_DEPTH = 100;
 const EARLIEST_MS = Date.parse("0001-01-01T00:00:00.000Z");
 const LATEST_MS = Date.parse("9999-12-31T23:59:59.999Z");
 
@@ -127,7 +128,7 @@ export const INEXACT = "is a whole number too large to be kept exactly; send it 
 export function isInexact(source: string): boolean {
   if (!/^-?\d+$/.test(source)) return false;
   const read = Number(source);
-  return BigInt(source) !== BigInt(read) && String(read) !== source;
+  return !Number.isFinite(read) || (BigInt(source) !== BigInt(read) && String(read) !== source);
 }
 
 function textFault(value: string): string | undefined {

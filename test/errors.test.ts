@@ -10,6 +10,8 @@ const NOTHING = "01890a5d-ac96-774b-bcce-b302099a8057";
 const server = await startServer({ sample: true, log: (line) => lines.push(line) });
 afterAll(() => server[Symbol.asyncDispose]());
 
+const TOO_DEEP = "must not be nested deeper than 128 levels";
+
 const json = { "content-type": "application/json" };
 
 test.each([
@@ -192,6 +194,16 @@ test.each([
     expect(graphql.body.errors[0].message + rest.body.error).toMatch(
       /too large to be kept exactly.*too large to be kept exactly/,
     );
+});
+
+test("a whole number of hundreds of digits is too large, at both doors", async () => {
+  const number = "9".repeat(400);
+  const rest = await server.post("/monitor/log", `{"slug":"x","output":${number}}`);
+  const graphql = await server.graphql(
+    `mutation { logPrompt(input: {slug: "x", output: ${number}}) { log { output } } }`,
+  );
+  expect(rest).toMatchObject({ status: 400, body: { code: "BAD_INPUT" } });
+  expect(graphql.body.errors[0].message).toContain("too large to be kept exactly");
 });
 
 test("a query nested 15 deep is taken, one nested 16 deep is refused, also through fragments", async () => {
@@ -437,6 +449,49 @@ test("a value nested so deep that reading it would overflow is the caller's faul
     status: 400,
     body: { code: "BAD_INPUT" },
   });
+});
+
+test("JSON nested 128 levels deep is read and one level more is refused at both doors, by body and by URL", async () => {
+  const steps = (levels: number) =>
+    Array.from({ length: levels }, (_, n) => (n % 2 ? ['{"a":', "}"] : ["[", "]"]));
+  const nested = (levels: number) =>
+    `${steps(levels)
+      .map(([open]) => open)
+      .join("")}1${steps(levels)
+      .map(([, close]) => close)
+      .toReversed()
+      .join("")}`;
+  const tooDeep = { code: "BAD_INPUT", details: [{ path: "", message: TOO_DEEP }] };
+  const log = (levels: number) => `{"slug":"x","output":"]}[","ignored":${nested(levels - 1)}}`;
+  expect((await server.post("/monitor/log", log(128))).status).toBe(200);
+  expect(await server.post("/monitor/log", log(129))).toMatchObject({ status: 400, body: tooDeep });
+  const query = (levels: number) => `{"query":"{ __typename }","variables":{"x":${nested(levels - 2)}}}`;
+  expect((await server.post("/graphql", query(128))).body).toEqual({ data: { __typename: "Query" } });
+  const refused = { status: 400, body: { errors: [{ extensions: tooDeep }] } };
+  const keyed = { headers: { "idempotency-key": "deep" } };
+  for (const levels of [129, 100_000])
+    expect(await server.post("/graphql", query(levels), keyed)).toMatchObject(refused);
+  const byUrl = (levels: number) =>
+    server.get(`/graphql?query={__typename}&variables={"x":${encodeURIComponent(nested(levels - 1))}}`);
+  expect((await byUrl(128)).body).toEqual({ data: { __typename: "Query" } });
+  expect(await byUrl(129)).toMatchObject(refused);
+});
+
+test("brackets in texts, and ever so many that are closed again, are no depth", async () => {
+  const flat = {
+    slug: "x",
+    output: '["'.repeat(500),
+    input: Array(1_000).fill([{}]),
+    metadata: { "\\": "[\\" },
+  };
+  expect((await server.post("/monitor/log", flat)).status).toBe(200);
+});
+
+test("a number in the variables of a URL is kept exactly or refused, as in a body", async () => {
+  const query = "query($f: LogFilter) { logs(filter: $f) { id } }";
+  const variables = '{"f":{"metadata":[{"key":"a","value":1234567890123456789}]}}';
+  const { body } = await server.get(`/graphql?query=${query}&variables=${variables}`);
+  expect(body.errors[0].extensions.code).toBe("BAD_INPUT");
 });
 
 test("an id is the same in capitals", async () => {

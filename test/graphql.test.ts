@@ -1,5 +1,6 @@
 import { serverAudits } from "graphql-http";
 import { afterAll, expect, test } from "vitest";
+import { subscribe } from "./events.ts";
 import { startServer } from "./server.ts";
 
 const server = await startServer({ sample: true });
@@ -49,4 +50,17 @@ test.each([
   });
   expect(body.data.logPrompt.log.id).toBeTypeOf("string");
   expect(await count()).toBe(before + 1);
+});
+
+test("a stored object with a member that promises have is an object like others, by POST, by GET and by events", async () => {
+  const output = JSON.parse('{"then":1,"catch":"x","finally":null}');
+  await using events = await subscribe(server, "subscription { logAdded { output } }");
+  const { body } = await server.post("/monitor/log", { slug: "country-guide", output });
+  const query = `{ log(id: "${body.log.id}") { output } }`;
+  const answers = [
+    await server.graphql(query),
+    await server.get(`/graphql?query=${encodeURIComponent(query)}`),
+  ];
+  for (const answer of answers) expect(answer.body).toEqual({ data: { log: { output } } });
+  expect(await events.next()).toEqual({ data: { logAdded: { output } } });
 });

@@ -1,26 +1,13 @@
 import { openDatabase } from "../src/database/open.ts";
 import { FIRST_WORKSPACE } from "../src/firstStart.ts";
 import { createWorkspace, getWorkspaceId } from "../src/workspaces/resolvers.ts";
+import { sendBadInput } from "./badInput.ts";
 import { type Gateway, type How, headers, prepareDatabase, startGateway } from "./gateway.ts";
 import { injectEverywhere, type Send } from "./injection.ts";
 import { crossWorkspaces, type IsolationResult, tablesToSpoil } from "./isolation.ts";
+import { count, type Outcome, seconds, type Test, type Within } from "./outcome.ts";
 import { payloads } from "./payloads.ts";
 import { lookForSecrets, type SecretsResult } from "./secrets.ts";
-
-export interface Outcome {
-  result: string;
-  isAsWanted: boolean;
-}
-
-/** A test at length, with its control. */
-export interface Test {
-  cases: number;
-  run(cases: number): Promise<Outcome>;
-  control(): Promise<Outcome>;
-}
-
-/** Gives `run` a database of its own. */
-export type Within = <T>(run: (databaseUrl: string) => Promise<T>) => Promise<T>;
 
 /** What others try with a gateway, each on both databases. */
 export function attacks({ withFile, withPostgresql }: Record<"withFile" | "withPostgresql", Within>) {
@@ -29,6 +16,11 @@ export function attacks({ withFile, withPostgresql }: Record<"withFile" | "withP
     ["", withFile],
     ["-on-postgresql", withPostgresql],
   ] as const) {
+    tests[`bad-input${end}`] = {
+      cases: 100_000,
+      run: withBadInput(within),
+      control: withBadInputAndSpoilt(within),
+    };
     tests[`isolation${end}`] = { cases: 10_000, run: crossed(within), control: crossedAndSpoilt(within) };
     tests[`injection${end}`] = {
       cases: payloads.length,
@@ -40,7 +32,6 @@ export function attacks({ withFile, withPostgresql }: Record<"withFile" | "withP
   return tests;
 }
 
-const count = (n: number) => n.toLocaleString("en");
 const tellOf = (faults: string[]) => process.stderr.write(faults.map((fault) => `${fault}\n`).join(""));
 
 const crossing =
@@ -142,4 +133,31 @@ const lookedForInPrinted = (within: Within) => async (): Promise<Outcome> => {
     lookForSecrets({ databaseUrl, preload: "logBodies" }, ["tokens"]),
   );
   return { result: `${found.inLogs.length} found`, isAsWanted: found.inLogs.length > 0 };
+};
+
+const randomSeed = () => Math.floor(Math.random() * 2 ** 30);
+const withBadInput =
+  (within: Within) =>
+  async (cases: number, seed?: number): Promise<Outcome> => {
+    const seeds = seed === undefined ? [1, randomSeed()] : [seed];
+    const found = await within((databaseUrl) =>
+      sendBadInput({ databaseUrl }, { cases, kept: cases / 10, seeds }),
+    );
+    for (const fault of found.faults) process.stderr.write(`${fault}\n`);
+    const { rest, graphql, raw } = found.cases;
+    const sent = `${count(rest)} by REST, ${count(graphql)} by GraphQL, ${count(raw)} that may be no HTTP`;
+    const result = `${sent}: ${found.faults.length} answered otherwise than documented, the slowest after ${seconds(found.slowestMs)}; ${count(found.kept)} accepted values read back as they were sent`;
+    return { result, isAsWanted: found.faults.length === 0 };
+  };
+const withBadInputAndSpoilt = (within: Within) => async (): Promise<Outcome> => {
+  const spoilt = async (preload: string, wanted: { cases: number; kept: number }) => {
+    const found = await within((databaseUrl) =>
+      sendBadInput({ databaseUrl, preload }, { ...wanted, seeds: [1], mostFaults: 1 }),
+    );
+    return found.faults.length;
+  };
+  const failing = await spoilt("textsInStatements", { cases: 1_000, kept: 0 });
+  const changing = await spoilt("textsUnchecked", { cases: 0, kept: 1_000 });
+  const result = `${failing > 0 ? "" : "not "}found where statements are made of texts, ${changing > 0 ? "" : "not "}found where texts are not checked`;
+  return { result, isAsWanted: failing > 0 && changing > 0 };
 };

@@ -1,9 +1,10 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { type DocumentNode, GraphQLError, getOperationAST } from "graphql";
+import { type DocumentNode, execute, GraphQLError, getOperationAST, subscribe } from "graphql";
 import { createYoga, type Plugin } from "graphql-yoga";
 import type { Context } from "../context.ts";
 import { liftDeadline } from "../deadline.ts";
 import { badInput, GabbroError } from "../errors.ts";
+import { parseJson } from "../rest/body.ts";
 import { authenticated } from "../workspaces/resolvers.ts";
 import { refuseUnknown, topFieldOf } from "./access.ts";
 import { refusalOfCost } from "./cost.ts";
@@ -28,7 +29,7 @@ export function createGraphqlHandler() {
     logging: false,
     maskedErrors: false, // errors.ts does, as it must know the request
     parserAndValidationCache: { documentCache: documentCache(), errorCache: documentCache() },
-    plugins: [limits, admission, errors],
+    plugins: [executor, limits, admission, errors],
   });
   const steps = (asked: Asked) => yoga.getEnveloped(asked) as unknown as Steps;
   const documents = documentCache<DocumentNode>();
@@ -55,6 +56,12 @@ export function createGraphqlHandler() {
 const NOT_ACCEPTABLE = 406;
 const NEEDS_EVENT_STREAM =
   "A subscription is answered by server-sent events: send it with Accept: text/event-stream.";
+
+/** As transport.ts executes. Yoga's own executor takes every object with a member `then` for a promise, also in stored JSON. */
+const executor: Plugin = {
+  onExecute: ({ setExecuteFn }) => setExecuteFn(execute),
+  onSubscribe: ({ setSubscribeFn }) => setSubscribeFn(subscribe),
+};
 
 const limits: Plugin = {
   onParse({ parseFn, setParseFn }) {
@@ -137,16 +144,12 @@ function toParameters(body: unknown): Parameters {
 function refuseBadParameters(query: Record<string, unknown>): void {
   for (const name of ["variables", "extensions"]) {
     const value = query[name];
-    if (value === undefined || value === "" || isJson(value)) continue;
-    throw new GabbroError("BAD_REQUEST", `The parameter "${name}" must be a JSON object.`);
-  }
-}
-
-function isJson(value: unknown): boolean {
-  try {
-    JSON.parse(value as string);
-    return true;
-  } catch {
-    return false;
+    if (value === undefined || value === "") continue;
+    try {
+      parseJson(String(value));
+    } catch (error) {
+      if (error instanceof GabbroError && error.code !== "BAD_JSON") throw error;
+      throw new GabbroError("BAD_REQUEST", `The parameter "${name}" must be a JSON object.`);
+    }
   }
 }

@@ -77,6 +77,7 @@ export const errorResponses = {
 /** Those of operations that take a body. */
 export const errorResponsesToBody = {
   ...errorResponses,
+  409: errorBody.describe("Another request had the same `Idempotency-Key`."),
   413: errorBody.describe("The body is larger than 10 MB."),
   415: errorBody.describe("The body is not JSON."),
 };

@@ -1,0 +1,174 @@
+import { randomUUID } from "node:crypto";
+import { inspect, isDeepStrictEqual } from "node:util";
+import fc from "fast-check";
+import { headers } from "../gateway.ts";
+import { exchange } from "./exchange.ts";
+import { type Kept, logs, rows, versions } from "./values.ts";
+import { faultOfGraphql, faultOfRest } from "./verdict.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: answers have every shape
+type Told = any;
+
+interface Request {
+  path: string;
+  body: object | null;
+}
+
+/** A way to write something by one door and to read it by the other, into a dataset or a prompt of its own. */
+interface Way {
+  kind: string;
+  kept: fc.Arbitrary<Kept>;
+  write(kept: Kept, own: string): Request;
+  read(written: Told, own: string): Request;
+  /** What was read, in the shape in which it was written. */
+  found(read: Told): Kept;
+  /** Takes away what would make the next reading longer. */
+  remove?(written: Told, read: Told): Request;
+}
+
+const graphql = (query: string, variables: object) => ({ path: "/graphql", body: { query, variables } });
+
+const LOG =
+  "query ($id: ID!) { log(id: $id) { output input idealOutput metadata variables { label value } cost inputTokens startTime trace { name user { id name } } } }";
+const readLog = (id: string) => graphql(LOG, { id });
+const foundLog = ({ data: { log } }: Told): Kept => ({ ...log, ...log.trace });
+const ADD_ROW =
+  "mutation ($slug: String!, $input: DatasetItemInput!) { addDatasetItem(slug: $slug, input: $input) { datasetRow { id } } }";
+const ROWS = "query ($slug: String!) { dataset(slug: $slug) { rows { id values idealOutput metadata } } }";
+const removeRow = (id: string) => graphql("mutation ($id: ID!) { deleteDatasetItem(id: $id) }", { id });
+
+const ways: Way[] = [
+  {
+    kind: "a log by REST",
+    kept: logs,
+    write: (kept) => ({ path: "/monitor/log", body: { slug: "kept", ...kept } }),
+    read: ({ log: { id } }) => ({
+      path: `/graphql?query=${encodeURIComponent(LOG)}&variables={"id":"${id}"}`,
+      body: null,
+    }),
+    found: foundLog,
+  },
+  {
+    kind: "a log by GraphQL",
+    kept: logs,
+    write: (kept) =>
+      graphql("mutation ($input: LogPromptInput!) { logPrompt(input: $input) { log { id } } }", {
+        input: { slug: "kept", ...kept },
+      }),
+    read: ({ data: { logPrompt } }) => readLog(logPrompt.log.id),
+    found: foundLog,
+  },
+  {
+    kind: "a log by GraphQL, written in the document",
+    kept: logs.map(({ output, input }) => ({ output: named(output), input: named(input) })),
+    write: ({ output, input }) =>
+      graphql(
+        `mutation { logPrompt(input: { slug: "kept", output: ${literal(output)}, input: ${literal(input)} }) { log { id } } }`,
+        {},
+      ),
+    read: ({ data: { logPrompt } }) => readLog(logPrompt.log.id),
+    found: foundLog,
+  },
+  {
+    kind: "a row by REST",
+    kept: rows,
+    write: (kept, own) => ({ path: `/datasets/${own}/items`, body: kept }),
+    read: (_, own) => graphql(ROWS, { slug: own }),
+    found: ({ data: { dataset } }) => dataset.rows.at(-1),
+    remove: (_, { data: { dataset } }) => removeRow(dataset.rows.at(-1).id),
+  },
+  {
+    kind: "a row by GraphQL",
+    kept: rows,
+    write: (kept, own) => graphql(ADD_ROW, { slug: own, input: kept }),
+    read: (_, own) => ({ path: `/datasets/${own}`, body: null }),
+    found: ({ dataset }) => dataset.rows.at(-1),
+    remove: ({ data: { addDatasetItem } }) => removeRow(addDatasetItem.datasetRow.id),
+  },
+  {
+    kind: "a version by GraphQL",
+    kept: versions,
+    write: (input, own) =>
+      graphql(
+        "mutation ($slug: String!, $input: PromptVersionInput!) { createPromptVersion(slug: $slug, input: $input) { warning } }",
+        { slug: own, input: { ...input, version: randomUUID() } },
+      ),
+    read: (_, own) =>
+      graphql(
+        "query ($slug: String!) { prompt(slug: $slug) { latest { text systemText model { model provider parameters } } } }",
+        {
+          slug: own,
+        },
+      ),
+    found: ({ data: { prompt } }) => prompt.latest,
+  },
+];
+
+/** A case that is to be read back as it was sent. */
+export const keptCases: fc.Arbitrary<[Way, Kept]> = fc.oneof(
+  ...ways.map((way) => fc.tuple(fc.constant(way), way.kept)),
+);
+
+/** Makes the dataset and the prompt of a writer. */
+export async function prepareOwn(url: string, own: string): Promise<void> {
+  await ask(
+    url,
+    graphql(
+      'mutation ($own: String!) { createDataset(slug: $own, columns: [{ name: "a", type: text }, { name: "b c", type: json }]) { slug } createPrompt(slug: $own) { slug } }',
+      { own },
+    ),
+  );
+}
+
+/** Writes, reads, and says whether what was accepted came back as it was sent. */
+export async function readBack(
+  url: string,
+  own: string,
+  [way, kept]: [Way, Kept],
+): Promise<"kept" | "refused" | { fault: string }> {
+  const written = await ask(url, way.write(kept, own));
+  if (typeof written === "string") return { fault: written };
+  if (written.isRefused) return "refused";
+  const read = await ask(url, way.read(written.told, own));
+  if (typeof read === "string") return { fault: read };
+  if (read.isRefused) return { fault: "was accepted and cannot be read" };
+  const found = way.found(read.told);
+  const changed = Object.keys(kept).filter((key) => !isDeepStrictEqual(found[key], kept[key]));
+  const removed = way.remove && (await ask(url, way.remove(written.told, read.told)));
+  if (typeof removed === "string") return { fault: removed };
+  if (changed.length === 0) return "kept";
+  const shown = changed.map((key) => `${key}: ${inspect(kept[key])} came back as ${inspect(found[key])}`);
+  return { fault: `is not read back as it was sent: ${shown.join("; ")}` };
+}
+
+async function ask(
+  url: string,
+  { path, body }: Request,
+): Promise<{ told: Told; isRefused: boolean } | string> {
+  const sent = {
+    method: body ? "POST" : "GET",
+    path,
+    headers,
+    body: body && Buffer.from(JSON.stringify(body)),
+  };
+  const answer = await exchange(url, sent);
+  const fault = path.startsWith("/graphql") ? faultOfGraphql(answer) : faultOfRest(answer);
+  if (fault) return fault;
+  const told = JSON.parse(answer.body);
+  return { told, isRefused: answer.status >= 400 || Boolean(told.errors) };
+}
+
+/** A value whose keys are names, as literals of GraphQL have them. */
+function named(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(named);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.values(value).map((member, at) => [`a${at}`, named(member)]));
+}
+
+function literal(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(literal).join(" ")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  return `{${Object.entries(value)
+    .map(([name, member]) => `${name}: ${literal(member)}`)
+    .join(" ")}}`;
+}

@@ -1,0 +1,82 @@
+import { fileURLToPath } from "node:url";
+import { count, type Outcome, type Test, toOutcome, type Within } from "./outcome.ts";
+import { brokenByOverload, overload } from "./overload.ts";
+import { restartInTurn } from "./rollingRestart.ts";
+import { type Slope, soak } from "./soak.ts";
+
+const unlimited = fileURLToPath(new URL("./unlimited.ts", import.meta.url));
+
+/** What the gateway bears: more than it can do, restarts while it is used, and a long time. */
+export function strains({ withFile, withPostgresql }: Record<"withFile" | "withPostgresql", Within>) {
+  const tests: Record<string, Test> = {
+    overload: {
+      cases: 60,
+      run: (seconds) => overloaded(withFile, seconds).then(isWhole),
+      control: () => overloaded(withFile, 10, unlimited).then(finds(/./)),
+    },
+    "rolling-restart": restarts(withPostgresql, 3),
+    "restart-on-sqlite": restarts(withFile, 1),
+    soak: {
+      cases: 30,
+      run: (minutes) => soaked(withFile, minutes).then(isWhole),
+      control: () => soaked(withFile, 1, "leak").then(finds(/its heap grows/)),
+    },
+  };
+  return tests;
+}
+
+interface Found {
+  result: string;
+  broken: string[];
+}
+
+const told = ({ result, broken }: Found) => result + (broken.length === 0 ? "" : ` (${broken.join(", ")})`);
+const isWhole = (found: Found): Outcome => ({ result: told(found), isAsWanted: found.broken.length === 0 });
+const finds =
+  (wanted: RegExp) =>
+  (found: Found): Outcome => ({ result: told(found), isAsWanted: wanted.test(found.broken.join()) });
+
+async function overloaded(within: Within, seconds: number, program?: string): Promise<Found> {
+  const found = await within((databaseUrl) => overload({ databaseUrl, program }, { seconds }));
+  const { capacity, goodput, overload: figures, recoveredS } = found;
+  const said = [
+    `of ${count(Math.round(capacity))}/s ${Math.round(goodput * 100)} % served under five times as many`,
+    `${count(figures.refused)} refused with Retry-After (half of them within ${figures.refusedMs.p50} ms, 99 % within ${figures.refusedMs.p99} ms)`,
+    `${count(figures.wrong)} failed, ${count(figures.unanswered)} unanswered, ${count(figures.late)} later than 1 s`,
+    `as before ${recoveredS} s after`,
+    `p99 of half the load ${found.normalP99Ms} ms, with 2,000 idle connections ${found.withIdleP99Ms} ms`,
+    `${found.idleConnectionKb.toFixed(1)} kB each`,
+  ];
+  return { result: said.join("; "), broken: brokenByOverload(found) };
+}
+
+async function soaked(within: Within, minutes: number, preload?: string): Promise<Found> {
+  const found = await within((databaseUrl) =>
+    soak({ databaseUrl: databaseUrl as `sqlite:${string}`, preload }, minutes),
+  );
+  const mb = ({ value, doubt }: Slope) => `${value.toFixed(1)} ± ${doubt.toFixed(1)} MB`;
+  const { load, rss, heap, fds, mostWalMb, subscriptions, broken } = found;
+  const result = `${count(load.sent)} requests and ${count(subscriptions)} subscriptions, ${count(load.wrong + load.unanswered)} failed; in ten minutes memory grows by ${mb(rss)}, the heap by ${mb(heap)}; file descriptors ${fds.first}, at most ${fds.most}; WAL at most ${mostWalMb.toFixed(1)} MB`;
+  return { result, broken };
+}
+
+function restarts(within: Within, gateways: number): Test {
+  const restarted = (signal: "SIGTERM" | "SIGKILL", times: number) =>
+    within((databaseUrl) => restartInTurn({ databaseUrl }, { gateways, restarts: times, signal }));
+  return {
+    cases: 12,
+    run: async (times) => {
+      const found = await restarted("SIGTERM", times);
+      const { failed, requests } = found;
+      const { result, isAsWanted } = toOutcome(found, `, ${failed.length} of ${count(requests)} failed`);
+      return {
+        result: told({ result, broken: [...new Set(failed)] }),
+        isAsWanted: isAsWanted && failed.length === 0,
+      };
+    },
+    control: async () => {
+      const { failed } = await restarted("SIGKILL", gateways);
+      return { result: `${failed.length} failed`, isAsWanted: failed.length > 0 };
+    },
+  };
+}
