@@ -1,6 +1,6 @@
 import type { AddressInfo } from "node:net";
 import { platform } from "node:os";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createListen } from "../src/connections.ts";
 import { openDatabase } from "../src/database/open.ts";
 import { createServer } from "../src/server.ts";
@@ -13,6 +13,10 @@ test.skipIf(platform() !== "linux")(
     const database = await openDatabase(server.databaseUrl);
     const app = await createServer(database, { corsOrigins: [] }, false);
     const listen = createListen(app);
+    let connected = 0;
+    app.server.on("connection", () => {
+      connected += 1;
+    });
     await listen(["127.0.0.1", "127.0.0.2", "192.0.2.1"], 0);
     const { port } = app.server.address() as AddressInfo;
     const ask = (host: string) => fetch(`http://${host}:${port}/ready`).then(({ status }) => status);
@@ -25,7 +29,7 @@ test.skipIf(platform() !== "linux")(
         body: JSON.stringify({ slug: "x", output: n }),
       }).then(({ status }) => status),
     );
-    await writes[0];
+    await vi.waitFor(() => expect(connected).toBe(2 + writes.length), { interval: 1 });
     await app.close();
     expect(new Set(await Promise.all(writes))).toEqual(new Set([200]));
     await expect(ask("127.0.0.2")).rejects.toThrow();
