@@ -7,7 +7,7 @@ import { prepare } from "./prepare.ts";
 import { headers, type Loaded, load, median, type Running, start } from "./processes.ts";
 
 const FEW = 10_000;
-const TIMES = Number(process.env.BENCH_TIMES ?? 1_000);
+const TIMES = Number(process.env.BENCH_TIMES ?? 100);
 const ROUNDS = 5;
 const NAMES = ["REST POST /monitor/log, 1 kB, tokens given", "REST GET /prompts/{slug}/describe"];
 
