@@ -60,6 +60,8 @@ async function usageOf(
   }
   const told = largest([...groups], first ?? GROUPS);
   const latencies = new Map<string, Latencies>(told.map(([key]) => [key, new Map()]));
+  const isEmpty = told.every(([, { logs }]) => logs === 0); // as many days are
+  if (isEmpty) return told.map(([key, sums]) => toUsage(key, sums, new Map(), columns));
   for await (const logs of partsOf(context, lead, range, slug)) {
     for (const row of await context.database.rows(together(logs.map((some) => measured(some, columns))))) {
       const counts = latencies.get(keyOf(row, columns));
