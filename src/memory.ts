@@ -28,6 +28,7 @@ export function keepMemorySmall(): (bytes: number) => void {
  * nothing presses. Nothing else happens meanwhile.
  */
 export function giveMemoryBack(): void {
+  setFlagsFromString("--no-allocation-site-pretenuring");
   collector()({ type: "major", execution: "sync", flavor: "last-resort" });
 }
 
