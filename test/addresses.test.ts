@@ -7,7 +7,7 @@ import { createServer } from "../src/server.ts";
 import { startServer } from "./server.ts";
 
 test.skipIf(platform() !== "linux")(
-  "at each of its addresses the service answers, and closes in good order with requests in flight",
+  "on Linux: at each of its addresses the service answers, and closes in good order with requests in flight",
   async () => {
     await using server = await startServer();
     const database = await openDatabase(server.databaseUrl);

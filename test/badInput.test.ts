@@ -1,27 +1,12 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect, test } from "vitest";
 import { sendBadInput } from "../torture/badInput.ts";
-import { isOnPostgresql, newPostgresqlDatabase } from "./server.ts";
+import { newDatabase } from "./bareDatabase.ts";
 
 // The long form: npm run torture -- bad-input
 const TIMEOUT_MS = 600_000;
 const CASES = 1_000;
 const KEPT = 200;
 const FIXED = 1;
-
-async function newDatabase() {
-  const own = isOnPostgresql ? await newPostgresqlDatabase("bare") : null;
-  const folder = await mkdtemp(join(tmpdir(), "gabbro-"));
-  return {
-    databaseUrl: own?.url ?? `sqlite:${join(folder, "gabbro.sqlite")}`,
-    async [Symbol.asyncDispose]() {
-      await own?.drop();
-      await rm(folder, { recursive: true, force: true });
-    },
-  };
-}
 
 test(
   "whatever is sent to either door is answered as documented, and what is accepted is read back as it was sent",

@@ -1,24 +1,9 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect, test } from "vitest";
 import { killGateway } from "../torture/kill.ts";
-import { isOnPostgresql, newPostgresqlDatabase } from "./server.ts";
+import { newDatabase } from "./bareDatabase.ts";
 
 // The long form: npm run torture -- kill
 const TIMEOUT_MS = 120_000;
-
-async function newDatabase() {
-  const own = isOnPostgresql ? await newPostgresqlDatabase("bare") : null;
-  const folder = await mkdtemp(join(tmpdir(), "gabbro-"));
-  return {
-    databaseUrl: own?.url ?? `sqlite:${join(folder, "gabbro.sqlite")}`,
-    async [Symbol.asyncDispose]() {
-      await own?.drop();
-      await rm(folder, { recursive: true, force: true });
-    },
-  };
-}
 
 test(
   "a gateway that is killed under 64 writers loses and doubles nothing acknowledged, and is back as fast as it starts",

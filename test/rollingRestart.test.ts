@@ -1,26 +1,12 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startGateway } from "../torture/gateway.ts";
 import { restartInTurn } from "../torture/rollingRestart.ts";
-import { isOnPostgresql, newPostgresqlDatabase, startServer } from "./server.ts";
+import { newDatabase } from "./bareDatabase.ts";
+import { isOnPostgresql, startServer } from "./server.ts";
 
 // The long form: npm run torture -- rolling-restart
 const TIMEOUT_MS = 120_000;
 const gateways = isOnPostgresql ? 2 : 1;
-
-async function newDatabase() {
-  const own = isOnPostgresql ? await newPostgresqlDatabase("bare") : null;
-  const folder = await mkdtemp(join(tmpdir(), "gabbro-"));
-  return {
-    databaseUrl: own?.url ?? `sqlite:${join(folder, "gabbro.sqlite")}`,
-    async [Symbol.asyncDispose]() {
-      await own?.drop();
-      await rm(folder, { recursive: true, force: true });
-    },
-  };
-}
 
 test(
   "gateways that are told to stop one after another, under load, fail no request and lose nothing",
