@@ -1,10 +1,11 @@
 import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import { execute, urlOf } from "../test/postgresSetup.ts";
 import { cases } from "./cases.ts";
 import { grown } from "./grown.ts";
 import { largeDataset } from "./largeDataset.ts";
-import { execute, startPostgresql, urlOf } from "./postgresql.ts";
+import { startPostgresql } from "./postgresql.ts";
 import { prepare } from "./prepare.ts";
 import { headers, load, median, type Server, start } from "./processes.ts";
 

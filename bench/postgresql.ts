@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import pg from "pg";
 import { findBinaries } from "../test/postgresServer.ts";
 
 /** Starts the PostgreSQL server that npm brought along, which writes safely, and gives its URL and how to stop it. */
@@ -22,22 +21,4 @@ export async function startPostgresql(settings: Record<string, string>) {
       await once(child, "exit");
     },
   };
-}
-
-/** Runs one statement on a connection of its own and gives its rows. */
-export async function execute(url: string, statement: string) {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query(statement)).rows;
-  } finally {
-    await client.end();
-  }
-}
-
-/** The URL of another database of the same server. */
-export function urlOf(url: string, name: string): string {
-  const other = new URL(url);
-  other.pathname = `/${name}`;
-  return other.href;
 }

@@ -40,11 +40,13 @@ export function urlOf(url: string, name: string): string {
   return other.href;
 }
 
-export async function execute(url: string, statement: string): Promise<void> {
+/** Runs one statement on a connection of its own and gives its rows. */
+// biome-ignore lint/suspicious/noExplicitAny: rows of any statement
+export async function execute(url: string, statement: string): Promise<any[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    await client.query(statement);
+    return (await client.query(statement)).rows;
   } finally {
     await client.end();
   }

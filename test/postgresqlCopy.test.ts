@@ -9,6 +9,7 @@ import { openDatabase } from "../src/database/open.ts";
 import { tablesOf } from "../src/database/tables.ts";
 import { answersOf, dump, fillWithOddValues } from "./copies.ts";
 import { addLogs } from "./logs.ts";
+import { execute } from "./postgresSetup.ts";
 import { gabbro, program } from "./program.ts";
 import { newPostgresqlDatabase, type Server, startServer } from "./server.ts";
 
@@ -23,16 +24,6 @@ const copy = ({ folder }: Server, from: string, to: string) =>
   gabbro(folder, ["copy", "--from", from, "--to", to]);
 
 const refused = (told: string) => ({ code: 1, stdout: "", stderr: expect.stringContaining(told) });
-
-async function query(url: string, statement: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query(statement)).rows;
-  } finally {
-    await client.end();
-  }
-}
 
 test("from a server to a file, to another server and on to a third nothing changes, and the service answers the same", async () => {
   await using server = await startServer();
@@ -51,7 +42,7 @@ test("from a server to a file, to another server and on to a third nothing chang
   }
   expect(await answersOf(third.url, otherToken)).toEqual(await answersOf(server.databaseUrl, otherToken));
   const words = "select * from log_texts order by log_id";
-  expect(await query(third.url, words)).toEqual(await query(server.databaseUrl, words));
+  expect(await execute(third.url, words)).toEqual(await execute(server.databaseUrl, words));
 }, 120_000);
 
 test("a copy tells no gateway of its logs and leaves the target with its statistics", async () => {
@@ -67,7 +58,7 @@ test("a copy tells no gateway of its logs and leaves the target with its statist
   await listener.query("select 1"); // what was told before comes before the answer
   await listener.end();
   expect(heard).toEqual([]);
-  const [row] = await query(target.url, "select reltuples from pg_class where relname = 'logs'");
+  const [row] = await execute(target.url, "select reltuples from pg_class where relname = 'logs'");
   expect(row).toEqual({ reltuples: 20 });
 });
 
@@ -152,7 +143,7 @@ test.each([
     const child = spawn(process.execPath, [program, ...args], { env: { PATH: process.env.PATH } });
     const ended = once(child, "exit");
     const isInTheMiddle = async () => {
-      const [row] = await query(target.url, "select pg_relation_size('log_texts') as size");
+      const [row] = await execute(target.url, "select pg_relation_size('log_texts') as size");
       return Number(row!.size) > 500_000;
     };
     await vi.waitUntil(isInTheMiddle, { timeout: 20_000 });
@@ -172,7 +163,7 @@ test.each([
   await using server = await startServer();
   await using target = await newTarget("migrated");
   await addLogs(server, 3, (at) => ({ input: at }));
-  await query(
+  await execute(
     target.url,
     `create function meddle() returns trigger language plpgsql as $$ begin if new.input = '1' then ${does}; end if; return new; end $$;
      create trigger meddling before insert on logs for each row execute function meddle();

@@ -41,7 +41,7 @@ export async function newPostgresqlDatabase(schema: "migrated" | "bare" = "migra
   await execute(url, `create database ${name} template ${source}`);
   return {
     url: urlOf(url, name),
-    drop: () => execute(url, `drop database if exists ${name} with (force)`),
+    drop: async () => void (await execute(url, `drop database if exists ${name} with (force)`)),
   };
 }
 
