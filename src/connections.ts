@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type RequestListener, type Server } from "node:http";
+import type { RequestListener, Server } from "node:http";
 import {
   type AddressInfo,
   createServer as createListener,
@@ -9,6 +9,9 @@ import {
 import { getHeapStatistics } from "node:v8";
 import type { FastifyServerOptions } from "fastify";
 import type { RestApp } from "./rest/app.ts";
+
+// An import reads all that a module exports, and with it loads the client of the Fetch API, which nothing here uses.
+const { createServer } = process.getBuiltinModule("node:http");
 
 /** How long clients may take; who is slower is cut off, so that slow ones cannot hold connections or memory for ever. */
 export interface Patience {

@@ -24,12 +24,12 @@ export function keepMemorySmall(): (bytes: number) => void {
 }
 
 /**
- * Gives back to the system what loading the program took, a quarter of all its memory: V8 would keep it for as long as
- * nothing presses. Nothing else happens meanwhile.
+ * Lets the memory for new objects grow as requests need it, which bin/gabbro.js stopped for the start. Without
+ * pretenuring, for the reason above.
  */
-export function giveMemoryBack(): void {
+export function makeRoomForRequests(): void {
+  setFlagsFromString("--semi-space-growth-factor=2");
   setFlagsFromString("--no-allocation-site-pretenuring");
-  collector()({ type: "major", execution: "sync", flavor: "last-resort" });
 }
 
 function collector(): (how: object) => void {

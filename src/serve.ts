@@ -7,7 +7,7 @@ import { createListen } from "./connections.ts";
 import { bringUpToDate } from "./database/migrate.ts";
 import { openDatabase } from "./database/open.ts";
 import { fillNewDatabase } from "./firstStart.ts";
-import { giveMemoryBack } from "./memory.ts";
+import { makeRoomForRequests } from "./memory.ts";
 import type { RestApp } from "./rest/app.ts";
 import { createServer } from "./server.ts";
 
@@ -27,7 +27,7 @@ export async function serve(config: Config, sample: "with sample" | "empty"): Pr
   const listen = createListen(app);
   stopOnSignals(app, config);
   await app.ready();
-  giveMemoryBack();
+  makeRoomForRequests();
   try {
     await listen(await addressesOf(config.host), config.port);
   } catch (error) {

@@ -104,6 +104,26 @@ test("a second start keeps everything, shows no token and says how to make anoth
   expect(await statusWith(second.url, token)).toBe(200);
 });
 
+const TELL_MODULES = `
+  import { registerHooks } from "node:module";
+  registerHooks({ load(url, context, next) { console.log(JSON.stringify({ loaded: url })); return next(url, context); } });`;
+
+test("a start loads nothing that only some requests need, and those load it", async () => {
+  const folder = await newFolder();
+  const preload = `data:text/javascript,${encodeURIComponent(TELL_MODULES)}`;
+  await using service = await serve(folder, [], { NODE_OPTIONS: `--import=${preload}` });
+  const lazy =
+    /node_modules\/(?:graphql-yoga|luxon|diff|cli-progress|stream-json|@pydantic\/genai-prices)\//;
+  const loaded = () => service.logs().flatMap(({ loaded }) => (loaded && lazy.exec(loaded)) ?? []);
+  expect(service.logs().filter((line) => line.loaded).length).toBeGreaterThan(500);
+  expect(loaded()).toEqual([]);
+  const answer = await fetch(`${service.url}/graphql?query={__typename}`, {
+    headers: { authorization: `Bearer ${service.token}` },
+  });
+  expect(await answer.json()).toEqual({ data: { __typename: "Query" } });
+  expect(loaded()).toContain("node_modules/graphql-yoga/");
+});
+
 test("--empty leaves the sample out, and `gabbro sample` adds it once", async () => {
   const folder = await newFolder();
   await using service = await serve(folder, ["--empty"]);

@@ -3,34 +3,23 @@ import {
   type DocumentNode,
   type ExecutionResult,
   execute,
-  GraphQLError,
-  type GraphQLSchema,
   getOperationAST,
+  parse,
+  specifiedRules,
+  validate,
 } from "graphql";
-import { processRegularResult } from "graphql-yoga";
 import type { LRUCache } from "lru-cache";
 import type { Context } from "../context.ts";
 import { GabbroError } from "../errors.ts";
 import { sendAnswer } from "../rest/repeats.ts";
-import { answerOnce, idempotencyKeyOf } from "../workspaces/idempotency.resolvers.ts";
+import { type Answer, answerOnce, idempotencyKeyOf } from "../workspaces/idempotency.resolvers.ts";
 import { refuseUnknown, topFieldOf } from "./access.ts";
 import { refusalOfCost } from "./cost.ts";
 import { type Asked, presentErrors } from "./errors.ts";
 import { keptAnswer, type Made } from "./keeping.ts";
+import { MAX_TOKENS, withinLimits } from "./limits.ts";
+import type { Parameters } from "./parameters.ts";
 import { schema } from "./schema.ts";
-
-/** The steps before an operation is executed, with all plugins around them, as Yoga offers them to other transports. */
-export interface Steps {
-  parse(query: string): DocumentNode;
-  validate(schema: GraphQLSchema, document: DocumentNode): readonly unknown[];
-}
-
-export interface Parameters {
-  query: string;
-  variables: unknown;
-  operationName: unknown;
-  extensions: unknown;
-}
 
 /**
  * Runs a query or a mutation that came by POST and is answered in JSON, without the requests and responses of the Fetch
@@ -41,16 +30,15 @@ export async function runDirectly(
   { headers }: FastifyRequest,
   reply: FastifyReply,
   params: Parameters,
-  { steps, documents, asked }: Transport,
+  { documents, asked }: Transport,
 ): Promise<"answered" | "not ours"> {
   const mediaType = jsonTypeFor(headers.accept);
   const key = idempotencyKeyOf(headers["idempotency-key"]);
   if (key !== undefined && !mediaType) throw new GabbroError("BAD_REQUEST", ONLY_JSON_IS_REPEATED);
   if (!mediaType || !hasPlainParameters(params)) return "not ours";
   const { query, variables: variableValues, operationName } = params;
-  const document = documents.get(query) ?? validated(steps(asked), query);
+  const { document } = readDocument(documents, query);
   if (!document) return "not ours";
-  documents.set(query, document);
   const operation = getOperationAST(document, operationName);
   if (!operation || operation.operation === "subscription") return "not ours";
   Object.assign(asked, { params, topField: topFieldOf(operation) });
@@ -60,8 +48,7 @@ export async function runDirectly(
     const result = refusal
       ? { errors: [refusal] }
       : await execute({ schema, document, contextValue, variableValues, operationName });
-    const { body, init } = respond(result as ExecutionResult, mediaType, asked);
-    const answer = { status: init.status!, headers: init.headers, body };
+    const answer = await toAnswer(result as ExecutionResult, mediaType, asked);
     return { answer, isWhole: result.errors === undefined };
   };
   if (operation.operation === "query") {
@@ -78,40 +65,40 @@ export async function runDirectly(
 }
 
 interface Transport {
-  steps: (asked: Asked) => Steps;
-  /** Those that are valid, as they were parsed. */
-  documents: LRUCache<string, DocumentNode>;
+  /** What was read of the texts of documents. */
+  documents: LRUCache<string, Read>;
   asked: Context & Asked;
+}
+
+/** A document as it was parsed; none when it is not valid. */
+export interface Read {
+  document?: DocumentNode;
 }
 
 const ONLY_JSON_IS_REPEATED =
   "A request with an Idempotency-Key is answered in JSON: send it with Accept: application/json.";
 
-function validated({ parse, validate }: Steps, query: string): DocumentNode | undefined {
+const RULES = [...specifiedRules, withinLimits];
+
+function readDocument(documents: LRUCache<string, Read>, query: string): Read {
+  const known = documents.get(query);
+  if (known) return known;
+  const read: Read = {};
   try {
-    const document = parse(query);
-    return validate(schema, document).length > 0 ? undefined : document;
-  } catch (error) {
-    // Yoga's transport answers this very error, as it is remembered; yet only requests of its own have it marked so.
-    if (error instanceof GraphQLError)
-      Object.assign(error.extensions, { code: "GRAPHQL_PARSE_FAILED", http: { spec: true, status: 400 } });
-    return undefined;
+    const document = parse(query, { maxTokens: MAX_TOKENS });
+    if (validate(schema, document, RULES).length === 0) read.document = document;
+  } catch {
+    // Yoga's transport meets this error again, and says what is wrong.
   }
+  documents.set(query, read);
+  return read;
 }
 
-/** Yoga's own way from a result to an answer, with a response that is nothing but what it was made of. */
-function respond(result: ExecutionResult, mediaType: string, asked: Asked): PlainResponse {
-  const told = result.errors ? { ...result, errors: presentErrors(result, asked) } : result;
-  return processRegularResult(told, { Response: PlainResponse } as never, mediaType) as never;
-}
-
-class PlainResponse {
-  readonly body: string;
-  readonly init: { status?: number; headers: Record<string, string> };
-  constructor(body: string, init: PlainResponse["init"]) {
-    this.body = body;
-    this.init = init;
-  }
+async function toAnswer(result: ExecutionResult, mediaType: string, asked: Asked): Promise<Answer> {
+  const headers = { "Content-Type": `${mediaType}; charset=utf-8` };
+  if (!result.errors) return { status: 200, headers, body: JSON.stringify(result) };
+  const { answerWithErrors } = await import("./yoga.ts");
+  return answerWithErrors({ ...result, errors: presentErrors(result, asked) }, mediaType);
 }
 
 /** The first type of JSON that the caller accepts, as Yoga chooses it; none when something else is accepted beside. */

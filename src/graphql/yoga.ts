@@ -1,23 +1,30 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { type DocumentNode, execute, GraphQLError, getOperationAST, subscribe } from "graphql";
-import { createYoga, type Plugin } from "graphql-yoga";
+import {
+  type DocumentNode,
+  type ExecutionResult,
+  execute,
+  GraphQLError,
+  getOperationAST,
+  subscribe,
+} from "graphql";
+import { createYoga, type Plugin, processRegularResult } from "graphql-yoga";
 import type { Context } from "../context.ts";
 import { liftDeadline } from "../deadline.ts";
-import { badInput, GabbroError } from "../errors.ts";
-import { parseJson } from "../rest/body.ts";
+import { GabbroError } from "../errors.ts";
+import type { Answer } from "../workspaces/idempotency.resolvers.ts";
 import { authenticated } from "../workspaces/resolvers.ts";
 import { refuseUnknown, topFieldOf } from "./access.ts";
 import { refusalOfCost } from "./cost.ts";
 import { documentCache } from "./documents.ts";
 import { type Asked, presentErrors } from "./errors.ts";
 import { MAX_TOKENS, withinLimits } from "./limits.ts";
+import { refuseBadParameters, toParameters } from "./parameters.ts";
 import { schema } from "./schema.ts";
-import { type Parameters, runDirectly, type Steps } from "./transport.ts";
 
 type ServerContext = Context & Asked;
 
-/** Makes the handler of `/graphql`: GraphQL over HTTP by GET and POST, with the resolvers' context of the request. */
-export function createGraphqlHandler() {
+/** Answers with Yoga's own transport: GraphQL over HTTP by GET and POST, and server-sent events. */
+export function createYogaTransport() {
   const yoga = createYoga<ServerContext>({
     schema,
     // Fastify does these: it has read and limited the body, serves the playground, and answers other origins or not.
@@ -31,19 +38,11 @@ export function createGraphqlHandler() {
     parserAndValidationCache: { documentCache: documentCache(), errorCache: documentCache() },
     plugins: [executor, limits, admission, errors],
   });
-  const steps = (asked: Asked) => yoga.getEnveloped(asked) as unknown as Steps;
-  const documents = documentCache<DocumentNode>();
-  return async (request: FastifyRequest, reply: FastifyReply, context: Context): Promise<FastifyReply> => {
-    // Not a copy: that would make the unit of work, which most requests do without.
-    const asked = Object.assign(context, { requestId: request.id, log: request.log });
-    if (request.method === "POST") {
-      const outcome = await runDirectly(request, reply, toParameters(request.body), {
-        steps,
-        documents,
-        asked,
-      });
-      if (outcome === "answered") return reply;
-    }
+  return async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    asked: ServerContext,
+  ): Promise<FastifyReply> => {
     const response = await yoga.handleNodeRequestAndResponse(toNode(request), reply, asked);
     if (response.status === NOT_ACCEPTABLE) throw new GabbroError("BAD_REQUEST", NEEDS_EVENT_STREAM);
     reply.status(response.status);
@@ -51,6 +50,22 @@ export function createGraphqlHandler() {
     const streams = response.headers.get("content-type")?.match(/event-stream/);
     return reply.send(streams ? response.body : await response.text());
   };
+}
+
+/** Yoga's own way from a result with errors to an answer, with a response that is nothing but what it was made of. */
+export function answerWithErrors(result: ExecutionResult, mediaType: string): Answer {
+  return processRegularResult(result, { Response: PlainResponse } as never, mediaType) as never;
+}
+
+class PlainResponse implements Answer {
+  readonly body: string;
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  constructor(body: string, init: { status: number; headers: Record<string, string> }) {
+    this.body = body;
+    this.status = init.status;
+    this.headers = init.headers;
+  }
 }
 
 const NOT_ACCEPTABLE = 406;
@@ -130,26 +145,4 @@ function toNode(request: FastifyRequest): FastifyRequest {
     request.body = toParameters(request.body);
   } else refuseBadParameters(request.query as Record<string, unknown>);
   return request;
-}
-
-function toParameters(body: unknown): Parameters {
-  if (typeof body !== "object" || body === null || Array.isArray(body)) {
-    throw badInput([{ path: "", message: "must be an object" }]);
-  }
-  const { query, variables, operationName, extensions } = body as Record<string, unknown>;
-  if (typeof query === "string") return { query, variables, operationName, extensions };
-  throw new GabbroError("BAD_REQUEST", "The body must have the operation as a string in its member `query`.");
-}
-
-function refuseBadParameters(query: Record<string, unknown>): void {
-  for (const name of ["variables", "extensions"]) {
-    const value = query[name];
-    if (value === undefined || value === "") continue;
-    try {
-      parseJson(String(value));
-    } catch (error) {
-      if (error instanceof GabbroError && error.code !== "BAD_JSON") throw error;
-      throw new GabbroError("BAD_REQUEST", `The parameter "${name}" must be a JSON object.`);
-    }
-  }
 }
