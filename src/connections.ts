@@ -51,6 +51,7 @@ export function createHttpServer(
       requestTimeout: requestMs,
       connectionsCheckingInterval: checkMs,
       requireHostHeader: false,
+      optimizeEmptyRequests: true,
       ...(keepAliveTimeout !== undefined && { keepAliveTimeout }),
     },
     handle,

@@ -19,11 +19,13 @@ const DEFAULTS: Limits = {
 /** Smaller bodies are held by as many as are waiting, which is little. */
 const LARGE_BODY_BYTES = 64 * 1024;
 /**
- * For how long requests are begun before the event loop looks again at what has come, and refuses what is too much: as
- * long as refusing took last, within these bounds, so that refusing never takes more than half of the time for long.
+ * For how long requests are worked on before the event loop looks again at what has come, and refuses what is too much:
+ * as long as refusing took last, within these bounds, so that neither takes all the time nor keeps the other waiting.
  */
 const TURN_MS = 10;
-const LONGEST_TURN_MS = 50;
+const LONGEST_TURN_MS = 20;
+/** How much one turn says of the next. */
+const SMOOTHING = 0.2;
 const TELLING_INTERVAL_MS = 1_000;
 
 const MESSAGE = "The service has more to do than it can. Send the request again in a moment.";
@@ -72,7 +74,9 @@ function createTurns(handle: RequestListener) {
   let next = 0;
   let isScheduled = false;
   let turnAt = 0;
-  let turnMs = TURN_MS;
+  let begunInTurn = 0;
+  /** What a request takes with all that follows from it, which is done only when the turn has ended. */
+  let costMs = 1;
   let refusingSince: number | undefined;
   const schedule = () => {
     isScheduled = true;
@@ -80,17 +84,22 @@ function createTurns(handle: RequestListener) {
   };
   const begin = () => {
     isScheduled = false;
-    turnAt = performance.now();
-    const refusedMs = refusingSince === undefined ? 0 : turnAt - refusingSince;
-    turnMs = Math.min(LONGEST_TURN_MS, Math.max(TURN_MS, refusedMs));
+    const now = performance.now();
+    const refusedMs = refusingSince === undefined ? 0 : now - refusingSince;
+    if (begunInTurn > 0) costMs += SMOOTHING * ((now - turnAt - refusedMs) / begunInTurn - costMs);
+    const turnMs = Math.min(LONGEST_TURN_MS, Math.max(TURN_MS, refusedMs));
+    turnAt = now;
     refusingSince = undefined;
-    while (next < waiting.length && performance.now() - turnAt < turnMs) {
+    const end = Math.min(waiting.length, next + Math.max(1, Math.floor(turnMs / costMs)));
+    begunInTurn = end - next;
+    while (next < end) {
       const [request, response] = waiting[next++]!;
       if (!response.destroyed) handle(request, response);
     }
     if (next < waiting.length) return schedule();
     waiting = [];
     next = 0;
+    begunInTurn = 0; // the event loop may now wait for more
   };
   return {
     /** Whether a request may begin now. */

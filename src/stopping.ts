@@ -22,7 +22,7 @@ const FIRST_BYTES_MS = 500;
  * while the service closes it is lost, and nobody can tell whether it was carried out.
  */
 export function closeGracefully(app: RestApp, database: Database): void {
-  const unused = unusedConnections(app);
+  const opened = openConnections(app);
   let isStopping = false;
   app.decorate("isStopping", () => isStopping);
   app.decorate("drain", async (forMs: number) => {
@@ -40,7 +40,8 @@ export function closeGracefully(app: RestApp, database: Database): void {
     const sweep = setInterval(() => {
       app.server.closeIdleConnections();
       const before = performance.now() - FIRST_BYTES_MS;
-      for (const [socket, openedAt] of unused) if (openedAt < before) socket.destroy();
+      // Node.js does not count a connection that has not sent anything yet as idle, and browsers open such in advance.
+      for (const [socket, at] of opened) if (socket.bytesRead === 0 && at < before) socket.destroy();
     }, 100);
     const end = setTimeout(() => app.server.closeAllConnections(), GRACE_MS);
     app.server.once("close", () => {
@@ -51,13 +52,12 @@ export function closeGracefully(app: RestApp, database: Database): void {
   app.addHook("onClose", () => database.close());
 }
 
-/** Node.js does not count a connection that has not sent anything yet as idle, and browsers open such in advance. */
-function unusedConnections(app: RestApp): Map<Socket, number> {
-  const unused = new Map<Socket, number>();
+/** The connections with when they were opened. Listening for their first bytes would make all later ones cost more. */
+function openConnections(app: RestApp): Map<Socket, number> {
+  const opened = new Map<Socket, number>();
   app.server.on("connection", (socket) => {
-    unused.set(socket, performance.now());
-    socket.once("data", () => unused.delete(socket));
-    socket.once("close", () => unused.delete(socket));
+    opened.set(socket, performance.now());
+    socket.once("close", () => opened.delete(socket));
   });
-  return unused;
+  return opened;
 }

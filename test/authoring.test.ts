@@ -391,6 +391,8 @@ test("two versions are compared as a unified diff", async () => {
   expect(diff).toContain("-Version 1.0.0 for {{ name }}");
   expect(diff).toContain("+Version 2.0.0 for {{ name }}");
   expect(await run('{ promptDiff(slug: "compared", from: "1.0.0", to: "1.0.0") }')).toBe("");
+  const missing = await run('{ promptDiff(slug: "compared", from: "8", to: "9") }');
+  expect(missing.error.message).toContain('no version "8"');
 });
 
 test("a deleted prompt is gone, its logs stay readable, and its slug is free again", async () => {

@@ -112,8 +112,7 @@ test("a start loads nothing that only some requests need, and those load it", as
   const folder = await newFolder();
   const preload = `data:text/javascript,${encodeURIComponent(TELL_MODULES)}`;
   await using service = await serve(folder, [], { NODE_OPTIONS: `--import=${preload}` });
-  const lazy =
-    /node_modules\/(?:graphql-yoga|luxon|diff|cli-progress|stream-json|@pydantic\/genai-prices)\//;
+  const lazy = /node_modules\/(?:graphql-yoga|luxon|diff|cli-progress|stream-json|@pydantic\/genai-prices)\//;
   const loaded = () => service.logs().flatMap(({ loaded }) => (loaded && lazy.exec(loaded)) ?? []);
   expect(service.logs().filter((line) => line.loaded).length).toBeGreaterThan(500);
   expect(loaded()).toEqual([]);

@@ -5,6 +5,7 @@ import { datasetAnswer } from "../src/datasets/rest.ts";
 import { commandLineContext, getWorkspaceId } from "../src/workspaces/resolvers.ts";
 import { addDataset } from "./data.ts";
 import { heard, startServer } from "./server.ts";
+import { captureStatements } from "./statements.ts";
 
 const server = await startServer({ sample: true });
 afterAll(() => server[Symbol.asyncDispose]());
@@ -112,6 +113,19 @@ test("stored values of columns that the dataset no longer has are left out of th
   const graphql = await server.graphql(READ, { slug: "shrunk" });
   expect(graphql.body.data.dataset.warning).toBe(warning);
   expect(graphql.body.data.dataset.rows.map((row: { values: unknown }) => row.values)).toEqual(shown);
+});
+
+test("the rows of a dataset are read once for the rows and the warning", async () => {
+  await addDataset(server, { slug: "once", columns, rows: [{ values: { question: "A" } }] });
+  const readsFor = async (fields: string) => {
+    const stop = await captureStatements(server);
+    const { body } = await server.graphql(`{ dataset(slug: "once") { ${fields} } }`);
+    expect(body.errors).toBeUndefined();
+    return stop().filter(({ sql }) => /^select.* from "?dataset_rows/i.test(sql)).length;
+  };
+  expect(await readsFor("warning")).toBe(1);
+  expect(await readsFor("rows { id }")).toBe(1);
+  expect(await readsFor("warning rows { id }")).toBe(1);
 });
 
 test("values come back as they went in, whatever JSON they are", async () => {

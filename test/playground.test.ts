@@ -1,7 +1,7 @@
 import type { Page, Request } from "playwright-core";
 import { describe, expect, it, vi } from "vitest";
 import { examples } from "../src/graphql/playground/examples.ts";
-import { chromiumPath, openBrowser, skipReason } from "./browser.ts";
+import { chromiumPath, openBrowser, openDocs, skipReason } from "./browser.ts";
 import { startServer } from "./server.ts";
 
 describe("the playground page", () => {
@@ -159,12 +159,7 @@ describe.skipIf(!chromiumPath)(`in Chromium${skipReason}`, () => {
     const page = await context.newPage();
     page.setDefaultTimeout(15_000);
     const complaints = collectComplaints(page);
-    await page.goto(`${server.url}/docs`);
-    await page.locator(".opblock").nth(3).waitFor();
-    await page.getByRole("button", { name: "Authorize" }).click();
-    await page.getByLabel("auth-bearer-value").fill(server.token);
-    await page.locator(".modal-btn.authorize").click();
-    await page.locator(".btn-done").click();
+    await openDocs(page, server);
     await page.locator("#operations-datasets-dataset").click();
     await page.getByRole("button", { name: "Try it out" }).click();
     await page.getByPlaceholder("slug").fill("country-quiz");

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { chromiumPath, openBrowser, skipReason } from "./browser.ts";
+import { chromiumPath, openBrowser, openDocs, skipReason } from "./browser.ts";
 import { addDataset } from "./data.ts";
 import { payloads } from "./payloads.ts";
 import { type Server, startServer } from "./server.ts";
@@ -157,12 +157,7 @@ describe.skipIf(!chromiumPath)(title, { timeout: TIMEOUT_MS }, () => {
     const { context, ran } = await openPages(browser);
     const page = await context.newPage();
     page.setDefaultTimeout(15_000);
-    await page.goto(`${server.url}/docs`);
-    await page.locator(".opblock").nth(3).waitFor();
-    await page.getByRole("button", { name: "Authorize" }).click();
-    await page.getByLabel("auth-bearer-value").fill(server.token);
-    await page.locator(".modal-btn.authorize").click();
-    await page.locator(".btn-done").click();
+    await openDocs(page, server);
     for (const [operation, slug] of [["datasets-dataset", "texts"], ["prompts-prompts"]] as const) {
       const block = page.locator(`#operations-${operation}`);
       await block.locator(".opblock-summary").click();
