@@ -37,11 +37,16 @@ const NEVER_REFUSED = /^\/(?:health|ready|metrics)(?:\?|$)/;
  * Refuses what is more than the service can do, as UNAVAILABLE with Retry-After, before anything is read of it but its
  * head: whoever waits in a queue without end is served too late, and so is everybody behind.
  */
-export function createOverload(given: Partial<Limits>) {
+export function createOverload(given: Partial<Limits>, corsOrigins: string[]) {
   const limits = { ...DEFAULTS, ...given };
   const work = createWork();
   const bodies = createHeldBodies(limits.mostHeldBytes);
-  let tell: () => void = () => {};
+  let log: () => void = () => {};
+  let refused = 0;
+  const tell = () => {
+    refused += 1;
+    log();
+  };
 
   return {
     /** Has requests pass only as long as they can be served; it stands before Fastify, whose own refusals cost more. */
@@ -53,17 +58,19 @@ export function createOverload(given: Partial<Limits>) {
         else if (!isFull) turns.wait(request, response);
         else {
           turns.refused();
-          refuse(request, response);
+          refuse(request, response, corsOrigins);
           tell();
         }
       };
     },
     /** Counts what is at work and what it holds. */
     watch: (app: FastifyInstance): void => {
-      tell = createTelling(app.log);
+      log = createTelling(app.log);
       work.watch(app);
       bodies.watch(app, tell);
     },
+    /** How many were refused since the start. */
+    refused: (): number => refused,
   };
 }
 
@@ -208,9 +215,13 @@ const headersOf = (body: string) =>
   }).flat();
 const [HEADERS, GRAPHQL_HEADERS] = [headersOf(BODY), headersOf(GRAPHQL_BODY)];
 
-function refuse({ url }: IncomingMessage, response: ServerResponse): void {
+/** As much as a page of another origin must be told to see why, and no more: each of these costs. */
+function refuse({ url, headers }: IncomingMessage, response: ServerResponse, corsOrigins: string[]): void {
   const isGraphql = /^\/graphql(?:\?|$)/.test(url!);
-  response.writeHead(errorStatus[CODE], isGraphql ? GRAPHQL_HEADERS : HEADERS);
+  const allowed = corsOrigins.find((origin) => origin === "*" || origin === headers.origin);
+  const own = isGraphql ? GRAPHQL_HEADERS : HEADERS;
+  const all = allowed ? [...own, "access-control-allow-origin", allowed, "vary", "Origin"] : own;
+  response.writeHead(errorStatus[CODE], all);
   response.end(isGraphql ? GRAPHQL_BODY : BODY);
 }
 

@@ -62,7 +62,7 @@ export async function createServer(
     patience = {},
   } = settings;
   const pages = settings.playground === false ? "left out" : "served";
-  const overload = createOverload(limits);
+  const overload = createOverload(limits, corsOrigins);
   const app: RestApp = Fastify({
     logger: logger && { ...(logger === true ? {} : logger), serializers: { err: toLogged } },
     logController: new LogController({ disableRequestLogging: true }), // logRequests does
@@ -97,7 +97,7 @@ export async function createServer(
   compressAnswers(app);
   await openApi(app, pages);
   healthRoutes(app, database);
-  if (settings.metricsToken) exposeMetrics(app, database, settings.metricsToken);
+  if (settings.metricsToken) exposeMetrics(app, { database, overload }, settings.metricsToken);
   await app.register((routes: RestApp) => restRoutes(routes, contextOf));
   await app.register((routes: RestApp) => graphqlRoutes(routes, contextOf, pages));
   forgetRegularly(app, database);

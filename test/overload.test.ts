@@ -45,6 +45,22 @@ test("what is more than the service can do is refused in the form of its door, a
   for (const path of ["/health", "/ready"]) expect((await fetch(server.url + path)).status).toBe(200);
 });
 
+test("pages of origins that may ask are told that they were refused, others not, and how many were is counted", async () => {
+  const origin = "https://app.example";
+  const metricsToken = "a token for the metrics only";
+  await using server = await startServer({ corsOrigins: [origin], metricsToken, limits: { mostWaiting: 0 } });
+  const allowed = async (from: string) =>
+    (await fetch(`${server.url}/datasets`, { headers: { origin: from } })).headers.get(
+      "access-control-allow-origin",
+    );
+  expect(await allowed(origin)).toBe(origin);
+  expect(await allowed("https://other.example")).toBe(null);
+  const metrics = await fetch(`${server.url}/metrics`, {
+    headers: { authorization: `Bearer ${metricsToken}` },
+  });
+  expect(await metrics.text()).toContain("\ngabbro_refused_requests_total 2\n");
+});
+
 const callers = isOnPostgresql ? 100 : 300;
 
 test.each([

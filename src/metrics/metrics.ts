@@ -7,7 +7,11 @@ import { watchProcess } from "./process.ts";
 import { countRequests } from "./requests.ts";
 
 /** Serves `GET /metrics`, for Prometheus, to who has that token. */
-export function exposeMetrics(app: RestApp, database: Database, token: string): void {
+export function exposeMetrics(
+  app: RestApp,
+  { database, overload }: { database: Database; overload: { refused(): number } },
+  token: string,
+): void {
   const requests = countRequests(app);
   const watched = watchProcess();
   app.addHook("onClose", async () => watched.stop());
@@ -17,7 +21,13 @@ export function exposeMetrics(app: RestApp, database: Database, token: string): 
       throw unauthenticated(
         "This needs the token of METRICS_TOKEN. Send the header Authorization: Bearer <token>.",
       );
-    const families = [...requests(), ...familiesOf(database), ...(await watched.families())];
+    const refused = single(
+      "gabbro_refused_requests_total",
+      "counter",
+      "Requests answered 503 unseen, as there was more to do than could be done.",
+      overload.refused(),
+    );
+    const families = [...requests(), refused, ...familiesOf(database), ...(await watched.families())];
     return reply.type(CONTENT_TYPE).send(toText(families));
   });
 }
