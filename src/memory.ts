@@ -1,4 +1,5 @@
-import { setFlagsFromString } from "node:v8";
+import { PerformanceObserver } from "node:perf_hooks";
+import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 const COLLECT_EVERY_BYTES = 1_500_000;
@@ -23,13 +24,23 @@ export function keepMemorySmall(): (bytes: number) => void {
   };
 }
 
+const ENOUGH_FOR_NEW_OBJECTS_BYTES = 32 * 1024 * 1024;
+
 /**
- * Lets the memory for new objects grow as requests need it, which bin/gabbro.js stopped for the start. Without
- * pretenuring, for the reason above.
+ * Lets the memory for new objects grow as requests need it, which bin/gabbro.js stopped for the start, and stops it where
+ * more makes nothing faster: V8 would go on to four times that, step by step over hours. Without pretenuring, for the
+ * reason above.
  */
 export function makeRoomForRequests(): void {
   setFlagsFromString("--semi-space-growth-factor=2");
   setFlagsFromString("--no-allocation-site-pretenuring");
+  const collections = new PerformanceObserver(() => {
+    const { space_size: bytes } = getHeapSpaceStatistics().find((space) => space.space_name === "new_space")!;
+    if (bytes < ENOUGH_FOR_NEW_OBJECTS_BYTES) return;
+    setFlagsFromString("--semi-space-growth-factor=1");
+    collections.disconnect();
+  });
+  collections.observe({ entryTypes: ["gc"] });
 }
 
 function collector(): (how: object) => void {

@@ -89,6 +89,10 @@ function createTurns(handle: RequestListener) {
     isScheduled = true;
     setImmediate(begin); // Node.js runs it when it has read what had come by all connections
   };
+  const beginTurn = (now: number) => {
+    turnAt = now;
+    schedule();
+  };
   const begin = () => {
     isScheduled = false;
     const now = performance.now();
@@ -113,15 +117,13 @@ function createTurns(handle: RequestListener) {
     isFree: (): boolean => {
       if (waiting.length > 0) return false;
       const now = performance.now();
-      if (!isScheduled) {
-        turnAt = now;
-        schedule();
-      }
+      if (!isScheduled) beginTurn(now);
       return now - turnAt < TURN_MS;
     },
     /** What is refused is told for the next turn to know how long that took. */
     refused: (): void => {
       refusingSince ??= performance.now();
+      if (!isScheduled) beginTurn(refusingSince);
     },
     wait: (...one: Waiting): void => void waiting.push(one),
     /** How many wait for their turn. */

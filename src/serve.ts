@@ -1,5 +1,6 @@
 import { lookup } from "node:dns/promises";
 import type { AddressInfo } from "node:net";
+import { setTimeout as wait } from "node:timers/promises";
 import type { FastifyServerOptions } from "fastify";
 import pino from "pino";
 import type { Config } from "./config.ts";
@@ -12,6 +13,7 @@ import type { RestApp } from "./rest/app.ts";
 import { createServer } from "./server.ts";
 
 const PARENT_CHECK_MS = 250;
+const LAST_LINES_MS = 1_000;
 /** Lines are written some at a time: one by one they cost a request a system call. Who does not read them loses some. */
 const GATHERED = { sync: false, minLength: 8_192, periodicFlush: 100, maxLength: 16_777_216 };
 
@@ -20,6 +22,7 @@ const GATHERED = { sync: false, minLength: 8_192, periodicFlush: 100, maxLength:
  * standard output how to use it.
  */
 export async function serve(config: Config, sample: "with sample" | "empty"): Promise<void> {
+  process.stdout.on("error", () => {}); // nobody reads it any more, which is no reason to stop serving
   const database = await openDatabase(config.databaseUrl, config);
   await bringUpToDate(database, config);
   const app = await createServer(database, config, await loggerOptions(config.logLevel));
@@ -55,6 +58,7 @@ function stopOnSignals(app: RestApp, { drainMs, isRunByNpm }: Config): void {
     app.log.info({ reason }, "stopping: requests in flight finish first");
     await app.drain(drainForMs);
     await app.close();
+    await writeLastLines(app);
   };
   process.once("SIGTERM", (signal) => void stop(signal, drainMs));
   process.once("SIGINT", (signal) => void stop(signal, 0)); // a person waits
@@ -63,6 +67,17 @@ function stopOnSignals(app: RestApp, { drainMs, isRunByNpm }: Config): void {
   const watch = setInterval(() => {
     if (isRunByNpm && process.ppid !== parent) void stop("npm ended", 0);
   }, PARENT_CHECK_MS).unref();
+}
+
+/**
+ * What is still gathered at the exit would be written by pino at any price: without anybody to read it, it would try for
+ * ever.
+ */
+async function writeLastLines({ log }: RestApp): Promise<void> {
+  await Promise.race([
+    new Promise<unknown>((resolve) => (log as pino.Logger).flush(resolve)),
+    wait(LAST_LINES_MS, undefined, { ref: false }),
+  ]);
 }
 
 async function addressesOf(host: string): Promise<string[]> {

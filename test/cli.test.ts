@@ -9,6 +9,7 @@ import { promisify } from "node:util";
 import { afterAll, expect, test } from "vitest";
 import { loadConfig } from "../src/config.ts";
 import { openDatabase } from "../src/database/open.ts";
+import { freePort } from "./postgresServer.ts";
 import { gabbro, program } from "./program.ts";
 
 const folders: string[] = [];
@@ -437,6 +438,25 @@ test("SIGTERM lets a request in flight finish, refuses new ones, and ends with 0
   const read = await fetch(`${again.url}/graphql`, { method: "POST", headers, body: query });
   expect(await read.json()).toEqual({ data: { log: { output: "done" } } });
 });
+
+test.each(["at once", "when it is told to stop"])(
+  "a service whose output nobody reads serves on, and stops when it is told to: the reader leaves %s",
+  async (leaves) => {
+    const port = String(await freePort());
+    const child = spawn(process.execPath, [program, "serve"], {
+      cwd: await newFolder(),
+      env: { PATH: process.env.PATH, HOST: "127.0.0.1", PORT: port },
+    });
+    const ended = once(child, "exit");
+    if (leaves === "at once") child.stdout.destroy();
+    else child.stdout.resume();
+    const ask = () => fetch(`http://127.0.0.1:${port}/health`).then(({ status }) => status);
+    await expect.poll(() => ask().catch(() => 0), { timeout: 20_000 }).toBe(200);
+    child.stdout.destroy(); // before the line about that request is written
+    child.kill("SIGINT");
+    expect(await ended).toEqual([0, null]);
+  },
+);
 
 test("it stops in good order when the npm that runs it is told to stop", async () => {
   const folder = await newFolder();
