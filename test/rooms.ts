@@ -107,7 +107,7 @@ function writesOutsideResolvers({ path, text }: Source): string[] {
     /[/.]resolvers\.ts$/.test(path) ||
     path.startsWith("database/") ||
     ["firstStart.ts", "sample/sample.ts"].includes(path);
-  const writes = /\.(?:commit|insertInto|updateTable|deleteFrom|flush|persist)\(/.exec(text)?.[0];
+  const writes = /\.(?:commit|insertInto|updateTable|deleteFrom)\(|\bem\.(?:flush|persist)\(/.exec(text)?.[0];
   return writes && !isWriter ? [`${path} writes with ${writes}…); only resolvers do`] : [];
 }
 
