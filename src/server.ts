@@ -41,6 +41,8 @@ export interface Settings
   > {
   /** How long the work for a request may take. */
   timeLimitMs?: number;
+  /** How long requests in flight may take once the service is closed. */
+  graceMs?: number;
   limits?: Partial<Limits>;
   patience?: Partial<Patience>;
 }
@@ -101,7 +103,7 @@ export async function createServer(
   await app.register((routes: RestApp) => restRoutes(routes, contextOf));
   await app.register((routes: RestApp) => graphqlRoutes(routes, contextOf, pages));
   forgetRegularly(app, database);
-  closeGracefully(app, database);
+  closeGracefully(app, database, settings.graceMs);
   return app;
 }
 

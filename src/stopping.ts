@@ -21,7 +21,7 @@ const FIRST_BYTES_MS = 500;
  * before it has each client close its connection by itself, after an answer: a request that is sent on a connection
  * while the service closes it is lost, and nobody can tell whether it was carried out.
  */
-export function closeGracefully(app: RestApp, database: Database): void {
+export function closeGracefully(app: RestApp, database: Database, graceMs = GRACE_MS): void {
   const opened = openConnections(app);
   let isStopping = false;
   app.decorate("isStopping", () => isStopping);
@@ -43,7 +43,7 @@ export function closeGracefully(app: RestApp, database: Database): void {
       // Node.js does not count a connection that has not sent anything yet as idle, and browsers open such in advance.
       for (const [socket, at] of opened) if (socket.bytesRead === 0 && at < before) socket.destroy();
     }, 100);
-    const end = setTimeout(() => app.server.closeAllConnections(), GRACE_MS);
+    const end = setTimeout(() => app.server.closeAllConnections(), graceMs);
     app.server.once("close", () => {
       clearInterval(sweep);
       clearTimeout(end);

@@ -38,7 +38,7 @@ test("closing ends connections that never sent anything without waiting for the 
 });
 
 test("a client that stops reading holds up the end for no longer than the grace", async () => {
-  await using server = await startServer();
+  await using server = await startServer({ graceMs: 1_000 });
   const rows = Array.from({ length: 4_000 }, (_, n) => ({ values: { a: `${n} ${"x".repeat(5_000)}` } }));
   await addDataset(server, { slug: "large", columns, rows });
   const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
