@@ -6,7 +6,7 @@ import { putDatasetItems } from "../src/datasets/bulk.resolvers.ts";
 import { commandLineContext, getWorkspaceId } from "../src/workspaces/resolvers.ts";
 import type { Claim } from "./claims.ts";
 import { prepare } from "./prepare.ts";
-import { headers, load, start } from "./processes.ts";
+import { headers, joinLoad, load, start } from "./processes.ts";
 
 const ROWS = 1_000_000;
 const AT_ONCE = 2_000;
@@ -19,6 +19,7 @@ export const largeDataset: Claim = {
     const file = join(folder, "million.sqlite");
     await prepare(file);
     await fill(file);
+    joinLoad();
     const running = await start("gabbro", file);
     const describe = {
       ...{ url: `${running.url}/prompts/greeting/describe`, method: "GET" as const, headers },

@@ -1,4 +1,4 @@
-import { execFile, spawn } from "node:child_process";
+import { execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { cpus } from "node:os";
@@ -16,6 +16,7 @@ const programs: Record<Server, string[]> = {
   plain: [here("servers/plain.ts")],
   gabbro: [here("../bin/gabbro.js"), "serve"],
 };
+const LOAD_CORE = 1;
 const canPin = process.platform === "linux" && cpus().length > 1;
 
 /** What the caller of every request is known by, and that the body is JSON. */
@@ -24,6 +25,11 @@ export const headers = { authorization: `Bearer ${TOKEN}`, "content-type": "appl
 /** A command that runs Node.js on one core, where the machine lets us choose. */
 function pinned(core: number, args: string[]): [string, string[]] {
   return canPin ? ["taskset", ["-c", String(core), process.execPath, ...args]] : [process.execPath, args];
+}
+
+/** Has this process, too, run where the load does, so that what it reads does not take the server's time. */
+export function joinLoad(): void {
+  if (canPin) execFileSync("taskset", ["-acp", String(LOAD_CORE), String(process.pid)]);
 }
 
 /** Starts a server on the first core over a database: the path of an SQLite file, or a URL. */
@@ -78,7 +84,7 @@ export interface Loaded {
 
 /** Sends one request again and again from the second core. */
 export async function load(request: Load): Promise<Loaded> {
-  const [command, args] = pinned(1, [here("load.ts"), JSON.stringify(request)]);
+  const [command, args] = pinned(LOAD_CORE, [here("load.ts"), JSON.stringify(request)]);
   const { stdout } = await promisify(execFile)(command, args);
   return JSON.parse(stdout);
 }
