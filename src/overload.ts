@@ -77,8 +77,7 @@ export function createOverload(given: Partial<Limits>, corsOrigins: string[]) {
 /** Begins requests at once while there is time, else one after another, with looks at what else has come in between. */
 function createTurns(handle: RequestListener) {
   type Waiting = [IncomingMessage, ServerResponse];
-  let waiting: Waiting[] = [];
-  let next = 0;
+  const waiting: Waiting[] = [];
   let isScheduled = false;
   let turnAt = 0;
   let begunInTurn = 0;
@@ -101,15 +100,11 @@ function createTurns(handle: RequestListener) {
     const turnMs = Math.min(LONGEST_TURN_MS, Math.max(TURN_MS, refusedMs));
     turnAt = now;
     refusingSince = undefined;
-    const end = Math.min(waiting.length, next + Math.max(1, Math.floor(turnMs / costMs)));
-    begunInTurn = end - next;
-    while (next < end) {
-      const [request, response] = waiting[next++]!;
-      if (!response.destroyed) handle(request, response);
-    }
-    if (next < waiting.length) return schedule();
-    waiting = [];
-    next = 0;
+    // Taken out: what stayed in a queue that is never empty would be held for as long as the overload lasts.
+    const begun = waiting.splice(0, Math.max(1, Math.floor(turnMs / costMs)));
+    begunInTurn = begun.length;
+    for (const [request, response] of begun) if (!response.destroyed) handle(request, response);
+    if (waiting.length > 0) return schedule();
     begunInTurn = 0; // the event loop may now wait for more
   };
   return {
@@ -127,7 +122,7 @@ function createTurns(handle: RequestListener) {
     },
     wait: (...one: Waiting): void => void waiting.push(one),
     /** How many wait for their turn. */
-    waiting: (): number => waiting.length - next,
+    waiting: (): number => waiting.length,
   };
 }
 
