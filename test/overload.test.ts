@@ -1,9 +1,13 @@
 import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
-import { setTimeout as wait } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as wait } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { PATIENCE } from "../src/connections.ts";
+import { createOverload } from "../src/overload.ts";
 import { runOrder } from "../torture/openLoop.ts";
 import { addDataset } from "./data.ts";
 import { isOnPostgresql, type Server, startServer } from "./server.ts";
@@ -83,6 +87,29 @@ test.each([
   expect(after.good).toBeGreaterThan(0);
   if (!refuses) return;
   await expect.poll(() => lines.join(""), { timeout: 5_000 }).toContain("overloaded");
+});
+
+test("a queue that is never empty holds nothing of what has left it", async () => {
+  const handled = new Set<string>();
+  const takeAMillisecond = ({ url }: IncomingMessage) => {
+    for (const begun = performance.now(); performance.now() - begun < 1; );
+    handled.add(url!);
+  };
+  const overload = createOverload({ mostWaiting: Number.POSITIVE_INFINITY }, []);
+  const handle = overload.before(takeAMillisecond);
+  const send = (url: string) => {
+    const request = { url } as IncomingMessage;
+    handle(request, { destroyed: false } as ServerResponse);
+    return new WeakRef(request);
+  };
+  const early = Array.from({ length: 100 }, (_, n) => send(`/${n}`));
+  while (!handled.has("/99")) {
+    for (let n = 0; n < 30; n++) send("/later");
+    await nextTurn();
+  }
+  setFlagsFromString("--expose-gc");
+  runInNewContext("gc")();
+  expect(early.filter((request) => request.deref()).length).toBeLessThan(5);
 });
 
 test("requests whose callers hang up do not count for ever", async () => {
