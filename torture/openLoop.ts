@@ -31,8 +31,10 @@ export interface Figures {
   refused: number;
   /** Answered 5xx otherwise. */
   wrong: number;
-  /** Without an answer, or not even sent, as all connections waited for one. */
+  /** Without an answer. */
   unanswered: number;
+  /** Not sent when they were due, as all connections waited for an answer. */
+  unsent: number;
   goodMs: Quantiles;
   refusedMs: Quantiles;
   /** The 99th percentile of the good ones, second by second. */
@@ -120,7 +122,7 @@ async function openConnections({ url, connections }: Order, tell: { lost(): void
 }
 
 function createCount({ deadlineMs, seconds }: Order) {
-  const found = { sent: 0, good: 0, late: 0, refused: 0, wrong: 0, unanswered: 0 };
+  const found = { sent: 0, good: 0, late: 0, refused: 0, wrong: 0, unanswered: 0, unsent: 0 };
   const [goodUs, refusedUs] = [createHistogram(), createHistogram()];
   const bySecond = Array.from({ length: seconds }, () => createHistogram());
   const begun = performance.now();
@@ -170,7 +172,7 @@ async function run(order: Order): Promise<Figures> {
   const send = () => {
     const connection = free.pop();
     if (!connection) {
-      found.unanswered += 1;
+      found.unsent += 1;
       return;
     }
     found.sent += 1;

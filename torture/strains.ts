@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { count, type Outcome, type Test, toOutcome, type Within } from "./outcome.ts";
 import { brokenByOverload, overload } from "./overload.ts";
 import { restartInTurn } from "./rollingRestart.ts";
-import { type Slope, soak } from "./soak.ts";
+import { failedOf, type Slope, soak } from "./soak.ts";
 
 const unlimited = fileURLToPath(new URL("./unlimited.ts", import.meta.url));
 
@@ -42,7 +42,7 @@ async function overloaded(within: Within, seconds: number, program?: string): Pr
   const said = [
     `of ${count(Math.round(capacity))}/s ${Math.round(goodput * 100)} % served under five times as many`,
     `${count(figures.refused)} refused with Retry-After (half of them within ${figures.refusedMs.p50} ms, 99 % within ${figures.refusedMs.p99} ms)`,
-    `${count(figures.wrong)} failed, ${count(figures.unanswered)} unanswered, ${count(figures.late)} later than 1 s`,
+    `${count(figures.wrong)} failed, ${count(figures.unanswered)} unanswered, ${count(figures.unsent)} not sent for want of a connection, ${count(figures.late)} later than 1 s`,
     `as before ${recoveredS} s after`,
     `p99 of half the load ${found.normalP99Ms} ms, with 2,000 idle connections ${found.withIdleP99Ms} ms`,
     `${found.idleConnectionKb.toFixed(1)} kB each`,
@@ -56,7 +56,7 @@ async function soaked(within: Within, minutes: number, preload?: string): Promis
   );
   const mb = ({ value, doubt }: Slope) => `${value.toFixed(1)} ± ${doubt.toFixed(1)} MB`;
   const { load, rss, heap, fds, mostWalMb, subscriptions, broken } = found;
-  const result = `${count(load.sent)} requests and ${count(subscriptions)} subscriptions, ${count(load.wrong + load.unanswered)} failed; in ten minutes memory grows by ${mb(rss)}, the heap by ${mb(heap)}; file descriptors ${fds.first}, at most ${fds.most}; WAL at most ${mostWalMb.toFixed(1)} MB`;
+  const result = `${count(load.sent)} requests and ${count(subscriptions)} subscriptions, ${count(failedOf(load))} failed, ${count(load.refused)} refused; in ten minutes memory grows by ${mb(rss)}, the heap by ${mb(heap)}; file descriptors ${fds.first}, at most ${fds.most}; WAL at most ${mostWalMb.toFixed(1)} MB`;
   return { result, broken };
 }
 

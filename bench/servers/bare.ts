@@ -15,8 +15,12 @@ const insertTrace = one(
 );
 const insertLog = one(
   `insert into logs (id, workspace_id, trace_id, type, prompt_id, prompt_slug, version, tag, provider, model, input,
-    output, metadata, start_time, input_tokens, output_tokens, cost, cost_source, created_at)
-  values (?, ?, ?, 'generation', ?, ?, ?, 'production', 'openai', 'gpt-4o-mini', ?, ?, ?, ?, ?, ?, ?, 'REPORTED', ?)`,
+    output, metadata, start_time, input_tokens, output_tokens, cost, cost_source, created_at, search_id)
+  values (?, ?, ?, 'generation', ?, ?, ?, 'production', 'openai', 'gpt-4o-mini', ?, ?, ?, ?, ?, ?, ?, 'REPORTED', ?, ?)`,
+);
+const lastWords = one("select coalesce(max(id), 0) from log_texts_docsize").pluck();
+const addWords = one(
+  "insert into log_texts (rowid, workspace, input, output) select search_id, workspace, input, output from log_words where search_id > ?",
 );
 const insertRow = one(
   'insert into dataset_rows (id, workspace_id, dataset_id, "values", created_at) values (?, ?, ?, ?, ?)',
@@ -34,8 +38,12 @@ const rows = one(
 
 type Write = { run: () => void; done: () => void };
 let waiting: Write[] = [];
+let words: number;
 const commitAll = database.transaction((writes: Write[]) => {
+  const before = lastWords.get() as number;
+  words = before;
   for (const { run } of writes) run();
+  if (words > before) addWords.run(before); // of all together, which takes SQLite less than one after another
 });
 
 /** Group commit: what arrives in one turn of the event loop shares a transaction. */
@@ -63,7 +71,19 @@ async function log(body: Json): Promise<Json> {
   const figures = [body.inputTokens, body.outputTokens, body.cost];
   await commit(() => {
     insertTrace.run(trace, workspace, body.slug, metadata, now, now);
-    insertLog.run(id, workspace, trace, promptId, body.slug, "1.3.0", ...texts, now, ...figures, now);
+    insertLog.run(
+      id,
+      workspace,
+      trace,
+      promptId,
+      body.slug,
+      "1.3.0",
+      ...texts,
+      now,
+      ...figures,
+      now,
+      ++words,
+    );
   });
   return { trace: { id: trace }, log: { id }, warning: null };
 }

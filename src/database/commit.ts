@@ -112,10 +112,14 @@ export function insertOneByOne<DB>(
     const encodeRow = encode(entity);
     const rows = group.map(([, row]) => encodeRow(row as Record<string, unknown>));
     const alike = Map.groupBy(rows, (row) => Object.keys(row).join());
-    return [...alike.values()].map((some) => ({
-      statement: sqlOf(entity, Object.keys(some[0]!)),
-      rows: some.map((row) => Object.values(row)),
-    }));
+    return [...alike.values()].map((some) => {
+      const fields = Object.keys(some[0]!);
+      return {
+        ...{ entity, fields },
+        statement: sqlOf(entity, fields),
+        rows: some.map((row) => Object.values(row)),
+      };
+    });
   };
   return (rows: Rows<DB>): Promise<void> => {
     const inserts = [...Map.groupBy(rows, ([name]) => name as string)].flatMap(toInserts);

@@ -27,6 +27,9 @@ export interface Connections {
 }
 
 export interface Insert {
+  entity: string;
+  /** Of the values of each row, in their order. */
+  fields: string[];
   statement: string;
   rows: unknown[][];
 }

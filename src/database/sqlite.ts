@@ -7,6 +7,7 @@ import { sqliteMigrations } from "./migrations/sqlite/list.ts";
 import { createSqliteCopying } from "./sqliteCopy.ts";
 import { inspectFile } from "./sqliteFile.ts";
 import { createSqliteSearch } from "./sqliteSearch.ts";
+import { placeWords } from "./sqliteWords.ts";
 
 // SQLite waits for another process by blocking this whole one, so it hardly waits and commit.ts tries again. Before it
 // serves it may wait.
@@ -25,8 +26,12 @@ export function sqlite(url: string): Dialect {
       replicas: [{ name: "reader", dbName: path, onCreateConnection: setPragmas(["query_only = on"]) }],
       onCreateConnection: setPragmas([]),
       driverOptions: { timeout: OPENING_MS },
-      // The full-text index, the triggers that keep it and the statistics are no entities.
-      schemaGenerator: { skipTables: [/^(?:log_texts|sqlite_)/], ignoreTriggers: true },
+      // The full-text index, what keeps it and the statistics are no entities.
+      schemaGenerator: {
+        skipTables: [/^(?:log_texts|sqlite_)/],
+        skipViews: ["log_words"],
+        ignoreTriggers: true,
+      },
     },
     folder: "sqlite",
     migrations: sqliteMigrations,
@@ -43,7 +48,7 @@ export function sqlite(url: string): Dialect {
     runEach,
     insertEach,
     connections: () => [],
-    insertAlong: async () => {}, // triggers keep the full-text index
+    insertAlong: async () => {}, // a trigger keeps the full-text index
     copyTo,
     copying: createSqliteCopying(path),
   };
@@ -126,10 +131,12 @@ const runEach: Dialect["runEach"] = (orm, statements) =>
 
 const insertEach: Dialect["insertEach"] = (orm, inserts) =>
   writeAlone(orm, (prepare) => {
+    const addWords = placeWords(inserts, prepare);
     for (const { statement, rows } of inserts) {
       const prepared = prepare(statement);
       for (const values of rows) prepared.run(values);
     }
+    addWords();
   });
 
 const preparedOf = new WeakMap<WritingHandle, Map<string, Statement>>();
