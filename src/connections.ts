@@ -9,6 +9,7 @@ import {
 import { getHeapStatistics } from "node:v8";
 import type { FastifyServerOptions } from "fastify";
 import type { RestApp } from "./rest/app.ts";
+import { createRoster } from "./roster.ts";
 
 // An import reads all that a module exports, and with it loads the client of the Fetch API, which nothing here uses.
 const { createServer } = process.getBuiltinModule("node:http");
@@ -72,16 +73,16 @@ function cutSlowReaders(
   server: Server,
   { answerMs, slowestBytesPerMs, checkMs, mostWaitingBytes }: Patience,
 ): void {
-  const sockets = new Set<Socket>();
+  const sockets = createRoster<Socket>();
   const waiting = new WeakMap<Socket, Waiting>();
   server.on("connection", (socket) => {
-    sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
+    const entry = sockets.add(socket);
+    socket.once("close", () => sockets.remove(entry));
   });
   const check = () => {
     const now = performance.now();
     const behind: Socket[] = [];
-    for (const socket of sockets) {
+    for (const socket of sockets.all()) {
       const { writableLength, bytesWritten } = socket;
       if (writableLength === 0) continue;
       const taken = bytesWritten - writableLength;

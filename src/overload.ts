@@ -3,6 +3,7 @@ import { type Readable, Transform, type TransformCallback } from "node:stream";
 import { getHeapStatistics } from "node:v8";
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { type ErrorCode, errorStatus, GabbroError } from "./errors.ts";
+import { createRoster } from "./roster.ts";
 
 /** From when on requests are refused, so that those that are taken are answered soon. */
 export interface Limits {
@@ -13,7 +14,7 @@ export interface Limits {
 }
 
 const DEFAULTS: Limits = {
-  mostWaiting: 250,
+  mostWaiting: 200,
   mostHeldBytes: Math.max(12 * 1024 * 1024, getHeapStatistics().heap_size_limit / 32),
 };
 /** Smaller bodies are held by as many as are waiting, which is little. */
@@ -129,7 +130,7 @@ function createTurns(handle: RequestListener) {
 /** What is at work: from when a body was read until the answer begins, and then for as long as it is being made. */
 function createWork() {
   const begun = new WeakSet<IncomingMessage>();
-  const streamed = new Set<ServerResponse>();
+  const streamed = createRoster<ServerResponse>();
   let unanswered = 0;
   return {
     watch: (app: FastifyInstance): void => {
@@ -142,18 +143,16 @@ function createWork() {
         if (begun.delete(request.raw)) unanswered -= 1;
         const isMade = isStream(payload) && !`${reply.getHeader("content-type")}`.includes("event-stream");
         if (isMade) {
-          streamed.add(reply.raw);
-          reply.raw.once("close", () => streamed.delete(reply.raw));
+          const entry = streamed.add(reply.raw);
+          reply.raw.once("close", () => streamed.remove(entry));
         }
         done();
       });
     },
     /** Without answers that only wait for their readers: those must not keep others out. */
     count: (): number => {
-      if (streamed.size === 0) return unanswered;
-      let count = unanswered;
-      for (const response of streamed) if (!response.writableNeedDrain) count += 1;
-      return count;
+      if (streamed.size() === 0) return unanswered;
+      return unanswered + streamed.count(({ writableNeedDrain }) => !writableNeedDrain);
     },
   };
 }

@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Database } from "./database/open.ts";
 import type { RestApp } from "./rest/app.ts";
+import { createRoster } from "./roster.ts";
 
 declare module "fastify" {
   interface FastifyInstance {
@@ -41,7 +42,7 @@ export function closeGracefully(app: RestApp, database: Database, graceMs = GRAC
       app.server.closeIdleConnections();
       const before = performance.now() - FIRST_BYTES_MS;
       // Node.js does not count a connection that has not sent anything yet as idle, and browsers open such in advance.
-      for (const [socket, at] of opened) if (socket.bytesRead === 0 && at < before) socket.destroy();
+      for (const { socket, at } of opened.all()) if (socket.bytesRead === 0 && at < before) socket.destroy();
     }, 100);
     const end = setTimeout(() => app.server.closeAllConnections(), graceMs);
     app.server.once("close", () => {
@@ -53,11 +54,11 @@ export function closeGracefully(app: RestApp, database: Database, graceMs = GRAC
 }
 
 /** The connections with when they were opened. Listening for their first bytes would make all later ones cost more. */
-function openConnections(app: RestApp): Map<Socket, number> {
-  const opened = new Map<Socket, number>();
+function openConnections(app: RestApp) {
+  const opened = createRoster<{ socket: Socket; at: number }>();
   app.server.on("connection", (socket) => {
-    opened.set(socket, performance.now());
-    socket.once("close", () => opened.delete(socket));
+    const entry = opened.add({ socket, at: performance.now() });
+    socket.once("close", () => opened.remove(entry));
   });
   return opened;
 }

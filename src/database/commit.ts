@@ -40,24 +40,32 @@ export function createCommit<DB>(insert: (rows: Rows<DB>) => Promise<void>) {
     maxBatchSize: MOST_IN_ONE_TRANSACTION,
     batchScheduleFn: setImmediate,
   });
-  const pending = new Set<Promise<unknown>>();
+  let pending = 0; // and not a Set of them: see roster.ts
+  let idle: PromiseWithResolvers<void> | undefined;
   const commit = async (rows: Rows<DB>): Promise<void> => {
     const stored = loader.load(rows);
-    pending.add(stored);
+    pending += 1;
     try {
       await stored;
     } finally {
-      pending.delete(stored);
+      pending -= 1;
+      if (pending === 0) {
+        idle?.resolve();
+        idle = undefined;
+      }
     }
   };
   return Object.assign(commit, {
     /** How many requests wait for their commit. */
-    waiting: () => pending.size,
+    waiting: () => pending,
     /** How many batches had so many requests. */
     batchSizes,
     /** Resolves when nothing is waiting to be committed. */
     settled: async () => {
-      while (pending.size > 0) await Promise.allSettled(pending);
+      while (pending > 0) {
+        idle ??= Promise.withResolvers();
+        await idle.promise;
+      }
     },
   });
 }

@@ -85,7 +85,7 @@ export function datasetRoutes(app: RestApp): void {
     handler: async ({ context, params }, reply) => {
       const found = await dataset(context, params);
       liftDeadline(context); // it goes out piece by piece, as fast as its reader takes it
-      const answer = Readable.from(datasetJson(context, found));
+      const answer = await textOrStream(datasetJson(context, found));
       // The type of a route's answer knows its JSON, not that it may also come as a stream.
       return reply.type("application/json; charset=utf-8").send(answer as never);
     },
@@ -112,6 +112,24 @@ export function datasetRoutes(app: RestApp): void {
       };
     },
   });
+}
+
+const LONGEST_TEXT = 64 * 1024;
+
+/** What is short as one text, which costs half of what a stream does. */
+async function textOrStream(pieces: AsyncGenerator<string>): Promise<string | Readable> {
+  let text = "";
+  while (text.length <= LONGEST_TEXT) {
+    const { done, value } = await pieces.next();
+    if (done) return text;
+    text += value;
+  }
+  return Readable.from(resumed(text, pieces));
+}
+
+async function* resumed(begun: string, rest: AsyncGenerator<string>): AsyncGenerator<string> {
+  yield begun;
+  yield* rest;
 }
 
 /** The answer piece by piece: a dataset of any size goes out without ever standing in memory as a whole. */
