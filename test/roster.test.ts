@@ -45,5 +45,5 @@ test("what has gone from a roster does not wait for the collection of old object
     return () => set.delete(value);
   });
   expect(inSet).toBeGreaterThan(10_000_000);
-  expect(inRoster).toBeLessThan(inSet / 5);
+  expect(inRoster).toBeLessThan(inSet / 2);
 });

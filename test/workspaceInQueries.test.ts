@@ -16,6 +16,10 @@ const exceptions: [RegExp, string][] = [
     /^(?:update|delete from) "(?!logs|traces)\w+" (?:set .* )?where "id" (?:= |in \()'[\da-f-]{36}'/,
     "a unit of work changes by its key what it has read in this transaction, held to the workspace; the ORM alone writes values into the statement",
   ],
+  [
+    /^insert into log_texts \(rowid, workspace, input, output\) select search_id, workspace, .* from log_words where search_id > \?$/,
+    "the words of rows that the same transaction has just stored, each with the workspace of its row",
+  ],
 ];
 
 const tables = [...server.database.orm.getMetadata()]
