@@ -23,7 +23,8 @@ import type { RestApp } from "./rest/app.ts";
 import { readJsonBodies } from "./rest/body.ts";
 import { compressAnswers } from "./rest/compression.ts";
 import { openApi, type Pages } from "./rest/openapi.ts";
-import { restRoutes, schemaController } from "./rest/routes.ts";
+import { restRoutes } from "./rest/routes.ts";
+import { schemaController } from "./rest/schemas.ts";
 import { closeGracefully } from "./stopping.ts";
 import { limitTime } from "./timeLimit.ts";
 import { forgetOldAnswers } from "./workspaces/idempotency.resolvers.ts";
@@ -97,7 +98,7 @@ export async function createServer(
 
   const contextOf = createContextOf(database, app);
   compressAnswers(app);
-  await openApi(app, pages);
+  openApi(app, pages);
   healthRoutes(app, database);
   if (settings.metricsToken) exposeMetrics(app, { database, overload }, settings.metricsToken);
   await app.register((routes: RestApp) => restRoutes(routes, contextOf));

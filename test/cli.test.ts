@@ -113,7 +113,8 @@ test("a start loads nothing that only some requests need, and those load it", as
   const folder = await newFolder();
   const preload = `data:text/javascript,${encodeURIComponent(TELL_MODULES)}`;
   await using service = await serve(folder, [], { NODE_OPTIONS: `--import=${preload}` });
-  const lazy = /node_modules\/(?:graphql-yoga|luxon|diff|cli-progress|stream-json|@pydantic\/genai-prices)\//;
+  const lazy =
+    /node_modules\/(?:graphql-yoga|@fastify\/swagger|@fastify\/swagger-ui|yaml|luxon|diff|cli-progress|stream-json|@pydantic\/genai-prices)\//;
   const loaded = () => service.logs().flatMap(({ loaded }) => (loaded && lazy.exec(loaded)) ?? []);
   expect(service.logs().filter((line) => line.loaded).length).toBeGreaterThan(500);
   expect(loaded()).toEqual([]);
@@ -122,6 +123,8 @@ test("a start loads nothing that only some requests need, and those load it", as
   });
   expect(await answer.json()).toEqual({ data: { __typename: "Query" } });
   expect(loaded()).toContain("node_modules/graphql-yoga/");
+  expect((await fetch(`${service.url}/openapi.json`)).status).toBe(200);
+  expect(loaded()).toContain("node_modules/@fastify/swagger/");
 });
 
 test("--empty leaves the sample out, and `gabbro sample` adds it once", async () => {

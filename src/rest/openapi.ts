@@ -1,75 +1,36 @@
-import swagger from "@fastify/swagger";
-import swaggerUi from "@fastify/swagger-ui";
-import { createJsonSchemaTransform, createJsonSchemaTransformObject } from "fastify-type-provider-zod";
-import type { OpenAPIV3_1 } from "openapi-types";
-import packageJson from "../../package.json" with { type: "json" };
+import type { FastifyReply, FastifyRequest, RouteOptions } from "fastify";
 import type { RestApp } from "./app.ts";
-
-const description = `Read prompts and datasets, add rows, record what prompts answered.
-Every operation needs the header \`Authorization: Bearer <token>\`. An answer may carry a \`warning\`: a sentence that
-says what was left out or not found.`;
 
 /** Whether pages are there to try everything in the browser. */
 export type Pages = "served" | "left out";
 
-/** Collects the routes registered after it into `GET /openapi.json`, which `GET /docs` shows in the browser. */
-export async function openApi(app: RestApp, pages: Pages): Promise<void> {
-  await app.register(swagger, {
-    openapi: {
-      openapi: "3.1.0",
-      info: {
-        title: "Gabbro",
-        version: packageJson.version,
-        description,
-        license: { name: "MIT", identifier: "MIT" },
-      },
-      servers: [{ url: "/" }],
-      components: { securitySchemes: { token: { type: "http", scheme: "bearer" } } },
-      security: [{ token: [] }],
-    },
-    transform: createJsonSchemaTransform({ zodToJsonConfig }),
-    transformObject: (document) =>
-      withIdempotencyKeys(withoutUnused(withSchemas(document) as OpenAPIV3_1.Document)),
+/** What the document tells of a route. */
+export type Documented = Pick<RouteOptions, "method" | "url" | "schema">;
+
+/** What the connection says for itself. */
+const OF_CONNECTION = new Set(["connection", "keep-alive", "date", "content-length", "transfer-encoding"]);
+
+/**
+ * Collects the routes registered after it into `GET /openapi.json`, which `GET /docs` shows in the browser. What makes them
+ * is loaded by the first request for either: it would delay every start.
+ */
+export function openApi(app: RestApp, pages: Pages): void {
+  const routes: Documented[] = [];
+  app.addHook("onRoute", ({ method, url, schema }) => {
+    const isHidden = (schema as { hide?: boolean } | undefined)?.hide;
+    if (!isHidden && method !== "HEAD") routes.push({ method, url, ...(schema && { schema }) });
   });
-  if (pages === "served") await showDocument(app);
-  app.get("/openapi.json", { schema: { hide: true } }, async () => app.swagger());
-}
-
-async function showDocument(app: RestApp): Promise<void> {
-  await app.register(swaggerUi, {
-    routePrefix: "/docs",
-    uiConfig: { layout: "BaseLayout", persistAuthorization: false, validatorUrl: null },
-    staticCSP: {
-      "default-src": "'self'",
-      "img-src": "'self' data:",
-      "style-src": "'self' 'unsafe-inline'",
-      "frame-ancestors": "'none'",
-    },
-    theme: { title: "Gabbro: the REST interface" },
-  });
-}
-
-const zodToJsonConfig = { unrepresentable: "any" } as const;
-const withSchemas = createJsonSchemaTransformObject({ zodToJsonConfig });
-
-const idempotencyKey = {
-  name: "Idempotency-Key",
-  in: "header",
-  description:
-    "Makes it safe to send the request again: whoever sends the same key with the same token within 24 hours gets the first answer, and nothing is stored twice.",
-  schema: { type: "string", pattern: "^[!-~]{1,255}$" },
-} as const;
-
-function withIdempotencyKeys(document: OpenAPIV3_1.Document): OpenAPIV3_1.Document {
-  for (const { post } of Object.values(document.paths ?? {}) as OpenAPIV3_1.PathItemObject[])
-    if (post) post.parameters = [...(post.parameters ?? []), idempotencyKey];
-  return document;
-}
-
-/** A zod schema that transforms has two JSON schemas, of what goes in and of what comes out; one of them is not used. */
-function withoutUnused(document: OpenAPIV3_1.Document): OpenAPIV3_1.Document {
-  const text = JSON.stringify(document);
-  const isUsed = ([name]: [string, unknown]) => text.includes(`"#/components/schemas/${name}"`);
-  const schemas = Object.fromEntries(Object.entries(document.components?.schemas ?? {}).filter(isUsed));
-  return { ...document, components: { ...document.components, schemas } };
+  let loading: Promise<RestApp> | undefined;
+  const load = async () => (await import("./document.ts")).createDocument(routes, pages);
+  const answer = async ({ method, raw, headers }: FastifyRequest, reply: FastifyReply) => {
+    loading ??= load();
+    const made = await (await loading).inject({ method: method as "GET", url: raw.url!, headers });
+    if (made.statusCode === 404) return reply.callNotFound();
+    for (const [name, value] of Object.entries(made.headers))
+      if (!OF_CONNECTION.has(name) && value !== undefined) reply.header(name, value);
+    const isJson = `${made.headers["content-type"]}`.includes("json"); // which is compressed as text
+    return reply.status(made.statusCode).send(isJson ? made.payload : made.rawPayload);
+  };
+  const paths = ["/openapi.json", ...(pages === "served" ? ["/docs", "/docs/*"] : [])];
+  for (const path of paths) app.get(path, { schema: { hide: true } }, answer);
 }

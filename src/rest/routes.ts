@@ -1,9 +1,5 @@
-import type { FastifySchemaCompiler, FastifyServerOptions } from "fastify";
-import type { ZodType } from "zod";
 import type { Context } from "../context.ts";
 import { datasetRoutes } from "../datasets/rest.ts";
-import { badInput } from "../errors.ts";
-import { faultsOf } from "../inputs.ts";
 import { monitorRoutes } from "../monitor/rest.ts";
 import { promptPublishingRoutes, promptReadingRoutes } from "../prompts/authoring.rest.ts";
 import { promptRoutes } from "../prompts/rest.ts";
@@ -11,22 +7,6 @@ import { authenticated } from "../workspaces/resolvers.ts";
 import type { FastifyRequest, RestApp } from "./app.ts";
 import { answerOnlyChanges } from "./caching.ts";
 import { answerRepeatsAlike } from "./repeats.ts";
-
-/** Without these Fastify would load what it brings along for JSON Schema. */
-export const schemaController: FastifyServerOptions["schemaController"] = {
-  compilersFactory: {
-    buildValidator: () => validate as never,
-    // The schemas of the answers make the OpenAPI document; the tests hold the answers to them, not every request.
-    buildSerializer: () => () => JSON.stringify,
-  },
-};
-
-const validate: FastifySchemaCompiler<ZodType> =
-  ({ schema }) =>
-  (input) => {
-    const parsed = schema.safeParse(input);
-    return parsed.success ? { value: parsed.data } : { error: badInput(faultsOf(parsed.error.issues)) };
-  };
 
 /** Every route of the features: a token is needed before the body is read, and the input's schema validates it. */
 export async function restRoutes(

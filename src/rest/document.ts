@@ -1,0 +1,79 @@
+import swagger from "@fastify/swagger";
+import swaggerUi from "@fastify/swagger-ui";
+import Fastify from "fastify";
+import { createJsonSchemaTransform, createJsonSchemaTransformObject } from "fastify-type-provider-zod";
+import type { OpenAPIV3_1 } from "openapi-types";
+import packageJson from "../../package.json" with { type: "json" };
+import type { RestApp } from "./app.ts";
+import type { Documented, Pages } from "./openapi.ts";
+import { schemaController } from "./schemas.ts";
+
+const description = `Read prompts and datasets, add rows, record what prompts answered.
+Every operation needs the header \`Authorization: Bearer <token>\`. An answer may carry a \`warning\`: a sentence that
+says what was left out or not found.`;
+
+/** Makes the OpenAPI document of routes, and pages under `/docs` that show it; both as the answers of a server by itself. */
+export async function createDocument(routes: Documented[], pages: Pages): Promise<RestApp> {
+  const app: RestApp = Fastify({ schemaController: schemaController! });
+  await app.register(swagger, {
+    openapi: {
+      openapi: "3.1.0",
+      info: {
+        title: "Gabbro",
+        version: packageJson.version,
+        description,
+        license: { name: "MIT", identifier: "MIT" },
+      },
+      servers: [{ url: "/" }],
+      components: { securitySchemes: { token: { type: "http", scheme: "bearer" } } },
+      security: [{ token: [] }],
+    },
+    transform: createJsonSchemaTransform({ zodToJsonConfig }),
+    transformObject: (document) =>
+      withIdempotencyKeys(withoutUnused(withSchemas(document) as OpenAPIV3_1.Document)),
+  });
+  if (pages === "served") await showDocument(app);
+  for (const route of routes) app.route({ ...route, handler: async () => {} });
+  app.get("/openapi.json", { schema: { hide: true } }, async () => app.swagger());
+  await app.ready();
+  return app;
+}
+
+async function showDocument(app: RestApp): Promise<void> {
+  await app.register(swaggerUi, {
+    routePrefix: "/docs",
+    uiConfig: { layout: "BaseLayout", persistAuthorization: false, validatorUrl: null },
+    staticCSP: {
+      "default-src": "'self'",
+      "img-src": "'self' data:",
+      "style-src": "'self' 'unsafe-inline'",
+      "frame-ancestors": "'none'",
+    },
+    theme: { title: "Gabbro: the REST interface" },
+  });
+}
+
+const zodToJsonConfig = { unrepresentable: "any" } as const;
+const withSchemas = createJsonSchemaTransformObject({ zodToJsonConfig });
+
+const idempotencyKey = {
+  name: "Idempotency-Key",
+  in: "header",
+  description:
+    "Makes it safe to send the request again: whoever sends the same key with the same token within 24 hours gets the first answer, and nothing is stored twice.",
+  schema: { type: "string", pattern: "^[!-~]{1,255}$" },
+} as const;
+
+function withIdempotencyKeys(document: OpenAPIV3_1.Document): OpenAPIV3_1.Document {
+  for (const { post } of Object.values(document.paths ?? {}) as OpenAPIV3_1.PathItemObject[])
+    if (post) post.parameters = [...(post.parameters ?? []), idempotencyKey];
+  return document;
+}
+
+/** A zod schema that transforms has two JSON schemas, of what goes in and of what comes out; one of them is not used. */
+function withoutUnused(document: OpenAPIV3_1.Document): OpenAPIV3_1.Document {
+  const text = JSON.stringify(document);
+  const isUsed = ([name]: [string, unknown]) => text.includes(`"#/components/schemas/${name}"`);
+  const schemas = Object.fromEntries(Object.entries(document.components?.schemas ?? {}).filter(isUsed));
+  return { ...document, components: { ...document.components, schemas } };
+}
