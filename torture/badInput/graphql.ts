@@ -36,8 +36,8 @@ const more = (material: Material) =>
 
 function byGet(material: Material, { query, variables }: { query: string; variables: object }): Sent {
   const parameters = [
-    `query=${encodeURIComponent(query.toWellFormed().slice(0, 3_000))}`,
-    `variables=${encodeURIComponent(JSON.stringify(variables).slice(0, 3_000))}`,
+    `query=${encodeURIComponent(query.slice(0, 3_000).toWellFormed())}`,
+    `variables=${encodeURIComponent(JSON.stringify(variables).slice(0, 3_000).toWellFormed())}`,
   ];
   if (material.chance(0.3)) parameters.push(material.oneOf(oddParameters(material)));
   const path = `/graphql?${parameters.join("&")}`.slice(0, LONGEST_URL);
