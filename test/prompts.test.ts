@@ -1,5 +1,7 @@
 import { afterAll, expect, test } from "vitest";
+import { textsOf } from "../src/prompts/known.resolvers.ts";
 import { describePromptAnswer } from "../src/prompts/rest.ts";
+import { getWorkspaceId } from "../src/workspaces/resolvers.ts";
 import { addPrompt } from "./data.ts";
 import { startServer } from "./server.ts";
 
@@ -177,3 +179,9 @@ test.each(["nope", "Live", "x/../live", "🙂", "%"])(
     expect(graphql.body.errors[0].message).toBe(rest.body.error);
   },
 );
+
+test("a version that is removed while it is being read is not found, and no fault of the service", async () => {
+  const workspace = await getWorkspaceId(server.database, "default");
+  const reading = textsOf(server.database, workspace, "01890a5d-ac96-774b-bcce-b302099a8057");
+  await expect(reading).rejects.toMatchObject({ code: "VERSION_NOT_FOUND" });
+});

@@ -1,6 +1,7 @@
 import type { LRUCache } from "lru-cache";
 import type { Database } from "../database/open.ts";
 import { boundedByCharacters, remembered } from "../database/remember.ts";
+import { GabbroError } from "../errors.ts";
 import type { Prompt, PromptVersion } from "./entities.ts";
 import type { Selectable } from "./selection.ts";
 
@@ -26,7 +27,7 @@ export function knownPrompt(
 /** By the id of the version; it never changes once made. */
 const texts = new WeakMap<Database, LRUCache<string, Texts>>();
 
-/** The texts of a version of a prompt that is known to belong to the workspace. */
+/** The texts of a version of a prompt that is known to belong to the workspace. Throws VERSION_NOT_FOUND when it was removed since. */
 export async function textsOf(database: Database, workspaceId: string, versionId: string): Promise<Texts> {
   const cache = texts.get(database) ?? boundedByCharacters<Texts>();
   texts.set(database, cache);
@@ -37,7 +38,8 @@ export async function textsOf(database: Database, workspaceId: string, versionId
     .select(["text", "systemText"])
     .where("workspace", "=", workspaceId)
     .where("id", "=", versionId)
-    .executeTakeFirstOrThrow();
+    .executeTakeFirst();
+  if (!read) throw new GabbroError("VERSION_NOT_FOUND", "The version has just been removed with its prompt.");
   cache.set(versionId, read);
   return read;
 }

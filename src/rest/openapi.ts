@@ -31,6 +31,6 @@ export function openApi(app: RestApp, pages: Pages): void {
     const isJson = `${made.headers["content-type"]}`.includes("json"); // which is compressed as text
     return reply.status(made.statusCode).send(isJson ? made.payload : made.rawPayload);
   };
-  const paths = ["/openapi.json", ...(pages === "served" ? ["/docs", "/docs/*"] : [])];
+  const paths = ["/openapi.json", ...(pages === "served" ? ["/docs", "/docs/", "/docs/*"] : [])];
   for (const path of paths) app.get(path, { schema: { hide: true } }, answer);
 }
