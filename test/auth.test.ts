@@ -276,3 +276,11 @@ test("a generated token has 256 bits and a checksum that tells a mistyped one", 
     expect(isIntact(mistyped)).toBe(false);
   }
 });
+
+test("what the pages of the REST interface refuse has the form of every refusal", async () => {
+  const answer = await fetch(`${server.url}/docs/static/swagger-ui.css`, {
+    headers: { range: "bytes=99999999-" },
+  });
+  expect(answer.status).toBe(400);
+  expect(await answer.json()).toEqual({ error: expect.any(String), code: "BAD_REQUEST" });
+});

@@ -4,6 +4,7 @@ import Fastify from "fastify";
 import { createJsonSchemaTransform, createJsonSchemaTransformObject } from "fastify-type-provider-zod";
 import type { OpenAPIV3_1 } from "openapi-types";
 import packageJson from "../../package.json" with { type: "json" };
+import { answerError } from "./answers.ts";
 import type { RestApp } from "./app.ts";
 import type { Documented, Pages } from "./openapi.ts";
 import { schemaController } from "./schemas.ts";
@@ -15,6 +16,7 @@ says what was left out or not found.`;
 /** Makes the OpenAPI document of routes, and pages under `/docs` that show it; both as the answers of a server by itself. */
 export async function createDocument(routes: Documented[], pages: Pages): Promise<RestApp> {
   const app: RestApp = Fastify({ schemaController: schemaController! });
+  app.setErrorHandler(answerError);
   await app.register(swagger, {
     openapi: {
       openapi: "3.1.0",
