@@ -2,7 +2,8 @@ import type { IncomingMessage, RequestListener, ServerResponse } from "node:http
 import { type Readable, Transform, type TransformCallback } from "node:stream";
 import { getHeapStatistics } from "node:v8";
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
-import { type ErrorCode, errorStatus, GabbroError } from "./errors.ts";
+import { createEarlyRefusals } from "./earlyRefusals.ts";
+import { isRefusable, refusalError, refusalFor, refuse } from "./refusals.ts";
 import { createRoster } from "./roster.ts";
 
 /** From when on requests are refused, so that those that are taken are answered soon. */
@@ -29,11 +30,6 @@ const LONGEST_TURN_MS = 20;
 const SMOOTHING = 0.2;
 const TELLING_INTERVAL_MS = 1_000;
 
-const MESSAGE = "The service has more to do than it can. Send the request again in a moment.";
-const RETRY_AFTER = { "retry-after": "1" };
-/** These tell how the service fares, and cost little. */
-const NEVER_REFUSED = /^\/(?:health|ready|metrics)(?:\?|$)/;
-
 /**
  * Refuses what is more than the service can do, as UNAVAILABLE with Retry-After, before anything is read of it but its
  * head: whoever waits in a queue without end is served too late, and so is everybody behind.
@@ -43,6 +39,7 @@ export function createOverload(given: Partial<Limits>, corsOrigins: string[]) {
   const work = createWork();
   const bodies = createHeldBodies(limits.mostHeldBytes);
   let log: () => void = () => {};
+  let isStopping = () => false;
   let refused = 0;
   const tell = () => {
     refused += 1;
@@ -53,20 +50,35 @@ export function createOverload(given: Partial<Limits>, corsOrigins: string[]) {
     /** Has requests pass only as long as they can be served; it stands before Fastify, whose own refusals cost more. */
     before: (handle: RequestListener): RequestListener => {
       const turns = createTurns(handle);
+      const load = () => turns.waiting() + work.count();
+      const isFull = () => load() >= limits.mostWaiting;
+      const early = createEarlyRefusals({
+        isFull: () => isFull() && !isStopping(),
+        isBusy: () => load() > limits.mostWaiting / 2,
+        refuse: (url) => {
+          if (!isRefusable(url)) return;
+          turns.refused();
+          tell();
+          return refusalFor(url);
+        },
+      });
       return (request, response) => {
-        const isFull = turns.waiting() + work.count() >= limits.mostWaiting;
-        if ((!isFull && turns.isFree()) || NEVER_REFUSED.test(request.url!)) handle(request, response);
-        else if (!isFull) turns.wait(request, response);
+        early.begin(request, response);
+        if (!isRefusable(request.url!) || (!isFull() && turns.isFree())) handle(request, response);
+        else if (!isFull()) turns.wait(request, response);
         else {
           turns.refused();
+          if (isStopping()) response.shouldKeepAlive = false;
           refuse(request, response, corsOrigins);
           tell();
+          early.watch(request, response);
         }
       };
     },
     /** Counts what is at work and what it holds. */
     watch: (app: FastifyInstance): void => {
       log = createTelling(app.log);
+      isStopping = () => app.isStopping();
       work.watch(app);
       bodies.watch(app, tell);
     },
@@ -171,7 +183,7 @@ function createHeldBodies(mostBytes: number) {
       heldBytes += chunk.length;
       if (heldBytes <= mostBytes) return done(null, chunk);
       tell();
-      done(new GabbroError("UNAVAILABLE", MESSAGE, { headers: RETRY_AFTER }));
+      done(refusalError());
     };
     const release = () => {
       heldBytes -= ownBytes;
@@ -196,29 +208,6 @@ function createHeldBodies(mostBytes: number) {
       });
     },
   };
-}
-
-const CODE: ErrorCode = "UNAVAILABLE";
-const BODY = JSON.stringify({ error: MESSAGE, code: CODE });
-const GRAPHQL_BODY = JSON.stringify({ errors: [{ message: MESSAGE, extensions: { code: CODE } }] });
-const headersOf = (body: string) =>
-  Object.entries({
-    ...RETRY_AFTER,
-    "content-type": "application/json; charset=utf-8",
-    "content-length": String(Buffer.byteLength(body)),
-    "cache-control": "no-store",
-    "x-content-type-options": "nosniff",
-  }).flat();
-const [HEADERS, GRAPHQL_HEADERS] = [headersOf(BODY), headersOf(GRAPHQL_BODY)];
-
-/** As much as a page of another origin must be told to see why, and no more: each of these costs. */
-function refuse({ url, headers }: IncomingMessage, response: ServerResponse, corsOrigins: string[]): void {
-  const isGraphql = /^\/graphql(?:\?|$)/.test(url!);
-  const allowed = corsOrigins.find((origin) => origin === "*" || origin === headers.origin);
-  const own = isGraphql ? GRAPHQL_HEADERS : HEADERS;
-  const all = allowed ? [...own, "access-control-allow-origin", allowed, "vary", "Origin"] : own;
-  response.writeHead(errorStatus[CODE], all);
-  response.end(isGraphql ? GRAPHQL_BODY : BODY);
 }
 
 /** One line a second says how many were refused: one for each would cost as much as serving them. */

@@ -65,6 +65,14 @@ test("pages of origins that may ask are told that they were refused, others not,
   expect(await metrics.text()).toContain("\ngabbro_refused_requests_total 2\n");
 });
 
+test("who is refused by a service that is about to stop is told to go elsewhere", async () => {
+  await using server = await startServer({ limits: { mostWaiting: 0 } });
+  const connection = async () => (await fetch(`${server.url}/datasets`)).headers.get("connection");
+  expect(await connection()).toBe("keep-alive");
+  await server.app.drain(0);
+  expect(await connection()).toBe("close");
+});
+
 const callers = isOnPostgresql ? 100 : 300;
 
 test.each([
@@ -77,11 +85,15 @@ test.each([
     limits: { mostWaiting },
     log: (line) => lines.push(line),
   });
+  let read = 0;
+  server.app.server.on("request", () => (read += 1));
   const order = { url: server.url, token: server.token, mix: "served", deadlineMs: 30_000 } as const;
   const overload = await runOrder({ ...order, connections: callers, seconds: 1 });
   expect(overload).toMatchObject({ wrong: 0, unanswered: 0, late: 0 });
   expect(overload.good).toBeGreaterThan(20);
   expect(overload.refused > 0).toBe(refuses);
+  // Most of what is refused was never read by Node.js.
+  expect(overload.good + overload.refused - read >= overload.refused / 2).toBe(true);
   const after = await runOrder({ ...order, connections: 4, seconds: 0.2 });
   expect(after).toMatchObject({ wrong: 0, unanswered: 0, refused: 0 });
   expect(after.good).toBeGreaterThan(0);
