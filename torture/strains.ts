@@ -38,9 +38,9 @@ const finds =
 
 async function overloaded(within: Within, seconds: number, program?: string): Promise<Found> {
   const found = await within((databaseUrl) => overload({ databaseUrl, program }, { seconds }));
-  const { capacity, goodput, overload: figures, recoveredS } = found;
+  const { capacity, capacityAfter, goodput, overload: figures, recoveredS } = found;
   const said = [
-    `of ${count(Math.round(capacity))}/s ${Math.round(goodput * 100)} % served under five times as many`,
+    `of ${count(Math.round(capacity))}/s before and ${count(Math.round(capacityAfter))}/s after, ${Math.round(goodput * 100)} % served under five times as many`,
     `${count(figures.refused)} refused with Retry-After (half of them within ${figures.refusedMs.p50} ms, 99 % within ${figures.refusedMs.p99} ms)`,
     `${count(figures.wrong)} failed, ${count(figures.unanswered)} unanswered, ${count(figures.unsent)} not sent for want of a connection, ${count(figures.late)} later than 1 s`,
     `as before ${recoveredS} s after`,
