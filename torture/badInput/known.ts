@@ -1,5 +1,6 @@
 import { buildClientSchema, type GraphQLSchema, getIntrospectionQuery } from "graphql";
 import { headers } from "../gateway.ts";
+import { exchange } from "./exchange.ts";
 import type { Known } from "./plausible.ts";
 import { type Operation, operationsOf } from "./rest.ts";
 
@@ -42,10 +43,13 @@ export async function prepareKnown(url: string, known: Known): Promise<void> {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: answers have every shape
-async function call(url: string, body?: object): Promise<any> {
-  const answer = await fetch(url, {
+async function call(url: string, asked?: object): Promise<any> {
+  const { pathname } = new URL(url);
+  const answer = await exchange(url, {
+    method: asked ? "POST" : "GET",
+    path: pathname,
     headers,
-    ...(body && { method: "POST", body: JSON.stringify(body) }),
+    body: asked ? Buffer.from(JSON.stringify(asked)) : null,
   });
-  return answer.json();
+  return JSON.parse(answer.body);
 }
