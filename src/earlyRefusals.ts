@@ -8,6 +8,8 @@ interface Refusing {
   isBusy(): boolean;
   /** The whole answer to a request for that address, or nothing when it is not refused. */
   refuse(url: string): Buffer | undefined;
+  /** Told after each refusal how long that took. */
+  refused(tookMs: number): void;
 }
 
 /** A connection on which something was refused. */
@@ -38,7 +40,7 @@ const END_OF_HEAD = "\r\n\r\n";
  * node:http cost twice as much, and what goes into refusing is not there for serving. All that is not surely one whole
  * request, alone on its connection, is left to Node.js.
  */
-export function createEarlyRefusals({ isFull, isBusy, refuse }: Refusing) {
+export function createEarlyRefusals({ isFull, isBusy, refuse, refused }: Refusing) {
   const connections = new WeakMap<Socket, Connection>();
 
   const give = (connection: Connection, chunk: Buffer, readByNode: (chunk: Buffer) => void) => {
@@ -67,10 +69,12 @@ export function createEarlyRefusals({ isFull, isBusy, refuse }: Refusing) {
     socket.on("data", (chunk: Buffer) => {
       if (socket.destroyed) return; // by a request that ends the connection, when more had come with it
       const mayRefuse = connection.isBetween && socket.writableLength === 0 && isFull();
+      const begun = mayRefuse ? performance.now() : 0;
       const url = mayRefuse ? readPlain(chunk) : undefined;
       const answer = url === undefined ? undefined : refuse(url);
-      if (answer) socket.write(answer);
-      else give(connection, chunk, (bytes) => readByNode.call(socket, bytes));
+      if (!answer) return give(connection, chunk, (bytes) => readByNode.call(socket, bytes));
+      socket.write(answer);
+      refused(performance.now() - begun);
     });
   };
 

@@ -5,6 +5,7 @@ import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { createEarlyRefusals } from "./earlyRefusals.ts";
 import { isRefusable, refusalError, refusalFor, refuse } from "./refusals.ts";
 import { createRoster } from "./roster.ts";
+import { createTurns } from "./turns.ts";
 
 /** From when on requests are refused, so that those that are taken are answered soon. */
 export interface Limits {
@@ -20,14 +21,6 @@ const DEFAULTS: Limits = {
 };
 /** Smaller bodies are held by as many as are waiting, which is little. */
 const LARGE_BODY_BYTES = 64 * 1024;
-/**
- * For how long requests are worked on before the event loop looks again at what has come, and refuses what is too much:
- * as long as refusing took last, within these bounds, so that neither takes all the time nor keeps the other waiting.
- */
-const TURN_MS = 10;
-const LONGEST_TURN_MS = 20;
-/** How much one turn says of the next. */
-const SMOOTHING = 0.2;
 const TELLING_INTERVAL_MS = 1_000;
 
 /**
@@ -36,6 +29,7 @@ const TELLING_INTERVAL_MS = 1_000;
  */
 export function createOverload(given: Partial<Limits>, corsOrigins: string[]) {
   const limits = { ...DEFAULTS, ...given };
+  const turns = createTurns();
   const work = createWork();
   const bodies = createHeldBodies(limits.mostHeldBytes);
   let log: () => void = () => {};
@@ -45,33 +39,32 @@ export function createOverload(given: Partial<Limits>, corsOrigins: string[]) {
     refused += 1;
     log();
   };
+  const tellOne = (tookMs: number) => {
+    turns.refused(tookMs);
+    tell();
+  };
 
   return {
     /** Has requests pass only as long as they can be served; it stands before Fastify, whose own refusals cost more. */
     before: (handle: RequestListener): RequestListener => {
-      const turns = createTurns(handle);
       const load = () => turns.waiting() + work.count();
       const isFull = () => load() >= limits.mostWaiting;
       const early = createEarlyRefusals({
         isFull: () => isFull() && !isStopping(),
         isBusy: () => load() > limits.mostWaiting / 2,
-        refuse: (url) => {
-          if (!isRefusable(url)) return;
-          turns.refused();
-          tell();
-          return refusalFor(url);
-        },
+        refuse: (url) => (isRefusable(url) ? refusalFor(url) : undefined),
+        refused: tellOne,
       });
       return (request, response) => {
         early.begin(request, response);
         if (!isRefusable(request.url!) || (!isFull() && turns.isFree())) handle(request, response);
-        else if (!isFull()) turns.wait(request, response);
+        else if (!isFull()) turns.wait(() => response.destroyed || handle(request, response));
         else {
-          turns.refused();
+          const begun = performance.now();
           if (isStopping()) response.shouldKeepAlive = false;
           refuse(request, response, corsOrigins);
-          tell();
           early.watch(request, response);
+          tellOne(performance.now() - begun);
         }
       };
     },
@@ -79,63 +72,12 @@ export function createOverload(given: Partial<Limits>, corsOrigins: string[]) {
     watch: (app: FastifyInstance): void => {
       log = createTelling(app.log);
       isStopping = () => app.isStopping();
+      app.server.on("connection", turns.connected);
       work.watch(app);
       bodies.watch(app, tell);
     },
     /** How many were refused since the start. */
     refused: (): number => refused,
-  };
-}
-
-/** Begins requests at once while there is time, else one after another, with looks at what else has come in between. */
-function createTurns(handle: RequestListener) {
-  type Waiting = [IncomingMessage, ServerResponse];
-  const waiting: Waiting[] = [];
-  let isScheduled = false;
-  let turnAt = 0;
-  let begunInTurn = 0;
-  /** What a request takes with all that follows from it, which is done only when the turn has ended. */
-  let costMs = 1;
-  let refusingSince: number | undefined;
-  const schedule = () => {
-    isScheduled = true;
-    setImmediate(begin); // Node.js runs it when it has read what had come by all connections
-  };
-  const beginTurn = (now: number) => {
-    turnAt = now;
-    schedule();
-  };
-  const begin = () => {
-    isScheduled = false;
-    const now = performance.now();
-    const refusedMs = refusingSince === undefined ? 0 : now - refusingSince;
-    if (begunInTurn > 0) costMs += SMOOTHING * ((now - turnAt - refusedMs) / begunInTurn - costMs);
-    const turnMs = Math.min(LONGEST_TURN_MS, Math.max(TURN_MS, refusedMs));
-    turnAt = now;
-    refusingSince = undefined;
-    // Taken out: what stayed in a queue that is never empty would be held for as long as the overload lasts.
-    const begun = waiting.splice(0, Math.max(1, Math.floor(turnMs / costMs)));
-    begunInTurn = begun.length;
-    for (const [request, response] of begun) if (!response.destroyed) handle(request, response);
-    if (waiting.length > 0) return schedule();
-    begunInTurn = 0; // the event loop may now wait for more
-  };
-  return {
-    /** Whether a request may begin now. */
-    isFree: (): boolean => {
-      if (waiting.length > 0) return false;
-      const now = performance.now();
-      if (!isScheduled) beginTurn(now);
-      return now - turnAt < TURN_MS;
-    },
-    /** What is refused is told for the next turn to know how long that took. */
-    refused: (): void => {
-      refusingSince ??= performance.now();
-      if (!isScheduled) beginTurn(refusingSince);
-    },
-    wait: (...one: Waiting): void => void waiting.push(one),
-    /** How many wait for their turn. */
-    waiting: (): number => waiting.length,
   };
 }
 

@@ -13,7 +13,7 @@ interface Serving {
 /** A server that does nothing but serve or refuse, and tells what Node.js read. */
 export async function serve({ isFull, answer = (_, response) => response.end() }: Serving) {
   const read: string[] = [];
-  const early = createEarlyRefusals({ isFull, isBusy: () => true, refuse: refusalFor });
+  const early = createEarlyRefusals({ isFull, isBusy: () => true, refuse: refusalFor, refused: () => {} });
   const sockets: Socket[] = [];
   let opened = 0;
   const server = createServer({ requireHostHeader: false }, (request, response) => {

@@ -1,10 +1,10 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { createHistogram, type RecordableHistogram } from "node:perf_hooks";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { createCount, type Figures } from "./figures.ts";
 import { type Mix, requestsOf } from "./mix.ts";
 
 // Run as a program with an Order as JSON: sends requests at random moments (Poisson), whether earlier ones are answered
@@ -18,33 +18,10 @@ export interface Order {
   seconds: number;
   connections: number;
   perSecond?: number;
+  /** How many more are sent by connections of their own, each opened for one request. */
+  newcomersPerSecond?: number;
   /** What is answered later than this helps nobody any more. */
   deadlineMs: number;
-}
-
-export interface Figures {
-  sent: number;
-  /** Answered with anything but a refusal within the deadline. */
-  good: number;
-  late: number;
-  /** Answered 503 with Retry-After. */
-  refused: number;
-  /** Answered 5xx otherwise. */
-  wrong: number;
-  /** Without an answer. */
-  unanswered: number;
-  /** Not sent when they were due, as all connections waited for an answer. */
-  unsent: number;
-  goodMs: Quantiles;
-  refusedMs: Quantiles;
-  /** The 99th percentile of the good ones, second by second. */
-  p99MsBySecond: number[];
-}
-
-interface Quantiles {
-  p50: number;
-  p99: number;
-  max: number;
 }
 
 const CLOSES = /\r\nconnection: close/i;
@@ -121,35 +98,20 @@ async function openConnections({ url, connections }: Order, tell: { lost(): void
   };
 }
 
-function createCount({ deadlineMs, seconds }: Order) {
-  const found = { sent: 0, good: 0, late: 0, refused: 0, wrong: 0, unanswered: 0, unsent: 0 };
-  const [goodUs, refusedUs] = [createHistogram(), createHistogram()];
-  const bySecond = Array.from({ length: seconds }, () => createHistogram());
-  const begun = performance.now();
-  return {
-    found,
-    count: (head: string, sentAt: number) => {
-      const ms = performance.now() - sentAt;
-      const status = Number(head.slice(9, 12));
-      const us = Math.max(1, Math.round(ms * 1_000));
-      if (status === 503 && /\r\nretry-after: \d/i.test(head)) {
-        found.refused += 1;
-        refusedUs.record(us);
-      } else if (status >= 500) found.wrong += 1;
-      else if (ms > deadlineMs) found.late += 1;
-      else {
-        found.good += 1;
-        goodUs.record(us);
-        bySecond[Math.floor((sentAt - begun) / 1_000)]?.record(us);
-      }
-    },
-    figures: (): Figures => ({
-      ...found,
-      goodMs: quantiles(goodUs),
-      refusedMs: quantiles(refusedUs),
-      p99MsBySecond: bySecond.map((histogram) => quantiles(histogram).p99),
-    }),
-  };
+/** Has somebody come now and then who was not connected, and tells how long each waits for an answer. */
+function comeAnew({ url, newcomersPerSecond }: Order, requests: Buffer[], welcome: (ms: number) => void) {
+  if (!newcomersPerSecond) return { end: () => {} };
+  const timer = setInterval(() => {
+    const begun = performance.now();
+    const newcomer = new Connection(new URL(url), () => {});
+    const send = () =>
+      newcomer.send(requests[0]!, () => {
+        welcome(performance.now() - begun);
+        newcomer.end();
+      });
+    newcomer.opened.then(send, () => welcome(Number.POSITIVE_INFINITY));
+  }, 1_000 / newcomersPerSecond);
+  return { end: () => clearInterval(timer) };
 }
 
 async function run(order: Order): Promise<Figures> {
@@ -166,7 +128,7 @@ async function run(order: Order): Promise<Figures> {
       if (hasBegun && perSecond === undefined && performance.now() < over) send();
     },
   });
-  const { found, count, figures } = createCount(order);
+  const { found, count, welcome, figures } = createCount(order);
   const begun = performance.now();
   const over = begun + seconds * 1_000;
   const send = () => {
@@ -187,6 +149,7 @@ async function run(order: Order): Promise<Figures> {
     });
   };
   hasBegun = true;
+  const coming = comeAnew(order, requests, welcome);
   if (perSecond === undefined) {
     while (free.length > 0) send();
     await wait(seconds * 1_000);
@@ -203,15 +166,10 @@ async function run(order: Order): Promise<Figures> {
   const lastMs = Math.max(LAST_ANSWERS_MS, order.deadlineMs);
   for (let waitedMs = 0; underWay > 0 && waitedMs < lastMs; waitedMs += 20) await wait(20);
   found.unanswered += underWay;
+  coming.end();
   const told = figures();
   end();
   return told;
-}
-
-function quantiles(us: RecordableHistogram): Quantiles {
-  if (us.count === 0) return { p50: 0, p99: 0, max: 0 };
-  const ms = (value: number) => Math.round(value / 100) / 10;
-  return { p50: ms(us.percentile(50)), p99: ms(us.percentile(99)), max: ms(us.max) };
 }
 
 /** Runs an order in a process of its own, after a command such as taskset. */

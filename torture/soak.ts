@@ -1,8 +1,9 @@
 import { readdirSync, statSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { subscribe } from "../test/events.ts";
+import type { Figures } from "./figures.ts";
 import { type Gateway, type How, prepareDatabase, startGateway, TOKEN } from "./gateway.ts";
-import { type Figures, runOrder } from "./openLoop.ts";
+import { runOrder } from "./openLoop.ts";
 import { residentKb } from "./overload.ts";
 
 interface Sample {

@@ -38,11 +38,14 @@ const finds =
 
 async function overloaded(within: Within, seconds: number, program?: string): Promise<Found> {
   const found = await within((databaseUrl) => overload({ databaseUrl, program }, { seconds }));
-  const { capacity, capacityAfter, goodput, overload: figures, recoveredS } = found;
+  const { capacity, capacityAfter, goodput, quietGoodput, overload: figures, recoveredS } = found;
+  const { quiet, newcomersMs } = figures;
   const said = [
     `of ${count(Math.round(capacity))}/s before and ${count(Math.round(capacityAfter))}/s after, ${Math.round(goodput * 100)} % served under five times as many`,
     `${count(figures.refused)} refused with Retry-After (half of them within ${figures.refusedMs.p50} ms, 99 % within ${figures.refusedMs.p99} ms)`,
     `${count(figures.wrong)} failed, ${count(figures.unanswered)} unanswered, ${count(figures.unsent)} not sent for want of a connection, ${count(figures.late)} later than 1 s`,
+    `by the ${quiet.seconds} s in which the machine did nothing else: ${Math.round(quietGoodput * 100)} % of ${count(Math.round(quiet.goodPerSecond / quietGoodput))}/s, half of the refusals within ${quiet.refusedMs.p50} ms, 99 % within ${quiet.refusedMs.p99} ms`,
+    `who was not connected before was answered within ${newcomersMs.p50} ms, 99 % within ${newcomersMs.p99} ms`,
     `as before ${recoveredS} s after`,
     `p99 of half the load ${found.normalP99Ms} ms, with 2,000 idle connections ${found.withIdleP99Ms} ms`,
     `${found.idleConnectionKb.toFixed(1)} kB each`,

@@ -1,0 +1,78 @@
+/**
+ * For how long requests are worked on before the event loop looks again at what has come, and refuses what is too much:
+ * as long as refusing took last, within these bounds, so that neither takes all the time nor keeps the other waiting. Each
+ * turn has a commit of its own, so that shorter ones serve less.
+ */
+const TURN_MS = 14;
+const LONGEST_TURN_MS = 20;
+/** A refusal takes Node.js about as long again, for reading and for the end of the answer. */
+const NODE_SHARE = 2;
+/** How long it may look before it works again. */
+const LONGEST_LOOK_MS = 10;
+/** How much one turn says of the next. */
+const SMOOTHING = 0.2;
+
+/** Begins requests at once while there is time, else one after another, with looks at what else has come in between. */
+export function createTurns() {
+  const waiting: (() => unknown)[] = [];
+  let isScheduled = false;
+  let turnAt = 0;
+  let begunInTurn = 0;
+  /** What a request takes with all that follows from it, which is done only when the turn has ended. */
+  let costMs = 1;
+  let refusedMs = 0;
+  let lookingSince: number | undefined;
+  let hasConnected = false;
+  const schedule = () => {
+    isScheduled = true;
+    setImmediate(go); // Node.js runs it when it has read what had come by all connections
+  };
+  const beginTurn = (now: number) => {
+    turnAt = now;
+    schedule();
+  };
+  const go = () => {
+    isScheduled = false;
+    const now = performance.now();
+    if (begunInTurn > 0) costMs += SMOOTHING * ((now - turnAt - refusedMs) / begunInTurn - costMs);
+    begunInTurn = 0;
+    lookingSince ??= now;
+    // Node.js takes one new connection in each look: by one look in a turn, who has just come would wait for seconds.
+    const looksAgain = hasConnected && now - lookingSince < LONGEST_LOOK_MS;
+    hasConnected = false;
+    if (looksAgain && waiting.length > 0) return schedule();
+    begin(now, Math.min(LONGEST_TURN_MS, Math.max(TURN_MS, refusedMs)));
+  };
+  const begin = (now: number, turnMs: number) => {
+    turnAt = now;
+    refusedMs = 0;
+    lookingSince = undefined;
+    // Taken out: what stayed in a queue that is never empty would be held for as long as the overload lasts.
+    const begun = waiting.splice(0, Math.max(1, Math.floor(turnMs / costMs)));
+    begunInTurn = begun.length;
+    for (const one of begun) one();
+    if (waiting.length > 0) return schedule();
+    begunInTurn = 0; // the event loop may now wait for more
+  };
+  return {
+    /** Whether a request may begin now. */
+    isFree: (): boolean => {
+      if (waiting.length > 0) return false;
+      const now = performance.now();
+      if (!isScheduled) beginTurn(now);
+      return now - turnAt < TURN_MS;
+    },
+    /** To be told how long each refusal took. */
+    refused: (tookMs: number): void => {
+      refusedMs += NODE_SHARE * tookMs;
+      if (!isScheduled) beginTurn(performance.now());
+    },
+    /** To be told of each new connection. */
+    connected: (): void => {
+      hasConnected = true;
+    },
+    wait: (one: () => unknown): void => void waiting.push(one),
+    /** How many wait for their turn. */
+    waiting: (): number => waiting.length,
+  };
+}
