@@ -4,9 +4,15 @@ import type { UsageInput } from "./usage.inputs.ts";
 
 const MOST_DAYS = 1_100;
 
+export interface Day {
+  day: string;
+  from: Date;
+  to: Date;
+}
+
 /** The days of a time zone that a time touches, each with what lies within; a day may have 23 or 25 hours. */
-export function daysOf({ from, to, timeZone }: UsageInput): { day: string; from: Date; to: Date }[] {
-  const days: { day: string; from: Date; to: Date }[] = [];
+export function daysOf({ from, to, timeZone }: UsageInput): Day[] {
+  const days: Day[] = [];
   let start = DateTime.fromJSDate(from, { zone: timeZone }).startOf("day");
   while (start.toMillis() < to.getTime()) {
     if (days.length === MOST_DAYS)

@@ -1,6 +1,7 @@
 import type { SelectQueryBuilder } from "kysely";
 import type { Context } from "../context.ts";
 import { authorize } from "../workspaces/resolvers.ts";
+import type { Day } from "./days.ts";
 import { addSums, type Latencies, largest, noSums, percentiles, type Sums } from "./sums.ts";
 import { GROUPS, type UsageInput } from "./usage.inputs.ts";
 import { type Lead, logsIn, type Stretch, startOf, stretches } from "./walk.resolvers.ts";
@@ -23,11 +24,28 @@ export interface Usage extends Sums {
 export async function usage(context: Context, input: UsageInput): Promise<Usage[]> {
   const workspaceId = authorize(context, "read");
   if (input.groupBy !== "DAY") return usageOf(context, workspaceId, input);
-  const found: Usage[] = [];
   const { daysOf } = await import("./days.ts"); // its library is large, and many never need it
-  for (const { day, from, to } of daysOf(input)) {
-    const [sums] = await usageOf(context, workspaceId, { ...input, from, to });
-    found.push({ ...sums!, key: day });
+  return usageByDay(context, workspaceId, { ...input, days: daysOf(input) });
+}
+
+/** How many days are looked at together, as it takes two statements to find that one is empty. */
+const DAYS_AT_ONCE = 16;
+
+async function usageByDay(
+  context: Context,
+  workspaceId: string,
+  { days, ...input }: UsageInput & { days: Day[] },
+): Promise<Usage[]> {
+  const found: Usage[] = [];
+  for (let at = 0; at < days.length; at += DAYS_AT_ONCE) {
+    const some = days.slice(at, at + DAYS_AT_ONCE);
+    const time = { before: startOf(context, some.at(-1)!.to), downTo: startOf(context, some[0]!.from) };
+    const logs = logsIn(context, { workspaceId, by: {} }, time).select("id as id").limit(1);
+    const isEmpty = (await context.database.rows(logs)).length === 0;
+    for (const { day, from, to } of some) {
+      const [sums] = isEmpty ? [NOTHING] : await usageOf(context, workspaceId, { ...input, from, to });
+      found.push({ ...sums!, key: day });
+    }
   }
   return found;
 }
@@ -116,6 +134,8 @@ function measured(logs: Logs, columns: Column[]) {
     .where("latencyMs", "is not", null)
     .groupBy([...columns, "latencyMs"]);
 }
+
+const NOTHING = toUsage("[]", noSums, new Map(), []);
 
 const named = <Name extends Column>(column: Name) => `${column} as ${column}` as const;
 
