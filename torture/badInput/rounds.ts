@@ -93,19 +93,20 @@ interface Asked<Case> {
   show(one: Case): string;
 }
 
-/** How often fast-check may ask for less, once something was found. */
-const MOST_ATTEMPTS_AT_LESS = 300;
+/** How long fast-check may ask for less, once something was found: what is slow is asked three times each time. */
+const LESS_MS = 30_000;
 
 function roundOf<Case>(door: Door, count: Count, { prepare, cases, judge, show }: Asked<Case>): Round {
   return async ({ seed, size, endOnFailure }) => {
     await prepare();
     let isFound = false;
-    let left = MOST_ATTEMPTS_AT_LESS;
+    let until = Number.POSITIVE_INFINITY;
     const property = fc.asyncProperty(cases, async (one) => {
-      if (isFound && left-- <= 0) return;
+      if (performance.now() > until) return;
       if (!isFound) count.cases[door] += 1;
       const { fault, tookMs } = await watched(() => judge(one));
       count.slowestMs = Math.max(count.slowestMs, tookMs);
+      if (fault && !isFound) until = performance.now() + LESS_MS;
       isFound ||= fault !== undefined;
       if (fault) throw new Error(fault);
     });
