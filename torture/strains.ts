@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { count, type Outcome, type Test, toOutcome, type Within } from "./outcome.ts";
 import { brokenByOverload, overload } from "./overload.ts";
 import { restartInTurn } from "./rollingRestart.ts";
-import { failedOf, type Slope, soak } from "./soak.ts";
+import { type Slope, soak } from "./soak.ts";
 
 const unlimited = fileURLToPath(new URL("./unlimited.ts", import.meta.url));
 
@@ -44,7 +44,9 @@ async function overloaded(within: Within, seconds: number, program?: string): Pr
     `of ${count(Math.round(capacity))}/s before and ${count(Math.round(capacityAfter))}/s after, ${Math.round(goodput * 100)} % served under five times as many`,
     `${count(figures.refused)} refused with Retry-After (half of them within ${figures.refusedMs.p50} ms, 99 % within ${figures.refusedMs.p99} ms)`,
     `${count(figures.wrong)} failed, ${count(figures.unanswered)} unanswered, ${count(figures.unsent)} not sent for want of a connection, ${count(figures.late)} later than 1 s`,
-    `by the ${quiet.seconds} s in which the machine did nothing else: ${Math.round(quietGoodput * 100)} % of ${count(Math.round(quiet.goodPerSecond / quietGoodput))}/s, half of the refusals within ${quiet.refusedMs.p50} ms, 99 % within ${quiet.refusedMs.p99} ms`,
+    Number.isFinite(quietGoodput)
+      ? `by the ${quiet.seconds} s in which the machine did nothing else: ${Math.round(quietGoodput * 100)} % of ${count(Math.round(quiet.goodPerSecond / quietGoodput))}/s, half of the refusals within ${quiet.refusedMs.p50} ms, 99 % within ${quiet.refusedMs.p99} ms`
+      : "the machine never did nothing else for long enough to tell",
     `who was not connected before was answered within ${newcomersMs.p50} ms, 99 % within ${newcomersMs.p99} ms`,
     `as before ${recoveredS} s after`,
     `p99 of half the load ${found.normalP99Ms} ms, with 2,000 idle connections ${found.withIdleP99Ms} ms`,
@@ -59,7 +61,7 @@ async function soaked(within: Within, minutes: number, preload?: string): Promis
   );
   const mb = ({ value, doubt }: Slope) => `${value.toFixed(1)} ± ${doubt.toFixed(1)} MB`;
   const { load, rss, heap, fds, mostWalMb, subscriptions, broken } = found;
-  const result = `${count(load.sent)} requests and ${count(subscriptions)} subscriptions, ${count(failedOf(load))} failed, ${count(load.refused)} refused; in ten minutes memory grows by ${mb(rss)}, the heap by ${mb(heap)}; file descriptors ${fds.first}, at most ${fds.most}; WAL at most ${mostWalMb.toFixed(1)} MB`;
+  const result = `${count(load.sent)} requests and ${count(subscriptions)} subscriptions, ${count(load.wrong + load.unanswered)} failed, ${count(load.unsent)} not sent for want of a connection, ${count(load.late)} later than 5 s, ${count(load.refused)} refused with Retry-After; in ten minutes memory grows by ${mb(rss)}, the heap by ${mb(heap)}; file descriptors ${fds.first}, at most ${fds.most}; WAL at most ${mostWalMb.toFixed(1)} MB`;
   return { result, broken };
 }
 
