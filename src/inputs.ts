@@ -3,15 +3,30 @@ import type { Fault } from "./errors.ts";
 
 /** How many levels deep a value may be nested that is kept. */
 export const MAX_JSON_DEPTH = 100;
-const EARLIEST_MS = Date.parse("0001-01-01T00:00:00.000Z");
-const LATEST_MS = Date.parse("9999-12-31T23:59:59.999Z");
 
 // A fault is read behind its path: "values is required", "variables.0.label must be a string".
 z.config({ customError: (issue) => faultMessage(issue) });
 
+/**
+ * The first check of what has a length: once its type is wrong, no other looks at it. zod (4.6) measures whatever has a
+ * `length`, also in place of a string or a list, and throws when what it finds there is no number.
+ */
+const onlyOfItsType = {
+  when: (payload: z.core.ParsePayload): boolean => {
+    payload.aborted = payload.issues.length > 0;
+    return false;
+  },
+};
+const always = () => true;
+
+/** A list of anything, which may be given bounds. */
+export const arrayOf = <Item extends z.ZodType>(item: Item) => z.array(item).refine(always, onlyOfItsType);
+
+const string = () => z.string().refine(always, onlyOfItsType);
+
 /** A string that every database can keep: no NUL character, no half of a surrogate pair. */
 export const text = () =>
-  z.string().superRefine((value, context) => {
+  string().superRefine((value, context) => {
     const message = textFault(value);
     if (message) context.addIssue({ code: "custom", message });
   });
@@ -75,7 +90,7 @@ export const jsonObjectOrUndefined = () =>
 
 /** A list of at most `most` items; a longer one is refused before its items are looked at, which could take long. */
 export const list = <Item extends z.ZodType>(item: Item, most: number) => {
-  const items = z.array(item).max(most);
+  const items = arrayOf(item).max(most);
   const { $schema: _, ...schema } = z.toJSONSchema(items, { io: "input", unrepresentable: "any" });
   const refuseLong = (value: unknown, context: z.RefinementCtx) => {
     if (!Array.isArray(value) || value.length <= most) return value;
@@ -85,42 +100,7 @@ export const list = <Item extends z.ZodType>(item: Item, most: number) => {
   return z.preprocess(refuseLong, items).meta(schema);
 };
 
-/** A point in time: ISO 8601 (UTC when it names no zone), epoch milliseconds, or nothing (null, absent, ""). */
-export const momentOrNothing = () =>
-  z
-    .union([z.string(), z.number(), z.null()], { error: () => MOMENT_FAULT })
-    .optional()
-    .transform((value, context) => {
-      if (value === undefined || value === null || value === "") return null;
-      const moment = typeof value === "number" ? new Date(Math.trunc(value)) : parseMoment(value);
-      if (moment && moment.getTime() >= EARLIEST_MS && moment.getTime() <= LATEST_MS) return moment;
-      context.addIssue({ code: "custom", message: MOMENT_FAULT });
-      return z.NEVER;
-    });
-
 export type JsonObject = Record<string, unknown>;
-
-const MOMENT_FAULT =
-  "must be an existing time as ISO 8601, such as 2026-01-31T09:30:00Z, or as epoch milliseconds, in the years 1 to 9999";
-const isoDateTime = z.union([
-  z.iso.datetime({ offset: true, local: true }),
-  z.iso.datetime({ offset: true, local: true, precision: -1 }), // to the minute
-]);
-const isoDate = z.iso.date();
-const NAMES_ITS_ZONE = /(?:Z|[+-]\d\d:\d\d)$/;
-
-/** The time that an ISO 8601 text names, in UTC when it names no zone; undefined when there is no such time. */
-export function parseMoment(value: string): Date | undefined {
-  if (isoDate.safeParse(value).success) return new Date(`${value}T00:00:00Z`);
-  // Python writes a space for the T, and some write the zone without its colon or without its minutes.
-  const strict = value
-    .toUpperCase()
-    .replace(/^(\d{4}-\d\d-\d\d) (?=\d)/, "$1T")
-    .replace(/(T.*[+-]\d\d)(\d\d)$/, "$1:$2")
-    .replace(/(T.*[+-]\d\d)$/, "$1:00");
-  if (!isoDateTime.safeParse(strict).success) return undefined;
-  return new Date(NAMES_ITS_ZONE.test(strict) ? strict : `${strict}Z`);
-}
 
 export const INEXACT = "is a whole number too large to be kept exactly; send it as a text";
 

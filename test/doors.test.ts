@@ -160,6 +160,8 @@ test.each(accepted)("both doors answer the same: %s", async (_, operation, input
   expect(await operations[operation].graphql(input)).toEqual(rest);
 });
 
+/** Which to compare with a number throws. */
+const unmeasurable = { length: { toString: 1, valueOf: 1 } };
 const required = "is required";
 const text = "must be a string";
 const object = "must be an object";
@@ -176,6 +178,8 @@ const refusedRows: [string, unknown, [path: string, message: string][]][] = [
   ["values in a text", { values: "a" }, [["values", object]]],
   ["a name that is a number", { ...row, name: 5 }, [["name", text]]],
   ["an operator in place of the name", { ...row, name: { $ne: null } }, [["name", text]]],
+  ["a name that has a length", { ...row, name: { length: 9_999 } }, [["name", text]]],
+  ["a name whose length is no number", { ...row, name: unmeasurable }, [["name", text]]],
   ["an ideal output that is an object", { ...row, idealOutput: {} }, [["idealOutput", text]]],
   ["metadata in a list", { ...row, metadata: [1] }, [["metadata", "must be an object or null"]]],
   ["NUL in a value", { values: { a: { b: ["x", "\0"] } } }, [["values.a.b.1", nul]]],
@@ -214,6 +218,12 @@ const refusedRecords: [string, unknown, [path: string, message: string][]][] = [
   ["half a surrogate pair in the input", { ...record, input: ["\udfff"] }, [["input.0", surrogate]]],
   ["a version that is a number", { ...record, version: 1 }, [["version", text]]],
   ["a tag in a list", { ...record, tag: ["production"] }, [["tag", text]]],
+  ["a slug whose length is no number", { ...record, slug: unmeasurable }, [["slug", text]]],
+  [
+    "variables whose length is no number",
+    { ...record, variables: unmeasurable },
+    [["variables", "must be a list"]],
+  ],
   ["variables in an object", { ...record, variables: { a: "b" } }, [["variables", "must be a list"]]],
   [
     "a variable without a label",

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { parseMoment } from "../inputs.ts";
 import { keepMemorySmall } from "../memory.ts";
+import { parseMoment } from "../moments.ts";
 import type { ExportDatasetOptions } from "./exportDataset.ts";
 import type { ExportLogsOptions } from "./exportLogs.ts";
 import { formatOption } from "./import.ts";

@@ -1,14 +1,6 @@
 import { z } from "zod";
-import {
-  idOf,
-  json,
-  jsonObjectOrNothing,
-  jsonOrNothing,
-  list,
-  momentOrNothing,
-  text,
-  textOrNothing,
-} from "../inputs.ts";
+import { idOf, json, jsonObjectOrNothing, jsonOrNothing, list, text, textOrNothing } from "../inputs.ts";
+import { momentOrNothing } from "../moments.ts";
 import { versionChoice } from "../prompts/inputs.ts";
 
 const MOST_VARIABLES = 1_000;

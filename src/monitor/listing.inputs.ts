@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { idOf, list, momentOrNothing, text } from "../inputs.ts";
+import { idOf, list, text } from "../inputs.ts";
+import { momentOrNothing } from "../moments.ts";
 import { pageSize } from "../paging.ts";
 
 const MOST_METADATA = 10;

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { idOf, momentOrNothing, text } from "../inputs.ts";
+import { idOf, text } from "../inputs.ts";
+import { momentOrNothing } from "../moments.ts";
 
 const LONGEST_NAME = 256;
 const MOST_ON_A_PAGE = 1_000;

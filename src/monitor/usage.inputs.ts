@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { momentOrNothing, text } from "../inputs.ts";
+import { text } from "../inputs.ts";
+import { momentOrNothing } from "../moments.ts";
 
 const MOST_GROUPS = 1_000;
 export const GROUPS = 100;

@@ -1,11 +1,12 @@
 import { z } from "zod";
-import { idOf, momentOrNothing, text } from "../inputs.ts";
+import { arrayOf, idOf, text } from "../inputs.ts";
+import { momentOrNothing } from "../moments.ts";
 
 const scope = z.enum(["read", "write", "publish", "admin"]);
 
 export const createAccessTokenInput = z.object({
   name: text().min(1).max(256).describe("What it is for, to tell it from others."),
-  scopes: z.array(scope).min(1).max(10).describe("What it may do."),
+  scopes: arrayOf(scope).min(1).max(10).describe("What it may do."),
   expiresAt: momentOrNothing()
     .refine((moment) => moment === null || moment > new Date(), { error: "must be in the future" })
     .describe("When it ends; never when absent."),

@@ -1,0 +1,39 @@
+import { z } from "zod";
+
+const EARLIEST_MS = Date.parse("0001-01-01T00:00:00.000Z");
+const LATEST_MS = Date.parse("9999-12-31T23:59:59.999Z");
+const MOMENT_FAULT =
+  "must be an existing time as ISO 8601, such as 2026-01-31T09:30:00Z, or as epoch milliseconds, in the years 1 to 9999";
+
+/** A point in time: ISO 8601 (UTC when it names no zone), epoch milliseconds, or nothing (null, absent, ""). */
+export const momentOrNothing = () =>
+  z
+    .union([z.string(), z.number(), z.null()], { error: () => MOMENT_FAULT })
+    .optional()
+    .transform((value, context) => {
+      if (value === undefined || value === null || value === "") return null;
+      const moment = typeof value === "number" ? new Date(Math.trunc(value)) : parseMoment(value);
+      if (moment && moment.getTime() >= EARLIEST_MS && moment.getTime() <= LATEST_MS) return moment;
+      context.addIssue({ code: "custom", message: MOMENT_FAULT });
+      return z.NEVER;
+    });
+
+const isoDateTime = z.union([
+  z.iso.datetime({ offset: true, local: true }),
+  z.iso.datetime({ offset: true, local: true, precision: -1 }), // to the minute
+]);
+const isoDate = z.iso.date();
+const NAMES_ITS_ZONE = /(?:Z|[+-]\d\d:\d\d)$/;
+
+/** The time that an ISO 8601 text names, in UTC when it names no zone; undefined when there is no such time. */
+export function parseMoment(value: string): Date | undefined {
+  if (isoDate.safeParse(value).success) return new Date(`${value}T00:00:00Z`);
+  // Python writes a space for the T, and some write the zone without its colon or without its minutes.
+  const strict = value
+    .toUpperCase()
+    .replace(/^(\d{4}-\d\d-\d\d) (?=\d)/, "$1T")
+    .replace(/(T.*[+-]\d\d)(\d\d)$/, "$1:$2")
+    .replace(/(T.*[+-]\d\d)$/, "$1:00");
+  if (!isoDateTime.safeParse(strict).success) return undefined;
+  return new Date(NAMES_ITS_ZONE.test(strict) ? strict : `${strict}Z`);
+}
