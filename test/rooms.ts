@@ -67,7 +67,7 @@ function towardsTheRight({ path, imports }: Source): string[] {
 /** What each of a feature's five files may import of ours, beside types and what stands at the top of src. */
 const mayImport: Record<string, RegExp> = {
   "entities.ts": /(?:^|\/)entities\.ts$|^database\/columns\.ts$/,
-  "inputs.ts": /(?:^|[/.])inputs\.ts$|^paging\.ts$/,
+  "inputs.ts": /(?:^|[/.])inputs\.ts$|^(?:paging|moments)\.ts$/,
   "resolvers.ts": /^(?!graphql\/|rest\/|server\.ts)(?!.*[/.](?:graphql|rest|types)\.ts$)/,
   "graphql.ts": /^graphql\/builder\.ts$|(?:^|[/.])(?:entities|inputs|resolvers|graphql|types|selection)\.ts$/,
   "rest.ts": /^rest\/app\.ts$|(?:^|[/.])(?:entities|inputs|resolvers|rest|paging|deadline)\.ts$/,
