@@ -3,7 +3,7 @@
  * as long as refusing took last, within these bounds, so that neither takes all the time nor keeps the other waiting. Each
  * turn has a commit of its own, so that shorter ones serve less.
  */
-const TURN_MS = 14;
+const TURN_MS = 12;
 const LONGEST_TURN_MS = 20;
 /** A refusal takes Node.js about as long again, for reading and for the end of the answer. */
 const NODE_SHARE = 2;
