@@ -22,14 +22,15 @@ const always = () => true;
 /** A list of anything, which may be given bounds. */
 export const arrayOf = <Item extends z.ZodType>(item: Item) => z.array(item).refine(always, onlyOfItsType);
 
-const string = () => z.string().refine(always, onlyOfItsType);
-
 /** A string that every database can keep: no NUL character, no half of a surrogate pair. */
 export const text = () =>
-  string().superRefine((value, context) => {
-    const message = textFault(value);
-    if (message) context.addIssue({ code: "custom", message });
-  });
+  z
+    .string()
+    .refine(always, onlyOfItsType)
+    .superRefine((value, context) => {
+      const message = textFault(value);
+      if (message) context.addIssue({ code: "custom", message });
+    });
 
 /** Text in which the empty string means the same as null and absent: one published client sends it so. */
 export const textOrNothing = () =>

@@ -98,20 +98,30 @@ async function openConnections({ url, connections }: Order, tell: { lost(): void
   };
 }
 
-/** Has somebody come now and then who was not connected, and tells how long each waits for an answer. */
+/** Has somebody come now and then who was not connected, and tells how long each waited for an answer, until `end`. */
 function comeAnew({ url, newcomersPerSecond }: Order, requests: Buffer[], welcome: (ms: number) => void) {
   if (!newcomersPerSecond) return { end: () => {} };
+  const waiting = new Map<Connection, number>();
   const timer = setInterval(() => {
-    const begun = performance.now();
-    const newcomer = new Connection(new URL(url), () => {});
+    const newcomer: Connection = new Connection(new URL(url), () => {
+      if (waiting.delete(newcomer)) welcome(Number.POSITIVE_INFINITY);
+    });
+    waiting.set(newcomer, performance.now());
     const send = () =>
       newcomer.send(requests[0]!, () => {
-        welcome(performance.now() - begun);
+        welcome(performance.now() - waiting.get(newcomer)!);
+        waiting.delete(newcomer);
         newcomer.end();
       });
-    newcomer.opened.then(send, () => welcome(Number.POSITIVE_INFINITY));
+    newcomer.opened.then(send, () => {}); // lost, which is told by close
   }, 1_000 / newcomersPerSecond);
-  return { end: () => clearInterval(timer) };
+  return {
+    end: () => {
+      clearInterval(timer);
+      for (const begun of waiting.values()) welcome(performance.now() - begun);
+      waiting.clear();
+    },
+  };
 }
 
 async function run(order: Order): Promise<Figures> {

@@ -89,7 +89,7 @@ export async function overload(how: How, { seconds }: { seconds: number }): Prom
 function quietGoodput(during: Quiet, ...alone: Quiet[]): number {
   const seconds = alone.reduce((sum, { seconds }) => sum + seconds, 0);
   const good = alone.reduce((sum, { seconds, goodPerSecond }) => sum + seconds * goodPerSecond, 0);
-  return during.goodPerSecond / (good / seconds);
+  return during.seconds === 0 ? Number.NaN : during.goodPerSecond / (good / seconds);
 }
 
 async function withIdleConnections(gateway: Gateway, measure: () => Promise<Figures>) {
@@ -119,7 +119,7 @@ export function residentKb({ child }: Gateway): number {
 }
 
 const ENOUGH_QUIET_S = 10;
-export const wantedOfOverload = { goodput: 0.8, refusedP99Ms: 50, recoveredS: 5 };
+export const wantedOfOverload = { goodput: 0.8, refusedP99Ms: 50, newcomersP50Ms: 50, recoveredS: 5 };
 
 /** What of the promise does not hold, in words; by quiet seconds where there were enough. */
 export function brokenByOverload(found: OverloadResult): string[] {
@@ -133,6 +133,7 @@ export function brokenByOverload(found: OverloadResult): string[] {
     ...(overload.refused === 0 ? ["it refused nothing"] : []),
     ...(overload.wrong > 0 ? ["it failed"] : []),
     ...(refusedMs.p99 > wantedOfOverload.refusedP99Ms ? ["it refused too late"] : []),
+    ...(overload.newcomersMs.p50 > wantedOfOverload.newcomersP50Ms ? ["it kept newcomers waiting"] : []),
     ...(recoveredS > wantedOfOverload.recoveredS ? ["it did not recover"] : []),
   ];
 }
