@@ -142,7 +142,8 @@ async function run(order: Order): Promise<Figures> {
   const begun = performance.now();
   const over = begun + seconds * 1_000;
   const send = () => {
-    const connection = free.pop();
+    // The one that waited longest: of one that is hardly used the gateway may let go while a request is on its way to it.
+    const connection = free.shift();
     if (!connection) {
       found.unsent += 1;
       return;
