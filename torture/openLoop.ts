@@ -118,7 +118,10 @@ function comeAnew({ url, newcomersPerSecond }: Order, requests: Buffer[], welcom
   return {
     end: () => {
       clearInterval(timer);
-      for (const begun of waiting.values()) welcome(performance.now() - begun);
+      for (const [newcomer, begun] of waiting) {
+        welcome(performance.now() - begun);
+        newcomer.end(); // or an answer on its way would be counted again
+      }
       waiting.clear();
     },
   };
