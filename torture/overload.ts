@@ -119,7 +119,7 @@ export function residentKb({ child }: Gateway): number {
 }
 
 const ENOUGH_QUIET_S = 10;
-export const wantedOfOverload = { goodput: 0.8, refusedP99Ms: 50, newcomersP50Ms: 50, recoveredS: 5 };
+const wantedOfOverload = { goodput: 0.8, refusedP99Ms: 50, newcomersP50Ms: 50, recoveredS: 5 };
 
 /** What of the promise does not hold, in words; by quiet seconds where there were enough. */
 export function brokenByOverload(found: OverloadResult): string[] {
@@ -131,7 +131,7 @@ export function brokenByOverload(found: OverloadResult): string[] {
     ...(hasCrashed ? ["it crashed"] : []),
     ...(goodput < wantedOfOverload.goodput ? ["it served too little"] : []),
     ...(overload.refused === 0 ? ["it refused nothing"] : []),
-    ...(overload.wrong > 0 ? ["it failed"] : []),
+    ...(overload.wrong + overload.unanswered > 0 ? ["it failed"] : []),
     ...(refusedMs.p99 > wantedOfOverload.refusedP99Ms ? ["it refused too late"] : []),
     ...(overload.newcomersMs.p50 > wantedOfOverload.newcomersP50Ms ? ["it kept newcomers waiting"] : []),
     ...(recoveredS > wantedOfOverload.recoveredS ? ["it did not recover"] : []),
