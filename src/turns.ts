@@ -15,11 +15,9 @@ const SMOOTHING = 0.2;
 /** Begins requests at once while there is time, else one after another, with looks at what else has come in between. */
 export function createTurns() {
   const waiting: (() => unknown)[] = [];
+  const meter = createMeter();
   let isScheduled = false;
   let turnAt = 0;
-  let begunInTurn = 0;
-  /** What a request takes with all that follows from it, which is done only when the turn has ended. */
-  let costMs = 1;
   let refusedMs = 0;
   let lookingSince: number | undefined;
   let hasConnected = false;
@@ -34,8 +32,7 @@ export function createTurns() {
   const go = () => {
     isScheduled = false;
     const now = performance.now();
-    if (begunInTurn > 0) costMs += SMOOTHING * ((now - turnAt - refusedMs) / begunInTurn - costMs);
-    begunInTurn = 0;
+    meter.end(now, refusedMs);
     lookingSince ??= now;
     // Node.js takes one new connection in each look: by one look in a turn, who has just come would wait for seconds.
     const looksAgain = hasConnected && now - lookingSince < LONGEST_LOOK_MS;
@@ -48,11 +45,11 @@ export function createTurns() {
     refusedMs = 0;
     lookingSince = undefined;
     // Taken out: what stayed in a queue that is never empty would be held for as long as the overload lasts.
-    const begun = waiting.splice(0, Math.max(1, Math.floor(turnMs / costMs)));
-    begunInTurn = begun.length;
+    const begun = waiting.splice(0, meter.mostIn(turnMs));
+    if (begun.length === 0) return; // the event loop may now wait for more
+    meter.begin(now, begun.length);
+    schedule(); // also when none is left, to measure what these take
     for (const one of begun) one();
-    if (waiting.length > 0) return schedule();
-    begunInTurn = 0; // the event loop may now wait for more
   };
   return {
     /** Whether a request may begin now. */
@@ -75,4 +72,36 @@ export function createTurns() {
     /** How many wait for their turn. */
     waiting: (): number => waiting.length,
   };
+}
+
+/**
+ * Measures what requests take of the processor, with all that follows from them, which is done only when their turn has
+ * ended. Not what they take of time: with what the disk takes of it fewer would share the next commit, and in the end each
+ * would have its own.
+ */
+function createMeter() {
+  let costMs = 1;
+  let blockedMs = 0;
+  let begun = { count: 0, atMs: 0, cpuMs: 0 };
+  return {
+    begin: (atMs: number, count: number): void => {
+      begun = { count, atMs, cpuMs: cpuMs() };
+    },
+    /** Given what refusing took of it. */
+    end: (now: number, refusedMs: number): void => {
+      if (begun.count === 0) return;
+      const workedMs = cpuMs() - begun.cpuMs;
+      blockedMs = now - begun.atMs - workedMs;
+      costMs += SMOOTHING * (Math.max(0, workedMs - refusedMs) / begun.count - costMs);
+      begun.count = 0;
+    },
+    /** How many requests a turn of that length may begin; while the disk is slow, as many as take as long as it did. */
+    mostIn: (turnMs: number): number => Math.max(1, Math.floor(Math.max(turnMs, blockedMs) / costMs)),
+  };
+}
+
+/** The processor's time that this thread took so far. */
+function cpuMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1_000;
 }

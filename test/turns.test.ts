@@ -11,6 +11,10 @@ afterEach(() => {
   for (const end of ends.splice(0)) end();
 });
 
+function workFor(ms: number): void {
+  for (const begun = performance.now(); performance.now() - begun < ms; );
+}
+
 /** Always has more to do, and tells how many turns it took until all of some new connections were there. */
 async function turnsUntilConnected(tell: (turns: ReturnType<typeof createTurns>) => () => void) {
   const turns = createTurns();
@@ -18,7 +22,7 @@ async function turnsUntilConnected(tell: (turns: ReturnType<typeof createTurns>)
   const work = () => {
     turnCount += 1;
     turns.wait(work);
-    for (const begun = performance.now(); performance.now() - begun < LONGER_THAN_A_TURN_MS; );
+    workFor(LONGER_THAN_A_TURN_MS);
   };
   const server = createServer().on("connection", tell(turns)).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -43,4 +47,46 @@ test("new connections are taken many at a time while others are served", async (
 
 test("that test sees that Node.js takes one in each turn when it is not told of them", async () => {
   expect(await turnsUntilConnected(() => () => {})).toBeGreaterThan(CONNECTIONS / 2);
+});
+
+const CALLERS = 64;
+const COMMITS = 40;
+const REQUEST_MS = 0.5; // all of them together take longer than a turn
+const COMMIT_MS = 20;
+
+/** How many requests share one of the last commits, of callers who send the next one as soon as they are answered. */
+async function requestsPerCommit(commit: () => void) {
+  const turns = createTurns();
+  const sharing: number[] = [];
+  const committed = Promise.withResolvers<void>();
+  let begun = 0;
+  const store = () => {
+    commit();
+    sharing.push(begun);
+    if (sharing.length === COMMITS) committed.resolve();
+    else for (; begun > 0; begun--) setImmediate(send);
+    begun = 0;
+  };
+  const begin = () => {
+    if (begun === 0) setImmediate(store);
+    begun += 1;
+    workFor(REQUEST_MS);
+  };
+  const send = () => {
+    if (turns.isFree()) begin();
+    else turns.wait(begin);
+  };
+  for (let n = 0; n < CALLERS; n++) send();
+  await committed.promise;
+  const last = sharing.slice(COMMITS / 2);
+  return last.reduce((sum, count) => sum + count, 0) / last.length;
+}
+
+test("however long the disk takes, many requests share a commit", async () => {
+  const slowDisk = () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, COMMIT_MS);
+  expect(await requestsPerCommit(slowDisk)).toBeGreaterThan(CALLERS / 4);
+});
+
+test("that test sees that few would if the disk's time were taken for that of the requests", async () => {
+  expect(await requestsPerCommit(() => workFor(COMMIT_MS))).toBeLessThan(CALLERS / 8);
 });

@@ -112,3 +112,8 @@ function quantiles(parts: RecordableHistogram[]): Quantiles {
   const ms = (value: number) => Math.round(value / 100) / 10;
   return { p50: ms(us.percentile(50)), p99: ms(us.percentile(99)), max: ms(us.max) };
 }
+
+/** How many were not answered as they should be. */
+export function failedOf({ wrong, unanswered, unsent, late }: Figures): number {
+  return wrong + unanswered + unsent + late;
+}

@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { subscribe } from "../test/events.ts";
-import type { Figures } from "./figures.ts";
+import { type Figures, failedOf } from "./figures.ts";
 import { type Gateway, type How, prepareDatabase, startGateway, TOKEN } from "./gateway.ts";
 import { runOrder } from "./openLoop.ts";
 import { residentKb } from "./overload.ts";
@@ -110,11 +110,6 @@ async function comeAndGo({ url }: Gateway, seconds: number): Promise<number> {
   };
   await Promise.all(Array.from({ length: SUBSCRIBERS }, subscriber));
   return count;
-}
-
-/** How many were not answered as they should be. */
-export function failedOf({ wrong, unanswered, unsent, late }: Figures): number {
-  return wrong + unanswered + unsent + late;
 }
 
 function judge(samples: Sample[], load: Figures, subscriptions: number): SoakResult {

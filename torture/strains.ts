@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 import { count, type Outcome, type Test, toOutcome, type Within } from "./outcome.ts";
 import { brokenByOverload, overload } from "./overload.ts";
 import { restartInTurn } from "./rollingRestart.ts";
+import { serveOnSlowDisk } from "./slowDisk.ts";
 import { type Slope, soak } from "./soak.ts";
 
 const unlimited = fileURLToPath(new URL("./unlimited.ts", import.meta.url));
@@ -14,6 +15,8 @@ export function strains({ withFile, withPostgresql }: Record<"withFile" | "withP
       run: (seconds) => overloaded(withFile, seconds).then(isWhole),
       control: () => overloaded(withFile, 10, unlimited).then(finds(/./)),
     },
+    "slow-disk": slowDisk(withFile, "diskTimeAsWork"),
+    "slow-disk-on-postgresql": slowDisk(withPostgresql, "manyTransactions"),
     "rolling-restart": restarts(withPostgresql, 3),
     "restart-on-sqlite": restarts(withFile, 1),
     soak: {
@@ -53,6 +56,28 @@ async function overloaded(within: Within, seconds: number, program?: string): Pr
     `${found.idleConnectionKb.toFixed(1)} kB each`,
   ];
   return { result: said.join("; "), broken: brokenByOverload(found) };
+}
+
+const FEW_IN_A_COMMIT = 6;
+
+function slowDisk(within: Within, spoilt: string): Test {
+  return {
+    cases: 20,
+    run: (seconds) => slowed(within, seconds, "slowDisk").then(isWhole),
+    control: () => slowed(within, 5, spoilt).then(finds(/few share a commit/)),
+  };
+}
+
+async function slowed(within: Within, seconds: number, preload: string): Promise<Found> {
+  const found = await within((databaseUrl) => serveOnSlowDisk({ databaseUrl, preload }, { seconds }));
+  const { answeredPerSecond, writesPerCommit, failed } = found;
+  return {
+    result: `${count(Math.round(answeredPerSecond))} answered a second, ${writesPerCommit.toFixed(1)} writes a commit, ${count(failed)} failed or refused`,
+    broken: [
+      ...(writesPerCommit > FEW_IN_A_COMMIT ? [] : ["few share a commit"]),
+      ...(failed > 0 ? ["it failed"] : []),
+    ],
+  };
 }
 
 async function soaked(within: Within, minutes: number, preload?: string): Promise<Found> {

@@ -20,25 +20,41 @@ export type InsertAlong = (
 ) => Promise<void>;
 
 const MOST_IN_ONE_TRANSACTION = 200;
+/**
+ * At once. With one for each request that comes, and a commit that takes long, they would take every connection from those
+ * who read, and hardly any would share one.
+ */
+const MOST_TRANSACTIONS = 4;
 /** SQLite takes 32,766 values in a statement, PostgreSQL twice as many. */
 const MOST_VALUES = 30_000;
 const PATIENCE_MS = 5_000;
 const RETRY_MS = 20;
 
 /**
- * Group commit: what arrives while one transaction is under way shares the next, and its promise settles after that
+ * Group commit: what arrives while a few transactions are under way shares the next, and its promise settles after that
  * commit. One flush to disk then serves many requests, and a request that the database refuses fails alone.
  */
 export function createCommit<DB>(insert: (rows: Rows<DB>) => Promise<void>) {
   const batchSizes = new Float64Array(MOST_IN_ONE_TRANSACTION + 1);
-  const storeAll = (units: readonly Rows<DB>[]) => {
+  const delayed: (() => void)[] = [];
+  let underWay = 0;
+  const storeAll = async (units: readonly Rows<DB>[]) => {
     batchSizes[units.length]! += 1;
-    return store(insert, units);
+    underWay += 1;
+    try {
+      return await store(insert, units);
+    } finally {
+      underWay -= 1;
+      delayed.shift()?.();
+    }
   };
   const loader = new DataLoader(storeAll, {
     cache: false,
     maxBatchSize: MOST_IN_ONE_TRANSACTION,
-    batchScheduleFn: setImmediate,
+    batchScheduleFn: (dispatch) => {
+      if (underWay < MOST_TRANSACTIONS) setImmediate(dispatch);
+      else delayed.push(dispatch);
+    },
   });
   let pending = 0; // and not a Set of them: see roster.ts
   let idle: PromiseWithResolvers<void> | undefined;

@@ -1,0 +1,38 @@
+import { failedOf } from "./figures.ts";
+import { type How, prepareDatabase, startGateway } from "./gateway.ts";
+import { runOrder } from "./openLoop.ts";
+
+export interface SlowDiskResult {
+  answeredPerSecond: number;
+  /** How many writes shared a commit. */
+  writesPerCommit: number;
+  /** Requests that were not answered as they should be. */
+  failed: number;
+}
+
+const CALLERS = 64;
+const DEADLINE_MS = 30_000;
+const METRICS_TOKEN = "a-token-for-metrics-only-0123456789";
+
+/** Has callers who wait for each answer write and read as fast as they can, while every commit takes 20 ms. */
+export async function serveOnSlowDisk(how: How, { seconds }: { seconds: number }): Promise<SlowDiskResult> {
+  await prepareDatabase(how.databaseUrl, "with sample");
+  const gateway = await startGateway({ preload: "slowDisk", ...how, env: { METRICS_TOKEN, ...how.env } });
+  try {
+    const order = { url: gateway.url, mix: "served", deadlineMs: DEADLINE_MS } as const;
+    const figures = await runOrder({ ...order, connections: CALLERS, seconds });
+    const answer = await fetch(`${gateway.url}/metrics`, {
+      headers: { authorization: `Bearer ${METRICS_TOKEN}` },
+    });
+    const metrics = await answer.text();
+    const told = (name: string) =>
+      Number(new RegExp(`^gabbro_write_batch_size_${name} (\\d+)$`, "m").exec(metrics)![1]);
+    return {
+      answeredPerSecond: figures.good / seconds,
+      writesPerCommit: told("sum") / told("count"),
+      failed: failedOf(figures) + figures.refused,
+    };
+  } finally {
+    await gateway.kill();
+  }
+}
