@@ -9,7 +9,10 @@ import { createTurns } from "./turns.ts";
 
 /** From when on requests are refused, so that those that are taken are answered soon. */
 export interface Limits {
-  /** Requests that wait for the event loop, or whose answers have not begun or are being made. */
+  /**
+   * Requests that wait for the event loop, or whose answers have not begun or are being made; for a moment up to five
+   * times as many.
+   */
   mostWaiting: number;
   /** What large bodies may hold together, as far as they have arrived. Read, JSON can take twenty times that. */
   mostHeldBytes: number;
@@ -20,7 +23,10 @@ const DEFAULTS: Limits = {
   mostHeldBytes: Math.max(12 * 1024 * 1024, getHeapStatistics().heap_size_limit / 32),
 };
 /** Smaller bodies are held by as many as are waiting, which is little. */
-const LARGE_BODY_BYTES = 64 * 1024;
+const LARGE_BODY_BYTES = 12 * 1024;
+/** What is served so soon is not too much. */
+const SOON_MS = 250;
+const MOST_AT_ONCE = 5; // times as many as usual
 const TELLING_INTERVAL_MS = 1_000;
 
 /**
@@ -48,7 +54,8 @@ export function createOverload(given: Partial<Limits>, corsOrigins: string[]) {
     /** Has requests pass only as long as they can be served; it stands before Fastify, whose own refusals cost more. */
     before: (handle: RequestListener): RequestListener => {
       const load = () => turns.waiting() + work.count();
-      const isFull = () => load() >= limits.mostWaiting;
+      const isTooMuch = createJudge(limits.mostWaiting, () => turns.mostIn(SOON_MS));
+      const isFull = () => isTooMuch(load());
       const early = createEarlyRefusals({
         isFull: () => isFull() && !isStopping(),
         isBusy: () => load() > limits.mostWaiting / 2,
@@ -78,6 +85,23 @@ export function createOverload(given: Partial<Limits>, corsOrigins: string[]) {
     },
     /** How many were refused since the start. */
     refused: (): number => refused,
+  };
+}
+
+/**
+ * Tells whether more wait than may. While the event loop is held, as by a disk that is slow for a moment, so many come that
+ * more wait at once than usual, and yet are served soon: not too many. Only when still more wait, or for longer, all that
+ * is above the usual is refused, until the queue was all but gone once.
+ */
+export function createJudge(usual: number, mostSoon: () => number) {
+  let isOverloaded = false;
+  return (load: number): boolean => {
+    if (load < usual) {
+      isOverloaded &&= load > usual / 4;
+      return false;
+    }
+    isOverloaded ||= load >= Math.min(MOST_AT_ONCE * usual, Math.max(usual, mostSoon()));
+    return isOverloaded;
   };
 }
 

@@ -5,6 +5,8 @@
  */
 const TURN_MS = 12;
 const LONGEST_TURN_MS = 20;
+/** As many as share a transaction: more would wait for another one, and hold the event loop meanwhile. */
+const MOST_IN_TURN = 200;
 /** A refusal takes Node.js about as long again, for reading and for the end of the answer. */
 const NODE_SHARE = 2;
 /** How long it may look before it works again. */
@@ -45,7 +47,7 @@ export function createTurns() {
     refusedMs = 0;
     lookingSince = undefined;
     // Taken out: what stayed in a queue that is never empty would be held for as long as the overload lasts.
-    const begun = waiting.splice(0, meter.mostIn(turnMs));
+    const begun = waiting.splice(0, Math.min(MOST_IN_TURN, meter.mostIn(turnMs)));
     if (begun.length === 0) return; // the event loop may now wait for more
     meter.begin(now, begun.length);
     schedule(); // also when none is left, to measure what these take
@@ -71,6 +73,8 @@ export function createTurns() {
     wait: (one: () => unknown): void => void waiting.push(one),
     /** How many wait for their turn. */
     waiting: (): number => waiting.length,
+    /** How many could be served in so long, if nothing else had to be done. */
+    mostIn: meter.mostIn,
   };
 }
 
@@ -95,7 +99,7 @@ function createMeter() {
       costMs += SMOOTHING * (Math.max(0, workedMs - refusedMs) / begun.count - costMs);
       begun.count = 0;
     },
-    /** How many requests a turn of that length may begin; while the disk is slow, as many as take as long as it did. */
+    /** How many requests take that long; while the disk is slow, as many as take as long as it did. */
     mostIn: (turnMs: number): number => Math.max(1, Math.floor(Math.max(turnMs, blockedMs) / costMs)),
   };
 }

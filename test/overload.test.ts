@@ -7,7 +7,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { PATIENCE } from "../src/connections.ts";
-import { createOverload } from "../src/overload.ts";
+import { createJudge, createOverload } from "../src/overload.ts";
 import { runOrder } from "../torture/openLoop.ts";
 import { addDataset } from "./data.ts";
 import { isOnPostgresql, type Server, startServer } from "./server.ts";
@@ -73,12 +73,16 @@ test("who is refused by a service that is about to stop is told to go elsewhere"
   expect(await connection()).toBe("close");
 });
 
-const callers = isOnPostgresql ? 100 : 300;
+const many = isOnPostgresql ? 150 : 300;
 
 test.each([
-  { what: "refuses at once what is too much", mostWaiting: 20, refuses: true },
-  { what: "would refuse nothing without its limit", mostWaiting: Number.POSITIVE_INFINITY, refuses: false },
-])("under hundreds of callers who do not wait the service $what", async ({ mostWaiting, refuses }) => {
+  { what: "refuses at once what is too much", callers: many, mostWaiting: 20, refuses: true },
+  { what: "refuses nobody who is soon served", callers: 60, mostWaiting: 20, refuses: false },
+  {
+    what: "would refuse nothing without its limit",
+    ...{ callers: many, mostWaiting: Number.POSITIVE_INFINITY, refuses: false },
+  },
+])("under many callers who do not wait the service $what", async ({ callers, mostWaiting, refuses }) => {
   const lines: string[] = [];
   await using server = await startServer({
     sample: true,
@@ -99,6 +103,18 @@ test.each([
   expect(after.good).toBeGreaterThan(0);
   if (!refuses) return;
   await expect.poll(() => lines.join(""), { timeout: 5_000 }).toContain("overloaded");
+});
+
+test("a crowd may wait for as long as it is soon served; after a larger one nobody may who is above the usual, until hardly any wait", () => {
+  let soon = 700;
+  const isTooMuch = createJudge(200, () => soon);
+  expect([0, 200, 600, 699].map(isTooMuch)).toEqual([false, false, false, false]);
+  expect([700, 650, 200, 199, 51, 200].map(isTooMuch)).toEqual([true, true, true, false, false, true]);
+  expect([50, 200, 699].map(isTooMuch)).toEqual([false, false, false]);
+  soon = 10;
+  expect([199, 200].map(isTooMuch)).toEqual([false, true]);
+  soon = Number.POSITIVE_INFINITY;
+  expect([50, 999, 1_000].map(isTooMuch)).toEqual([false, false, true]);
 });
 
 test("a queue that is never empty holds nothing of what has left it", async () => {
@@ -133,23 +149,26 @@ test("requests whose callers hang up do not count for ever", async () => {
     .toBe(401);
 });
 
-test("large bodies that hold too much together are broken off, and room is made when one is gone", async () => {
-  await using server = await startServer({ limits: { mostHeldBytes: 1_000_000 } });
-  const body = JSON.stringify({ slug: "x", output: "o".repeat(600_000) });
-  const send = () => open(server, post(server, "/monitor/log", body));
-  const first = open(server, post(server, "/monitor/log", body.slice(0, -1), body.length));
-  await wait(100); // until it has arrived
-  const second = send();
-  const [answer] = await once(second, "data");
-  expect(`${answer}`).toMatch(/^HTTP\/1\.1 503 .*\r\nretry-after: 1\r\n/is);
-  second.destroy();
-  first.write("}");
-  expect(`${(await once(first, "data"))[0]}`).toMatch(/^HTTP\/1\.1 200 /);
-  first.destroy();
-  const third = send();
-  expect(`${(await once(third, "data"))[0]}`).toMatch(/^HTTP\/1\.1 200 /);
-  third.destroy();
-});
+test.each([600_000, 20_000])(
+  "bodies of %i bytes that hold too much together are broken off, and room is made when one is gone",
+  async (bytes) => {
+    await using server = await startServer({ limits: { mostHeldBytes: bytes * 1.5 } });
+    const body = JSON.stringify({ slug: "x", output: "o".repeat(bytes) });
+    const send = () => open(server, post(server, "/monitor/log", body));
+    const first = open(server, post(server, "/monitor/log", body.slice(0, -1), body.length));
+    await wait(100); // until it has arrived
+    const second = send();
+    const [answer] = await once(second, "data");
+    expect(`${answer}`).toMatch(/^HTTP\/1\.1 503 .*\r\nretry-after: 1\r\n/is);
+    second.destroy();
+    first.write("}");
+    expect(`${(await once(first, "data"))[0]}`).toMatch(/^HTTP\/1\.1 200 /);
+    first.destroy();
+    const third = send();
+    expect(`${(await once(third, "data"))[0]}`).toMatch(/^HTTP\/1\.1 200 /);
+    third.destroy();
+  },
+);
 
 test("who sends the head or the body of a request too slowly is cut off", async () => {
   const { headersMs, requestMs, checkMs } = PATIENCE;

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, expect, test } from "vitest";
 import { createTurns } from "../src/turns.ts";
 
@@ -47,6 +48,21 @@ test("new connections are taken many at a time while others are served", async (
 
 test("that test sees that Node.js takes one in each turn when it is not told of them", async () => {
   expect(await turnsUntilConnected(() => () => {})).toBeGreaterThan(CONNECTIONS / 2);
+});
+
+test("no turn begins more requests than share a transaction, however little they take", async () => {
+  const turns = createTurns();
+  turns.isFree(); // as a request does that comes first
+  const counts = [];
+  let begun = 0;
+  let before = 0;
+  for (let n = 0; n < 5_000; n++) turns.wait(() => (begun += 1));
+  while (turns.waiting() > 0) {
+    await nextTurn();
+    counts.push(begun - before);
+    before = begun;
+  }
+  expect(Math.max(...counts)).toBe(200);
 });
 
 const CALLERS = 64;
