@@ -137,6 +137,53 @@ test("a mutation with a key answers with all that it wrote", async () => {
   expect((await server.get("/datasets/whole")).body.dataset.rows).toHaveLength(2);
 });
 
+test("requests with keys that only add rows share their commits", async () => {
+  const { batchSizes } = server.database.commit;
+  const counted = () => ({
+    commits: batchSizes.reduce((sum, times) => sum + times, 0),
+    requests: batchSizes.reduce((sum, times, size) => sum + times * size, 0),
+  });
+  const before = counted();
+  const send = (n: number) => server.post("/monitor/log", log("shared"), keyed(`shared-${n}`));
+  const sent = await Promise.all(Array.from({ length: 50 }, (_, n) => send(n)));
+  expect(sent.filter(({ status }) => status !== 200)).toEqual([]);
+  expect(await logged("shared")).toBe(50);
+  const after = counted();
+  expect(after.requests - before.requests).toBe(50);
+  expect(after.commits - before.commits).toBeLessThan(25);
+});
+
+test.each([
+  ["reads them", "trace { logs { output } }", ""],
+  [
+    "adds others",
+    "trace { id }",
+    'addDatasetItem(slug: "quiz", input: { values: {} }) { datasetRow { id } }',
+  ],
+  ["changes something else", "trace { id }", 'createDataset(slug: "then", columns: []) { slug }'],
+])(
+  "a mutation with a key that adds rows and then %s is answered whole and stored once",
+  async (what, read, more) => {
+    const output = `then ${what}`;
+    const mutation = `mutation ($input: LogPromptInput!) { logPrompt(input: $input) { log { id } ${read} } ${more} }`;
+    const { body } = await server.graphql(mutation, { input: log(output) }, keyed(what.replaceAll(" ", "-")));
+    expect(body.errors).toBeUndefined();
+    expect(body.data.logPrompt.trace.logs ?? [{ output }]).toEqual([{ output }]);
+    expect(await logged(output)).toBe(1);
+  },
+);
+
+test("a row for a dataset that has just gone is refused with a key as without one", async () => {
+  await addDataset(server, { slug: "gone", columns: [] });
+  expect((await server.get("/datasets/gone")).status).toBe(200);
+  await server.database.orm.em.fork().execute("delete from datasets where slug = 'gone'"); // which nobody hears of
+  const send = (options = {}) => server.post("/datasets/gone/items", { values: {} }, options);
+  const plain = await send();
+  expect(plain.status).toBe(404);
+  const withKey = await send(keyed("gone"));
+  expect({ status: withKey.status, body: withKey.body }).toEqual({ status: 404, body: plain.body });
+});
+
 test("a slug that is taken is a CONFLICT with a key as without one", async () => {
   const create = 'mutation { createDataset(slug: "quiz", columns: []) { slug } }';
   const plain = await server.graphql(create);

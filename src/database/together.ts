@@ -1,5 +1,6 @@
 import { IsolationLevel } from "@mikro-orm/core";
-import { endsTransaction, isUniqueViolation } from "./codes.ts";
+import { GabbroError } from "../errors.ts";
+import { ailsAll, endsTransaction, isUniqueViolation } from "./codes.ts";
 import { whenUnlocked } from "./commit.ts";
 import type { Database, EntityManager } from "./open.ts";
 
@@ -21,6 +22,9 @@ export function joinOf(em: EntityManager) {
  * Has all that `run` writes by the ways it is given stored in one transaction, which begins with the first write; `last`
  * then adds what belongs to it, and nothing is announced before it is committed. When nothing was written, `last` is not
  * run. What was in the way of others runs again, from the start. Reads see what was written before them.
+ *
+ * What only adds rows, as the most frequent requests do, needs no transaction of its own: its rows wait for the end and
+ * then share a commit with those of others. What turns out to do more begins again.
  */
 export function together<Result>(
   database: Database,
@@ -28,8 +32,8 @@ export function together<Result>(
   run: (ways: Together) => Promise<Result>,
   last: (ways: Together, result: Result) => Promise<void>,
 ): Promise<Result> {
-  const attempt = async (duplicates: "run again" | "are told") => {
-    const unit = createUnit(database, workspaceId, duplicates);
+  const attempt = async (how: How) => {
+    const unit = createUnit(database, workspaceId, how);
     try {
       const result = await run(unit.ways);
       unit.throwFailure();
@@ -45,27 +49,56 @@ export function together<Result>(
   };
   return whenUnlocked(async () => {
     try {
-      return await attempt("run again");
+      return await attempt({ rows: "wait", duplicates: "run again" });
     } catch (error) {
       // What was added meanwhile is seen only by another transaction.
-      if (isUniqueViolation(error)) return attempt("are told");
+      if (isUniqueViolation(error)) return attempt({ rows: "are added", duplicates: "are told" });
+      if (!(error instanceof NeedsTransactionError)) throw error;
+    }
+    try {
+      return await attempt({ rows: "are added", duplicates: "run again" });
+    } catch (error) {
+      if (isUniqueViolation(error)) return attempt({ rows: "are added", duplicates: "are told" });
       throw error;
     }
   });
 }
 
-function createUnit(database: Database, workspaceId: string, duplicates: "run again" | "are told") {
-  const transaction = database.fork(workspaceId);
+interface How {
+  rows: "wait" | "are added";
+  duplicates: "run again" | "are told";
+}
+
+/** Nobody is told of it: what meets it begins again. */
+class NeedsTransactionError extends GabbroError {
+  constructor(options?: ErrorOptions) {
+    super(
+      "UNAVAILABLE",
+      "A request that does more than to add rows needs a transaction of its own.",
+      options,
+    );
+  }
+}
+
+function createUnit(database: Database, workspaceId: string, { rows, duplicates }: How) {
   const em = database.fork(workspaceId);
   const afterCommit: (() => void)[] = [];
+  const waiting: NewRows = [];
+  let transaction: EntityManager | undefined;
   let beginning: Promise<void> | undefined;
   let failure: unknown;
+  const needTransaction = (): never => {
+    failure ??= new NeedsTransactionError();
+    throw failure;
+  };
   const begin = async () => {
+    transaction = database.fork(workspaceId);
     await transaction.begin({ isolationLevel: IsolationLevel.SERIALIZABLE });
     em.setTransactionContext(transaction.getTransactionContext());
   };
   const join = async <T>(work: (em: EntityManager) => Promise<T>): Promise<T> => {
     try {
+      if (waiting.length > 0) needTransaction();
       beginning ??= begin();
       await beginning;
       return await em.fork({ keepTransactionContext: true }).transactional(work);
@@ -76,36 +109,51 @@ function createUnit(database: Database, workspaceId: string, duplicates: "run ag
       throw error;
     }
   };
+  const add = async (some: NewRows): Promise<void> => {
+    if (rows === "are added" || beginning) return join((nested) => database.insertWithin(nested, some));
+    // No read may miss what waits: whatever uses this connection ends the attempt.
+    if (waiting.length === 0) em.setTransactionContext(new Proxy({}, { get: needTransaction }) as never);
+    waiting.push(...some);
+  };
   joins.set(em, join);
   return {
-    ways: { em, database: joined(database, em, { join, afterCommit }) },
-    hasBegun: () => beginning !== undefined,
+    ways: { em, database: joined(database, em, { add, afterCommit }) },
+    hasBegun: () => beginning !== undefined || waiting.length > 0,
     throwFailure: () => {
       if (failure) throw failure;
     },
     commit: async () => {
-      await transaction.commit();
+      if (waiting.length > 0) await commitWaiting(database, waiting);
+      else await transaction!.commit();
       for (const tell of afterCommit) tell();
     },
     rollback: async () => {
       em.resetTransactionContext();
       // It did not begin, or its connection is lost and with it all that it wrote.
-      if (transaction.isInTransaction()) await transaction.rollback().catch(() => {});
+      if (transaction?.isInTransaction()) await transaction.rollback().catch(() => {});
     },
   };
 }
 
-type Join = <T>(work: (em: EntityManager) => Promise<T>) => Promise<T>;
+async function commitWaiting(database: Database, rows: NewRows): Promise<void> {
+  try {
+    await database.commit(rows);
+  } catch (cause) {
+    // Who added the rows may know what to say of a refusal, and only hears of it in a transaction.
+    if (ailsAll(cause) || isUniqueViolation(cause)) throw cause;
+    throw new NeedsTransactionError({ cause });
+  }
+}
+
+type NewRows = Parameters<Database["commit"]>[0];
 
 /** The database as the transaction sees it, once that has begun. */
 function joined(
   database: Database,
   em: EntityManager,
-  { join, afterCommit }: { join: Join; afterCommit: (() => void)[] },
+  { add, afterCommit }: { add: (rows: NewRows) => Promise<void>; afterCommit: (() => void)[] },
 ): Database {
   const { announcements } = database;
-  const commit: (...args: Parameters<Database["commit"]>) => Promise<void> = (rows) =>
-    join((nested) => database.insertWithin(nested, rows));
   return {
     ...database,
     get read() {
@@ -119,7 +167,7 @@ function joined(
     },
     rows: async (query) =>
       em.isInTransaction() ? (await em.getKysely().executeQuery(query.compile())).rows : database.rows(query),
-    commit: Object.assign(commit, { ...database.commit }),
+    commit: Object.assign(add, { ...database.commit }),
     // What is remembered for all must not depend on what only this transaction sees.
     generation: {
       ...database.generation,

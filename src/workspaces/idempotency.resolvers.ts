@@ -54,9 +54,11 @@ export async function answerOnce(
   const requestHash = hashOf(request);
   const seal = sealOf(bearerToken(authorization)!, key);
   const { database } = context;
+  let isReplacing = false;
   const findAnswer = async () => {
     const kept = await find(database, place);
-    if (!kept || kept.createdAt.getTime() <= Date.now() - KEPT_MS) return undefined;
+    isReplacing = kept !== undefined && kept.createdAt.getTime() <= Date.now() - KEPT_MS;
+    if (!kept || isReplacing) return undefined;
     if (kept.requestHash !== requestHash) throw keyOfAnother();
     return { ...(JSON.parse(seal.open(kept.answer)) as Answer), isRepeated: true };
   };
@@ -68,7 +70,10 @@ export async function answerOnce(
         database,
         workspace,
         (ways) => run({ ...context, ...ways }),
-        (ways, result) => keep(ways, { ...place, requestHash, answer: seal.close(JSON.stringify(result)) }),
+        async (ways, result) => {
+          if (isReplacing) await forget(ways, place);
+          await keep(ways, { ...place, requestHash, answer: seal.close(JSON.stringify(result)) });
+        },
       );
       return { ...made, isRepeated: false };
     } catch (error) {
@@ -98,13 +103,15 @@ async function find(database: Database, { workspace, tokenId, keyHash }: Place) 
 
 class AnsweredMeanwhile extends Error {}
 
+async function forget({ em }: Together, place: Place): Promise<void> {
+  const old = { $lte: new Date(Date.now() - KEPT_MS) };
+  await em.nativeDelete(IdempotentAnswer, { ...place, createdAt: old });
+}
+
 async function keep(
-  { database, em }: Together,
+  { database }: Together,
   row: Place & { requestHash: string; answer: string },
 ): Promise<void> {
-  const { workspace, tokenId, keyHash } = row;
-  const old = { $lte: new Date(Date.now() - KEPT_MS) };
-  await em.nativeDelete(IdempotentAnswer, { workspace, tokenId, keyHash, createdAt: old });
   try {
     await database.commit([["IdempotentAnswer", { ...row, id: newId(), createdAt: new Date() }]]);
   } catch (error) {
