@@ -4,6 +4,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { execute, urlOf } from "../test/postgresSetup.ts";
 import { cases } from "./cases.ts";
 import { grown } from "./grown.ts";
+import { withKeys } from "./keys.ts";
 import { largeDataset } from "./largeDataset.ts";
 import { startPostgresql } from "./postgresql.ts";
 import { prepare } from "./prepare.ts";
@@ -103,4 +104,4 @@ const onPostgresql: Claim = {
   },
 };
 
-export const claims: Claim[] = [startUp, hugeInputs, onPostgresql, largeDataset, grown];
+export const claims: Claim[] = [startUp, hugeInputs, withKeys, onPostgresql, largeDataset, grown];

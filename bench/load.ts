@@ -6,6 +6,7 @@ const { requests, latency, non2xx, errors } = await autocannon({
   ...{ url, method, headers, connections, duration: seconds },
   ...(body !== undefined && { body: JSON.stringify(body) }),
   ...(rate !== undefined && { overallRate: rate }),
+  idReplacement: Object.values<string>(headers).includes("[<id>]"),
 });
 const figures = {
   perSecond: requests.average,
