@@ -31,11 +31,12 @@ const TELLING_INTERVAL_MS = 1_000;
 
 /**
  * Refuses what is more than the service can do, as UNAVAILABLE with Retry-After, before anything is read of it but its
- * head: whoever waits in a queue without end is served too late, and so is everybody behind.
+ * head: whoever waits in a queue without end is served too late, and so is everybody behind. `heldMs` is as turns.ts takes
+ * it.
  */
-export function createOverload(given: Partial<Limits>, corsOrigins: string[]) {
+export function createOverload(given: Partial<Limits>, corsOrigins: string[], heldMs = () => 0) {
   const limits = { ...DEFAULTS, ...given };
-  const turns = createTurns();
+  const turns = createTurns(heldMs);
   const work = createWork();
   const bodies = createHeldBodies(limits.mostHeldBytes);
   let log: () => void = () => {};

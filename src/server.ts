@@ -65,7 +65,7 @@ export async function createServer(
     patience = {},
   } = settings;
   const pages = settings.playground === false ? "left out" : "served";
-  const overload = createOverload(limits, corsOrigins);
+  const overload = createOverload(limits, corsOrigins, database.heldMs);
   const app: RestApp = Fastify({
     logger: logger && { ...(logger === true ? {} : logger), serializers: { err: toLogged } },
     logController: new LogController({ disableRequestLogging: true }), // logRequests does

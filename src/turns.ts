@@ -14,10 +14,13 @@ const LONGEST_LOOK_MS = 10;
 /** How much one turn says of the next. */
 const SMOOTHING = 0.2;
 
-/** Begins requests at once while there is time, else one after another, with looks at what else has come in between. */
-export function createTurns() {
+/**
+ * Begins requests at once while there is time, else one after another, with looks at what else has come in between.
+ * `heldMs` tells for how long commits have held the event loop so far.
+ */
+export function createTurns(heldMs = () => 0) {
   const waiting: (() => unknown)[] = [];
-  const meter = createMeter();
+  const meter = createMeter(heldMs);
   let isScheduled = false;
   let turnAt = 0;
   let refusedMs = 0;
@@ -79,33 +82,27 @@ export function createTurns() {
 }
 
 /**
- * Measures what requests take of the processor, with all that follows from them, which is done only when their turn has
- * ended. Not what they take of time: with what the disk takes of it fewer would share the next commit, and in the end each
- * would have its own.
+ * Measures what requests take, with all that follows from them, which is done only when their turn has ended: but not what
+ * their commit took of that. If it counted, fewer would share the next one of a slow disk, and in the end each would have
+ * its own.
  */
-function createMeter() {
+function createMeter(heldMs: () => number) {
   let costMs = 1;
-  let blockedMs = 0;
-  let begun = { count: 0, atMs: 0, cpuMs: 0 };
+  let commitMs = 0;
+  let begun = { count: 0, atMs: 0, heldMs: 0 };
   return {
     begin: (atMs: number, count: number): void => {
-      begun = { count, atMs, cpuMs: cpuMs() };
+      begun = { count, atMs, heldMs: heldMs() };
     },
     /** Given what refusing took of it. */
     end: (now: number, refusedMs: number): void => {
       if (begun.count === 0) return;
-      const workedMs = cpuMs() - begun.cpuMs;
-      blockedMs = now - begun.atMs - workedMs;
-      costMs += SMOOTHING * (Math.max(0, workedMs - refusedMs) / begun.count - costMs);
+      commitMs = heldMs() - begun.heldMs;
+      const workedMs = Math.max(0, now - begun.atMs - commitMs - refusedMs);
+      costMs += SMOOTHING * (workedMs / begun.count - costMs);
       begun.count = 0;
     },
-    /** How many requests take that long; while the disk is slow, as many as take as long as it did. */
-    mostIn: (turnMs: number): number => Math.max(1, Math.floor(Math.max(turnMs, blockedMs) / costMs)),
+    /** How many requests take that long; while the disk is slow, as many as take as long as the last commit did. */
+    mostIn: (turnMs: number): number => Math.max(1, Math.floor(Math.max(turnMs, commitMs) / costMs)),
   };
-}
-
-/** The processor's time that this thread took so far. */
-function cpuMs(): number {
-  const { user, system } = process.threadCpuUsage();
-  return (user + system) / 1_000;
 }

@@ -5,7 +5,8 @@ import { forgetOldAnswers } from "../src/workspaces/idempotency.resolvers.ts";
 import { addDataset, addPrompt, addToken, addWorkspace } from "./data.ts";
 import { startServer } from "./server.ts";
 
-const server = await startServer();
+const lines: string[] = [];
+const server = await startServer({ log: (line) => lines.push(line) });
 afterAll(() => server[Symbol.asyncDispose]());
 await addPrompt(server, { slug: "guide", versions: [{ version: "1" }], tags: { production: "1" } });
 await addDataset(server, { slug: "quiz", columns: [{ name: "question", type: "text" }] });
@@ -165,9 +166,12 @@ test.each([
   "a mutation with a key that adds rows and then %s is answered whole and stored once",
   async (what, read, more) => {
     const output = `then ${what}`;
+    lines.length = 0;
     const mutation = `mutation ($input: LogPromptInput!) { logPrompt(input: $input) { log { id } ${read} } ${more} }`;
     const { body } = await server.graphql(mutation, { input: log(output) }, keyed(what.replaceAll(" ", "-")));
     expect(body.errors).toBeUndefined();
+    // What was tried first is told to nobody.
+    expect(lines.filter((line) => /"level":[456]0|"code"/.test(line))).toEqual([]);
     expect(body.data.logPrompt.trace.logs ?? [{ output }]).toEqual([{ output }]);
     expect(await logged(output)).toBe(1);
   },

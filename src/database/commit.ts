@@ -10,6 +10,12 @@ import type { createEncoder } from "./encode.ts";
 export type Rows<DB> = { [Entity in keyof DB & string]: [Entity, Insertable<DB[Entity]>] }[keyof DB &
   string][];
 
+/** What one request stores, and when it came. */
+interface Unit<DB> {
+  rows: Rows<DB>;
+  sinceMs: number;
+}
+
 type Encoder = ReturnType<typeof createEncoder>;
 
 /** What a database stores beside the rows of an entity, in the same transaction. */
@@ -22,7 +28,8 @@ export type InsertAlong = (
 const MOST_IN_ONE_TRANSACTION = 200;
 /**
  * At once. With one for each request that comes, and a commit that takes long, they would take every connection from those
- * who read, and hardly any would share one.
+ * who read, and hardly any would share one. On PostgreSQL all of them may wait for a lock, as for rows of a large dataset
+ * that is being deleted, and the rest with them: what waits for longer than PATIENCE_MS is given up.
  */
 const MOST_TRANSACTIONS = 4;
 /** SQLite takes 32,766 values in a statement, PostgreSQL twice as many. */
@@ -38,11 +45,18 @@ export function createCommit<DB>(insert: (rows: Rows<DB>) => Promise<void>) {
   const batchSizes = new Float64Array(MOST_IN_ONE_TRANSACTION + 1);
   const delayed: (() => void)[] = [];
   let underWay = 0;
-  const storeAll = async (units: readonly Rows<DB>[]) => {
-    batchSizes[units.length]! += 1;
+  const storeAll = async (units: readonly Unit<DB>[]) => {
     underWay += 1;
     try {
-      return await store(insert, units);
+      const now = performance.now();
+      const inTime = units.filter(({ sinceMs }) => now - sinceMs <= PATIENCE_MS);
+      if (inTime.length > 0) batchSizes[inTime.length]! += 1;
+      const stored = await store(
+        insert,
+        inTime.map(({ rows }) => rows),
+      );
+      const outcomes = new Map(inTime.map((unit, n) => [unit, stored[n]!]));
+      return units.map((unit) => outcomes.get(unit) ?? tooLate());
     } finally {
       underWay -= 1;
       delayed.shift()?.();
@@ -59,7 +73,7 @@ export function createCommit<DB>(insert: (rows: Rows<DB>) => Promise<void>) {
   let pending = 0; // and not a Set of them: see roster.ts
   let idle: PromiseWithResolvers<void> | undefined;
   const commit = async (rows: Rows<DB>): Promise<void> => {
-    const stored = loader.load(rows);
+    const stored = loader.load({ rows, sinceMs: performance.now() });
     pending += 1;
     try {
       await stored;
@@ -86,10 +100,17 @@ export function createCommit<DB>(insert: (rows: Rows<DB>) => Promise<void>) {
   });
 }
 
+/** Who has waited for so long may have gone, and would send again what is stored after all. */
+function tooLate(): GabbroError {
+  const message = "The database is busy with what came before; try again in a moment.";
+  return new GabbroError("UNAVAILABLE", message, { headers: { "retry-after": "1" } });
+}
+
 async function store<DB>(
   insert: (rows: Rows<DB>) => Promise<void>,
   units: readonly Rows<DB>[],
 ): Promise<(true | Error)[]> {
+  if (units.length === 0) return [];
   try {
     await insert(units.flat());
     return units.map(() => true);

@@ -2,7 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { SqliteDriver } from "@mikro-orm/sqlite";
 import { CompiledQuery } from "kysely";
-import type { Dialect } from "./dialect.ts";
+import type { Dialect, Insert } from "./dialect.ts";
 import { sqliteMigrations } from "./migrations/sqlite/list.ts";
 import { createSqliteCopying } from "./sqliteCopy.ts";
 import { inspectFile } from "./sqliteFile.ts";
@@ -17,14 +17,17 @@ const OPENING_MS = 1_500;
 /** The dialect of `sqlite:PATH`; file and folder are made when missing. */
 export function sqlite(url: string): Dialect {
   const path = resolve(url.slice("sqlite:".length));
+  const clock = createClock();
   return {
     place: path,
     options: {
       driver: SqliteDriver,
       dbName: path,
       // Reads have a connection of their own: a long one never holds up a write.
-      replicas: [{ name: "reader", dbName: path, onCreateConnection: setPragmas(["query_only = on"]) }],
-      onCreateConnection: setPragmas([]),
+      replicas: [
+        { name: "reader", dbName: path, onCreateConnection: setPragmas(["query_only = on"], clock) },
+      ],
+      onCreateConnection: setPragmas([], clock),
       driverOptions: { timeout: OPENING_MS },
       // The full-text index, what keeps it and the statistics are no entities.
       schemaGenerator: {
@@ -45,8 +48,9 @@ export function sqlite(url: string): Dialect {
     hearOthers,
     placeholder: () => "?",
     rowsPerStatement: 1, // prepared once and run for each row it takes half the time of one over all rows
-    runEach,
-    insertEach,
+    runEach: (orm, statements) => writeAlone(orm, clock, runEach(statements)),
+    insertEach: (orm, inserts) => writeAlone(orm, clock, insertEach(inserts)),
+    heldMs: clock.heldMs,
     connections: () => [],
     insertAlong: async () => {}, // a trigger keeps the full-text index
     copyTo,
@@ -122,22 +126,39 @@ interface WritingHandle {
   readonly inTransaction: boolean;
 }
 
-const runEach: Dialect["runEach"] = (orm, statements) =>
-  writeAlone(orm, (prepare) =>
-    statements.map(({ statement, values }) =>
-      (prepare(statement).all(values) as { id: string }[]).map(({ id }) => id),
-    ),
+type Prepare = (statement: string) => Statement;
+
+const runEach = (statements: { statement: string; values: unknown[] }[]) => (prepare: Prepare) =>
+  statements.map(({ statement, values }) =>
+    (prepare(statement).all(values) as { id: string }[]).map(({ id }) => id),
   );
 
-const insertEach: Dialect["insertEach"] = (orm, inserts) =>
-  writeAlone(orm, (prepare) => {
-    const addWords = placeWords(inserts, prepare);
-    for (const { statement, rows } of inserts) {
-      const prepared = prepare(statement);
-      for (const values of rows) prepared.run(values);
-    }
-    addWords();
-  });
+const insertEach = (inserts: Insert[]) => (prepare: Prepare) => {
+  const addWords = placeWords(inserts, prepare);
+  for (const { statement, rows } of inserts) {
+    const prepared = prepare(statement);
+    for (const values of rows) prepared.run(values);
+  }
+  addWords();
+};
+
+type Clock = ReturnType<typeof createClock>;
+
+/** Measures commits: they wait for the disk, and hold the event loop meanwhile. */
+function createClock() {
+  let heldMs = 0;
+  return {
+    heldMs: () => heldMs,
+    commit: <Result>(run: () => Result): Result => {
+      const begun = performance.now();
+      try {
+        return run();
+      } finally {
+        heldMs += performance.now() - begun;
+      }
+    },
+  };
+}
 
 const preparedOf = new WeakMap<WritingHandle, Map<string, Statement>>();
 
@@ -147,7 +168,8 @@ const preparedOf = new WeakMap<WritingHandle, Map<string, Statement>>();
  */
 function writeAlone<Result>(
   { em }: Parameters<Dialect["runEach"]>[0],
-  write: (prepare: (statement: string) => Statement) => Result,
+  clock: Clock,
+  write: (prepare: Prepare) => Result,
 ): Promise<Result> {
   return em
     .getKysely()
@@ -164,7 +186,7 @@ function writeAlone<Result>(
           known.set(statement, prepared);
           return prepared;
         });
-        handle.exec("commit");
+        clock.commit(() => handle.exec("commit"));
         return result;
       } catch (error) {
         if (handle.inTransaction) handle.exec("rollback"); // of a full disk SQLite rolls back by itself
@@ -184,7 +206,7 @@ interface HandleOwner<Handle> {
 const SYNCHRONOUS_FULL = 2;
 
 /** WAL with FULL sync: with less, a power cut may undo what was committed last (https://sqlite.org/pragma.html#pragma_synchronous). */
-function setPragmas(more: string[]) {
+function setPragmas(more: string[], clock: Clock) {
   return async (connection: unknown) => {
     const pragma = async (statement: string) => {
       const { rows } = await (connection as PragmaConnection).executeQuery(
@@ -196,7 +218,7 @@ function setPragmas(more: string[]) {
       await pragma(statement);
     }
     await pragma(`busy_timeout = ${BUSY_MS}`);
-    takeEndedTransactions(connection as PragmaConnection);
+    takeEndedTransactions(connection as PragmaConnection, clock);
     const journal = await pragma("journal_mode");
     const synchronous = await pragma("synchronous");
     if (journal !== "wal" || synchronous !== SYNCHRONOUS_FULL) {
@@ -211,11 +233,12 @@ function setPragmas(more: string[]) {
  * Of a full or failing disk SQLite ends a transaction by itself, and refuses to roll back what is no transaction any more.
  * Kysely would then never give the connection back, and nothing would be written until the next start.
  */
-function takeEndedTransactions(connection: PragmaConnection): void {
+function takeEndedTransactions(connection: PragmaConnection, clock: Clock): void {
   const { executeQuery } = connection;
   connection.executeQuery = async (query) => {
+    const run = () => executeQuery.call(connection, query);
     try {
-      return await executeQuery.call(connection, query);
+      return await (query.sql === "commit" ? clock.commit(run) : run());
     } catch (error) {
       if (query.sql === "rollback" && /no transaction is active/.test((error as Error).message))
         return { rows: [] };

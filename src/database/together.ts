@@ -8,6 +8,8 @@ import type { Database, EntityManager } from "./open.ts";
 export interface Together {
   database: Database;
   em: EntityManager;
+  /** Throws when all of it must be tried again, so that nobody is told of errors that are none. */
+  throwFailure(): void;
 }
 
 /** What stands for transactions of their own in units of work whose writes are one transaction. */
@@ -36,32 +38,31 @@ export function together<Result>(
     const unit = createUnit(database, workspaceId, how);
     try {
       const result = await run(unit.ways);
-      unit.throwFailure();
+      unit.ways.throwFailure();
       if (!unit.hasBegun()) return result;
       await last(unit.ways, result);
       await unit.commit();
       return result;
     } catch (error) {
       await unit.rollback();
-      unit.throwFailure();
+      unit.ways.throwFailure();
       throw error;
     }
   };
-  return whenUnlocked(async () => {
+  let rows: How["rows"] = "wait";
+  const tried = async (): Promise<Result> => {
     try {
-      return await attempt({ rows: "wait", duplicates: "run again" });
+      return await attempt({ rows, duplicates: "run again" });
     } catch (error) {
+      const isSecond = rows === "are added";
+      rows = "are added";
       // What was added meanwhile is seen only by another transaction.
-      if (isUniqueViolation(error)) return attempt({ rows: "are added", duplicates: "are told" });
-      if (!(error instanceof NeedsTransactionError)) throw error;
-    }
-    try {
-      return await attempt({ rows: "are added", duplicates: "run again" });
-    } catch (error) {
-      if (isUniqueViolation(error)) return attempt({ rows: "are added", duplicates: "are told" });
+      if (isUniqueViolation(error)) return attempt({ rows, duplicates: "are told" });
+      if (error instanceof NeedsTransactionError && !isSecond) return tried();
       throw error;
     }
-  });
+  };
+  return whenUnlocked(tried);
 }
 
 interface How {
@@ -117,11 +118,14 @@ function createUnit(database: Database, workspaceId: string, { rows, duplicates 
   };
   joins.set(em, join);
   return {
-    ways: { em, database: joined(database, em, { add, afterCommit }) },
-    hasBegun: () => beginning !== undefined || waiting.length > 0,
-    throwFailure: () => {
-      if (failure) throw failure;
+    ways: {
+      em,
+      database: joined(database, em, { add, afterCommit }),
+      throwFailure: () => {
+        if (failure) throw failure;
+      },
     },
+    hasBegun: () => beginning !== undefined || waiting.length > 0,
     commit: async () => {
       if (waiting.length > 0) await commitWaiting(database, waiting);
       else await transaction!.commit();

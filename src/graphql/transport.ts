@@ -42,12 +42,13 @@ export async function runDirectly(
   const operation = getOperationAST(document, operationName);
   if (!operation || operation.operation === "subscription") return "not ours";
   Object.assign(asked, { params, topField: topFieldOf(operation) });
-  const run = async (contextValue: Context): Promise<Made> => {
+  const run = async (contextValue: Context, throwFailure = () => {}): Promise<Made> => {
     refuseUnknown(operation, contextValue);
     const refusal = refusalOfCost(schema, document, operation, variableValues);
     const result = refusal
       ? { errors: [refusal] }
       : await execute({ schema, document, contextValue, variableValues, operationName });
+    throwFailure();
     const answer = await toAnswer(result as ExecutionResult, mediaType, asked);
     return { answer, isWhole: result.errors === undefined };
   };
@@ -58,7 +59,9 @@ export async function runDirectly(
   else {
     const request = JSON.stringify(["graphql", query, variableValues ?? null, operationName ?? null]);
     const repeatable = { key, authorization: headers.authorization, request };
-    sendAnswer(reply, await answerOnce(asked, repeatable, async (context) => (await run(context)).answer));
+    const answer = async (context: Context, throwFailure: () => void) =>
+      (await run(context, throwFailure)).answer;
+    sendAnswer(reply, await answerOnce(asked, repeatable, answer));
   }
   // The reply itself is no value to give back from here: a promise waits for it as for another promise, and forgets it.
   return "answered";

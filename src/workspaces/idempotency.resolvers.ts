@@ -41,12 +41,13 @@ type Place = { workspace: string; tokenId: string; keyHash: string };
 /**
  * Answers a request once: its answer is stored with what it wrote, in one transaction, and whoever sends the key again
  * within 24 hours gets that answer. Who comes while it is under way waits for it. A request that wrote nothing leaves no
- * trace. CONFLICT when another request had the key.
+ * trace. CONFLICT when another request had the key. It may be tried again: `throwFailure` throws when it will be, for who
+ * tells of errors before `run` ends.
  */
 export async function answerOnce(
   context: Context,
   { key, authorization, request }: Repeatable,
-  run: (context: Context) => Promise<Answer>,
+  run: (context: Context, throwFailure: () => void) => Promise<Answer>,
 ): Promise<Answer & { isRepeated: boolean }> {
   const { workspaceId: workspace, tokenId } = authenticated(context);
   readOn(context);
@@ -69,7 +70,7 @@ export async function answerOnce(
       const made = await together(
         database,
         workspace,
-        (ways) => run({ ...context, ...ways }),
+        ({ throwFailure, ...ways }) => run({ ...context, ...ways }, throwFailure),
         async (ways, result) => {
           if (isReplacing) await forget(ways, place);
           await keep(ways, { ...place, requestHash, answer: seal.close(JSON.stringify(result)) });

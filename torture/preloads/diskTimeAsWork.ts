@@ -1,4 +1,11 @@
-import "./slowDisk.ts";
+import Database from "better-sqlite3";
 
-// For a control that must fail: the time that the disk takes counts as the processor's.
-process.threadCpuUsage = () => ({ user: performance.now() * 1_000, system: 0 });
+// For a control that must fail: what the disk takes is taken before the commit, where it counts as work of the requests.
+const COMMIT_MS = 20;
+
+const { exec } = Database.prototype;
+const nobody = new Int32Array(new SharedArrayBuffer(4));
+Database.prototype.exec = function (this: Database.Database, statement: string) {
+  if (statement.startsWith("begin")) Atomics.wait(nobody, 0, 0, COMMIT_MS);
+  return exec.call(this, statement);
+};
