@@ -12,7 +12,7 @@ test("when every commit takes 20 ms, many of 64 callers share one, and all are a
   expect(writesPerCommit).toBeGreaterThan(6);
 });
 
-// With SQLite the disk's time counts as the processor's, with PostgreSQL what waits is begun however much is under way.
+// With SQLite the disk's time counts as work of the requests, with PostgreSQL what waits is begun however much is under way.
 const preload = isOnPostgresql ? "manyTransactions" : "diskTimeAsWork";
 
 test("that test sees that hardly any do where nothing has them wait for each other", async () => {

@@ -82,8 +82,9 @@ async function requestsPerCommit(tell: (heldMs: number) => number) {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, COMMIT_MS);
     heldMs += performance.now() - commitAt;
     sharing.push(begun);
-    if (sharing.length === COMMITS) committed.resolve();
-    else for (; begun > 0; begun--) setImmediate(send);
+    const isOver = sharing.length >= COMMITS; // or it would go on beside the tests after it
+    if (isOver) committed.resolve();
+    else for (let n = 0; n < begun; n++) setImmediate(send);
     begun = 0;
   };
   const begin = () => {
@@ -102,11 +103,11 @@ async function requestsPerCommit(tell: (heldMs: number) => number) {
 }
 
 test("however long the disk takes, many requests share a commit", async () => {
-  expect(await requestsPerCommit((heldMs) => heldMs)).toBeGreaterThan(CALLERS / 4);
+  expect(await requestsPerCommit((heldMs) => heldMs)).toBeGreaterThan(CALLERS / 3);
 });
 
 test("that test sees that few would if the disk's time were taken for that of the requests", async () => {
-  expect(await requestsPerCommit(() => 0)).toBeLessThan(CALLERS / 8);
+  expect(await requestsPerCommit(() => 0)).toBeLessThan(CALLERS / 4);
 });
 
 test("requests that take long, for whatever reason, are begun a few at a time", async () => {

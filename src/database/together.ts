@@ -54,11 +54,10 @@ export function together<Result>(
     try {
       return await attempt({ rows, duplicates: "run again" });
     } catch (error) {
-      const isSecond = rows === "are added";
       rows = "are added";
       // What was added meanwhile is seen only by another transaction.
       if (isUniqueViolation(error)) return attempt({ rows, duplicates: "are told" });
-      if (error instanceof NeedsTransactionError && !isSecond) return tried();
+      if (error instanceof NeedsTransactionError) return tried();
       throw error;
     }
   };
