@@ -14,18 +14,19 @@ export interface Limits {
    * times as many.
    */
   mostWaiting: number;
+  /** What is served within so long is not too much. */
+  soonMs: number;
   /** What large bodies may hold together, as far as they have arrived. Read, JSON can take twenty times that. */
   mostHeldBytes: number;
 }
 
 const DEFAULTS: Limits = {
   mostWaiting: 200,
+  soonMs: 250,
   mostHeldBytes: Math.max(12 * 1024 * 1024, getHeapStatistics().heap_size_limit / 32),
 };
 /** Smaller bodies are held by as many as are waiting, which is little. */
 const LARGE_BODY_BYTES = 12 * 1024;
-/** What is served so soon is not too much. */
-const SOON_MS = 250;
 const MOST_AT_ONCE = 5; // times as many as usual
 const TELLING_INTERVAL_MS = 1_000;
 
@@ -55,7 +56,7 @@ export function createOverload(given: Partial<Limits>, corsOrigins: string[], he
     /** Has requests pass only as long as they can be served; it stands before Fastify, whose own refusals cost more. */
     before: (handle: RequestListener): RequestListener => {
       const load = () => turns.waiting() + work.count();
-      const isTooMuch = createJudge(limits.mostWaiting, () => turns.mostIn(SOON_MS));
+      const isTooMuch = createJudge(limits.mostWaiting, () => turns.mostIn(limits.soonMs));
       const isFull = () => isTooMuch(load());
       const early = createEarlyRefusals({
         isFull: () => isFull() && !isStopping(),
