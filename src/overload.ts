@@ -92,8 +92,8 @@ export function createOverload(given: Partial<Limits>, corsOrigins: string[], he
 
 /**
  * Tells whether more wait than may. While the event loop is held, as by a disk that is slow for a moment, so many come that
- * more wait at once than usual, and yet are served soon: not too many. Only when still more wait, or for longer, all that
- * is above the usual is refused, until the queue was all but gone once.
+ * more wait at once than usual, and yet are served soon: not too many. Only when still more wait, all that is above the
+ * usual is refused, until the queue was all but gone once.
  */
 export function createJudge(usual: number, mostSoon: () => number) {
   let isOverloaded = false;
