@@ -10,7 +10,7 @@ const KEY = { "idempotency-key": "[<id>]" };
 
 export const withKeys: Claim = {
   name: "REST POST /monitor/log with an Idempotency-Key for each, on SQLite",
-  wanted: "at least 0.3 of the rate without",
+  wanted: "at least 0.2 of the rate without",
   measure: async (folder) => {
     const { path, method, body } = cases.find(({ name }) => name.endsWith("tokens given"))!;
     const found: Record<"without" | "with", number[]> = { without: [], with: [] };
