@@ -10,6 +10,7 @@ import { getHeapStatistics } from "node:v8";
 import type { FastifyServerOptions } from "fastify";
 import type { RestApp } from "./rest/app.ts";
 import { createRoster } from "./roster.ts";
+import { CAN_SHARE } from "./shedding.ts";
 
 // An import reads all that a module exports, and with it loads the client of the Fetch API, which nothing here uses.
 const { createServer } = process.getBuiltinModule("node:http");
@@ -121,15 +122,30 @@ export function createListen(app: RestApp) {
   });
   app.addHook("onClose", async () => void (await Promise.all(closed))); // before the database closes
   return async ([first, ...others]: string[], port: number): Promise<void> => {
-    await app.listen({ host: first!, port });
-    const { port: chosen } = app.server.address() as AddressInfo;
+    await mustBeFree(first!, port);
+    const shared = { host: first!, port, reusePort: CAN_SHARE };
+    await app.listen(shared);
+    const chosen = app.server.address() as AddressInfo;
+    app.share(chosen);
     for (const host of others) {
       const listener = createListener({ noDelay: true }, (socket) => app.server.emit("connection", socket));
-      listener.listen(chosen, host);
-      await once(listener, "listening").then(
-        () => listeners.push(listener),
-        () => {},
-      );
+      const listening = async () => {
+        await mustBeFree(host, chosen.port);
+        listener.listen({ host, port: chosen.port, reusePort: CAN_SHARE });
+        await once(listener, "listening");
+        listeners.push(listener);
+        app.share(listener.address() as AddressInfo);
+      };
+      await listening().catch(() => {});
     }
   };
+}
+
+/** Another process that shares its addresses, too, would be given half of the requests in place of an error. */
+async function mustBeFree(host: string, port: number): Promise<void> {
+  if (!CAN_SHARE || port === 0) return; // 0 is a port that nobody has
+  const listener = createListener().listen({ host, port });
+  await once(listener, "listening");
+  listener.close();
+  await once(listener, "close");
 }

@@ -67,7 +67,6 @@ export function createEarlyRefusals({ isFull, isBusy, refuse, refused }: Refusin
     socket.removeListener("data", readByNode as () => void);
     // With another listener than its own, Node.js no longer has its parser read the socket, which saved some microseconds.
     socket.on("data", (chunk: Buffer) => {
-      if (socket.destroyed) return; // by a request that ends the connection, when more had come with it
       const mayRefuse = connection.isBetween && socket.writableLength === 0 && isFull();
       const begun = mayRefuse ? performance.now() : 0;
       const url = mayRefuse ? readPlain(chunk) : undefined;

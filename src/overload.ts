@@ -5,6 +5,7 @@ import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { createEarlyRefusals } from "./earlyRefusals.ts";
 import { isRefusable, refusalError, refusalFor, refuse } from "./refusals.ts";
 import { createRoster } from "./roster.ts";
+import { createShedding } from "./shedding.ts";
 import { createTurns } from "./turns.ts";
 
 /** From when on requests are refused, so that those that are taken are answered soon. */
@@ -40,14 +41,18 @@ export function createOverload(given: Partial<Limits>, corsOrigins: string[], he
   const turns = createTurns(heldMs);
   const work = createWork();
   const bodies = createHeldBodies(limits.mostHeldBytes);
-  let log: () => void = () => {};
+  let log: (count: number) => void = () => {};
   let isStopping = () => false;
   let refused = 0;
-  const tell = () => {
-    refused += 1;
-    log();
+  const load = () => turns.waiting() + work.count();
+  const tell = (count = 1) => {
+    refused += count;
+    log(count);
   };
+  const situation = () => ({ load: load(), usual: limits.mostWaiting, isStopping: isStopping() });
+  const shedding = createShedding(situation, { corsOrigins, tell });
   const tellOne = (tookMs: number) => {
+    shedding.refused();
     turns.refused(tookMs);
     tell();
   };
@@ -55,12 +60,11 @@ export function createOverload(given: Partial<Limits>, corsOrigins: string[], he
   return {
     /** Has requests pass only as long as they can be served; it stands before Fastify, whose own refusals cost more. */
     before: (handle: RequestListener): RequestListener => {
-      const load = () => turns.waiting() + work.count();
       const isTooMuch = createJudge(limits.mostWaiting, () => turns.mostIn(limits.soonMs));
       const isFull = () => isTooMuch(load());
       const early = createEarlyRefusals({
         isFull: () => isFull() && !isStopping(),
-        isBusy: () => load() > limits.mostWaiting / 2,
+        isBusy: () => load() >= limits.mostWaiting / 2,
         refuse: (url) => (isRefusable(url) ? refusalFor(url) : undefined),
         refused: tellOne,
       });
@@ -70,7 +74,7 @@ export function createOverload(given: Partial<Limits>, corsOrigins: string[], he
         else if (!isFull()) turns.wait(() => response.destroyed || handle(request, response));
         else {
           const begun = performance.now();
-          if (isStopping()) response.shouldKeepAlive = false;
+          if (isStopping() || shedding.takeLeave(request)) response.shouldKeepAlive = false;
           refuse(request, response, corsOrigins);
           early.watch(request, response);
           tellOne(performance.now() - begun);
@@ -83,10 +87,14 @@ export function createOverload(given: Partial<Limits>, corsOrigins: string[], he
       isStopping = () => app.isStopping();
       app.server.on("connection", turns.connected);
       work.watch(app);
+      shedding.watch(app);
       bodies.watch(app, tell);
     },
     /** How many were refused since the start. */
-    refused: (): number => refused,
+    refused: (): number => {
+      shedding.collect();
+      return refused;
+    },
   };
 }
 
@@ -179,11 +187,11 @@ function createHeldBodies(mostBytes: number) {
 }
 
 /** One line a second says how many were refused: one for each would cost as much as serving them. */
-function createTelling(log: FastifyBaseLogger): () => void {
+function createTelling(log: FastifyBaseLogger): (count: number) => void {
   let refused = 0;
-  return () => {
-    refused += 1;
-    if (refused > 1) return;
+  return (count) => {
+    refused += count;
+    if (refused > count) return;
     setTimeout(() => {
       log.warn({ refused }, "overloaded: requests were refused");
       refused = 0;

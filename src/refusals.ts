@@ -63,3 +63,14 @@ export function refusalFor(url: string): Buffer {
 export function refusalError(): GabbroError {
   return new GabbroError(CODE, MESSAGE, { headers: RETRY_AFTER });
 }
+
+/** The whole answer to bytes that are not HTTP, written by hand because there is no request yet to answer to. */
+export function answerToNoRequest(error: NodeJS.ErrnoException): string {
+  const tooLarge = error.code === "HPE_HEADER_OVERFLOW";
+  const told = tooLarge
+    ? new GabbroError("HEADERS_TOO_LARGE", "The headers are too large.")
+    : new GabbroError("BAD_REQUEST", "The request is not valid HTTP.");
+  const body = JSON.stringify({ error: told.message, code: told.code });
+  const status = tooLarge ? "431 Request Header Fields Too Large" : "400 Bad Request";
+  return `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`;
+}

@@ -9,6 +9,7 @@ import type { Config } from "./config.ts";
 import { createHttpServer, PATIENCE, type Patience } from "./connections.ts";
 import type { Access, Context } from "./context.ts";
 import type { Database, EntityManager } from "./database/open.ts";
+import { removeDeletedDatasets } from "./datasets/removal.resolvers.ts";
 import type { Deadline } from "./deadline.ts";
 import { GabbroError } from "./errors.ts";
 import { createGraphqlHandler } from "./graphql/handler.ts";
@@ -17,8 +18,9 @@ import { exposeMetrics } from "./metrics/metrics.ts";
 import { createOverload, type Limits } from "./overload.ts";
 import { protect } from "./protection.ts";
 import { limitRates } from "./rateLimits.ts";
+import { answerToNoRequest } from "./refusals.ts";
 import { logRequests, requestIdOf, toLogged, traced } from "./requestLog.ts";
-import { answerError, answerToNoRequest, refuseUnrouted } from "./rest/answers.ts";
+import { answerError, refuseUnrouted } from "./rest/answers.ts";
 import type { RestApp } from "./rest/app.ts";
 import { readJsonBodies } from "./rest/body.ts";
 import { compressAnswers } from "./rest/compression.ts";
@@ -33,7 +35,7 @@ import { createAuthenticate } from "./workspaces/resolvers.ts";
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 const LONGEST_PATH = 16 * 1024; // what Node.js takes for all headers together
 const TIME_LIMIT_MS = 10_000;
-const FORGETTING_INTERVAL_MS = 60_000;
+const CLEARING_INTERVAL_MS = 60_000;
 
 /** What the server is told of the configuration. */
 export interface Settings
@@ -103,7 +105,7 @@ export async function createServer(
   if (settings.metricsToken) exposeMetrics(app, { database, overload }, settings.metricsToken);
   await app.register((routes: RestApp) => restRoutes(routes, contextOf));
   await app.register((routes: RestApp) => graphqlRoutes(routes, contextOf, pages));
-  forgetRegularly(app, database);
+  clearRegularly(app, database);
   closeGracefully(app, database, settings.graceMs);
   return app;
 }
@@ -166,14 +168,22 @@ function sendNothing(_: FastifyRequest, reply: FastifyReply): FastifyReply {
   return reply.callNotFound() as unknown as FastifyReply;
 }
 
-/** Clears away what is kept for repeated requests, once it is too old for them. */
-function forgetRegularly(app: RestApp, database: Database): void {
-  const forget = () =>
-    database.track(
-      forgetOldAnswers(database).catch((error) => app.log.warn(error, "cannot clear old answers away")),
-    );
-  const timer = setInterval(forget, FORGETTING_INTERVAL_MS).unref();
-  app.addHook("onClose", async () => clearInterval(timer));
+/** Clears away what nobody asks for any more: answers too old to be repeated, and the rows of deleted datasets. */
+function clearRegularly(app: RestApp, database: Database): void {
+  const closing = new AbortController();
+  let isUnderWay = false;
+  const warn = (error: unknown) => app.log.warn(error, "cannot clear away what is old or deleted");
+  const clear = async () => {
+    isUnderWay = true;
+    await forgetOldAnswers(database, closing.signal).catch(warn);
+    await removeDeletedDatasets(database, closing.signal).catch(warn);
+    isUnderWay = false;
+  };
+  const timer = setInterval(() => isUnderWay || database.track(clear()), CLEARING_INTERVAL_MS).unref();
+  app.addHook("preClose", async () => {
+    clearInterval(timer);
+    closing.abort();
+  });
 }
 
 /** A person who opens the address, not a program that sends a query with GET. */

@@ -15,7 +15,7 @@ declare module "fastify" {
 
 const GRACE_MS = 10_000;
 /** The request of a connection that has just been opened is on its way. */
-const FIRST_BYTES_MS = 500;
+export const FIRST_BYTES_MS = 500;
 
 /**
  * On closing, requests in flight get their answers within the grace; connections without one end at once. Draining

@@ -179,6 +179,24 @@ test("what had come before a request that ends the connection, or with it, is no
   expect(server.read.length).toBe(3);
 });
 
+test("nothing is read any more of what had come after a request that ends the connection", async () => {
+  await using server = await serveSlowly();
+  const { socket, taken, send, slow } = server;
+  const closed = new Promise((resolve) => socket.on("error", () => {}).once("close", resolve));
+  await send("GET /large HTTP/1.1\r\n\r\n");
+  taken.cork(); // as if the client took nothing
+  slow[0]!.write("x".repeat(200_000));
+  await send(PLAIN); // with so much to be taken, Node.js pauses
+  await send("CONNECT a:1 HTTP/1.1\r\n\r\n");
+  await send(PLAIN);
+  expect(server.read.slice(2)).toEqual(["/large", "/"]);
+  slow[0]!.end();
+  slow[1]!.end();
+  while (taken.writableCorked > 0) taken.uncork();
+  await closed;
+  expect(server.read.slice(2)).toEqual(["/large", "/"]);
+});
+
 test("an answer that was given up is none, and nothing is written into the one before it", async () => {
   await using server = await serveSlowly();
   const { send, answers, slow, setFull } = server;

@@ -69,6 +69,7 @@ test("who is refused by a service that is about to stop is told to go elsewhere"
   await using server = await startServer({ limits: { mostWaiting: 0 } });
   const connection = async () => (await fetch(`${server.url}/datasets`)).headers.get("connection");
   expect(await connection()).toBe("keep-alive");
+  await expect.poll(connection).toBe(null); // refused before Node.js reads
   await server.app.drain(0);
   expect(await connection()).toBe("close");
 });

@@ -5,7 +5,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { createCount, type Figures } from "./figures.ts";
-import { type Mix, requestsOf } from "./mix.ts";
+import { bytesOf, type Mix, type Prepared, requestsOf } from "./mix.ts";
 
 // Run as a program with an Order as JSON: sends requests at random moments (Poisson), whether earlier ones are answered
 // or not, as many users do who do not know of each other; without `perSecond` each connection sends as soon as it is
@@ -99,7 +99,7 @@ async function openConnections({ url, connections }: Order, tell: { lost(): void
 }
 
 /** Has somebody come now and then who was not connected, and tells how long each waited for an answer, until `end`. */
-function comeAnew({ url, newcomersPerSecond }: Order, requests: Buffer[], welcome: (ms: number) => void) {
+function comeAnew({ url, newcomersPerSecond }: Order, requests: Prepared[], welcome: (ms: number) => void) {
   if (!newcomersPerSecond) return { end: () => {} };
   const waiting = new Map<Connection, number>();
   const timer = setInterval(() => {
@@ -108,7 +108,7 @@ function comeAnew({ url, newcomersPerSecond }: Order, requests: Buffer[], welcom
     });
     waiting.set(newcomer, performance.now());
     const send = () =>
-      newcomer.send(requests[0]!, () => {
+      newcomer.send(bytesOf(requests[0]!), () => {
         welcome(performance.now() - waiting.get(newcomer)!);
         waiting.delete(newcomer);
         newcomer.end();
@@ -154,7 +154,8 @@ async function run(order: Order): Promise<Figures> {
     found.sent += 1;
     underWay += 1;
     const sentAt = performance.now();
-    connection.send(requests[Math.floor(Math.random() * requests.length)]!, (head) => {
+    const request = requests[Math.floor(Math.random() * requests.length)]!;
+    connection.send(bytesOf(request), (head) => {
       underWay -= 1;
       count(head, sentAt);
       if (CLOSES.test(head)) return; // another is opened for it
