@@ -14,10 +14,14 @@ const CALLERS = 64;
 const DEADLINE_MS = 30_000;
 const METRICS_TOKEN = "a-token-for-metrics-only-0123456789";
 
-/** Has callers who wait for each answer write and read as fast as they can, while every commit takes 20 ms. */
-export async function serveOnSlowDisk(how: How, { seconds }: { seconds: number }): Promise<SlowDiskResult> {
+/** Has callers who wait for each answer write and read as fast as they can, while every commit takes so many ms. */
+export async function serveOnSlowDisk(
+  how: How,
+  { seconds, commitMs }: { seconds: number; commitMs: number },
+): Promise<SlowDiskResult> {
   await prepareDatabase(how.databaseUrl, "with sample");
-  const gateway = await startGateway({ preload: "slowDisk", ...how, env: { METRICS_TOKEN, ...how.env } });
+  const env = { METRICS_TOKEN, COMMIT_MS: String(commitMs), ...how.env };
+  const gateway = await startGateway({ preload: "slowDisk", ...how, env });
   try {
     const order = { url: gateway.url, mix: "served", deadlineMs: DEADLINE_MS } as const;
     const figures = await runOrder({ ...order, connections: CALLERS, seconds });

@@ -2,7 +2,7 @@ import Database from "better-sqlite3";
 import pg from "pg";
 
 // Every commit takes as long as on a disk that turns, or one behind a network.
-const COMMIT_MS = 20;
+const COMMIT_MS = Number(process.env.COMMIT_MS);
 
 const { exec } = Database.prototype;
 const nobody = new Int32Array(new SharedArrayBuffer(4));
