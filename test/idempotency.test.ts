@@ -1,7 +1,10 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { v7 as uuidv7 } from "uuid";
 import { afterAll, expect, test } from "vitest";
 import { openDatabase } from "../src/database/open.ts";
 import { createServer } from "../src/server.ts";
 import { forgetOldAnswers } from "../src/workspaces/idempotency.resolvers.ts";
+import { getWorkspaceId } from "../src/workspaces/resolvers.ts";
 import { addDataset, addPrompt, addToken, addWorkspace } from "./data.ts";
 import { startServer } from "./server.ts";
 
@@ -230,8 +233,25 @@ test("after 24 hours a key is new again, also before its answer is cleared away"
   expect(second.body.log.id).not.toBe(first.body.log.id);
   expect((await send()).body).toEqual(second.body);
   await age();
-  await forgetOldAnswers(server.database);
+  await forgetOldAnswers(server.database, new AbortController().signal);
   expect(await count("idempotent_answers")).toBe(0);
+});
+
+test("while many answers are cleared away, others are served", async () => {
+  const workspace = await getWorkspaceId(server.database, "default");
+  const old = { workspace, tokenId: uuidv7(), requestHash: "", answer: "", createdAt: new Date(0) };
+  const rows = Array.from({ length: 1_700 }, () => ({ ...old, id: uuidv7(), keyHash: uuidv7() }));
+  await server.database.commit(rows.map((row) => ["IdempotentAnswer", row]));
+  let turns = 0;
+  let isOver = false;
+  const turning = (async () => {
+    for (; !isOver; turns++) await nextTurn();
+  })();
+  await forgetOldAnswers(server.database, new AbortController().signal);
+  isOver = true;
+  await turning;
+  expect(await count("idempotent_answers", "answer = ''")).toBe(0);
+  expect(turns).toBeGreaterThan(2); // between four steps
 });
 
 test.each([

@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from "vitest";
 import { addDataset } from "./data.ts";
+import { addLogs } from "./logs.ts";
 import { startServer } from "./server.ts";
 import { captureStatements } from "./statements.ts";
 
@@ -35,7 +36,7 @@ test.each<[string, () => Promise<{ status: number }>, string]>([
   [
     "adding a row",
     () => server.post("/datasets/small/items", { values: { a: "y" } }),
-    "begin, insert dataset_rows, commit",
+    "begin, insert dataset_rows, select datasets, commit",
   ],
 ])(
   "on PostgreSQL these statements are all that it takes, once it was asked before: %s",
@@ -52,3 +53,26 @@ test.each<[string, () => Promise<{ status: number }>, string]>([
     ).toBe(statements);
   },
 );
+
+test("on PostgreSQL logs are looked through by as few statements while this process is busy, each with the times by themselves", async () => {
+  await addLogs(server, 4_000, (at) => ({
+    promptSlug: "often",
+    output: "x",
+    startTime: new Date(Date.UTC(2025, 0, 1) + at),
+  }));
+  const busy = setInterval(() => {
+    for (const begun = performance.now(); performance.now() - begun < 20; );
+  }, 1);
+  try {
+    const stop = await captureStatements(server);
+    const { body } = await server.graphql('{ logs(filter: { version: "none" }) { id } }');
+    expect(body.data.logs).toEqual([]);
+    const statements = stop().filter(({ sql }) => /from "?logs/.test(sql));
+    expect(statements.length).toBe(2 * 4 + 1); // 500, 1,000 and 2,000 logs and the rest, then what was found by its ids
+    const placed = statements.filter(({ sql }) => /\("start_time", "id"\) </.test(sql));
+    expect(placed.length).toBeGreaterThan(0);
+    for (const { sql } of placed) expect(sql).toMatch(/"start_time" <= \$/);
+  } finally {
+    clearInterval(busy);
+  }
+});

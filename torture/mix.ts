@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { DATASET, TOKEN } from "./gateway.ts";
 
 // What clients of a service with the sample send, as bytes, so that sending costs next to nothing.
@@ -22,7 +23,8 @@ const log = {
 };
 const list = { query: "{ logs(first: 10) { id slug output cost trace { id name } } }" };
 
-type Part = [share: number, method: "GET" | "POST", path: string, body?: object | string];
+type Request = [method: "GET" | "POST", path: string, body?: object | string, withKey?: "with a key"];
+type Part = [share: number, ...Request];
 
 const served: Part[] = [
   [8, "POST", "/monitor/log", reported],
@@ -36,9 +38,10 @@ const served: Part[] = [
 const mixes = {
   /** What is answered with a success. */
   served,
-  /** The same, with lists and with what is refused for what is wrong with it. */
+  /** The same, with keys, with lists and with what is refused for what is wrong with it. */
   mixed: [
     ...served,
+    [2, "POST", "/monitor/log", reported, "with a key"],
     [1, "POST", "/graphql", list],
     [1, "GET", "/prompts/nothing/describe"],
     [1, "GET", "/nothing"],
@@ -50,21 +53,38 @@ const mixes = {
 
 export type Mix = keyof typeof mixes;
 
-/** The requests of a mix, each as often as its share. */
-export function requestsOf(mix: Mix, token = TOKEN): Buffer[] {
-  return mixes[mix].flatMap(([share, ...part]) => Array<Buffer>(share).fill(toBytes(part, token)));
+/** A request as bytes, and where in them the key stands that no other may have. */
+export interface Prepared {
+  bytes: Buffer;
+  keyAt: number | undefined;
 }
 
-function toBytes([method, path, body]: [string, string, (object | string)?], token: string): Buffer {
+/** The requests of a mix, each as often as its share. */
+export function requestsOf(mix: Mix, token = TOKEN): Prepared[] {
+  return mixes[mix].flatMap(([share, ...request]) => Array<Prepared>(share).fill(prepare(request, token)));
+}
+
+/** What to send for it, with a key of its own where it has one. */
+export function bytesOf({ bytes, keyAt }: Prepared): Buffer {
+  if (keyAt === undefined) return bytes;
+  const own = Buffer.from(bytes);
+  own.write(randomUUID(), keyAt, "latin1");
+  return own;
+}
+
+function prepare([method, path, body, withKey]: Request, token: string): Prepared {
   const text = typeof body === "string" ? body : JSON.stringify(body);
   const length = text === undefined ? [] : [`Content-Length: ${Buffer.byteLength(text)}`];
   const type = text === undefined ? [] : ["Content-Type: application/json"];
+  const key = withKey && randomUUID();
   const lines = [
     `${method} ${path} HTTP/1.1`,
     "Host: x",
     `Authorization: Bearer ${token}`,
+    ...(key ? [`Idempotency-Key: ${key}`] : []),
     ...type,
     ...length,
   ];
-  return Buffer.from(`${lines.join("\r\n")}\r\n\r\n${text ?? ""}`);
+  const bytes = Buffer.from(`${lines.join("\r\n")}\r\n\r\n${text ?? ""}`);
+  return { bytes, keyAt: key ? bytes.indexOf(key) : undefined };
 }

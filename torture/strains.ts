@@ -69,7 +69,9 @@ function slowDisk(within: Within, spoilt: string): Test {
 }
 
 async function slowed(within: Within, seconds: number, preload: string): Promise<Found> {
-  const found = await within((databaseUrl) => serveOnSlowDisk({ databaseUrl, preload }, { seconds }));
+  const found = await within((databaseUrl) =>
+    serveOnSlowDisk({ databaseUrl, preload }, { seconds, commitMs: 20 }),
+  );
   const { answeredPerSecond, writesPerCommit, failed } = found;
   return {
     result: `${count(Math.round(answeredPerSecond))} answered a second, ${writesPerCommit.toFixed(1)} writes a commit, ${count(failed)} failed or refused`,

@@ -5,6 +5,7 @@ import { GabbroError } from "../errors.ts";
 import { ailsAll, isInTheWay, isUniqueViolation, unavailable } from "./codes.ts";
 import type { Insert } from "./dialect.ts";
 import type { createEncoder } from "./encode.ts";
+import { refuseMarked } from "./marked.ts";
 
 /** Rows by the name of their entity, parents first: all of them are stored, or none. */
 export type Rows<DB> = { [Entity in keyof DB & string]: [Entity, Insertable<DB[Entity]>] }[keyof DB &
@@ -28,8 +29,8 @@ export type InsertAlong = (
 const MOST_IN_ONE_TRANSACTION = 200;
 /**
  * At once. With one for each request that comes, and a commit that takes long, they would take every connection from those
- * who read, and hardly any would share one. On PostgreSQL all of them may wait for a lock, as for rows of a large dataset
- * that is being deleted, and the rest with them: what waits for longer than PATIENCE_MS is given up.
+ * who read, and hardly any would share one. On PostgreSQL all of them may wait for a lock, as for rows of a dataset that
+ * another program deletes with a million of them, and the rest with them: what waits for longer than PATIENCE_MS is given up.
  */
 const MOST_TRANSACTIONS = 4;
 /** SQLite takes 32,766 values in a statement, PostgreSQL twice as many. */
@@ -133,6 +134,7 @@ export function createInsert<DB>(encode: Encoder, insertAlong: InsertAlong) {
           .insertInto(entity)
           .values(some as never)
           .execute();
+      await refuseMarked(transaction as never, entity, plain);
       await insertAlong(transaction as never, entity, plain);
     }
   };

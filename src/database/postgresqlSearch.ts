@@ -53,6 +53,8 @@ export function createPostgresqlSearch(read: Kysely<never>): Search<Query> {
 
     unindexed: (column) => sql`coalesce(${column}, ${column})`,
 
+    isServer: true,
+
     // An entry of an index has at most 2,700 bytes, and slugs and ids of users may be longer.
     leads: (column, value) =>
       sql<SqlBool>`(left(${column}, 256) = left(cast(${value} as text), 256) and ${column} = ${value})`,

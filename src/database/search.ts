@@ -35,6 +35,9 @@ export interface Search<Query = unknown> {
   /** A column for a condition that no index is to be chosen by. */
   unindexed<T>(column: Expression<T>): Expression<T>;
 
+  /** Whether a server looks, and this process serves others meanwhile. */
+  readonly isServer: boolean;
+
   /** Whether a column that an index of logs begins with has a value, however long it is. */
   leads(column: Expression<unknown>, value: string): Expression<SqlBool>;
 

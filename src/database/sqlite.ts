@@ -3,11 +3,12 @@ import { dirname, resolve } from "node:path";
 import { SqliteDriver } from "@mikro-orm/sqlite";
 import { CompiledQuery } from "kysely";
 import type { Dialect, Insert } from "./dialect.ts";
+import { refuseOfMarked } from "./marked.ts";
 import { sqliteMigrations } from "./migrations/sqlite/list.ts";
 import { createSqliteCopying } from "./sqliteCopy.ts";
 import { inspectFile } from "./sqliteFile.ts";
 import { createSqliteSearch } from "./sqliteSearch.ts";
-import { placeWords } from "./sqliteWords.ts";
+import { placeWords, type Statement } from "./sqliteWords.ts";
 
 // SQLite waits for another process by blocking this whole one, so it hardly waits and commit.ts tries again. Before it
 // serves it may wait.
@@ -115,11 +116,6 @@ const hearOthers: Dialect["hearOthers"] = async ({ em }) => {
   return { countWrites, tell: async () => {}, close: async () => {} };
 };
 
-interface Statement {
-  all(values: unknown[]): unknown[];
-  run(values: unknown[]): unknown;
-}
-
 interface WritingHandle {
   prepare(statement: string): Statement;
   exec(statement: string): unknown;
@@ -134,6 +130,7 @@ const runEach = (statements: { statement: string; values: unknown[] }[]) => (pre
   );
 
 const insertEach = (inserts: Insert[]) => (prepare: Prepare) => {
+  refuseOfMarked(inserts, prepare);
   const addWords = placeWords(inserts, prepare);
   for (const { statement, rows } of inserts) {
     const prepared = prepare(statement);

@@ -42,6 +42,8 @@ export function createSqliteSearch(file: string): Search<string> {
     // Without statistics SQLite takes any equality for narrow.
     unindexed: (column) => sql`+${column}`,
 
+    isServer: false,
+
     leads: (column, value) => sql<SqlBool>`${column} = ${value}`,
 
     summedParts: [sql<SqlBool>`true`],

@@ -1,6 +1,7 @@
 import type { Insert } from "./dialect.ts";
 
-interface Statement {
+/** A prepared statement. */
+export interface Statement {
   all(values: unknown[]): unknown[];
   run(values: unknown[]): unknown;
 }

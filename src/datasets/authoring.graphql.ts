@@ -108,7 +108,8 @@ builder.mutationFields((t) => ({
     resolve: (_, args, context) => updateDataset(context, args),
   }),
   deleteDataset: t.string({
-    description: "Removes a dataset with its rows and gives its slug.",
+    description:
+      "Removes a dataset with its rows and gives its slug. The rows of a large one are removed from the database afterwards.",
     args: argumentsOf(t, datasetInput),
     resolve: (_, args, context) => deleteDataset(context, args),
   }),

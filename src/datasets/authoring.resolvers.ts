@@ -11,6 +11,7 @@ import { authorize } from "../workspaces/resolvers.ts";
 import { type Columns, keyForNew, keyOf } from "./columns.ts";
 import { Dataset } from "./entities.ts";
 import type { CreateDatasetInput, DatasetsInput, UpdateDatasetInput } from "./inputs.ts";
+import { removeDataset } from "./removal.resolvers.ts";
 import { type DatasetHead, datasetNotFound, head } from "./resolvers.ts";
 
 /** A page of the datasets, in the order of their slugs, without their rows. */
@@ -27,7 +28,11 @@ export async function datasetsAfter(
   { search, first, after }: DatasetsInput,
 ): Promise<DatasetHead[]> {
   const workspaceId = authorize(context, "read");
-  let query = context.database.read.selectFrom("Dataset").select(head).where("workspace", "=", workspaceId);
+  let query = context.database.read
+    .selectFrom("Dataset")
+    .select(head)
+    .where("workspace", "=", workspaceId)
+    .where("deletedAt", "is", null);
   if (search)
     query = query.where(({ or, ref }) => or([contains(ref("slug"), search), contains(ref("name"), search)]));
   if (after) query = query.where("slug", ">", after);
@@ -76,7 +81,7 @@ export async function deleteDataset(context: Context, { slug }: { slug: string }
   await transact(context.em, async (em) => {
     const dataset = await getDatasetEntity(em, slug);
     recordChange(em, context, { action: "deleteDataset", subject: slug, before: told(dataset), after: null });
-    em.remove(dataset);
+    await removeDataset(em, dataset);
   });
   return slug;
 }

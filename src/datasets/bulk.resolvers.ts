@@ -3,7 +3,7 @@ import { newId } from "../database/ids.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { toStored } from "./columns.ts";
 import type { DatasetRowInput } from "./inputs.ts";
-import { getDataset, whileThere } from "./resolvers.ts";
+import { datasetNotFound, getDataset, readDataset, whileThere } from "./resolvers.ts";
 
 /** What became of many rows that were put into a dataset at once. */
 export interface BulkResult {
@@ -41,6 +41,9 @@ export async function putDatasetItems(
   const { added, changed } = await whileThere(slug, () =>
     context.database.putInBulk("DatasetRow", rows, replacement),
   );
+  // What went into a dataset that was marked as deleted meanwhile will be removed.
+  const found = await readDataset(context.database, workspace, slug);
+  if (found?.id !== parent.id) throw datasetNotFound(slug);
   return { added, changed, unchanged: items.length - added - changed, omitted };
 }
 

@@ -23,8 +23,11 @@ export const Dataset = defineEntity({
     /** Columns that were removed: rows keep their values, which come back with a column of the same name. */
     removedColumns: json<Column[]>().default("[]"),
     createdAt: moment(),
+    /** When it was deleted, as long as it has rows: for those who ask it is gone, and its slug is its id. */
+    deletedAt: moment().nullable(),
   },
   uniques: [{ properties: ["workspace", "slug"] }],
+  filters: { kept: { name: "kept", cond: { deletedAt: null }, default: true } },
 });
 export type Dataset = InferEntity<typeof Dataset>;
 

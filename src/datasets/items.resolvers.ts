@@ -52,8 +52,7 @@ export async function updateDatasetItem(
   authorize(context, "read"); // before it writes, because it answers with the whole row
   authorize(context, "write");
   return transact(context.em, async (em) => {
-    const row = await getRow(em, id);
-    const parent = await em.findOneOrFail(Dataset, { id: row.dataset.id });
+    const { row, parent } = await getRow(em, id);
     const { stored, omitted } = toStored(values ?? {}, parent);
     row.values = { ...row.values, ...stored };
     if (changes.name !== undefined) row.name = changes.name || null;
@@ -66,12 +65,13 @@ export async function updateDatasetItem(
 /** Removes a row and gives its id; ROW_NOT_FOUND when the workspace has none with that id. */
 export async function deleteDatasetItem(context: Context, { id }: { id: string }): Promise<string> {
   authorize(context, "write");
-  await transact(context.em, async (em) => em.remove(await getRow(em, id)));
+  await transact(context.em, async (em) => em.remove((await getRow(em, id)).row));
   return id;
 }
 
-async function getRow(em: EntityManager, id: string): Promise<DatasetRow> {
+async function getRow(em: EntityManager, id: string): Promise<{ row: DatasetRow; parent: Dataset }> {
   const row = await em.findOne(DatasetRow, { id });
-  if (!row) throw new GabbroError("ROW_NOT_FOUND", `Row ${quoted(id)} does not exist.`);
-  return row;
+  const parent = row && (await em.findOne(Dataset, { id: row.dataset.id }));
+  if (!parent) throw new GabbroError("ROW_NOT_FOUND", `Row ${quoted(id)} does not exist.`);
+  return { row, parent };
 }

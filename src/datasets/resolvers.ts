@@ -7,7 +7,7 @@ import { transact } from "../database/transact.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { showing, toStored } from "./columns.ts";
-import { type Dataset, DatasetRow } from "./entities.ts";
+import { Dataset, DatasetRow } from "./entities.ts";
 import type { AddDatasetItemInput, DatasetRowInput } from "./inputs.ts";
 
 /** What is read of a dataset itself. */
@@ -39,7 +39,7 @@ export async function getDataset(
 
 const knownDataset = remembered<DatasetHead>();
 
-async function readDataset(
+export async function readDataset(
   { read }: Database,
   workspaceId: string,
   slug: string,
@@ -49,6 +49,7 @@ async function readDataset(
     .select(head)
     .where("workspace", "=", workspaceId)
     .where("slug", "=", slug)
+    .where("deletedAt", "is", null)
     .executeTakeFirst();
   return found ?? null;
 }
@@ -97,6 +98,7 @@ export async function putRows(
   parent: DatasetHead,
   inputs: (DatasetRowInput & { logId?: string })[],
 ) {
+  if ((await em.count(Dataset, { id: parent.id })) === 0) throw datasetNotFound(parent.slug);
   const keys = inputs.flatMap(({ key }) => key ?? []);
   const existing =
     keys.length === 0 ? [] : await em.find(DatasetRow, { dataset: parent.id, key: { $in: keys } });

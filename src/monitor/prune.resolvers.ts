@@ -1,11 +1,8 @@
-import { setImmediate } from "node:timers/promises";
 import type { Context } from "../context.ts";
-import { whenUnlocked } from "../database/commit.ts";
+import { removeInSteps } from "../database/steps.ts";
 import { transact } from "../database/transact.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
-
-const AT_ONCE = 500;
 
 /** How many traces began before a time. */
 export async function countTracesBefore(context: Context, before: Date): Promise<number> {
@@ -26,24 +23,17 @@ export async function countTracesBefore(context: Context, before: Date): Promise
 export async function pruneTraces(context: Context, before: Date): Promise<number> {
   const workspaceId = authorize(context, "admin");
   const { read, write } = context.database;
-  let removed = 0;
-  for (;;) {
-    const oldest = await read
-      .selectFrom("Trace")
-      .select("id")
-      .where("workspace", "=", workspaceId)
-      .where("startTime", "<", before)
-      .orderBy("startTime")
-      .limit(AT_ONCE)
-      .execute();
-    if (oldest.length === 0) break;
-    const ids = oldest.map(({ id }) => id);
-    await whenUnlocked(() =>
-      write.deleteFrom("Trace").where("workspace", "=", workspaceId).where("id", "in", ids).execute(),
-    );
-    removed += ids.length;
-    await setImmediate();
-  }
+  const oldest = read
+    .selectFrom("Trace")
+    .select("id")
+    .where("workspace", "=", workspaceId)
+    .where("startTime", "<", before)
+    .orderBy("startTime");
+  const removal = write.deleteFrom("Trace").where("workspace", "=", workspaceId);
+  const removed = await removeInSteps({
+    find: (most) => oldest.limit(most).execute(),
+    remove: (ids) => removal.where("id", "in", ids).execute(),
+  });
   await transact(context.em, async (em) => {
     const after = { before: before.toISOString(), removed };
     recordChange(em, context, { action: "pruneTraces", subject: "traces", before: null, after });

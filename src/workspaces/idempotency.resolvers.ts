@@ -1,9 +1,9 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
 import type { Context } from "../context.ts";
 import { isUniqueViolation } from "../database/codes.ts";
-import { whenUnlocked } from "../database/commit.ts";
 import { newId } from "../database/ids.ts";
 import type { Database } from "../database/open.ts";
+import { removeInSteps } from "../database/steps.ts";
 import { type Together, together } from "../database/together.ts";
 import { readOn } from "../deadline.ts";
 import { GabbroError } from "../errors.ts";
@@ -11,7 +11,6 @@ import { IdempotentAnswer } from "./entities.ts";
 import { authenticated, bearerToken } from "./resolvers.ts";
 
 const KEPT_MS = 24 * 60 * 60 * 1_000;
-const REMOVED_AT_ONCE = 1_000;
 
 /** A request that may be sent again with the same key. */
 export interface Repeatable {
@@ -137,22 +136,20 @@ async function inTurn<Result>({ orm }: Database, place: string, run: () => Promi
   }
 }
 
-/** Removes the answers that are too old to be asked for again. */
-export async function forgetOldAnswers({ read, write }: Database): Promise<void> {
-  const old = new Date(Date.now() - KEPT_MS);
-  for (;;) {
-    const some = await read
-      .selectFrom("IdempotentAnswer")
-      .select("id")
-      .where("createdAt", "<=", old)
-      .orderBy("createdAt")
-      .limit(REMOVED_AT_ONCE)
-      .execute();
-    const ids = some.map(({ id }) => id);
-    if (ids.length > 0)
-      await whenUnlocked(() => write.deleteFrom("IdempotentAnswer").where("id", "in", ids).execute());
-    if (ids.length < REMOVED_AT_ONCE) return;
-  }
+/** Removes the answers that are too old to be asked for again, in small steps, until `signal` says to stop. */
+export async function forgetOldAnswers({ read, write }: Database, signal: AbortSignal): Promise<void> {
+  const old = read
+    .selectFrom("IdempotentAnswer")
+    .select("id")
+    .where("createdAt", "<=", new Date(Date.now() - KEPT_MS))
+    .orderBy("createdAt");
+  await removeInSteps(
+    {
+      find: (most) => old.limit(most).execute(),
+      remove: (ids) => write.deleteFrom("IdempotentAnswer").where("id", "in", ids).execute(),
+    },
+    signal,
+  );
 }
 
 const hashOf = (text: string) => createHash("sha256").update(text, "utf8").digest("hex");

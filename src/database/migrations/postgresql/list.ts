@@ -1,10 +1,12 @@
 import { Migration20261121120000_initial } from "./Migration20261121120000_initial.ts";
 import { Migration20261121130000_sums } from "./Migration20261121130000_sums.ts";
 import { Migration20261121140000_idempotency } from "./Migration20261121140000_idempotency.ts";
+import { Migration20261122142354_deleted_datasets } from "./Migration20261122142354_deleted_datasets.ts";
 
 /** The migrations of PostgreSQL in their order; `npm run migration -- NAME` writes the next one, which is then added here. */
 export const postgresqlMigrations = [
   { name: "Migration20261121120000_initial", class: Migration20261121120000_initial },
   { name: "Migration20261121130000_sums", class: Migration20261121130000_sums },
   { name: "Migration20261121140000_idempotency", class: Migration20261121140000_idempotency },
+  { name: "Migration20261122142354_deleted_datasets", class: Migration20261122142354_deleted_datasets },
 ];

@@ -3,6 +3,7 @@ import { Migration20261121010000_authoring } from "./Migration20261121010000_aut
 import { Migration20261121080000_monitoring } from "./Migration20261121080000_monitoring.ts";
 import { Migration20261121140000_idempotency } from "./Migration20261121140000_idempotency.ts";
 import { Migration20261121150000_words } from "./Migration20261121150000_words.ts";
+import { Migration20261122142354_deleted_datasets } from "./Migration20261122142354_deleted_datasets.ts";
 
 /** The migrations of SQLite in their order; `npm run migration -- NAME` writes the next one, which is then added here. */
 export const sqliteMigrations = [
@@ -11,4 +12,5 @@ export const sqliteMigrations = [
   { name: "Migration20261121080000_monitoring", class: Migration20261121080000_monitoring },
   { name: "Migration20261121140000_idempotency", class: Migration20261121140000_idempotency },
   { name: "Migration20261121150000_words", class: Migration20261121150000_words },
+  { name: "Migration20261122142354_deleted_datasets", class: Migration20261122142354_deleted_datasets },
 ];

@@ -1,0 +1,47 @@
+import type { Transaction } from "kysely";
+import type { Insert } from "./dialect.ts";
+import type { Statement } from "./sqliteWords.ts";
+
+/**
+ * A dataset that is marked as deleted is there until its rows are removed: for the foreign key of rows that somebody adds
+ * meanwhile, but not for who adds them. Looked for in the transaction of the rows, where nobody can mark it any more.
+ */
+const CHILD = "DatasetRow";
+const MESSAGE = "The dataset of a row is marked as deleted.";
+const FIND = "select 1 from datasets where id = ? and workspace_id = ? and deleted_at is not null";
+
+/** Refuses rows of marked datasets as the foreign key refuses those of datasets that are gone. */
+export function refuseOfMarked(inserts: Insert[], prepare: (statement: string) => Statement): void {
+  for (const { entity, fields, rows } of inserts) {
+    if (entity !== CHILD) continue;
+    const [dataset, workspace] = [fields.indexOf("dataset"), fields.indexOf("workspace")];
+    const workspaceOf = new Map(rows.map((row) => [row[dataset], row[workspace]]));
+    for (const parent of workspaceOf)
+      if (prepare(FIND).all(parent).length > 0) throw orphan("SQLITE_CONSTRAINT_FOREIGNKEY");
+  }
+}
+
+/** The same in a transaction of Kysely, after the rows were inserted: PostgreSQL has locked their datasets by then. */
+export async function refuseMarked(
+  transaction: Transaction<never>,
+  entity: string,
+  rows: Record<string, unknown>[],
+): Promise<void> {
+  if (entity !== CHILD) return;
+  const workspaceOf = new Map(rows.map(({ dataset, workspace }) => [dataset, workspace]));
+  const marked = await (transaction as unknown as Transaction<Marked>)
+    .selectFrom("Dataset")
+    .select("id")
+    .where("workspace", "in", [...new Set(workspaceOf.values())] as string[])
+    .where("id", "in", [...workspaceOf.keys()] as string[])
+    .where("deletedAt", "is not", null)
+    .limit(1)
+    .execute();
+  if (marked.length > 0) throw orphan("23503");
+}
+
+interface Marked {
+  Dataset: { id: string; workspace: string; deletedAt: Date | null };
+}
+
+const orphan = (code: string) => Object.assign(new Error(MESSAGE), { code });
