@@ -38,7 +38,7 @@ const TELLING_INTERVAL_MS = 1_000;
  */
 export function createOverload(given: Partial<Limits>, corsOrigins: string[], heldMs = () => 0) {
   const limits = { ...DEFAULTS, ...given };
-  const turns = createTurns(heldMs);
+  const turns = createTurns(heldMs, () => shedding.isRefusing());
   const work = createWork();
   const bodies = createHeldBodies(limits.mostHeldBytes);
   let log: (count: number) => void = () => {};

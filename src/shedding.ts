@@ -113,10 +113,9 @@ export function createShedding(situation: () => Situation, { corsOrigins, tell }
     return refusedCount;
   };
   const tick = () => {
-    const refusedCount = collect();
-    const { load, usual, isStopping } = situation();
-    const calmMs = isListening ? division.adjust({ load, usual, refusedCount }) : 0;
-    if (isStopping || calmMs > CALM_MS) close();
+    const found = situation();
+    const calmMs = isListening ? division.adjust({ ...found, refusedCount: collect() }) : 0;
+    if (found.isStopping || calmMs > CALM_MS) close();
   };
 
   return {
@@ -132,6 +131,8 @@ export function createShedding(situation: () => Situation, { corsOrigins, tell }
       division.refused();
       if (!ticking && isSustained() && addresses.length > 0 && !situation().isStopping) open();
     },
+    /** Whether the second thread refuses now. */
+    isRefusing: (): boolean => isListening,
     /** Whether the connection of a request that is refused should end, for its client to meet the other thread. */
     takeLeave: (request: IncomingMessage): boolean => !hasBody(request) && division.takeLeave(),
     /** Tells what the second thread has refused and was not told yet. */

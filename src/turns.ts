@@ -1,7 +1,7 @@
 /**
  * For how long requests are worked on before the event loop looks again at what has come, and refuses what is too much:
  * as long as refusing took last, within these bounds, so that neither takes all the time nor keeps the other waiting. Each
- * turn has a commit of its own, so that shorter ones serve less.
+ * turn has a commit of its own, so that shorter ones serve less. While another thread refuses, looking can wait for longer.
  */
 const TURN_MS = 12;
 const LONGEST_TURN_MS = 20;
@@ -16,9 +16,9 @@ const SMOOTHING = 0.2;
 
 /**
  * Begins requests at once while there is time, else one after another, with looks at what else has come in between.
- * `heldMs` tells for how long commits have held the event loop so far.
+ * `heldMs` tells for how long commits have held the event loop so far, and `isRelieved` whether another thread refuses.
  */
-export function createTurns(heldMs = () => 0) {
+export function createTurns(heldMs = () => 0, isRelieved = () => false) {
   const waiting: (() => unknown)[] = [];
   const meter = createMeter(heldMs);
   let isScheduled = false;
@@ -26,6 +26,7 @@ export function createTurns(heldMs = () => 0) {
   let refusedMs = 0;
   let lookingSince: number | undefined;
   let hasConnected = false;
+  const shortestMs = () => (isRelieved() ? LONGEST_TURN_MS : TURN_MS);
   const schedule = () => {
     isScheduled = true;
     setImmediate(go); // Node.js runs it when it has read what had come by all connections
@@ -43,7 +44,7 @@ export function createTurns(heldMs = () => 0) {
     const looksAgain = hasConnected && now - lookingSince < LONGEST_LOOK_MS;
     hasConnected = false;
     if (looksAgain && waiting.length > 0) return schedule();
-    begin(now, Math.min(LONGEST_TURN_MS, Math.max(TURN_MS, refusedMs)));
+    begin(now, Math.min(LONGEST_TURN_MS, Math.max(shortestMs(), refusedMs)));
   };
   const begin = (now: number, turnMs: number) => {
     turnAt = now;
@@ -62,7 +63,7 @@ export function createTurns(heldMs = () => 0) {
       if (waiting.length > 0) return false;
       const now = performance.now();
       if (!isScheduled) beginTurn(now);
-      return now - turnAt < TURN_MS;
+      return now - turnAt < shortestMs();
     },
     /** To be told how long each refusal took. */
     refused: (tookMs: number): void => {

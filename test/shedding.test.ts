@@ -103,6 +103,8 @@ async function answerOf(server: Shared, thread: "main" | "second") {
   for (;;) {
     const answers = await Promise.all(Array.from({ length: 10 }, () => server.ask("/openapi.json")));
     const found = answers.find((answer) => answer.thread === thread && answer.connection === "keep-alive");
+    // On a fast machine there are more newcomers in a second than a process may have files.
+    for (const { agent } of answers) if (agent !== found?.agent) agent.destroy();
     if (found) return found;
   }
 }
@@ -270,8 +272,6 @@ onLinux(
     for (const socket of slow) socket.write("GET /openapi.json HTTP/1.1\r\nHost");
     const closed = (sockets: Socket[]) =>
       Promise.all(sockets.map((socket) => once(socket.resume(), "close")));
-    const isAtMain = () => server.app.server.getConnections;
-    void isAtMain;
     const bothClosed = Promise.all([closed(slow), closed(silent)]);
     await overload.end();
     // Some of them were at the second thread; the main one waits for the 10 s of whoever is slow.

@@ -65,6 +65,29 @@ test("no turn begins more requests than share a transaction, however little they
   expect(Math.max(...counts)).toBe(200);
 });
 
+/** How many requests most turns begin, each of which takes a millisecond. */
+async function usualTurn(isRelieved: () => boolean) {
+  const turns = createTurns(() => 0, isRelieved);
+  turns.isFree(); // as a request does that comes first
+  const counts: number[] = [];
+  let begun = 0;
+  for (let n = 0; n < 400; n++) {
+    turns.wait(() => {
+      begun += 1;
+      workFor(1);
+    });
+  }
+  for (let before = 0; turns.waiting() > 0; before = begun) {
+    await nextTurn();
+    if (begun > before) counts.push(begun - before);
+  }
+  return counts.sort((a, b) => a - b)[Math.floor(counts.length / 2)]!;
+}
+
+test("while another thread refuses, more requests share a turn, and so a commit", async () => {
+  expect(await usualTurn(() => true)).toBeGreaterThan(1.3 * (await usualTurn(() => false)));
+});
+
 const CALLERS = 64;
 const COMMITS = 40;
 const REQUEST_MS = 0.5; // all of them together take longer than a turn
