@@ -205,7 +205,7 @@ onLinux(
     await answerOf(server, "second");
     await one.end();
     const refused = async () => {
-      const answers = await Promise.all(Array.from({ length: 8 }, () => server.ask("/health")));
+      const answers = await Promise.all(Array.from({ length: 24 }, () => server.ask("/health")));
       const { status } = await server.ask("/openapi.json");
       return status !== 200 || answers.some(({ thread }) => thread === "second");
     };
