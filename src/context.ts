@@ -1,3 +1,4 @@
+import type { AnswerBudget } from "./answerBudget.ts";
 import type { Database, EntityManager } from "./database/open.ts";
 import type { Deadline } from "./deadline.ts";
 
@@ -12,6 +13,8 @@ export interface Context {
   askAgain: () => Promise<Access | null>;
   /** What takes longer is given up; shared by all that works for the request. */
   deadline: Deadline;
+  /** How much may still be read for the answer. */
+  answerBudget: AnswerBudget;
 }
 
 /** What a valid token stands for. */

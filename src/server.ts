@@ -5,6 +5,7 @@ import Fastify, {
   type FastifyServerOptions,
   LogController,
 } from "fastify";
+import { newAnswerBudget } from "./answerBudget.ts";
 import type { Config } from "./config.ts";
 import { createHttpServer, PATIENCE, type Patience } from "./connections.ts";
 import type { Access, Context } from "./context.ts";
@@ -123,6 +124,7 @@ class RequestContext implements Context {
   readonly access: Access | null;
   readonly askAgain: Context["askAgain"];
   readonly deadline: Deadline;
+  readonly answerBudget = newAnswerBudget();
   #em: EntityManager | undefined;
 
   constructor(database: Database, access: Access | null, askAgain: Context["askAgain"], deadline: Deadline) {
