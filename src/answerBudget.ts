@@ -24,9 +24,9 @@ export function spendAnswerBytes({ answerBudget }: Pick<Context, "answerBudget">
   throw answerTooLarge();
 }
 
-/** The error for an answer that holds more than the budget. */
-export function answerTooLarge(): GabbroError {
+/** The error for an answer that holds more than the budget; `note` is a sentence to end with. */
+export function answerTooLarge(note = ""): GabbroError {
   const megabytes = MAX_ANSWER_BYTES / 1024 / 1024;
   const message = `The answer would be larger than ${megabytes} MB. Ask for fewer entries with the argument "first", or for fewer fields.`;
-  return new GabbroError("QUERY_TOO_COMPLEX", message);
+  return new GabbroError("QUERY_TOO_COMPLEX", note ? `${message} ${note}` : message);
 }

@@ -31,7 +31,7 @@ import { schemaController } from "./rest/schemas.ts";
 import { closeGracefully } from "./stopping.ts";
 import { limitTime } from "./timeLimit.ts";
 import { forgetOldAnswers } from "./workspaces/idempotency.resolvers.ts";
-import { createAuthenticate } from "./workspaces/resolvers.ts";
+import { authenticated, createAuthenticate } from "./workspaces/resolvers.ts";
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 const LONGEST_PATH = 16 * 1024; // what Node.js takes for all headers together
@@ -158,7 +158,9 @@ async function graphqlRoutes(
     exposeHeadRoute: false,
     schema: { hide: true },
     onRequest: async (request) => {
+      if (isFromBrowser(request)) return; // the page needs no token, and reads nothing
       request.context = await contextOf(request);
+      authenticated(request.context);
     },
     handler: (request, reply) =>
       isFromBrowser(request) ? sendPage(request, reply) : handle(request, reply, request.context),

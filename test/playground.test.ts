@@ -21,7 +21,7 @@ describe("the playground page", () => {
   it("names only assets that exist, and a browser may keep them for ever", async () => {
     await using server = await startServer({ sample: true });
     const urls = await listAssetUrls(server.url);
-    expect(urls).toHaveLength(8);
+    expect(urls).toHaveLength(9);
     for (const url of urls) {
       const { status, headers } = await fetch(url);
       expect({ url, status }).toEqual({ url, status: 200 });
@@ -219,9 +219,10 @@ describe.skipIf(!chromiumPath)(`in Chromium${skipReason}`, () => {
       .poll(() => page.evaluate("localStorage['graphiql:tabState']"))
       .toContain('"activeTabIndex":1');
     const [introspection] = await Promise.all([
-      page.waitForRequest((request) => request.method() === "POST"),
+      page.waitForRequest((request) => request.url().includes("introspection.json")),
       page.reload(),
     ]);
+    expect(introspection.method()).toBe("GET");
     expect(await page.getByLabel("Access token").inputValue()).toBe(server.token);
     expect(await introspection.headerValue("authorization")).toBeNull();
     expect(await page.getByRole("tab").allInnerTexts()).toEqual(examples.map(nameOf));

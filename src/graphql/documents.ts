@@ -1,8 +1,55 @@
+import { type DocumentNode, GraphQLError, parse, specifiedRules, validate } from "graphql";
 import { LRUCache } from "lru-cache";
+import { withinLimits } from "./limits.ts";
+import { schema } from "./schema.ts";
 
-const CACHED_CHARACTERS = 2_000_000;
+export const MAX_TOKENS = 5_000;
+/** More would repeat a document's text many times over. */
+export const MAX_ERRORS = 5;
 
-/** What was made of documents, by their text. Bounded by characters: bounded by number, a few huge ones fill the memory. */
-export function documentCache<Made extends object>(): LRUCache<string, Made> {
-  return new LRUCache({ maxSize: CACHED_CHARACTERS, sizeCalculation: (_, text) => text.length + 1 });
+const MAX_CACHED_BYTES = 32 * 1024 * 1024;
+/** What the tree of a parsed document takes, measured on documents of 5,000 tokens. */
+const BYTES_PER_TOKEN = 500;
+
+/** Valid documents by their text, up to 32 MB of trees. Invalid ones are not kept: their errors hold stacks. */
+export type DocumentCache = LRUCache<string, DocumentNode>;
+
+export function createDocumentCache(): DocumentCache {
+  return new LRUCache({
+    maxSize: MAX_CACHED_BYTES,
+    sizeCalculation: ({ tokenCount = MAX_TOKENS }, text) => 2 * text.length + tokenCount * BYTES_PER_TOKEN,
+  });
+}
+
+/** The document with that text; undefined when it is not valid. */
+export function readDocument(cache: DocumentCache, text: string): DocumentNode | undefined {
+  const cached = cache.get(text);
+  if (cached) return cached;
+  const document = parseOrNothing(text);
+  if (!document || validateDocument(document).length > 0) return undefined;
+  cache.set(text, document);
+  return document;
+}
+
+/** Parses at most 5,000 tokens; throws a GraphQLError. */
+export function parseDocument(text: string): DocumentNode {
+  return parse(text, { maxTokens: MAX_TOKENS });
+}
+
+/**
+ * The errors of a document, at most five. The limits come first: some rules of GraphQL compare fields pair by pair, which
+ * is only cheap within them.
+ */
+export function validateDocument(document: DocumentNode): readonly GraphQLError[] {
+  const beyond = validate(schema, document, [withinLimits]);
+  return beyond.length > 0 ? beyond : validate(schema, document, specifiedRules, { maxErrors: MAX_ERRORS });
+}
+
+function parseOrNothing(text: string): DocumentNode | undefined {
+  try {
+    return parseDocument(text);
+  } catch (error) {
+    if (error instanceof GraphQLError || error instanceof RangeError) return undefined;
+    throw error;
+  }
 }

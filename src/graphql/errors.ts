@@ -1,9 +1,9 @@
 import type { FastifyBaseLogger } from "fastify";
-import { type ExecutionResult, GraphQLError, type GraphQLErrorExtensions, parse } from "graphql";
+import { type ExecutionResult, GraphQLError, type GraphQLErrorExtensions } from "graphql";
 import { unavailable } from "../database/codes.ts";
 import { badInput, type ErrorCode, errorStatus, type Fault, GabbroError, internalError } from "../errors.ts";
+import { MAX_ERRORS, parseDocument } from "./documents.ts";
 import { argumentFaults } from "./faults.ts";
-import { MAX_TOKENS } from "./limits.ts";
 import { schema } from "./schema.ts";
 
 /** What an operation was asked as, and where faults of ours are logged. */
@@ -18,12 +18,15 @@ export interface Asked {
 }
 
 /**
- * The errors of a result as the caller sees them: each with its code, ours with their details, faults of ours without
- * their insides. When there is no data at all, the status of the answer follows the errors.
+ * The first five errors of a result as the caller sees them: each with its code, ours with their details, faults of ours
+ * without their insides. When there is no data at all, the status of the answer follows the errors.
  */
 export function presentErrors({ data, errors = [] }: ExecutionResult, asked: Asked): GraphQLError[] {
   const faults = data === undefined && errors.every(isOfArgument) ? faultsAsRestTellsThem(asked) : [];
-  const told = faults.length > 0 ? [tell(badInput(faults))] : errors.map((error) => present(error, asked));
+  const told =
+    faults.length > 0
+      ? [tell(badInput(faults))]
+      : errors.slice(0, MAX_ERRORS).map((error) => present(error, asked));
   asked.errorCode = told[0]?.extensions.code as ErrorCode;
   return data == null
     ? told
@@ -98,11 +101,26 @@ function withoutPayload({ message, originalError }: GraphQLError): string {
   return `${subject} is invalid. ${originalError ? withoutValue(originalError.message) : ""}`.trim();
 }
 
+const MAX_MESSAGE_CHARACTERS = 200;
+
 function withoutValue(message: string): string {
-  return message.replace(/(cannot represent [^:]*): .*$/s, "$1.").replace(/[,.?] found: .*$/is, ".");
+  const represented = before(message, ":", message.indexOf("cannot represent "));
+  const [found] = represented.split(/[,.?] found: /i, 1);
+  return cut(found === message ? message : `${found}.`);
+}
+
+/** The text before that sign, if it comes after `from`; all of it otherwise. */
+function before(text: string, sign: string, from: number): string {
+  const at = from < 0 ? -1 : text.indexOf(sign, from);
+  return at < 0 ? text : text.slice(0, at);
+}
+
+function cut(message: string): string {
+  if (message.length <= MAX_MESSAGE_CHARACTERS) return message;
+  return `${message.slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed()}…`;
 }
 
 function faultsAsRestTellsThem({ params }: Asked): Fault[] {
   if (!params?.query) return [];
-  return argumentFaults(schema, parse(params.query, { maxTokens: MAX_TOKENS }), params);
+  return argumentFaults(schema, parseDocument(params.query), params);
 }

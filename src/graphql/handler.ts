@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Context } from "../context.ts";
-import { documentCache } from "./documents.ts";
+import { createDocumentCache } from "./documents.ts";
 import { toParameters } from "./parameters.ts";
-import { type Read, runDirectly } from "./transport.ts";
+import { runDirectly } from "./transport.ts";
 
 type YogaTransport = ReturnType<typeof import("./yoga.ts")["createYogaTransport"]>;
 
@@ -11,7 +11,7 @@ type YogaTransport = ReturnType<typeof import("./yoga.ts")["createYogaTransport"
  * is loaded when it is first needed: it is a quarter of all modules, and would delay every start by as much.
  */
 export function createGraphqlHandler() {
-  const documents = documentCache<Read>();
+  const documents = createDocumentCache();
   let loading: Promise<YogaTransport> | undefined;
   const load = async () => (await import("./yoga.ts")).createYogaTransport();
   return async (request: FastifyRequest, reply: FastifyReply, context: Context): Promise<FastifyReply> => {

@@ -1,5 +1,6 @@
 import {
   type ASTVisitor,
+  type FieldNode,
   GraphQLError,
   Kind,
   type OperationDefinitionNode,
@@ -9,7 +10,11 @@ import {
 
 export const MAX_DEPTH = 15;
 export const MAX_ALIASES = 30;
-export const MAX_TOKENS = 5_000;
+/** Whether fields of the same name can be merged is compared pair by pair: so many pairs take a few milliseconds. */
+export const MAX_EQUAL_FIELD_PAIRS = 50_000;
+export const MAX_FRAGMENTS = 100;
+/** Names come back in answers and errors. */
+export const MAX_NAME_CHARACTERS = 128;
 
 interface Size {
   depth: number;
@@ -19,24 +24,46 @@ interface Size {
 const NOTHING: Size = { depth: 0, aliases: 0 };
 type Measured = Map<string, Size>;
 
-/** A validation rule: refuses operations that nest fields deeper than 15 or use more than 30 aliases, fragments unfolded. */
+/**
+ * A validation rule: refuses operations that nest fields deeper than 15 or use more than 30 aliases, fragments unfolded,
+ * and documents that validation would take long for.
+ */
 export function withinLimits(context: ValidationContext): ASTVisitor {
   const measured: Measured = new Map();
+  const fields = new Map<string, number>();
+  let fragments = 0;
+  const refuse = (reason: string, node?: OperationDefinitionNode) =>
+    context.reportError(tooComplex(reason, node));
   return {
+    Field: (field) => countField(fields, field),
+    Name({ value }) {
+      if (value.length > MAX_NAME_CHARACTERS)
+        refuse(`has a name of ${value.length} characters; at most ${MAX_NAME_CHARACTERS} are allowed`);
+    },
+    FragmentDefinition: () => {
+      fragments += 1;
+    },
     OperationDefinition(operation) {
       const { depth, aliases } = measure(context, operation.selectionSet, measured);
-      if (depth > MAX_DEPTH) {
-        context.reportError(
-          tooComplex(`nests its fields ${depth} deep; at most ${MAX_DEPTH} are allowed`, operation),
-        );
-      }
-      if (aliases > MAX_ALIASES) {
-        context.reportError(
-          tooComplex(`has ${aliases} aliases; at most ${MAX_ALIASES} are allowed`, operation),
-        );
-      }
+      if (depth > MAX_DEPTH)
+        refuse(`nests its fields ${depth} deep; at most ${MAX_DEPTH} are allowed`, operation);
+      if (aliases > MAX_ALIASES)
+        refuse(`has ${aliases} aliases; at most ${MAX_ALIASES} are allowed`, operation);
+    },
+    Document: {
+      leave: () => {
+        if (fragments > MAX_FRAGMENTS)
+          refuse(`has ${fragments} fragments; at most ${MAX_FRAGMENTS} are allowed`);
+        const pairs = [...fields.values()].reduce((sum, count) => sum + (count * (count - 1)) / 2, 0);
+        if (pairs > MAX_EQUAL_FIELD_PAIRS) refuse("repeats the same fields too often");
+      },
     },
   };
+}
+
+function countField(fields: Map<string, number>, { name, alias }: FieldNode): void {
+  const { value } = alias ?? name;
+  fields.set(value, (fields.get(value) ?? 0) + 1);
 }
 
 function measure(context: ValidationContext, set: SelectionSetNode | undefined, measured: Measured): Size {
@@ -63,8 +90,8 @@ function measureFragment(context: ValidationContext, name: string, measured: Mea
   return size;
 }
 
-function tooComplex(fault: string, operation: OperationDefinitionNode): GraphQLError {
-  return new GraphQLError(`The operation ${fault}.`, {
+function tooComplex(reason: string, operation?: OperationDefinitionNode): GraphQLError {
+  return new GraphQLError(`The operation ${reason}.`, {
     nodes: operation,
     extensions: { code: "QUERY_TOO_COMPLEX" },
   });

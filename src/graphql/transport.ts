@@ -1,25 +1,17 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import {
-  type DocumentNode,
-  type ExecutionResult,
-  execute,
-  getOperationAST,
-  parse,
-  specifiedRules,
-  validate,
-} from "graphql";
-import type { LRUCache } from "lru-cache";
+import { type ExecutionResult, execute, getOperationAST } from "graphql";
 import type { Context } from "../context.ts";
 import { GabbroError } from "../errors.ts";
 import { sendAnswer } from "../rest/repeats.ts";
 import { type Answer, answerOnce, idempotencyKeyOf } from "../workspaces/idempotency.resolvers.ts";
-import { refuseUnknown, topFieldOf } from "./access.ts";
+import { refuseTooLarge } from "./answerSize.ts";
 import { refusalOfCost } from "./cost.ts";
+import { type DocumentCache, readDocument } from "./documents.ts";
 import { type Asked, presentErrors } from "./errors.ts";
 import { keptAnswer, type Made } from "./keeping.ts";
-import { MAX_TOKENS, withinLimits } from "./limits.ts";
 import type { Parameters } from "./parameters.ts";
 import { schema } from "./schema.ts";
+import { topFieldOf } from "./topField.ts";
 
 /**
  * Runs a query or a mutation that came by POST and is answered in JSON, without the requests and responses of the Fetch
@@ -37,20 +29,20 @@ export async function runDirectly(
   if (key !== undefined && !mediaType) throw new GabbroError("BAD_REQUEST", ONLY_JSON_IS_REPEATED);
   if (!mediaType || !hasPlainParameters(params)) return "not ours";
   const { query, variables: variableValues, operationName } = params;
-  const { document } = readDocument(documents, query);
+  const document = readDocument(documents, query);
   if (!document) return "not ours";
   const operation = getOperationAST(document, operationName);
   if (!operation || operation.operation === "subscription") return "not ours";
   Object.assign(asked, { params, topField: topFieldOf(operation) });
   const run = async (contextValue: Context, throwFailure = () => {}): Promise<Made> => {
-    refuseUnknown(operation, contextValue);
     const refusal = refusalOfCost(schema, document, operation, variableValues);
     const result = refusal
       ? { errors: [refusal] }
       : await execute({ schema, document, contextValue, variableValues, operationName });
     throwFailure();
-    const answer = await toAnswer(result as ExecutionResult, mediaType, asked);
-    return { answer, isWhole: result.errors === undefined };
+    const bounded = refuseTooLarge(result as ExecutionResult, operation);
+    const answer = await toAnswer(bounded, mediaType, asked);
+    return { answer, isWhole: bounded.errors === undefined };
   };
   if (operation.operation === "query") {
     const all = () => JSON.stringify([query, variableValues, operationName, mediaType]);
@@ -68,34 +60,12 @@ export async function runDirectly(
 }
 
 interface Transport {
-  /** What was read of the texts of documents. */
-  documents: LRUCache<string, Read>;
+  documents: DocumentCache;
   asked: Context & Asked;
-}
-
-/** A document as it was parsed; none when it is not valid. */
-export interface Read {
-  document?: DocumentNode;
 }
 
 const ONLY_JSON_IS_REPEATED =
   "A request with an Idempotency-Key is answered in JSON: send it with Accept: application/json.";
-
-const RULES = [...specifiedRules, withinLimits];
-
-function readDocument(documents: LRUCache<string, Read>, query: string): Read {
-  const known = documents.get(query);
-  if (known) return known;
-  const read: Read = {};
-  try {
-    const document = parse(query, { maxTokens: MAX_TOKENS });
-    if (validate(schema, document, RULES).length === 0) read.document = document;
-  } catch {
-    // Yoga's transport meets this error again, and says what is wrong.
-  }
-  documents.set(query, read);
-  return read;
-}
 
 async function toAnswer(result: ExecutionResult, mediaType: string, asked: Asked): Promise<Answer> {
   const headers = { "Content-Type": `${mediaType}; charset=utf-8` };

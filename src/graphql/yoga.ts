@@ -12,14 +12,13 @@ import type { Context } from "../context.ts";
 import { liftDeadline } from "../deadline.ts";
 import { GabbroError } from "../errors.ts";
 import type { Answer } from "../workspaces/idempotency.resolvers.ts";
-import { authenticated } from "../workspaces/resolvers.ts";
-import { refuseUnknown, topFieldOf } from "./access.ts";
+import { refuseTooLarge } from "./answerSize.ts";
 import { refusalOfCost } from "./cost.ts";
-import { documentCache } from "./documents.ts";
+import { parseDocument, validateDocument } from "./documents.ts";
 import { type Asked, presentErrors } from "./errors.ts";
-import { MAX_TOKENS, withinLimits } from "./limits.ts";
 import { refuseBadParameters, toParameters } from "./parameters.ts";
 import { schema } from "./schema.ts";
+import { topFieldOf } from "./topField.ts";
 
 type ServerContext = Context & Asked;
 
@@ -35,7 +34,8 @@ export function createYogaTransport() {
     multipart: false,
     logging: false,
     maskedErrors: false, // errors.ts does, as it must know the request
-    parserAndValidationCache: { documentCache: documentCache(), errorCache: documentCache() },
+    // Documents that are asked for again and again come by transport.ts, which has a cache of its own.
+    parserAndValidationCache: false,
     plugins: [executor, limits, admission, errors],
   });
   return async (
@@ -79,12 +79,8 @@ const executor: Plugin = {
 };
 
 const limits: Plugin = {
-  onParse({ parseFn, setParseFn }) {
-    setParseFn((source, options) => parseFn(source, { ...options, maxTokens: MAX_TOKENS }));
-  },
-  onValidate({ addValidationRule }) {
-    addValidationRule(withinLimits);
-  },
+  onParse: ({ setParseFn }) => setParseFn(parseDocument),
+  onValidate: ({ setValidationFn }) => setValidationFn((_schema, document) => validateDocument(document)),
 };
 
 const admission: Plugin<ServerContext> = {
@@ -94,13 +90,15 @@ const admission: Plugin<ServerContext> = {
     const operation = getOperationAST(document, args.operationName);
     if (!operation) return;
     contextValue.topField = topFieldOf(operation);
-    refuseUnknown(operation, contextValue);
     const refusal = refusalOfCost(schema, document, operation, variableValues);
     if (refusal) setResultAndStopExecution({ errors: [refusal] });
+    return {
+      onExecuteDone: ({ result, setResult }) =>
+        setResult(refuseTooLarge(result as ExecutionResult, operation)),
+    };
   },
   onSubscribe({ args: { document, operationName, contextValue } }) {
     contextValue.topField = topFieldOf(getOperationAST(document as DocumentNode, operationName)!);
-    authenticated(contextValue);
     liftDeadline(contextValue); // it ends with its listener
   },
 };

@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { deserialize } from "node:v8";
 import { gunzip } from "node:zlib";
 import graphiql from "@graphql-yoga/render-graphiql/package.json" with { type: "json" };
+import { printedSchema } from "../schema.ts";
 import { type AssetName, sources } from "./sources.ts";
 
 export type Packing = "br" | "gzip";
@@ -22,7 +23,7 @@ export async function readAsset(name: AssetName, encoding: Encoding): Promise<Bu
 export const assetsVersion = hashSources();
 
 function hashSources(): string {
-  const hash = createHash("sha256").update(graphiql.version);
+  const hash = createHash("sha256").update(graphiql.version).update(printedSchema());
   for (const source of Object.values(sources)) if ("file" in source) hash.update(readFileSync(source.file));
   return hash.digest("base64url").slice(0, 12);
 }

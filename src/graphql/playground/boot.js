@@ -20,6 +20,13 @@ window.MonacoEnvironment = {
   getWorkerUrl: (_module, label) => new URL(workers[label], document.baseURI).href,
 };
 
+// Asking the server for its schema needs a token, and documentation and completion should be there before one is typed in.
+const fetchFromServer = window.fetch;
+window.fetch = (address, options) =>
+  isIntrospection(options)
+    ? fetchFromServer(new URL(root.dataset.introspection, document.baseURI))
+    : fetchFromServer(address, options);
+
 const examples = JSON.parse(root.dataset.examples);
 const openTab = findOpenTab() ?? examples[0];
 
@@ -49,9 +56,12 @@ function findOpenTab() {
   }
 }
 
-// Not for the schema, which needs no token: a wrong one would take the documentation and the completion away.
+function isIntrospection(options) {
+  return typeof options?.body === "string" && JSON.parse(options.body).operationName === "IntrospectionQuery";
+}
+
 function authorization(request) {
-  if (!token() || request?.operationName === "IntrospectionQuery") return {};
+  if (!token()) return {};
   const own = Object.keys(request?.extensions?.headers ?? {});
   const isSet = own.some((name) => name.toLowerCase() === "authorization");
   return isSet ? {} : { authorization: `Bearer ${token()}` };

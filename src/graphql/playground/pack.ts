@@ -2,6 +2,8 @@ import { readFileSync } from "node:fs";
 import { serialize } from "node:v8";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import * as exported from "@graphql-yoga/render-graphiql/graphiql";
+import { introspectionFromSchema } from "graphql";
+import { schema } from "../schema.ts";
 import { type Source, sources } from "./sources.ts";
 
 // A program: `node pack.ts br` writes all assets, compressed, to its output.
@@ -12,7 +14,16 @@ process.stdout.write(
 );
 
 function read(source: Source): Buffer {
-  return "file" in source ? readFileSync(source.file) : Buffer.from(graphiql[source.exported]);
+  if ("file" in source) return readFileSync(source.file);
+  return Buffer.from("made" in source ? introspection() : graphiql[source.exported]);
+}
+
+/** The answer to the query that GraphiQL asks the schema with. */
+function introspection(): string {
+  const options = { schemaDescription: true, specifiedByUrl: true, directiveIsRepeatable: true };
+  return JSON.stringify({
+    data: introspectionFromSchema(schema, { ...options, inputValueDeprecation: true }),
+  });
 }
 
 // Quality 6 takes 0.2 s for everything; 9 takes four times that to save another 2 %.

@@ -28,7 +28,7 @@ export function playgroundPage(): string {
 </form>
 <p id="hint">Get one with <code>npx gabbro token create</code><span class="aside">. It stays in this browser tab only.</span></p>
 </header>
-<main id="graphiql" data-examples="${attribute(tabs)}" data-workers="${attribute(workers)}"><p>Loading …</p></main>
+<main id="graphiql" data-examples="${attribute(tabs)}" data-workers="${attribute(workers)}" data-introspection="${assetUrl("introspection.json")}"><p>Loading …</p></main>
 <noscript>The playground needs JavaScript. Without it, send GraphQL requests to this address by POST.</noscript>
 </body>
 </html>
