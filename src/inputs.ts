@@ -105,11 +105,18 @@ export type JsonObject = Record<string, unknown>;
 
 export const INEXACT = "is a whole number too large to be kept exactly; send it as a text";
 
-/** Whether a whole number, as it was written, becomes another one when JavaScript reads it and writes it again. */
+const WHOLE_NUMBER = /^(-?\d+)(?:\.0*)?$/;
+
+/**
+ * Whether a whole number, as it was written, becomes another one when JavaScript reads it and writes it again. Fractions
+ * and exponents are approximate by their nature.
+ */
 export function isInexact(source: string): boolean {
-  if (!/^-?\d+$/.test(source)) return false;
-  const read = Number(source);
-  return !Number.isFinite(read) || (BigInt(source) !== BigInt(read) && String(read) !== source);
+  const whole = WHOLE_NUMBER.exec(source)?.[1];
+  if (whole === undefined) return false;
+  const read = Number(whole);
+  if (Number.isSafeInteger(read)) return false;
+  return !Number.isFinite(read) || (BigInt(whole) !== BigInt(read) && String(read) !== whole);
 }
 
 function textFault(value: string): string | undefined {

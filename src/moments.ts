@@ -24,16 +24,27 @@ const isoDateTime = z.union([
 ]);
 const isoDate = z.iso.date();
 const NAMES_ITS_ZONE = /(?:Z|[+-]\d\d:\d\d)$/;
+/** ISO 8601 with nanoseconds and a zone takes 35; nothing longer is looked at. */
+const MAX_TIMESTAMP_CHARACTERS = 64;
 
 /** The time that an ISO 8601 text names, in UTC when it names no zone; undefined when there is no such time. */
 export function parseMoment(value: string): Date | undefined {
+  if (value.length > MAX_TIMESTAMP_CHARACTERS) return undefined;
   if (isoDate.safeParse(value).success) return new Date(`${value}T00:00:00Z`);
-  // Python writes a space for the T, and some write the zone without its colon or without its minutes.
-  const strict = value
-    .toUpperCase()
-    .replace(/^(\d{4}-\d\d-\d\d) (?=\d)/, "$1T")
-    .replace(/(T.*[+-]\d\d)(\d\d)$/, "$1:$2")
-    .replace(/(T.*[+-]\d\d)$/, "$1:00");
+  const strict = toStrictIso(value);
   if (!isoDateTime.safeParse(strict).success) return undefined;
   return new Date(NAMES_ITS_ZONE.test(strict) ? strict : `${strict}Z`);
+}
+
+const DATE_CHARACTERS = "2026-01-31".length;
+
+/** Python writes a space for the T, and some write the zone without its colon or without its minutes. */
+function toStrictIso(value: string): string {
+  const upper = value.toUpperCase();
+  const separator = upper[DATE_CHARACTERS];
+  if (separator !== "T" && separator !== " ") return upper;
+  const time = upper.slice(DATE_CHARACTERS + 1);
+  const zone = /[+-]\d\d(?:\d\d)?$/.exec(time)?.[0] ?? "";
+  const colonized = zone && `${zone.slice(0, 3)}:${zone.slice(3) || "00"}`;
+  return `${upper.slice(0, DATE_CHARACTERS)}T${time.slice(0, time.length - zone.length)}${colonized}`;
 }

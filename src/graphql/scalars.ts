@@ -28,10 +28,9 @@ export const jsonObject = new GraphQLScalarType({
 });
 
 function parseLiteral(literal: ValueNode, variables?: Record<string, unknown> | null): unknown {
-  visit(literal, {
-    [Kind.INT]: ({ value }) => {
-      if (isInexact(value)) throw new GraphQLError(`A value ${INEXACT}.`);
-    },
-  });
+  const refuseInexact = ({ value }: { value: string }) => {
+    if (isInexact(value)) throw new GraphQLError(`A value ${INEXACT}.`);
+  };
+  visit(literal, { [Kind.INT]: refuseInexact, [Kind.FLOAT]: refuseInexact });
   return valueFromASTUntyped(literal, variables);
 }

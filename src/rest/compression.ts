@@ -39,6 +39,6 @@ export function chooseEncoding<Offered extends string>(
 }
 
 function toWeight(part: string): [name: string, weight: number] {
-  const [name = "", weight = "1"] = part.trim().split(/\s*;\s*q=/);
-  return [name, Number(weight)];
+  const [name = "", weight = "q=1"] = part.split(";", 2).map((each) => each.trim());
+  return [name, weight.startsWith("q=") ? Number(weight.slice(2)) : 1];
 }

@@ -56,9 +56,16 @@ export function createAuthenticate(database: Database, log: { warn(error: unknow
   };
 }
 
+const SCHEME = "bearer ";
+
 /** The token in an `Authorization` header. */
-export function bearerToken(authorization: string | undefined): string | undefined {
-  return /^Bearer +(\S.*?)[ \t]*$/i.exec(authorization ?? "")?.[1];
+export function bearerToken(authorization = ""): string | undefined {
+  if (authorization.slice(0, SCHEME.length).toLowerCase() !== SCHEME) return undefined;
+  let [start, end] = [SCHEME.length, authorization.length];
+  while (authorization[start] === " ") start += 1;
+  // Not trim(): the last byte of a token in UTF-8 may be that of a space which is not ASCII.
+  while (end > start && " \t".includes(authorization[end - 1]!)) end -= 1;
+  return authorization.slice(start, end) || undefined;
 }
 
 function refusalOf(token: string): string {

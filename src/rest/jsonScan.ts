@@ -1,0 +1,90 @@
+import { badInput, type GabbroError } from "../errors.ts";
+import { INEXACT, isInexact, MAX_JSON_DEPTH } from "../inputs.ts";
+
+/** A value that may be kept stands a few levels deep in a body: within the variables of an operation, in a list of rows. */
+const MAX_BODY_DEPTH = MAX_JSON_DEPTH + 28;
+/** Reading so many values takes about 30 ms, and checking and storing them as long again. */
+export const MAX_VALUES = 1_000_000;
+/** So many different names take about 60 ms to make into an object. */
+export const MAX_MEMBERS = 150_000;
+/** Fewer digits are always kept exactly. */
+const MIN_INEXACT_CHARACTERS = 16;
+const MAX_KEY_CHARACTERS = 100;
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const MINUS = 0x2d;
+const DIGIT_0 = 0x30;
+const DIGIT_9 = 0x39;
+const COLON = 0x3a;
+const OPENING_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSING_BRACKET = 0x5d;
+const OPENING_BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
+
+/**
+ * Looks through JSON before it is parsed, in linear time: what walks through a value calls itself for each level, and
+ * JavaScript changes long numbers silently. Throws BAD_INPUT; a text that is not JSON is for the parser to refuse.
+ */
+export function checkJson(text: string): void {
+  let depth = 0;
+  let values = 1;
+  let members = 0;
+  let key: [start: number, end: number] = [0, 0];
+  let lastString = key;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
+      const end = endOfString(text, at);
+      lastString = [at + 1, end];
+      at = end;
+    } else if (code === OPENING_BRACE || code === OPENING_BRACKET) {
+      depth += 1;
+      values += 1;
+    } else if (code === CLOSING_BRACE || code === CLOSING_BRACKET) depth -= 1;
+    else if (code === COMMA) values += 1;
+    else if (code === COLON) {
+      members += 1;
+      key = lastString;
+    } else if (code === MINUS || isDigit(code)) {
+      const end = endOfNumber(text, at);
+      if (end - at >= MIN_INEXACT_CHARACTERS && isInexact(text.slice(at, end)))
+        throw refused(text.slice(...key).slice(0, MAX_KEY_CHARACTERS), INEXACT);
+      at = end - 1;
+    }
+    if (depth > MAX_BODY_DEPTH) throw refused("", `must not be nested deeper than ${MAX_BODY_DEPTH} levels`);
+  }
+  if (values > MAX_VALUES) throw refused("", `has more than ${MAX_VALUES} values; send less at once`);
+  if (members > MAX_MEMBERS)
+    throw refused("", `has more than ${MAX_MEMBERS} members of objects; send less at once`);
+}
+
+function refused(path: string, message: string): GabbroError {
+  return badInput([{ path, message }]);
+}
+
+function endOfString(text: string, start: number): number {
+  let at = start + 1;
+  for (; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) return at;
+    if (code === BACKSLASH) at += 1;
+  }
+  return at;
+}
+
+function endOfNumber(text: string, start: number): number {
+  let at = start + 1;
+  while (at < text.length && isOfNumber(text.charCodeAt(at))) at += 1;
+  return at;
+}
+
+function isDigit(code: number): boolean {
+  return code >= DIGIT_0 && code <= DIGIT_9;
+}
+
+/** Digits, and the signs that stand between them: . + - e E */
+function isOfNumber(code: number): boolean {
+  return isDigit(code) || code === 0x2e || code === 0x2b || code === MINUS || code === 0x65 || code === 0x45;
+}

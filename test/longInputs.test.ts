@@ -1,0 +1,151 @@
+import { afterAll, describe, expect, test } from "vitest";
+import { MAX_ANSWER_BYTES } from "../src/answerBudget.ts";
+import { createDocumentCache, readDocument } from "../src/graphql/documents.ts";
+import { parseMoment } from "../src/moments.ts";
+import { chooseEncoding } from "../src/rest/compression.ts";
+import { bearerToken } from "../src/workspaces/resolvers.ts";
+import { startServer } from "./server.ts";
+
+const server = await startServer();
+afterAll(() => server[Symbol.asyncDispose]());
+
+/** What takes quadratic time takes minutes for these; what is linear takes a few milliseconds. */
+const LONG = 1_000_000;
+const SOON = { timeout: 10_000 };
+
+test("a token is found in a header of any length in linear time", SOON, () => {
+  expect(bearerToken(`Bearer ${"x ".repeat(LONG)}`)).toBe("x ".repeat(LONG).trim());
+  expect(bearerToken(`Bearer${" ".repeat(LONG)}`)).toBeUndefined();
+});
+
+test("an encoding is chosen in linear time", SOON, () => {
+  expect(chooseEncoding(`${" ".repeat(LONG)}x,${" ;".repeat(LONG)}q, gzip ; q=0.5`, ["gzip"])).toBe("gzip");
+  expect(chooseEncoding("br;q=0, gzip; q=0", ["br", "gzip"])).toBeNull();
+});
+
+test("a text is found to be no timestamp in linear time", SOON, () => {
+  expect(parseMoment("T".repeat(LONG))).toBeUndefined();
+  expect(parseMoment(`2026-01-31T${"+00".repeat(LONG)}`)).toBeUndefined();
+});
+
+test.each([
+  ["2026-01-31 09:30:00+0130", "2026-01-31T08:00:00.000Z"],
+  ["2026-01-31t09:30:00-05", "2026-01-31T14:30:00.000Z"],
+  ["2026-01-31T09:30", "2026-01-31T09:30:00.000Z"],
+  ["2026-01-31 09:30:00 +02:00", undefined],
+  ["2026-01-31  09:30:00", undefined],
+])("the timestamp %s is read as %s", (text, read) => {
+  expect(parseMoment(text)?.toISOString()).toBe(read);
+});
+
+test("the error for a wrong argument repeats little of it, in linear time", SOON, async () => {
+  const value = "cannot represent ".repeat(40_000);
+  const query = "query($n: Int) { prompts(first: $n) { slug } }";
+  const byVariable = await server.graphql(query, { n: value });
+  const byLiteral = await server.graphql(`{ prompts(first: "${value}") { slug } }`);
+  for (const { body } of [byVariable, byLiteral]) expect(JSON.stringify(body).length).toBeLessThan(500);
+});
+
+test("an answer has five errors of a document at most, each with 200 characters of it", async () => {
+  const unknown = Array.from({ length: 100 }, (_, n) => `unknown${n}`).join(" ");
+  expect((await server.graphql(`{ ${unknown} }`)).body.errors).toHaveLength(5);
+  const long = await server.graphql(`{ __typename @${"x".repeat(10_000)} }`);
+  expect(long.body.errors[0].message.length).toBeLessThanOrEqual(201);
+  const broken = await server.graphql(`{ a(b: "${"x".repeat(10_000)}" : 1) }`);
+  expect(broken.body.errors[0].message.length).toBeLessThanOrEqual(201);
+});
+
+test.each([
+  ["more than 100 fragments", "101 fragments", `{ ...F0 } ${fragments(101)}`],
+  ["a name of more than 128 characters", "129 characters", `{ ${"a".repeat(129)}: __typename }`],
+  ["the same field so often that comparing takes long", "too often", `{ ${"__typename ".repeat(400)} }`],
+])("a document with %s is refused before it is validated", async (_, reason, query) => {
+  const { body } = await server.graphql(query);
+  expect(body.errors).toEqual([expect.objectContaining({ message: expect.stringContaining(reason) })]);
+  expect(body.errors[0].extensions.code).toBe("QUERY_TOO_COMPLEX");
+});
+
+function fragments(count: number): string {
+  return Array.from({ length: count }, (_, n) => `fragment F${n} on Query { __typename }`).join(" ");
+}
+
+describe("the cache of documents", () => {
+  test("holds no document that is not valid, whose errors would fill the memory", () => {
+    const cache = createDocumentCache();
+    for (let n = 0; n < 50; n += 1) readDocument(cache, `{ ${"unknown ".repeat(10)} a${n} }`);
+    expect(cache.size).toBe(0);
+  });
+
+  test("is bounded by the memory of the trees, not by the length of the texts", () => {
+    const cache = createDocumentCache();
+    for (let n = 0; n < 400; n += 1)
+      readDocument(cache, `{ a${n}: __typename ${"... { __typename } ".repeat(50)} }`);
+    expect(cache.size).toBeGreaterThan(100);
+    expect(cache.size).toBeLessThan(400);
+  });
+});
+
+describe("a body of JSON", () => {
+  const post = (body: string) => server.post("/monitor/log", body);
+  const refused = (message: string) => ({ status: 400, body: { code: "BAD_INPUT", error: message } });
+
+  test("may have a million values and 150,000 members of objects", async () => {
+    const within = await post(`{"slug":"x","output":[${"0,".repeat(900_000)}0]}`);
+    expect(within.status).toBe(200);
+    const beyond = await post(`{"slug":"x","output":[${"0,".repeat(1_000_000)}0]}`);
+    expect(beyond).toMatchObject(
+      refused("Invalid input: the input has more than 1000000 values; send less at once."),
+    );
+    const members = Array.from({ length: 150_000 }, (_, n) => `"k${n}":0`).join();
+    const object = await post(`{"slug":"x","output":{${members}}}`);
+    expect(object).toMatchObject(
+      refused("Invalid input: the input has more than 150000 members of objects; send less at once."),
+    );
+  });
+
+  test("names the member whose number is too long, whatever else it holds", SOON, async () => {
+    const { body } = await post(
+      `{"slug":"x","output":[${"0,".repeat(500_000)}0],"metadata":{"id":12345678901234567}}`,
+    );
+    expect(body.details).toEqual([
+      { path: "id", message: expect.stringContaining("too large to be kept exactly") },
+    ]);
+  });
+
+  test.each(["12345678901234567.0", "-12345678901234567.000", "9".repeat(400)])(
+    "is refused for the whole number %s, which JavaScript would change, at both APIs",
+    async (number) => {
+      const error = expect.stringContaining("too large to be kept exactly");
+      expect((await post(`{"slug":"x","output":${number}}`)).body.error).toEqual(error);
+      const query = `mutation { logPrompt(input: {slug: "x", output: ${number}}) { warning } }`;
+      expect((await server.graphql(query)).body.errors[0].message).toEqual(error);
+    },
+  );
+
+  test.each(["9007199254740991.0", "1e300", "0.1234567890123456789", "1.5e-300"])(
+    "is taken with the number %s",
+    async (number) => {
+      expect((await post(`{"slug":"x","output":${number}}`)).status).toBe(200);
+    },
+  );
+});
+
+test("an answer that aliases make larger than 32 MB is refused", async () => {
+  const output = "x".repeat(MAX_ANSWER_BYTES / 8);
+  const { body } = await server.post("/monitor/log", { slug: "x", output });
+  const aliases = Array.from({ length: 10 }, (_, n) => `a${n}: output`).join(" ");
+  const read = (fields: string) => server.graphql(`{ log(id: "${body.log.id}") { ${fields} } }`);
+  expect((await read("output")).body.data.log.output).toBe(output);
+  for (const accept of ["application/json", "application/json, text/event-stream"]) {
+    const query = `{ log(id: "${body.log.id}") { ${aliases} } }`;
+    const large = await server.graphql(query, {}, { headers: { accept } });
+    expect(large.body).toEqual({
+      errors: [
+        {
+          message: expect.stringContaining("larger than 32 MB"),
+          extensions: { code: "QUERY_TOO_COMPLEX" },
+        },
+      ],
+    });
+  }
+});
