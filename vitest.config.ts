@@ -15,6 +15,7 @@ const notOnPostgresql = [
   "newcomers",
   "playground",
   "powerCut",
+  "regularExpressions",
   "roster",
   "schema",
   "scripts",

@@ -53,7 +53,7 @@ const environment = z
     DATABASE_REPLICA_URLS: z
       .string()
       .default("")
-      .transform((list) => list.split(/[\s,]+(?=postgres)|\s+/).filter(Boolean))
+      .transform((list) => list.split(/,?\s|,(?=postgres)/).filter(Boolean))
       .pipe(
         z.array(
           z.string().refine(isOneServer, { error: "must be postgresql://USER:PASSWORD@HOST:PORT/NAME" }),

@@ -123,7 +123,13 @@ export function withoutRows<E>(error: E): E {
 }
 
 function rowsIn(error: Error): string[] {
-  if (error instanceof SyntaxError)
-    return /, (?:\.\.\.)?".*"(?:\.\.\.)?(?= is not valid JSON)/s.exec(error.message) ?? [];
+  if (error instanceof SyntaxError) return textIn(error.message);
   return "detail" in error ? [` - detail: ${error.detail}`] : [];
+}
+
+/** The part of `Unexpected token 'x', "the text" is not valid JSON` that repeats the text. */
+function textIn(message: string): string[] {
+  const start = message.search(/, (?:\.\.\.)?"/);
+  const end = message.lastIndexOf(" is not valid JSON");
+  return start >= 0 && end > start ? [message.slice(start, end)] : [];
 }

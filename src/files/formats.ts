@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { openCsv } from "./csv.ts";
 import { openJson } from "./json.ts";
 import { openJsonLines } from "./jsonLines.ts";
@@ -17,8 +18,12 @@ const endings: Record<string, Format> = {
 
 /** The format that the name of a file tells; rows that were refused and mended stand in `FILE.rejected`. */
 export function formatOf(path: string): Format | undefined {
-  const ending = /\.(\w+)(?:\.rejected)*$/.exec(path)?.[1]?.toLowerCase();
-  return ending === undefined ? undefined : endings[ending];
+  const ending = basename(path)
+    .split(".")
+    .slice(1)
+    .findLast((part) => part !== "rejected")
+    ?.toLowerCase();
+  return ending !== undefined && Object.hasOwn(endings, ending) ? endings[ending] : undefined;
 }
 
 /** Opens a file of rows; `typeOf` knows the types of the columns that the dataset has already. */
