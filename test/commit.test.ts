@@ -59,3 +59,20 @@ test("who waited too long for a transaction is refused, and nothing of it is sto
   expect(error).toBeInstanceOf(GabbroError);
   expect(error).toMatchObject({ code: "UNAVAILABLE", headers: { "retry-after": "1" } });
 });
+
+test("large requests have transactions of their own, one after another", async () => {
+  const { commit, inserting, fill } = createSlowCommit();
+  const first = await fill();
+  const large = "x".repeat(3 * 1024 * 1024);
+  const later = [`a${large}`, `b${large}`, "c", "d", `e${large}${large}`].map((name) => commit(rows(name)));
+  for (const { done } of inserting.splice(0)) done();
+  const shared: string[][] = [];
+  while (shared.flat().length < later.length) {
+    await vi.waitUntil(() => inserting.length === 1);
+    const [{ names, done }] = inserting.splice(0) as [(typeof inserting)[0]];
+    shared.push(names.map((name) => name[0]!));
+    done();
+  }
+  expect(shared).toEqual([["a"], ["b", "c", "d"], ["e"]]);
+  await Promise.all([...first, ...later]);
+});

@@ -1,7 +1,8 @@
-import { setTimeout as wait } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as wait } from "node:timers/promises";
 import DataLoader from "dataloader";
 import type { Insertable, Kysely, Transaction } from "kysely";
 import { GabbroError } from "../errors.ts";
+import { jsonSize } from "../jsonSize.ts";
 import { ailsAll, isInTheWay, isUniqueViolation, unavailable } from "./codes.ts";
 import type { Insert } from "./dialect.ts";
 import type { createEncoder } from "./encode.ts";
@@ -15,6 +16,7 @@ export type Rows<DB> = { [Entity in keyof DB & string]: [Entity, Insertable<DB[E
 interface Unit<DB> {
   rows: Rows<DB>;
   sinceMs: number;
+  size: number;
 }
 
 type Encoder = ReturnType<typeof createEncoder>;
@@ -27,6 +29,8 @@ export type InsertAlong = (
 ) => Promise<void>;
 
 const MOST_IN_ONE_TRANSACTION = 200;
+/** SQLite writes a transaction in one go, while nobody else is served: a few large requests would take a second together. */
+const MAX_TRANSACTION_CHARACTERS = 4 * 1024 * 1024;
 /**
  * At once. With one for each request that comes, and a commit that takes long, they would take every connection from those
  * who read, and hardly any would share one. On PostgreSQL all of them may wait for a lock, as for rows of a dataset that
@@ -51,12 +55,16 @@ export function createCommit<DB>(insert: (rows: Rows<DB>) => Promise<void>) {
     try {
       const now = performance.now();
       const inTime = units.filter(({ sinceMs }) => now - sinceMs <= PATIENCE_MS);
-      if (inTime.length > 0) batchSizes[inTime.length]! += 1;
-      const stored = await store(
-        insert,
-        inTime.map(({ rows }) => rows),
-      );
-      const outcomes = new Map(inTime.map((unit, n) => [unit, stored[n]!]));
+      const outcomes = new Map<Unit<DB>, true | Error>();
+      for (const some of inTransactions(inTime)) {
+        if (outcomes.size > 0) await nextTurn(); // others are served between two large transactions
+        batchSizes[some.length]! += 1;
+        const stored = await store(
+          insert,
+          some.map(({ rows }) => rows),
+        );
+        for (const [n, unit] of some.entries()) outcomes.set(unit, stored[n]!);
+      }
       return units.map((unit) => outcomes.get(unit) ?? tooLate());
     } finally {
       underWay -= 1;
@@ -74,7 +82,11 @@ export function createCommit<DB>(insert: (rows: Rows<DB>) => Promise<void>) {
   let pending = 0; // and not a Set of them: see roster.ts
   let idle: PromiseWithResolvers<void> | undefined;
   const commit = async (rows: Rows<DB>): Promise<void> => {
-    const stored = loader.load({ rows, sinceMs: performance.now() });
+    const stored = loader.load({
+      rows,
+      sinceMs: performance.now(),
+      size: jsonSize(rows, MAX_TRANSACTION_CHARACTERS),
+    });
     pending += 1;
     try {
       await stored;
@@ -107,11 +119,26 @@ function tooLate(): GabbroError {
   return new GabbroError("UNAVAILABLE", message, { headers: { "retry-after": "1" } });
 }
 
+/** As many requests at a time as a transaction may write; a larger one has a transaction of its own. */
+function* inTransactions<DB>(units: Unit<DB>[]): Generator<Unit<DB>[]> {
+  let some: Unit<DB>[] = [];
+  let size = 0;
+  for (const unit of units) {
+    if (some.length > 0 && size + unit.size > MAX_TRANSACTION_CHARACTERS) {
+      yield some;
+      some = [];
+      size = 0;
+    }
+    some.push(unit);
+    size += unit.size;
+  }
+  if (some.length > 0) yield some;
+}
+
 async function store<DB>(
   insert: (rows: Rows<DB>) => Promise<void>,
   units: readonly Rows<DB>[],
 ): Promise<(true | Error)[]> {
-  if (units.length === 0) return [];
   try {
     await insert(units.flat());
     return units.map(() => true);
