@@ -20,7 +20,7 @@ const onlyOfItsType = {
 const always = () => true;
 
 /** A list of anything, which may be given bounds. */
-export const arrayOf = <Item extends z.ZodType>(item: Item) => z.array(item).refine(always, onlyOfItsType);
+const arrayOf = <Item extends z.ZodType>(item: Item) => z.array(item).refine(always, onlyOfItsType);
 
 /** A string that every database can keep: no NUL character, no half of a surrogate pair. */
 export const text = () =>
@@ -217,6 +217,7 @@ function faultMessage(issue: Parameters<z.core.$ZodErrorMap>[0]): string | undef
 const MOST_FAULTS = 100;
 const MOST_STEPS = 10;
 const LONGEST_STEP = 100;
+const MAX_PATH_CHARACTERS = 200;
 
 /**
  * What a schema found wrong, each fault with its path as dotted steps; paths begin within the member `within`, if they
@@ -227,7 +228,7 @@ export function faultsOf(issues: readonly StandardIssue[], within?: string): Fau
     const all = path.map((step) => String(typeof step === "object" ? step.key : step).slice(0, LONGEST_STEP));
     const steps = all[0] === within ? all.slice(1) : all;
     const cut = steps.length > MOST_STEPS ? [...steps.slice(0, MOST_STEPS), "…"] : steps;
-    return { path: cut.join("."), message };
+    return { path: cut.join(".").slice(0, MAX_PATH_CHARACTERS), message };
   });
 }
 

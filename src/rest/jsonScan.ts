@@ -3,8 +3,8 @@ import { INEXACT, isInexact, MAX_JSON_DEPTH } from "../inputs.ts";
 
 /** A value that may be kept stands a few levels deep in a body: within the variables of an operation, in a list of rows. */
 const MAX_BODY_DEPTH = MAX_JSON_DEPTH + 28;
-/** Reading so many values takes about 30 ms, and checking and storing them as long again. */
-export const MAX_VALUES = 1_000_000;
+/** Reading, checking and storing so many values takes about 100 ms. */
+export const MAX_VALUES = 500_000;
 /** So many different names take about 60 ms to make into an object. */
 export const MAX_MEMBERS = 150_000;
 /** Fewer digits are always kept exactly. */

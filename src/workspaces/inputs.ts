@@ -1,12 +1,15 @@
 import { z } from "zod";
-import { arrayOf, idOf, text } from "../inputs.ts";
+import { idOf, list, text } from "../inputs.ts";
 import { momentOrNothing } from "../moments.ts";
 
+const MAX_SCOPES = 10;
 const scope = z.enum(["read", "write", "publish", "admin"]);
 
 export const createAccessTokenInput = z.object({
   name: text().min(1).max(256).describe("What it is for, to tell it from others."),
-  scopes: arrayOf(scope).min(1).max(10).describe("What it may do."),
+  scopes: list(scope, MAX_SCOPES)
+    .refine((scopes) => scopes.length > 0, { error: "must not be empty" })
+    .describe("What it may do."),
   expiresAt: momentOrNothing()
     .refine((moment) => moment === null || moment > new Date(), { error: "must be in the future" })
     .describe("When it ends; never when absent."),
