@@ -10,6 +10,7 @@ import { count, type Outcome, seconds, type Test, toOutcome } from "./outcome.ts
 import { startPostgresql } from "./postgresql.ts";
 import { cutPower, whyNoPowerCut } from "./powerCut.ts";
 import { sendAgain } from "./retries.ts";
+import { stalls } from "./stalls.ts";
 import { strains } from "./strains.ts";
 
 // npm run torture -- NAME [CASES [SEED]]: runs a fault test at length, and its control, which must find a loss. Prints a line of
@@ -124,6 +125,7 @@ const tests: Record<string, Test> = {
     control: sentAgainWithoutKeys(withPostgresql),
   },
   ...attacks({ withFile, withPostgresql }),
+  ...stalls({ withFile, withPostgresql }),
   ...strains({ withFile, withPostgresql }),
   backups: {
     cases: 12,
