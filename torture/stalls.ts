@@ -1,10 +1,10 @@
 import type { How } from "./gateway.ts";
-import { count, type Outcome, seconds, type Test, type Within } from "./outcome.ts";
+import { count as inWords, type Outcome, seconds, type Test, type Within } from "./outcome.ts";
 import { createRandom } from "./random.ts";
 import { bodyInputs } from "./stalls/bodyInputs.ts";
 import { documentInputs } from "./stalls/documentInputs.ts";
 import { graphqlInputs, restInputs } from "./stalls/fieldInputs.ts";
-import { type Bounds, grow } from "./stalls/growth.ts";
+import { type Bounds, type Growth, grow } from "./stalls/growth.ts";
 import { addressInputs, headerInputs, readHeaders } from "./stalls/headInputs.ts";
 import type { Input } from "./stalls/inputs.ts";
 import { type Served, serve } from "./stalls/served.ts";
@@ -67,31 +67,41 @@ async function round(
   isDone: () => boolean,
 ): Promise<void> {
   const inputs = await allInputs(served);
+  result.inputs = inputs.length;
   const caseAt = drawing(inputs);
+  const next = () => from + result.cases;
   const report = (fault: string, at: number) => {
     result.faults.push(`${fault} (again: npm run torture -- stalls 1 ${at})`);
     tell(result.faults.at(-1)!);
   };
-  result.inputs = inputs.length;
-  const first = await heldAfter(served, caseAt, { from: from + result.cases, requests: WARMING });
+  const first = await heldAfter(served, caseAt, { from: next(), requests: WARMING });
   for (let n = 0; n < ROUND && !isDone(); n++) {
-    const at = from + result.cases++;
+    const at = next();
+    result.cases += 1;
     const { input, shape } = caseAt(at);
-    const answerTo = async (small: Shape) => (await served.send(input.fill(small, 1, at))).text;
-    const { steps, fault } = await grow(served, input, await learned(shape, answerTo), bounds);
-    for (const { cpuMs, waitMs, status } of steps) {
-      result.requests += 1;
-      result.taken += status < 300 ? 1 : 0;
-      result.mostCpuMs = Math.max(result.mostCpuMs, cpuMs);
-      result.longestWaitMs = Math.max(result.longestWaitMs, waitMs);
-    }
+    const { steps, fault, isAnswered } = await growCase(served, caseAt(at), bounds);
+    count(result, steps);
     if (fault) report(`${input.name}: ${shape.name}: ${fault}`, at);
-    if (fault?.startsWith("no ") || served.hasEnded()) return; // it may be busy for hours
+    if (!isAnswered) return; // it may be busy for hours
   }
-  const last = await heldAfter(served, caseAt, { from: from + result.cases, requests: CROWD });
+  const last = await heldAfter(served, caseAt, { from: next(), requests: CROWD });
   result.mostHeldMb = Math.max(result.mostHeldMb, last);
   if (last > first + MOST_KEPT_MB)
-    report(`held ${Math.round(last)} MB after all, ${Math.round(first)} MB before`, from + result.cases);
+    report(`it holds ${Math.round(last)} MB afterwards, ${Math.round(first)} MB before`, next());
+}
+
+async function growCase(served: Served, { input, shape }: Case, bounds: Bounds): Promise<Growth> {
+  const answerTo = async (small: Shape) => (await served.send(input.fill(small, 1, 0))).text;
+  return grow(served, input, await learned(shape, answerTo), bounds);
+}
+
+function count(result: StallsResult, steps: Growth["steps"]): void {
+  for (const { cpuMs, waitMs, status } of steps) {
+    result.requests += 1;
+    result.taken += status < 300 ? 1 : 0;
+    result.mostCpuMs = Math.max(result.mostCpuMs, cpuMs);
+    result.longestWaitMs = Math.max(result.longestWaitMs, waitMs);
+  }
 }
 
 const WARMING = 200;
@@ -175,7 +185,7 @@ export function stalls({ withFile, withPostgresql }: Record<"withFile" | "withPo
 
 function toOutcome({ faults, ...found }: StallsResult): Outcome {
   const said = [
-    `${count(found.inputs)} inputs, ${count(found.requests)} requests, ${count(found.taken)} carried out`,
+    `${inWords(found.inputs)} inputs, ${inWords(found.requests)} requests, ${inWords(found.taken)} carried out`,
     `the dearest took ${seconds(found.mostCpuMs)} of processor time`,
     `the neighbour waited ${Math.round(found.longestWaitMs)} ms at most`,
     `${Math.round(found.mostHeldMb)} MB held afterwards at most`,

@@ -29,6 +29,8 @@ export interface Measured {
 export interface Growth {
   steps: Measured[];
   fault: string | undefined;
+  /** Whether it can be asked more. */
+  isAnswered: boolean;
 }
 
 let asked = 0;
@@ -54,13 +56,13 @@ export async function grow(served: Served, input: Input, shape: Shape, bounds: B
         leaveLeast(steps.at(-1)!, await measure(size));
         fault = faultOf(steps, most);
       }
-      if (fault) return { steps, fault };
+      if (fault) return { steps, fault, isAnswered: true };
     } catch (error) {
       if (!(error instanceof NoAnswerError)) throw error;
-      return { steps, fault: `${error.message} at ${size} characters` };
+      return { steps, fault: `${error.message} at ${size} characters`, isAnswered: false };
     }
   }
-  return { steps, fault: undefined };
+  return { steps, fault: undefined, isAnswered: true };
 }
 
 /** What the machine did beside is not in the least of several. */

@@ -56,7 +56,6 @@ export async function serve(how: How, patienceMs: number) {
       return Number((await send(url, asked, patienceMs)).text) / 1e6;
     },
     send: (asked: Request) => send(url, asked, patienceMs),
-    hasEnded: () => gateway.child.exitCode !== null || gateway.child.signalCode !== null,
     stop: async () => {
       await neighbour.stop();
       await gateway.kill();
