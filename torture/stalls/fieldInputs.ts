@@ -13,6 +13,7 @@ import {
   type Input,
   LARGEST_BODY,
   LARGEST_HEAD,
+  MOST_OF_A_HEAD_MS,
   mostCpuMs,
   pathHere,
 } from "./inputs.ts";
@@ -98,7 +99,7 @@ export function urlInput(name: string, caller: Caller, fill: ReturnType<typeof f
     name: `${name}, ${caller}`,
     area: "paths and query strings",
     limit: LARGEST_HEAD,
-    mostCpuMs: mostCpuMs(caller),
+    mostCpuMs: MOST_OF_A_HEAD_MS,
     kinds: BOTH,
     fill: (shape, size) => {
       const { "content-type": _, ...headers } = headersOf(caller);

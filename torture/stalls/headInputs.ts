@@ -59,6 +59,7 @@ export function headerInputs(names: string[], { prompt }: Things): Input[] {
         name: `${method} ${path} ${name}`,
         area: "headers",
         limit: LARGEST_HEAD,
+        mostCpuMs: MOST_OF_A_HEAD_MS,
         kinds: ["text"],
         fill: (shape, size) => {
           const { "content-type": type, ...plain } = headersOf("with a token", {

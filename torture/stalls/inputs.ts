@@ -18,6 +18,7 @@ export interface Input {
 export const LARGEST_BODY = 10 * 1024 * 1024 - 4_096;
 /** Node.js takes 16 kB for all headers together with the path. */
 export const LARGEST_HEAD = 15_000;
+export const MOST_OF_A_HEAD_MS = 60;
 export const BOTH = ["text", "json"] as const;
 
 /** Who asks; without a token nothing may cost anything. */
