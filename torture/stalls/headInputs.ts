@@ -4,7 +4,16 @@ import { fileURLToPath } from "node:url";
 import type { OpenAPIV3_1 } from "openapi-types";
 import type { Things } from "../things.ts";
 import { urlInput } from "./fieldInputs.ts";
-import { callers, fillHeader, fillPath, headersOf, type Input, LARGEST_HEAD, pathHere } from "./inputs.ts";
+import {
+  callers,
+  fillHeader,
+  fillPath,
+  headersOf,
+  type Input,
+  LARGEST_HEAD,
+  MOST_OF_A_HEAD_MS,
+  pathHere,
+} from "./inputs.ts";
 import { repeated, type Shape } from "./shapes.ts";
 
 const sources = fileURLToPath(new URL("../../src", import.meta.url));
