@@ -1,4 +1,4 @@
-import { Agent, request as httpRequest } from "node:http";
+import { Agent, request as httpRequest, type IncomingMessage } from "node:http";
 
 /** A request that is written in full before the clock runs. */
 export interface Request {
@@ -21,33 +21,39 @@ const agent = new Agent({ keepAlive: true, maxSockets: 16 });
 export class NoAnswerError extends Error {}
 
 /** Sends a request and reads its answer to the end, but for events, which go on for ever. A connection that is cut is an answer, too. */
-export function send(url: string, asked: Request, patienceMs: number): Promise<Answered> {
+export async function send(url: string, asked: Request, patienceMs: number): Promise<Answered> {
+  const answered = await sendOnce(url, asked, patienceMs);
+  // The server may close a connection that was idle just as it is used again.
+  return answered === "cut when used again" ? send(url, asked, patienceMs) : answered;
+}
+
+function sendOnce(
+  url: string,
+  { method, path, headers: given, body }: Request,
+  patienceMs: number,
+): Promise<Answered | "cut when used again"> {
   const { hostname, port } = new URL(url);
-  const { method, path, body } = asked;
-  const headers = body ? { ...asked.headers, "content-length": String(body.length) } : asked.headers;
+  const headers = body ? { ...given, "content-length": String(body.length) } : given;
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
-      sent.destroy();
       reject(new NoAnswerError(`no answer in ${patienceMs / 1_000} s`));
+      sent.destroy();
     }, patienceMs);
-    const done = (answered: Answered) => {
-      clearTimeout(timer);
-      resolve(answered);
-    };
     const sent = httpRequest({ agent, hostname, port, method, path, headers }, (response) => {
-      const status = response.statusCode!;
-      let text = "";
-      response.setEncoding("latin1");
-      response.on("data", (chunk: string) => {
-        if (text.length < LONGEST_KEPT) text += chunk;
-        if (isOfEvents) response.destroy();
-      });
-      const isOfEvents = response.headers["content-type"]?.startsWith("text/event-stream");
-      if (isOfEvents) setImmediate(() => response.destroy());
-      response.once("close", () => done({ status, text: text.slice(0, LONGEST_KEPT) }));
-      response.on("error", () => {});
+      readBeginning(response, (text) => resolve({ status: response.statusCode!, text }));
     });
-    sent.on("error", () => done({ status: 0, text: "" }));
+    sent.on("error", () => resolve(sent.reusedSocket ? "cut when used again" : { status: 0, text: "" }));
+    sent.once("close", () => clearTimeout(timer));
     sent.end(body);
   });
+}
+
+function readBeginning(response: IncomingMessage, done: (text: string) => void): void {
+  let text = "";
+  response.setEncoding("latin1").on("data", (chunk: string) => {
+    if (text.length < LONGEST_KEPT) text += chunk;
+  });
+  response.on("error", () => {}).once("close", () => done(text.slice(0, LONGEST_KEPT)));
+  if (response.headers["content-type"]?.startsWith("text/event-stream"))
+    setImmediate(() => response.destroy());
 }
