@@ -32,6 +32,18 @@ export const text = () =>
       if (message) context.addIssue({ code: "custom", message });
     });
 
+/** As long as a path may be. The ORM takes time for each character of a text that it looks up: 8 s for 10 MB. */
+const MAX_LOOKUP_CHARACTERS = 16_384;
+
+/** Text by which something is looked up. */
+export const lookUpText = () => text().max(MAX_LOOKUP_CHARACTERS);
+
+/** The same where the empty string means the same as null and absent. */
+export const lookUpTextOrNothing = () =>
+  lookUpText()
+    .nullish()
+    .transform((value) => value || null);
+
 /** Text in which the empty string means the same as null and absent: one published client sends it so. */
 export const textOrNothing = () =>
   text()

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { badInput } from "./errors.ts";
-import { text } from "./inputs.ts";
+import { lookUpText } from "./inputs.ts";
 
 const MOST_ON_A_PAGE = 100;
 /** How many entries a page has when nobody says how many. */
@@ -18,7 +18,7 @@ export const pageSize = () =>
 /** What asks for a page of a list that is in the order of slugs. */
 export const slugPage = {
   first: pageSize(),
-  after: text().nullish().describe("Those after the one with this slug, which must still be there."),
+  after: lookUpText().nullish().describe("Those after the one with this slug, which must still be there."),
 };
 
 /** What a cursor points to; BAD_INPUT when there is no such thing (any more), as nobody could say where the page begins. */

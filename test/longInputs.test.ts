@@ -149,3 +149,29 @@ test("an answer that aliases make larger than 32 MB is refused", async () => {
     });
   }
 });
+
+test("a text by which something is looked up has at most 16,384 characters", SOON, async () => {
+  const look = (slug: string) =>
+    server.graphql("query($s: String!) { prompts(after: $s) { slug } }", { s: slug });
+  const [taken, refused] = [await look("a".repeat(16_384)), await look("a".repeat(5_000_000))];
+  expect(taken.body.errors[0].message).toContain("after is not the slug of a prompt");
+  expect(refused.body.errors[0].message).toContain("after must have at most 16384 characters");
+});
+
+test(
+  "the error for very many unknown members of an input is short, and made in linear time",
+  SOON,
+  async () => {
+    const input = Object.fromEntries(Array.from({ length: 100_000 }, (_, n) => [`k${n}`, n]));
+    const query = "mutation($i: LogPromptInput!) { logPrompt(input: $i) { warning } }";
+    const { status, body } = await server.graphql(query, { i: input });
+    expect([status, JSON.stringify(body).length < 1_000]).toEqual([200, true]);
+    expect(body.errors[0].extensions.code).toBe("BAD_INPUT");
+  },
+);
+
+test("parameters of a URL that GraphQL does not know cost next to nothing", async () => {
+  const unknown = Array.from({ length: 3_000 }, (_, n) => `&p${n}`).join("");
+  const { body } = await server.get(`/graphql?query={__typename}${unknown}`);
+  expect(body).toEqual({ data: { __typename: "Query" } });
+});

@@ -5,13 +5,14 @@ import {
   jsonObjectOrNothing,
   jsonObjectOrUndefined,
   list,
+  lookUpText,
   newSlug,
   text,
   textOrNothing,
 } from "../inputs.ts";
 import { slugPage } from "../paging.ts";
 
-export const datasetInput = z.object({ slug: text().describe("The slug of the dataset.") });
+export const datasetInput = z.object({ slug: lookUpText().describe("The slug of the dataset.") });
 
 /** The most rows that one answer of GraphQL carries. */
 export const MOST_ROWS_AT_ONCE = 10_000;

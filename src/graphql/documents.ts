@@ -31,6 +31,9 @@ export function readDocument(cache: DocumentCache, text: string): DocumentNode |
   return document;
 }
 
+/** GraphQL writes the whole value into each error of a variable: of many, one says enough. */
+export const EXECUTION_OPTIONS = { maxCoercionErrors: 1 };
+
 /** Parses at most 5,000 tokens; throws a GraphQLError. */
 export function parseDocument(text: string): DocumentNode {
   return parse(text, { maxTokens: MAX_TOKENS });

@@ -88,7 +88,7 @@ function codeOf({ code, http }: GraphQLErrorExtensions): ErrorCode {
 }
 
 const ABOUT_AN_ARGUMENT =
-  /^Variable "\$\w+" |^Expected value of (?:non-null )?type |^\w+ cannot represent |^Argument "\S+" (?:of type|has invalid)/;
+  /^Variable "\$\w+" |^Too many errors processing variables|^Expected value of (?:non-null )?type |^\w+ cannot represent |^Argument "\S+" (?:of type|has invalid)/;
 
 function isOfArgument({ message }: GraphQLError): boolean {
   return ABOUT_AN_ARGUMENT.test(message);

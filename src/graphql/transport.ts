@@ -6,7 +6,7 @@ import { sendAnswer } from "../rest/repeats.ts";
 import { type Answer, answerOnce, idempotencyKeyOf } from "../workspaces/idempotency.resolvers.ts";
 import { refuseTooLarge } from "./answerSize.ts";
 import { refusalOfCost } from "./cost.ts";
-import { type DocumentCache, readDocument } from "./documents.ts";
+import { type DocumentCache, EXECUTION_OPTIONS as options, readDocument } from "./documents.ts";
 import { type Asked, presentErrors } from "./errors.ts";
 import { keptAnswer, type Made } from "./keeping.ts";
 import type { Parameters } from "./parameters.ts";
@@ -38,7 +38,7 @@ export async function runDirectly(
     const refusal = refusalOfCost(schema, document, operation, variableValues);
     const result = refusal
       ? { errors: [refusal] }
-      : await execute({ schema, document, contextValue, variableValues, operationName });
+      : await execute({ schema, document, contextValue, variableValues, operationName, options });
     throwFailure();
     const bounded = refuseTooLarge(result as ExecutionResult, operation);
     const answer = await toAnswer(bounded, mediaType, asked);

@@ -14,9 +14,9 @@ import { GabbroError } from "../errors.ts";
 import type { Answer } from "../workspaces/idempotency.resolvers.ts";
 import { refuseTooLarge } from "./answerSize.ts";
 import { refusalOfCost } from "./cost.ts";
-import { parseDocument, validateDocument } from "./documents.ts";
+import { EXECUTION_OPTIONS as options, parseDocument, validateDocument } from "./documents.ts";
 import { type Asked, presentErrors } from "./errors.ts";
-import { refuseBadParameters, toParameters } from "./parameters.ts";
+import { toParameters, toQueryParameters } from "./parameters.ts";
 import { schema } from "./schema.ts";
 import { topFieldOf } from "./topField.ts";
 
@@ -74,8 +74,8 @@ const NEEDS_EVENT_STREAM =
 
 /** As transport.ts executes. Yoga's own executor takes every object with a member `then` for a promise, also in stored JSON. */
 const executor: Plugin = {
-  onExecute: ({ setExecuteFn }) => setExecuteFn(execute),
-  onSubscribe: ({ setSubscribeFn }) => setSubscribeFn(subscribe),
+  onExecute: ({ setExecuteFn }) => setExecuteFn((args) => execute({ ...args, options })),
+  onSubscribe: ({ setSubscribeFn }) => setSubscribeFn((args) => subscribe({ ...args, options })),
 };
 
 const limits: Plugin = {
@@ -141,6 +141,6 @@ function toNode(request: FastifyRequest): FastifyRequest {
   if (request.method === "POST") {
     headers["content-type"] = "application/json"; // it may have been any kind of JSON
     request.body = toParameters(request.body);
-  } else refuseBadParameters(request.query as Record<string, unknown>);
+  } else request.query = toQueryParameters(request.query as Record<string, unknown>);
   return request;
 }

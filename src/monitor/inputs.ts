@@ -1,5 +1,14 @@
 import { z } from "zod";
-import { idOf, json, jsonObjectOrNothing, jsonOrNothing, list, text, textOrNothing } from "../inputs.ts";
+import {
+  idOf,
+  json,
+  jsonObjectOrNothing,
+  jsonOrNothing,
+  list,
+  lookUpText,
+  text,
+  textOrNothing,
+} from "../inputs.ts";
 import { momentOrNothing } from "../moments.ts";
 import { versionChoice } from "../prompts/inputs.ts";
 
@@ -109,7 +118,7 @@ export type LogColumn = z.output<typeof logColumn>;
 
 export const addLogToDatasetInput = z.object({
   logId: idOf("a log").describe("The id of the log."),
-  slug: text().describe("The slug of the dataset."),
+  slug: lookUpText().describe("The slug of the dataset."),
   columns: list(logColumn, MOST_COLUMNS)
     .nullish()
     .describe(

@@ -1,20 +1,20 @@
 import { z } from "zod";
-import { jsonObjectOrNothing, list, newSlug, text, textOrNothing } from "../inputs.ts";
+import { jsonObjectOrNothing, list, lookUpText, lookUpTextOrNothing, newSlug, text } from "../inputs.ts";
 import { slugPage } from "../paging.ts";
 
 /** What picks a version of a prompt: a version wins over a tag; with neither it is the production version. */
 export const versionChoice = z.object({
-  version: textOrNothing().describe(
+  version: lookUpTextOrNothing().describe(
     "The version to use. It wins over `tag`. The empty string counts as absent.",
   ),
-  tag: textOrNothing().describe(
+  tag: lookUpTextOrNothing().describe(
     "The tag whose version to use, such as `production` or `latest`. The empty string counts as absent.",
   ),
 });
 export type VersionChoice = z.input<typeof versionChoice>;
 
 export const describePromptInput = z.object({
-  slug: text().describe("The slug of the prompt."),
+  slug: lookUpText().describe("The slug of the prompt."),
   ...versionChoice.shape,
 });
 export type DescribePromptInput = z.input<typeof describePromptInput>;
@@ -122,7 +122,7 @@ export type RenderPromptInput = DescribePromptInput & Pick<z.output<typeof rende
 
 export const promptDiffInput = z.object({
   slug: describePromptInput.shape.slug,
-  from: text().describe("The version to compare from."),
-  to: text().describe("The version to compare with it."),
+  from: lookUpText().describe("The version to compare from."),
+  to: lookUpText().describe("The version to compare with it."),
 });
 export type PromptDiffInput = z.output<typeof promptDiffInput>;
