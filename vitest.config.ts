@@ -8,6 +8,7 @@ const notOnPostgresql = [
   "backups",
   "cli",
   "commit",
+  "compileCache",
   "database",
   "databaseFile",
   "dependencies",
