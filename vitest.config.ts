@@ -12,6 +12,7 @@ const notOnPostgresql = [
   "database",
   "databaseFile",
   "dependencies",
+  "filePermissions",
   "layout",
   "newcomers",
   "playground",

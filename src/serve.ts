@@ -26,6 +26,11 @@ export async function serve(config: Config, sample: "with sample" | "empty"): Pr
   const database = await openDatabase(config.databaseUrl, config);
   await bringUpToDate(database, config);
   const app = await createServer(database, config, await loggerOptions(config.logLevel));
+  if (database.dialect.isOpenToAll?.())
+    app.log.warn(
+      { file: database.dialect.place },
+      "every user of this machine can read the database: restrict it, such as with chmod 640",
+    );
   const token = await fillNewDatabase(database, { ...config, sample });
   const listen = createListen(app);
   stopOnSignals(app, config);

@@ -53,7 +53,7 @@ export async function importDataset(
     progress.stop();
     await rejected.close(warn);
   }
-  report({ path, options, target, rejected, seconds: (performance.now() - began) / 1000 });
+  report({ options, target, rejected, seconds: (performance.now() - began) / 1000 });
 }
 
 async function sizeOf(path: string): Promise<number> {
@@ -97,20 +97,19 @@ async function store(
 }
 
 interface Outcome {
-  path: string;
   options: ImportDatasetOptions;
   target: Target;
   rejected: Rejected;
   seconds: number;
 }
 
-function report({ path, options: { slug, dryRun }, target, rejected, seconds }: Outcome): void {
+function report({ options: { slug, dryRun }, target, rejected, seconds }: Outcome): void {
   if (target.omitted.size > 0)
     warn(`Left out, because the dataset has no such columns: ${listed(target.omitted)}.`);
   if (target.keptName !== null) warn(`The dataset exists and keeps its name ${quoted(target.keptName)}.`);
   const count = rejected.count();
-  if (count > 0 && !dryRun)
-    warn(`The rejected rows are in ${path}.rejected; mend them there and import that file.`);
+  if (rejected.path() !== null)
+    warn(`The rejected rows are in ${rejected.path()}; mend them there and import that file.`);
   const { added, changed, unchanged } = target.counts;
   const dataset = `ataset ${quoted(slug)}${target.isNew ? " (new)" : ""}`;
   const done = dryRun

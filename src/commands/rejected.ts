@@ -1,7 +1,8 @@
-import { type FileHandle, open } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import type { Fault } from "../errors.ts";
 import { quoted } from "../errors.ts";
 import type { FileRow, RowFile } from "../files/rows.ts";
+import { createPrivateFile } from "../privateFiles.ts";
 
 const MOST_TOLD = 20;
 
@@ -9,14 +10,16 @@ const MOST_TOLD = 20;
 export interface Rejected {
   add(refused: { row: FileRow; faults: Fault[] }[]): Promise<void>;
   count(): number;
+  /** The file that they were written to; null when there is none. */
+  path(): string | null;
   /** Finishes the file and says what was wrong. */
   close(say: (line: string) => void): Promise<void>;
 }
 
-/** Collects refused rows; `path` is where to write them, null for nowhere. */
-export function collectRejected(path: string | null, { refused }: RowFile): Rejected {
+/** Collects refused rows; `wanted` is where to write them if nothing is there yet, null for nowhere. */
+export function collectRejected(wanted: string | null, { refused }: RowFile): Rejected {
   const told: string[] = [];
-  let file: FileHandle | undefined;
+  let opened: { file: FileHandle; path: string } | undefined;
   let count = 0;
   return {
     add: async (rows) => {
@@ -25,19 +28,35 @@ export function collectRejected(path: string | null, { refused }: RowFile): Reje
         told.push(...faults.slice(0, 1).map((fault) => sentenceOf(row, fault, faults.length - 1)));
       const isFirst = count === 0;
       count += rows.length;
-      if (path === null) return;
-      file ??= await open(path, "w");
+      if (wanted === null) return;
+      opened ??= await openFresh(wanted);
       const texts = rows.map(({ row }) => refused.write(row.source)).join(refused.between);
-      await file.write(`${isFirst ? refused.before : refused.between}${texts}`);
+      await opened.file.write(`${isFirst ? refused.before : refused.between}${texts}`);
     },
     count: () => count,
+    path: () => opened?.path ?? null,
     close: async (say) => {
-      await file?.write(refused.after);
-      await file?.close();
+      await opened?.file.write(refused.after);
+      await opened?.file.close();
       for (const sentence of told) say(sentence);
       if (count > told.length) say(`… and ${(count - told.length).toLocaleString("en")} more rows.`);
     },
   };
+}
+
+const MAX_ATTEMPTS = 1_000;
+
+/** Opens a new file. What an earlier import has left may have been mended by now, so it is kept and the new one numbered. */
+async function openFresh(wanted: string): Promise<{ file: FileHandle; path: string }> {
+  for (let n = 1; n <= MAX_ATTEMPTS; n++) {
+    const path = n === 1 ? wanted : `${wanted}-${n}`;
+    try {
+      return { path, file: await createPrivateFile(path) };
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+  }
+  throw new Error(`There are ${MAX_ATTEMPTS} files of rejected rows at ${wanted}. Import or remove them.`);
 }
 
 function sentenceOf({ line }: FileRow, { path, message }: Fault, more: number): string {

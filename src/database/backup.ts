@@ -1,5 +1,8 @@
-import { copyFile, mkdir, rename, rm } from "node:fs/promises";
+import { createReadStream, createWriteStream } from "node:fs";
+import { rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { createPrivateFolder, recreatePrivateFile } from "../privateFiles.ts";
 import { migrate } from "./migrate.ts";
 import { type Database, missingDatabase, openDatabase } from "./open.ts";
 
@@ -26,14 +29,17 @@ export async function restore(file: string, url: string): Promise<void> {
   const path = missingDatabase(url);
   if (!path) throw new Error("There is a database already. Stop the service and move it away first.");
   if (missingDatabase(`sqlite:${file}`)) throw new Error(`There is no file ${file}.`);
-  await appear(path, (partial) => copyFile(file, partial));
+  await appear(path, (partial) =>
+    pipeline(createReadStream(file), createWriteStream(partial, { flags: "r+" })),
+  );
 }
 
-/** Makes a database file in one step for who looks: under another name until it is whole and checked. */
+/** Makes a private database file in one step for who looks: under another name until it is whole and checked. */
 async function appear(path: string, make: (partial: string) => Promise<void>): Promise<void> {
   const partial = `${path}.partial`;
-  await mkdir(dirname(path), { recursive: true });
+  await createPrivateFolder(dirname(path));
   try {
+    await (await recreatePrivateFile(partial)).close();
     await make(partial);
     await check(partial);
     await rename(partial, path);

@@ -57,6 +57,8 @@ export interface Dialect {
   migrations: { name: string; class: Constructor<Migration> }[];
   /** Makes the database before it is opened, where that is possible. */
   prepare(): Promise<void>;
+  /** Whether every user of the machine may read it, where that is known. */
+  isOpenToAll?(): boolean;
   /** Opens what opening the ORM leaves closed; throws when the database is not fit to be used. */
   connect(orm: Orm): Promise<void>;
   /** Runs `apply` while no other process migrates the database. */

@@ -1,12 +1,11 @@
-import { mkdir } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import { SqliteDriver } from "@mikro-orm/sqlite";
 import { CompiledQuery } from "kysely";
 import type { Dialect, Insert } from "./dialect.ts";
 import { refuseOfMarked } from "./marked.ts";
 import { sqliteMigrations } from "./migrations/sqlite/list.ts";
 import { createSqliteCopying } from "./sqliteCopy.ts";
-import { inspectFile } from "./sqliteFile.ts";
+import { createFile, inspectFile, isOpenToAll } from "./sqliteFile.ts";
 import { createSqliteSearch } from "./sqliteSearch.ts";
 import { placeWords, type Statement } from "./sqliteWords.ts";
 
@@ -40,9 +39,10 @@ export function sqlite(url: string): Dialect {
     folder: "sqlite",
     migrations: sqliteMigrations,
     prepare: async () => {
-      await mkdir(dirname(path), { recursive: true });
+      await createFile(path);
       inspectFile(path, sqliteMigrations, OPENING_MS);
     },
+    isOpenToAll: () => isOpenToAll(path),
     connect: (orm) => orm.em.getConnection("read").connect(),
     migrateAlone,
     createSearch: () => createSqliteSearch(path),

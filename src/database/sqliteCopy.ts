@@ -1,8 +1,9 @@
 import { isUtf8 } from "node:buffer";
 import { existsSync } from "node:fs";
-import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { open, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { SqlEntityManager } from "@mikro-orm/sql";
+import { createPrivateFolder, recreatePrivateFile } from "../privateFiles.ts";
 import { type Copying, type Filling, MOST_ROWS, nameOf, type Snapshot } from "./copying.ts";
 import type { Table, Value } from "./tables.ts";
 
@@ -142,10 +143,11 @@ async function replace<T>(
   make: (url: string) => Promise<T>,
   refuseFull: () => Promise<void>,
 ): Promise<T> {
-  await mkdir(dirname(path), { recursive: true });
+  await createPrivateFolder(dirname(path));
   await removeLeftOver(path);
   const partial = `${path}.copy-${process.pid}`;
   try {
+    await (await recreatePrivateFile(partial)).close();
     const made = await make(`sqlite:${partial}`);
     if (existsSync(path)) await refuseUsed(path, refuseFull);
     await flush(partial);

@@ -1,6 +1,30 @@
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import Database from "better-sqlite3";
+import { createPrivateFile, createPrivateFolder } from "../privateFiles.ts";
 import { refuseNewer } from "./migrate.ts";
+
+/** Makes the file of a new database, which only its user may read. What SQLite puts beside it gets the same permissions. */
+export async function createFile(path: string): Promise<void> {
+  if (existsSync(path)) return;
+  await createPrivateFolder(dirname(path));
+  try {
+    await (await createPrivateFile(path)).close();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error; // another process was faster
+  }
+}
+
+const READ_BY_OTHERS = 0o004;
+const OPENED_BY_OTHERS = 0o001;
+
+/** Whether every user of the machine may read a file: it must allow that, and so must every folder that leads to it. */
+export function isOpenToAll(path: string): boolean {
+  if (process.platform === "win32" || !(statSync(path).mode & READ_BY_OTHERS)) return false;
+  for (let at = path; at !== dirname(at); at = dirname(at))
+    if (!(statSync(dirname(at)).mode & OPENED_BY_OTHERS)) return false;
+  return true;
+}
 
 /**
  * Looks into the file of a database before anything may change it, and never changes it itself. Throws when it is no

@@ -1,4 +1,4 @@
-import { basename } from "node:path";
+import { parse } from "node:path";
 import { openCsv } from "./csv.ts";
 import { openJson } from "./json.ts";
 import { openJsonLines } from "./jsonLines.ts";
@@ -8,22 +8,18 @@ import type { Input } from "./text.ts";
 export const formats = ["csv", "json", "jsonl"] as const;
 export type Format = (typeof formats)[number];
 
-const endings: Record<string, Format> = {
-  csv: "csv",
-  tsv: "csv",
-  json: "json",
-  jsonl: "jsonl",
-  ndjson: "jsonl",
-};
+const endings = new Map<string, Format>([
+  [".csv", "csv"],
+  [".tsv", "csv"],
+  [".json", "json"],
+  [".jsonl", "jsonl"],
+  [".ndjson", "jsonl"],
+]);
 
 /** The format that the name of a file tells; rows that were refused and mended stand in `FILE.rejected`. */
 export function formatOf(path: string): Format | undefined {
-  const ending = basename(path)
-    .split(".")
-    .slice(1)
-    .findLast((part) => part !== "rejected")
-    ?.toLowerCase();
-  return ending !== undefined && Object.hasOwn(endings, ending) ? endings[ending] : undefined;
+  const { name, ext } = parse(path);
+  return /^\.rejected(?:-\d+)?$/.test(ext) ? formatOf(name) : endings.get(ext.toLowerCase());
 }
 
 /** Opens a file of rows; `typeOf` knows the types of the columns that the dataset has already. */
