@@ -11,9 +11,15 @@ const options = {
   strictTransportSecurity: false,
 } as const;
 
-/** Has every answer tell browsers what they must not do with it. */
+/**
+ * Who has no token, or another one, or none any more, must not get from a cache what one of them was answered. Routes whose
+ * answers are for everybody, or hold a secret, say otherwise; all that an answer may depend on is named for all of them.
+ */
+const caching = { "cache-control": "private, no-cache", vary: "Authorization, Accept-Encoding" };
+
+/** Has every answer tell browsers, and caches on the way, what they must not do with it. */
 export function protect(app: FastifyInstance): void {
-  const headers = headersOfHelmet();
+  const headers = { ...headersOfHelmet(), ...caching };
   app.addHook("onRequest", (_, reply, done) => {
     reply.headers(headers);
     done();

@@ -157,8 +157,9 @@ async function graphqlRoutes(
     url: "/graphql",
     exposeHeadRoute: false,
     schema: { hide: true },
-    onRequest: async (request) => {
+    onRequest: async (request, reply) => {
       if (isFromBrowser(request)) return; // the page needs no token, and reads nothing
+      if (request.method === "POST") reply.header("cache-control", "no-store"); // it may make an access token
       request.context = await contextOf(request);
       authenticated(request.context);
     },
@@ -197,8 +198,12 @@ function isFromBrowser({ method, headers, query }: FastifyRequest): boolean {
 }
 
 function healthRoutes(app: RestApp, database: Database): void {
-  app.get("/health", { schema: { hide: true } }, async () => ({ status: "ok" }));
-  app.get("/ready", { schema: { hide: true } }, async () => {
+  app.get("/health", { schema: { hide: true } }, async (_, reply) => {
+    reply.header("cache-control", "no-store");
+    return { status: "ok" };
+  });
+  app.get("/ready", { schema: { hide: true } }, async (_, reply) => {
+    reply.header("cache-control", "no-store");
     if (!app.isStopping() && (await database.isReady())) return { status: "ok" };
     const message = app.isStopping() ? "The service is about to stop." : "The database does not answer.";
     throw new GabbroError("UNAVAILABLE", message, { headers: { "retry-after": "1" } });

@@ -33,10 +33,10 @@ async function read(path: string, headers: Record<string, string> = {}) {
 
 test("a large answer is compressed for who accepts gzip, and for nobody else", async () => {
   const plain = await read("/datasets/large");
-  expect(plain.headers).toMatchObject({ vary: "Accept-Encoding" });
+  expect(plain.headers).toMatchObject({ vary: expect.stringContaining("Accept-Encoding") });
   for (const accepted of ["gzip", "gzip, deflate, br", "br;q=1, gzip;q=0.1", "*"]) {
     const { headers, bytes } = await read("/datasets/large", { "accept-encoding": accepted });
-    expect(headers).toMatchObject({ "content-encoding": "gzip", vary: "Accept-Encoding" });
+    expect(headers).toMatchObject({ "content-encoding": "gzip", vary: plain.headers.vary });
     expect(bytes.length).toBeLessThan(plain.bytes.length / 4);
     expect(gunzipSync(bytes).equals(plain.bytes)).toBe(true);
   }

@@ -18,7 +18,7 @@ export function sendPlayground(_request: FastifyRequest, reply: FastifyReply): F
     .type("text/html; charset=utf-8")
     .header("content-security-policy", pagePolicy)
     .header("cache-control", "no-cache")
-    .header("vary", "Accept")
+    .header("vary", `${reply.getHeader("vary")}, Accept`)
     .header("x-content-type-options", "nosniff")
     .header("referrer-policy", "no-referrer")
     .send(page);
@@ -52,7 +52,6 @@ async function sendAsset(request: FastifyRequest, reply: FastifyReply): Promise<
   reply
     .header("cache-control", wanted === assetsVersion ? "public, max-age=31536000, immutable" : "no-cache")
     .header("etag", etag)
-    .header("vary", "Accept-Encoding")
     .header("x-content-type-options", "nosniff");
   if (isFresh) return reply.code(304).send();
   if (encoding !== "identity") reply.header("content-encoding", encoding);

@@ -46,6 +46,7 @@ export function createYogaTransport() {
     const response = await yoga.handleNodeRequestAndResponse(toNode(request), reply, asked);
     if (response.status === NOT_ACCEPTABLE) throw new GabbroError("BAD_REQUEST", NEEDS_EVENT_STREAM);
     reply.status(response.status);
+    response.headers.delete("cache-control"); // what it says of event streams is less than what every answer has
     response.headers.forEach((value, name) => void reply.header(name, value));
     const streams = response.headers.get("content-type")?.match(/event-stream/);
     return reply.send(streams ? response.body : await response.text());

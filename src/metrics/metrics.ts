@@ -16,6 +16,7 @@ export function exposeMetrics(
   const watched = watchProcess();
   app.addHook("onClose", async () => watched.stop());
   app.get("/metrics", { schema: { hide: true } }, async ({ headers }, reply) => {
+    reply.header("cache-control", "no-store");
     const given = bearerToken(headers.authorization);
     if (given === undefined || !isSame(given, token))
       throw unauthenticated(

@@ -13,7 +13,6 @@ export function compressAnswers(app: RestApp): void {
     const isStream = payload instanceof Readable;
     const isLarge = isStream || (typeof payload === "string" && payload.length >= LEAST_CHARACTERS);
     if (!isLarge || !String(reply.getHeader("content-type")).includes("json")) return done(null, payload);
-    reply.header("vary", "Accept-Encoding");
     const accepted = chooseEncoding(request.headers["accept-encoding"], ["gzip"]);
     if (accepted === null || request.method === "HEAD") return done(null, payload);
     reply.header("content-encoding", accepted).removeHeader("content-length");

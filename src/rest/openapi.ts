@@ -26,6 +26,7 @@ export function openApi(app: RestApp, pages: Pages): void {
     loading ??= load();
     const made = await (await loading).inject({ method: method as "GET", url: raw.url!, headers });
     if (made.statusCode === 404) return reply.callNotFound();
+    reply.header("cache-control", "no-cache");
     for (const [name, value] of Object.entries(made.headers))
       if (!OF_CONNECTION.has(name) && value !== undefined) reply.header(name, value);
     const isJson = `${made.headers["content-type"]}`.includes("json"); // which is compressed as text
