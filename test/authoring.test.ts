@@ -519,6 +519,28 @@ test("every change leaves a line in the audit log: who, what, before and after, 
   expect(await run("{ auditLog { id } }", {}, other.token)).not.toContainEqual(entries[0]);
 });
 
+test("a token gives another no scope that it lacks itself", async () => {
+  const { token: admin } = await addToken(server, { scopes: ["admin", "read"] });
+  const make = (scopes: string) =>
+    run(
+      `mutation { createAccessToken(name: "t", scopes: [${scopes}]) { accessToken { scopes } } }`,
+      {},
+      admin,
+    );
+  const before = await run("{ accessTokens { id } }");
+  for (const scopes of ["write", "read, publish", "admin, read, write, publish"])
+    expect(await make(scopes)).toEqual({
+      error: {
+        code: "FORBIDDEN",
+        message: expect.stringMatching(
+          /^This access token lacks the scope "(?:write|publish)", so it cannot/,
+        ),
+      },
+    });
+  expect(await run("{ accessTokens { id } }")).toEqual(before);
+  expect(await make("admin, read")).toEqual({ accessToken: { scopes: ["admin", "read"] } });
+});
+
 test("a token made over GraphQL works until it is revoked, and is listed without its secret", async () => {
   const made = await run(
     'mutation { createAccessToken(name: "made", scopes: [read], expiresAt: "2999-01-01") { token accessToken { id expiresAt } } }',

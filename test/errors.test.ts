@@ -421,8 +421,8 @@ test("paths and methods are told apart with CORS configured as without", async (
   });
 });
 
-test("a body with 400,000 errors is refused with a short answer", async () => {
-  const variables = `[${"{},".repeat(399_999)}{}]`;
+test("a body with 200,000 errors is refused with a short answer", async () => {
+  const variables = `[${"{},".repeat(199_999)}{}]`;
   const answer = await server.post("/monitor/log", `{"slug":"x","output":1,"variables":${variables}}`);
   expect(answer.body.details).toEqual([{ path: "variables", message: "must have at most 1000 items" }]);
   const some = await server.post("/monitor/log", { slug: "x", output: 1, variables: Array(1_000).fill({}) });

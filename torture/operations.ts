@@ -115,7 +115,7 @@ const mutations: Record<string, Field> = {
   ],
   createAccessToken: [
     "admin",
-    () => ({ name: "one", scopes: ["read"], expiresAt: to }),
+    () => ({ name: "one", scopes: ["admin"], expiresAt: to }),
     "{ accessToken { name } }",
   ],
   createDataset: [

@@ -11,7 +11,10 @@ const Scope = builder.enumType("Scope", {
     read: { description: "Read everything in the workspace." },
     write: { description: "Add and change prompts, datasets and logs." },
     publish: { description: "Move protected tags, and protect them." },
-    admin: { description: "Make and revoke tokens, set model prices, and read the audit log." },
+    admin: {
+      description:
+        "Make tokens with the scopes of this one, revoke any, set model prices, and read the audit log.",
+    },
   } satisfies Record<(typeof scopes)[number], object>,
 });
 
@@ -82,7 +85,8 @@ builder.queryFields((t) => ({
 builder.mutationFields((t) => ({
   createAccessToken: t.field({
     type: CreateAccessTokenPayload,
-    description: "Makes an access token. Needs the scope `admin`.",
+    description:
+      "Makes an access token. Needs the scope `admin`, and every scope that the new token is to have.",
     args: argumentsOf(t, createAccessTokenInput, {
       scopes: t.arg({
         type: [Scope],

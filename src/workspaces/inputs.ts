@@ -9,7 +9,7 @@ export const createAccessTokenInput = z.object({
   name: text().min(1).max(256).describe("What it is for, to tell it from others."),
   scopes: list(scope, MAX_SCOPES)
     .refine((scopes) => scopes.length > 0, { error: "must not be empty" })
-    .describe("What it may do."),
+    .describe("What it may do; only what the calling token may do, too."),
   expiresAt: momentOrNothing()
     .refine((moment) => moment === null || moment > new Date(), { error: "must be in the future" })
     .describe("When it ends; never when absent."),

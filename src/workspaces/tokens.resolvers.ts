@@ -4,7 +4,7 @@ import { transact } from "../database/transact.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { recordChange } from "./audit.resolvers.ts";
 import { AccessToken } from "./entities.ts";
-import { authorize } from "./resolvers.ts";
+import { authenticated, authorize } from "./resolvers.ts";
 import { generateToken, hashToken } from "./tokens.ts";
 
 export interface NewToken {
@@ -19,12 +19,15 @@ export function newToken(workspace: string, { name, scopes, expiresAt }: NewToke
   return { token, row: { id: newId(), workspace, name, hash: hashToken(token), scopes, ...times } };
 }
 
-/** Makes a token in the workspace of the caller; the only time that the token itself is told. */
+/**
+ * Makes a token in the workspace of the caller, who needs every scope that it gets. The token itself is returned only now.
+ */
 export async function createAccessToken(
   context: Context,
   input: NewToken,
 ): Promise<{ token: string; accessToken: AccessToken }> {
   const workspace = authorize(context, "admin");
+  refuseMoreScopes(context, input.scopes);
   const { token, row } = newToken(workspace, input);
   const accessToken = await transact(context.em, async (em) => {
     recordChange(em, context, {
@@ -36,6 +39,14 @@ export async function createAccessToken(
     return em.create(AccessToken, row);
   });
   return { token, accessToken };
+}
+
+function refuseMoreScopes(context: Context, wanted: Scope[]): void {
+  const { scopes } = authenticated(context);
+  const lacking = wanted.find((scope) => !scopes.includes(scope));
+  if (lacking === undefined) return;
+  const message = `This access token lacks the scope "${lacking}", so it cannot give it to another. Use one that has it.`;
+  throw new GabbroError("FORBIDDEN", message);
 }
 
 /** The tokens of the workspace, the oldest first, ended ones among them; never their secrets. */
