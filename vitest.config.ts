@@ -22,6 +22,7 @@ const notOnPostgresql = [
   "schema",
   "scripts",
   "templates",
+  "terminal",
   "transfer",
   "transferPrompts",
   "usage",

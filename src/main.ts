@@ -9,10 +9,12 @@ import { say } from "./commands/workspace.ts";
 import { loadConfig } from "./config.ts";
 import { migrate } from "./database/migrate.ts";
 import { openDatabase } from "./database/open.ts";
+import { printableLines } from "./printable.ts";
 
 const program = new Command("gabbro")
   .description("The open prompt and dataset service that teams run themselves.")
-  .version(packageJson.version);
+  .version(packageJson.version)
+  .configureOutput({ writeErr: complain });
 
 program
   .command("serve", { isDefault: true })
@@ -42,6 +44,10 @@ addWorkspaceCommands(program);
 try {
   await program.parseAsync();
 } catch (error) {
-  process.stderr.write(`gabbro: ${(error as Error).message}\n`);
+  complain(`gabbro: ${(error as Error).message}\n`);
   process.exitCode = 1;
+}
+
+function complain(lines: string): void {
+  process.stderr.write(printableLines(lines));
 }

@@ -3,6 +3,7 @@ import type { FastifyBaseLogger, FastifyServerOptions } from "fastify";
 import pino from "pino";
 import { withoutRows } from "./database/codes.ts";
 import type { Asked } from "./graphql/errors.ts";
+import { printableLines } from "./printable.ts";
 import type { FastifyRequest, RestApp } from "./rest/app.ts";
 
 /** The caller's id where it is fit for a log, which a token is not, else a new one. */
@@ -62,7 +63,8 @@ export function topFieldOf({ context }: FastifyRequest): string | undefined {
   return (context as Partial<Asked> | undefined)?.topField;
 }
 
-/** An error as the log has it. */
+/** An error as the log has it; on a terminal its message and its stack are printed as they are. */
 export function toLogged(error: Error) {
-  return pino.stdSerializers.err(withoutRows(error));
+  const { message, stack, ...more } = pino.stdSerializers.err(withoutRows(error));
+  return { ...more, message: printableLines(message), stack: printableLines(stack) };
 }

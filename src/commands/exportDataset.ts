@@ -5,6 +5,7 @@ import { datasetText } from "../files/datasetText.ts";
 import { type Format, formatOf } from "../files/formats.ts";
 import { writeOut } from "./output.ts";
 import { showProgress } from "./progress.ts";
+import { warn } from "./workspace.ts";
 
 export interface ExportDatasetOptions {
   format?: Format;
@@ -48,5 +49,5 @@ export async function exportDataset(
     progress.stop();
   }
   const warning = omittedOnRead(omitted);
-  if (warning !== null) process.stderr.write(`${warning}\n`);
+  if (warning !== null) warn(warning);
 }

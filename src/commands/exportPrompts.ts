@@ -5,7 +5,7 @@ import { toPromptYaml } from "../files/promptFile.ts";
 import { createPrivateFolder } from "../privateFiles.ts";
 import { promptContents } from "../prompts/content.resolvers.ts";
 import { findFile, writeFileWhole } from "./output.ts";
-import { say } from "./workspace.ts";
+import { say, warn } from "./workspace.ts";
 
 /** Writes a file for every prompt; files that say the same already are not touched, and none is removed. */
 export async function exportPrompts(context: Context, folder: string): Promise<void> {
@@ -24,5 +24,5 @@ export async function exportPrompts(context: Context, folder: string): Promise<v
   const slugs = new Set(prompts.map(({ slug }) => `${slug}.yaml`));
   const others = (await readdir(folder)).filter((name) => name.endsWith(".yaml") && !slugs.has(name));
   if (others.length > 0)
-    process.stderr.write(`No prompt of this workspace has the slug of: ${others.toSorted().join(", ")}.\n`);
+    warn(`No prompt of this workspace has the slug of: ${others.toSorted().join(", ")}.`);
 }

@@ -10,7 +10,7 @@ import { judge } from "./judge.ts";
 import { showProgress } from "./progress.ts";
 import { collectRejected, type Rejected } from "./rejected.ts";
 import { openTarget, type Target } from "./target.ts";
-import { say } from "./workspace.ts";
+import { say, warn } from "./workspace.ts";
 
 export interface ImportDatasetOptions {
   slug: string;
@@ -136,8 +136,4 @@ function listed(names: Set<string>): string {
 
 function shown(count: number): string {
   return count.toLocaleString("en");
-}
-
-function warn(line: string): void {
-  process.stderr.write(`${line}\n`);
 }

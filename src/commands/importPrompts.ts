@@ -4,6 +4,7 @@ import { createInterface } from "node:readline/promises";
 import type { Context } from "../context.ts";
 import { quoted } from "../errors.ts";
 import { fromPromptYaml } from "../files/promptFile.ts";
+import { printable } from "../printable.ts";
 import { promptContents } from "../prompts/content.resolvers.ts";
 import { planPrompt, type Step } from "./promptPlan.ts";
 import { say } from "./workspace.ts";
@@ -56,7 +57,7 @@ async function planFolder(context: Context, folder: string): Promise<Step[]> {
       found.push(...plan.faults);
       steps.push(...plan.steps);
     }
-    faults.push(...found.map(({ line, message }) => `${path}, line ${line}: ${message}`));
+    faults.push(...found.map(({ line, message }) => printable(`${path}, line ${line}: ${message}`)));
   }
   if (faults.length > 0)
     throw new Error(["Nothing was changed, because the files have faults:", ...faults].join("\n  "));

@@ -4,6 +4,7 @@ import type { Context } from "../context.ts";
 import { bringUpToDate } from "../database/migrate.ts";
 import { type Database, missingDatabase, openDatabase } from "../database/open.ts";
 import { FIRST_WORKSPACE } from "../firstStart.ts";
+import { printable } from "../printable.ts";
 import { commandLineContext, getWorkspaceId } from "../workspaces/resolvers.ts";
 
 /** Runs a command in a workspace of the database of the configuration. */
@@ -42,6 +43,12 @@ export function parseName(name: string): string {
   return name;
 }
 
+/** Prints a line, whatever those wrote whose names are in it. */
 export function say(line: string): void {
-  process.stdout.write(`${line}\n`);
+  process.stdout.write(`${printable(line)}\n`);
+}
+
+/** The same on the standard error. */
+export function warn(line: string): void {
+  process.stderr.write(`${printable(line)}\n`);
 }
