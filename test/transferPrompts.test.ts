@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createPrompt, createPromptVersion } from "../src/prompts/authoring.resolvers.ts";
@@ -50,7 +50,8 @@ async function makePrompts(workspace: string) {
     });
   }
   await publishPrompt(context, { slug: "nasty", newTag: "production", version: "1.3" });
-  await publishPrompt(context, { slug: "nasty", newTag: "1.0: #x", version: "1.0" });
+  for (const newTag of ["1.0: #x", "__proto__", "constructor"])
+    await publishPrompt(context, { slug: "nasty", newTag, version: "1.0" });
   await setTagProtection(context, { slug: "nasty", tag: "production", protected: true });
   await createPrompt(context, { slug: "bare" });
 }
@@ -127,7 +128,7 @@ test("an import tells what it would change, and changes it only when told to", a
   });
   expect(await stored("welcome")).toMatchObject({
     name: "Welcome",
-    tags: { production: "1.0" },
+    tags: new Map([["production", "1.0"]]),
     protectedTags: ["production"],
     versions: [{ version: "1.0", text: "Greet {{ name }}.\nBe brief.", variables: [{ label: "name" }] }],
   });
@@ -160,7 +161,10 @@ versions:
     name: "Welcome",
     description: "Greets.",
     protectedTags: ["production"],
-    tags: { production: "2.0", staging: "1.0" },
+    tags: new Map([
+      ["production", "2.0"],
+      ["staging", "1.0"],
+    ]),
     versions: [{ version: "1.0" }, { version: "0.9" }, { version: "2.0" }],
   });
 });
@@ -204,6 +208,9 @@ test.each([
     "line 11: is a whole number too large",
   ],
   ["no slug", "name: x\n", "line 1: slug is required"],
+  ["a key twice", `${welcome}tags: {}\n`, "line 11: Map keys must be unique"],
+  ["a name of JavaScript's own", `${welcome}__proto__: { x: 1 }\n`, "line 11: __proto__ is not known here"],
+  ["tags that are a list", welcome.replace('production: "1.0"', "- x"), "line 4: tags must be an object"],
   ["a bad slug", "slug: A b\n", "line 1: slug must be lower-case letters"],
 ])("faults of files are told with file and line, and nothing is changed: %s", async (_, text, told) => {
   const before = await promptContents(await at.contextOf());
@@ -212,6 +219,70 @@ test.each([
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
   expect(stderr).toContain(`faults/b.yml, ${told}`);
   expect(await promptContents(await at.contextOf())).toEqual(before);
+});
+
+test("a tag is set by its name alone, be it that of something every object has", async () => {
+  const tags = ["__proto__", "constructor", "toString"].map((name) => `  ${name}: "1"\n`).join("");
+  const text = `slug: named\ntags:\n${tags}versions:\n  - { version: "1", text: x }\n`;
+  expect(
+    (
+      await importing(
+        "named",
+        { "named.yaml": 'slug: named\nversions:\n  - { version: "1", text: x }\n' },
+        "--yes",
+      )
+    ).code,
+  ).toBe(0);
+  const { code, stdout } = await importing("named", { "named.yaml": text }, "--yes");
+  expect(code).toBe(0);
+  for (const name of ["__proto__", "constructor", "toString"])
+    expect(stdout).toContain(`set tag "${name}" of prompt "named" to "1"\n`);
+  expect([...(await stored("named"))!.tags.keys()].toSorted()).toEqual([
+    "__proto__",
+    "constructor",
+    "toString",
+  ]);
+});
+
+test("very many keys that are not known take time in proportion, and the first hundred are told", async () => {
+  const keys = Array.from({ length: 60_000 }, (_, n) => `key${n}: 1\n`).join("");
+  const begun = performance.now();
+  const { code, stderr } = await importing("unknown", { "a.yaml": `slug: a\n${keys}` }, "--yes");
+  expect(performance.now() - begun).toBeLessThan(20_000); // it took more than a minute
+  expect(code).toBe(1);
+  expect(stderr.match(/is not known here/g)).toHaveLength(100);
+  expect(stderr).toContain("… and 59,900 more.\n");
+});
+
+test.each([
+  [
+    "aliases that multiply",
+    `slug: a\na: &a [1,1,1,1,1,1,1,1,1]\n${"bcdefghi".replaceAll(/./g, (name) => `${name}: &${name} [${Array(9).fill(`*${String.fromCharCode(name.charCodeAt(0) - 1)}`)}]\n`)}`,
+  ],
+  ["nesting without end", `slug: a\nname: ${"[".repeat(100_000)}\n`],
+  [
+    "very many aliases",
+    `slug: a\n${Array.from({ length: 1_001 }, (_, n) => `k${n}: [&a${n} 1, *a${n}]\n`).join("")}`,
+  ],
+  ["a name without end", `slug: *${"x".repeat(1_000_000)}\n`],
+])("a file that asks for more than it should is refused by its name, in few words: %s", async (_, text) => {
+  const { code, stderr } = await importing("bombs", { "bomb.yaml": text }, "--yes");
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^gabbro: .*bombs\/bomb\.yaml(?: cannot be read: |, line \d+: (?!k0))/s);
+  expect(stderr.length).toBeLessThan(20_000);
+});
+
+test("a file of prompts over 64 MB is not read, and neither is what is no file", async () => {
+  await importing("huge", {}, "--dry-run");
+  await writeFile(at.path("huge/a.yaml"), "");
+  await truncate(at.path("huge/a.yaml"), 64 * 1024 * 1024 + 1);
+  const told = { code: 1, stderr: "gabbro: huge/a.yaml is larger than 64 MB.\n" };
+  expect(await at.gabbro("import", "prompts", "huge", "--yes")).toMatchObject(told);
+  await mkdir(at.path("folder/a.yaml"), { recursive: true });
+  expect(await at.gabbro("import", "prompts", "folder", "--yes")).toMatchObject({
+    code: 1,
+    stderr: "gabbro: folder/a.yaml is not a file.\n",
+  });
 });
 
 test("two files of one prompt, an empty folder and a missing one are refused", async () => {

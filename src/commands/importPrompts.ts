@@ -1,4 +1,4 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
 import type { Context } from "../context.ts";
@@ -42,7 +42,7 @@ async function planFolder(context: Context, folder: string): Promise<Step[]> {
   const fileOf = new Map<string, string>();
   for (const name of files) {
     const path = join(folder, name);
-    const read = fromPromptYaml(await readFile(path, "utf8"));
+    const read = await readPrompt(path);
     const found = [...read.faults];
     if (read.prompt) {
       const { slug } = read.prompt;
@@ -57,11 +57,39 @@ async function planFolder(context: Context, folder: string): Promise<Step[]> {
       found.push(...plan.faults);
       steps.push(...plan.steps);
     }
-    faults.push(...found.map(({ line, message }) => printable(`${path}, line ${line}: ${message}`)));
+    faults.push(...found.map(({ line, message }) => printable(`${path}, line ${line}: ${shorten(message)}`)));
   }
   if (faults.length > 0)
-    throw new Error(["Nothing was changed, because the files have faults:", ...faults].join("\n  "));
+    throw new Error(["Nothing was changed, because the files have faults:", ...cut(faults)].join("\n  "));
   return steps;
+}
+
+const MAX_FAULTS = 100;
+
+function cut(faults: string[]): string[] {
+  const more = faults.length - MAX_FAULTS;
+  return more > 0 ? [...faults.slice(0, MAX_FAULTS), `… and ${more.toLocaleString("en")} more.`] : faults;
+}
+
+const MAX_FAULT_CHARACTERS = 400;
+
+function shorten(message: string): string {
+  return message.length > MAX_FAULT_CHARACTERS ? `${message.slice(0, MAX_FAULT_CHARACTERS)}…` : message;
+}
+
+const MAX_FILE_BYTES = 64 * 1024 * 1024;
+
+/** Reads and judges one file, which the YAML library may refuse as a whole: too deep, or with too many aliases. */
+async function readPrompt(path: string): Promise<ReturnType<typeof fromPromptYaml>> {
+  const found = await stat(path);
+  if (!found.isFile()) throw new Error(`${printable(path)} is not a file.`);
+  if (found.size > MAX_FILE_BYTES) throw new Error(`${printable(path)} is larger than 64 MB.`);
+  const text = await readFile(path, "utf8");
+  try {
+    return fromPromptYaml(text);
+  } catch (cause) {
+    throw new Error(`${printable(path)} cannot be read: ${shorten((cause as Error).message)}.`, { cause });
+  }
 }
 
 async function isAgreed(): Promise<boolean> {

@@ -61,12 +61,12 @@ function headSteps(file: PromptFile, stored: PromptContent | undefined): Step[] 
 function versionSteps(file: PromptFile, stored: PromptContent | undefined, fault: Report): Step[] {
   const { slug, versions = [] } = file;
   const names = versions.map(({ version }) => version);
+  const firstOf = new Map(names.toReversed().map((name, at) => [name, names.length - 1 - at]));
   const known = new Map(stored?.versions.map((version) => [version.version, version]));
   const lastKnown = names.findLastIndex((name) => known.has(name));
   return versions.flatMap((input, at): Step[] => {
     const { version } = input;
-    if (names.indexOf(version) !== at)
-      fault(["versions", at], `version ${quoted(version)} stands there twice`);
+    if (firstOf.get(version) !== at) fault(["versions", at], `version ${quoted(version)} stands there twice`);
     const content = contentFor(input, (part, message) => fault(["versions", at, part], message));
     const existing = known.get(version);
     if (content && existing && !isSame(content, input, existing)) {
@@ -106,9 +106,9 @@ function isSame(
 }
 
 function tagSteps(file: PromptFile, stored: PromptContent | undefined, fault: Report): Step[] {
-  const { slug, tags = {}, versions = [] } = file;
+  const { slug, tags = [], versions = [] } = file;
   const known = new Set([...versions, ...(stored?.versions ?? [])].map(({ version }) => version));
-  return Object.entries(tags).flatMap(([label, version]): Step[] => {
+  return [...tags].flatMap(([label, version]): Step[] => {
     if (label === LATEST)
       fault(["tags", label], `the tag "${LATEST}" follows the newest version by itself; leave it out`);
     if (!known.has(version))
@@ -116,7 +116,7 @@ function tagSteps(file: PromptFile, stored: PromptContent | undefined, fault: Re
         ["tags", label],
         `the tag ${quoted(label)} points to ${quoted(version)}, which is no version of the prompt`,
       );
-    const before = stored?.tags[label];
+    const before = stored?.tags.get(label);
     if (before === version) return [];
     const move =
       before === undefined ? `to ${quoted(version)}` : `from ${quoted(before)} to ${quoted(version)}`;
@@ -137,7 +137,7 @@ function protectionSteps(file: PromptFile, stored: PromptContent | undefined, fa
       ["protectedTags"],
       `the tag "${LATEST}" follows the newest version by itself and cannot be protected`,
     );
-  const fresh = new Set(protectedTags.filter((label) => !stored?.protectedTags.includes(label)));
+  const fresh = new Set(protectedTags).difference(new Set(stored?.protectedTags));
   return [...fresh].map((label) => ({
     told: `protect tag ${quoted(label)} of prompt ${quoted(slug)}`,
     run: (context) => setTagProtection(context, { slug, tag: label, protected: true }),

@@ -1,4 +1,13 @@
-import { isMap, LineCounter, parseDocument, stringify, visit } from "yaml";
+import {
+  isCollection,
+  isMap,
+  isScalar,
+  LineCounter,
+  parseDocument,
+  stringify,
+  visit,
+  type YAMLMap,
+} from "yaml";
 import { z } from "zod";
 import { faultsOf, INEXACT, isInexact } from "../inputs.ts";
 import type { PromptContent } from "../prompts/content.resolvers.ts";
@@ -9,13 +18,21 @@ import {
   promptVariable,
   promptVersionInput,
 } from "../prompts/inputs.ts";
+import { isObject } from "./rows.ts";
 
 const strict = "is not known here";
+
+/** As an object, zod would leave out the key `__proto__`. */
+function toMap(value: unknown): unknown {
+  return isObject(value) ? new Map(Object.entries(value)) : value;
+}
 
 /** What a file tells of a prompt: everything but the slug may be absent, and is left as it is then. */
 export const promptFile = z.strictObject({
   ...createPromptInput.shape,
-  tags: z.record(promptTagInput.shape.tag, z.string()).optional(),
+  tags: z
+    .preprocess(toMap, z.map(promptTagInput.shape.tag, z.string(), { error: "must be an object" }))
+    .optional(),
   protectedTags: z.array(promptTagInput.shape.tag).optional(),
   versions: z
     .array(
@@ -37,7 +54,7 @@ export function toPromptYaml(prompt: PromptContent): string {
     name,
     ...(description !== null && { description }),
     ...(featureSlug !== null && { featureSlug }),
-    ...(Object.keys(tags).length > 0 && { tags }),
+    ...(tags.size > 0 && { tags }),
     ...(protectedTags.length > 0 && { protectedTags }),
     versions: versions.map(({ version, systemText, text, model, variables }) => ({
       version,
@@ -60,6 +77,8 @@ export interface LineFault {
   message: string;
 }
 
+const MAX_ALIASES = 1_000;
+
 /** Reads the YAML of a prompt and judges it by the rules that the service has for prompts. */
 export function fromPromptYaml(text: string): {
   prompt: PromptFile | null;
@@ -68,19 +87,24 @@ export function fromPromptYaml(text: string): {
   lineOf: (path: (string | number)[]) => number;
 } {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  // The library looks for keys that stand twice by comparing each with all before it.
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
   const lineAt = (offset: number) => lines.linePos(offset).line;
-  const lineOf = (path: (string | number)[]): number => {
-    const node = path.length === 0 ? document.contents : document.getIn(path, true);
-    const range = (node as { range?: [number, number, number] | null } | undefined)?.range;
-    if (range) return lineAt(range[0]);
-    return path.length === 0 ? 1 : lineOf(path.slice(0, -1));
-  };
+  const lineOf = createLineOf(document.contents, lineAt);
   const faults = [...document.errors, ...document.warnings].map(({ pos, message }) => ({
     line: lineAt(pos[0]),
     message,
   }));
+  let aliases = 0;
   visit(document, {
+    Alias: () => {
+      // The library looks for what each one means among all of them.
+      if (++aliases > MAX_ALIASES) throw new Error(`it has more than ${MAX_ALIASES} aliases`);
+    },
+    Map: (_, map) => {
+      for (const offset of repeatedKeys(map))
+        faults.push({ line: lineAt(offset), message: "Map keys must be unique" });
+    },
     Scalar: (_, { value, source, range }) => {
       if (typeof value === "number" && source && isInexact(source))
         faults.push({ line: lineAt(range![0]), message: INEXACT });
@@ -91,15 +115,58 @@ export function fromPromptYaml(text: string): {
     return { prompt: null, faults: [{ line: 1, message: "must be a prompt with a slug" }], lineOf };
   const judged = promptFile.safeParse(document.toJS());
   if (judged.success) return { prompt: judged.data, faults, lineOf };
-  const found = judged.error.issues.flatMap((issue) => {
+  return { prompt: null, faults: toFaults(judged.error.issues, lineOf), lineOf };
+}
+
+type Path = (string | number)[];
+
+function toFaults(issues: z.core.$ZodIssue[], lineOf: (path: Path) => number): LineFault[] {
+  return issues.flatMap((issue) => {
     const path = issue.path.filter((step) => typeof step !== "symbol");
-    if (issue.code === "unrecognized_keys")
-      return issue.keys.map((key) => ({
-        line: lineOf([...path, key]),
-        message: `${[...path, key].join(".")} ${strict}`,
-      }));
-    const [fault] = faultsOf([issue]);
-    return { line: lineOf(path), message: `${fault!.path} ${fault!.message}`.trim() };
+    const found = issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...path, key]) : [path];
+    const message = issue.code === "unrecognized_keys" ? strict : issue.message;
+    return found.map((place) => {
+      const [fault] = faultsOf([{ message, path: place }]);
+      return { line: lineOf(place), message: `${fault!.path} ${fault!.message}`.trim() };
+    });
   });
-  return { prompt: null, faults: found, lineOf };
+}
+
+/** Where the keys begin that stand in a map before. */
+function repeatedKeys({ items }: YAMLMap): number[] {
+  const seen = new Set<unknown>();
+  return items.flatMap(({ key }) => {
+    if (!isScalar(key)) return [];
+    const isRepeated = seen.has(key.value);
+    seen.add(key.value);
+    return isRepeated ? key.range![0] : [];
+  });
+}
+
+/** Makes the search for the line of a path; where there is nothing, it is that of what it would stand in. */
+function createLineOf(root: unknown, lineAt: (offset: number) => number): (path: Path) => number {
+  const membersOf = new Map<unknown, Map<string, unknown>>();
+  const membersIn = (node: unknown) => {
+    const known = membersOf.get(node);
+    if (known) return known;
+    const members = new Map<string, unknown>();
+    if (isMap(node)) for (const { key, value } of node.items) members.set(String(key), value);
+    else if (isCollection(node)) for (const [at, item] of node.items.entries()) members.set(String(at), item);
+    membersOf.set(node, members);
+    return members;
+  };
+  return (path) => {
+    let found = root;
+    for (const step of path) {
+      const next = membersIn(found).get(String(step));
+      if (!rangeOf(next)) break;
+      found = next;
+    }
+    const range = rangeOf(found);
+    return range ? lineAt(range[0]) : 1;
+  };
+}
+
+function rangeOf(node: unknown): [number, number, number] | null | undefined {
+  return (node as { range?: [number, number, number] | null } | null | undefined)?.range;
 }

@@ -10,7 +10,7 @@ export interface PromptContent {
   description: string | null;
   featureSlug: string | null;
   /** Which version each tag points to. */
-  tags: Record<string, string>;
+  tags: ReadonlyMap<string, string>;
   protectedTags: string[];
   /** The oldest first. */
   versions: Pick<PromptVersion, "version" | "text" | "systemText" | "model" | "variables">[];
@@ -31,7 +31,7 @@ export async function promptContents(context: Context): Promise<PromptContent[]>
         name,
         description,
         featureSlug,
-        tags: Object.fromEntries(tags.map((tag) => [tag.label, nameOf.get(tag.version.id)!])),
+        tags: new Map(tags.map((tag) => [tag.label, nameOf.get(tag.version.id)!])),
         protectedTags,
         versions: versions.map(({ version, text, systemText, model, variables }) => ({
           version,
