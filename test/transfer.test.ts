@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, truncate, writeFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createDataset } from "../src/datasets/authoring.resolvers.ts";
 import { addDatasetItems } from "../src/datasets/items.resolvers.ts";
@@ -350,6 +350,25 @@ test.each([
     ["2", 2],
     ["3", 3],
   ]);
+});
+
+test("columns named like what every object has are empty where a row has no value", async () => {
+  const text = "a,constructor,toString\n1,,\n2,x,y\n";
+  await give("own.csv", text);
+  expect((await importing("own.csv", "own")).code).toBe(0);
+  expect((await at.gabbro("export", "dataset", "own", "--format", "csv")).stdout).toBe(
+    "a,constructor,toString,idealOutput,metadata,name,key\n1,,,,,,\n2,x,y,,,,\n",
+  );
+  await give("own.constructor", text);
+  expect((await importing("own.constructor", "own")).stderr).toContain("tells no format");
+});
+
+test("of a file whose first line never ends no more is read than a row may have", async () => {
+  await give("endless.csv", "");
+  await truncate(at.path("endless.csv"), 1_000_000_000);
+  const { code, stderr } = await importing("endless.csv", "endless");
+  expect(code).toBe(1);
+  expect(stderr).toContain("endless.csv, line 1: this row is over 16 MB");
 });
 
 test("of very many bad rows the first are told, then their number", async () => {

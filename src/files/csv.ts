@@ -46,12 +46,14 @@ export function toCsv(rows: Cell[][], delimiter = ",", more: { escape_formulas?:
   return stringify(rows, { delimiter, quoted_match: QUOTED, ...more });
 }
 
+/** The first line, or as much as a row may have: the parser refuses what is longer. */
 async function beginningOf(pieces: AsyncGenerator<string>): Promise<string> {
   let beginning = "";
-  while (!/[\r\n]/.test(beginning)) {
+  while (beginning.length <= LONGEST_ROW) {
     const { value, done } = await pieces.next();
     if (done) break;
     beginning += value;
+    if (/[\r\n]/.test(value)) break;
   }
   return beginning;
 }

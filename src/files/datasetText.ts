@@ -30,7 +30,9 @@ async function* csvText(columns: Column[], pieces: AsyncIterable<Row[]>): AsyncG
   for await (const rows of pieces) {
     yield toCsv(
       rows.map(({ values, idealOutput, metadata, name, key }): Cell[] => [
-        ...columns.map((column) => toCell(values[column.name], column.type)),
+        ...columns.map(({ name, type }) =>
+          toCell(Object.hasOwn(values, name) ? values[name] : undefined, type),
+        ),
         idealOutput,
         metadata === null ? null : JSON.stringify(metadata),
         name,
