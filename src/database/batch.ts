@@ -4,11 +4,11 @@ import { keepDeadline } from "../deadline.ts";
 
 /**
  * Turns a look-up of many keys into one of a single key that gathers all those of one request which are asked for
- * together: a relation of a thousand parents then costs one statement. `load` gets each key once and answers in their
- * order. Nothing is remembered: a later field of the same request may follow a change.
+ * together: a relation of a thousand parents then costs one statement. `load` gets each key once, with how often it was
+ * asked for, and answers in their order. Nothing is remembered: a later field of the same request may follow a change.
  */
 export function batched<Key, Value>(
-  load: (context: Context, keys: Key[]) => Promise<Value[]>,
+  load: (context: Context, keys: Key[], times: ReadonlyMap<Key, number>) => Promise<Value[]>,
 ): (context: Context, key: Key) => Promise<Value> {
   const loaders = new WeakMap<Context, DataLoader<Key, Value>>();
   return (context, key) => {
@@ -22,8 +22,10 @@ export function batched<Key, Value>(
 
   async function loadOnce(context: Context, keys: readonly Key[]): Promise<Value[]> {
     keepDeadline(context);
-    const distinct = [...new Set(keys)];
-    const values = await load(context, distinct);
+    const times = new Map<Key, number>();
+    for (const key of keys) times.set(key, (times.get(key) ?? 0) + 1);
+    const distinct = [...times.keys()];
+    const values = await load(context, distinct, times);
     const byKey = new Map(distinct.map((key, at) => [key, values[at]!]));
     return keys.map((key) => byKey.get(key)!);
   }

@@ -16,6 +16,7 @@ import type { Dialect, Settings } from "./dialect.ts";
 import { createEncoder } from "./encode.ts";
 import { createGeneration } from "./generation.ts";
 import { createReadiness } from "./readiness.ts";
+import { createTurns } from "./turns.ts";
 
 const entities = [
   Workspace,
@@ -64,7 +65,7 @@ export async function openDatabase(url: string, settings: Partial<Settings> = {}
   const dialect = await dialectOf(url, { ...DEFAULTS, ...settings });
   const orm = await openOrm(dialect);
   await connect(orm, dialect);
-  const { commit, insertWithin, putInBulk } = createWriters(orm, dialect);
+  const writers = createWriters(orm, dialect);
   const untouched = orm.em.getKysely({ type: "read" });
   const passing = new Set<Promise<unknown>>();
   const read = orm.em.getKysely({ ...entityNames, type: "read" });
@@ -95,15 +96,14 @@ export async function openDatabase(url: string, settings: Partial<Settings> = {}
       (await untouched.executeQuery(query.compile())).rows,
     /** For single updates of what we make ourselves; rows that users send go through `commit`. */
     write: orm.em.getKysely({ ...entityNames, type: "write" }),
-    commit,
-    /** What `commit` and `read` do, in the transaction of a unit of work. */
-    insertWithin,
+    ...writers,
+    /** What `read` does, in the transaction of a unit of work. */
     readWithin: (em: SqlEntityManager) => em.getKysely(entityNames) as unknown as typeof read,
     announcements,
+    /** When a piece of long work may go on, by workspace. */
+    turn: createTurns(),
     /** A time as the database keeps it, for where nothing converts it. */
     stored: (moment: Date) => orm.em.getPlatform().processDateProperty(moment) as unknown as Date,
-    /** For very many rows at once; `commit` is for those of one request. */
-    putInBulk,
     /** A new unit of work whose entity reads are held to one workspace. */
     fork: (workspaceId: string | null) => {
       const em = orm.em.fork();
@@ -126,7 +126,7 @@ export async function openDatabase(url: string, settings: Partial<Settings> = {}
       void work.finally(() => passing.delete(work));
     },
     close: async () => {
-      await commit.settled();
+      await writers.commit.settled();
       await Promise.all(passing);
       await search.close();
       await others.close();
@@ -147,10 +147,12 @@ function createWriters(orm: Awaited<ReturnType<typeof openOrm>>, dialect: Dialec
     : insertTogether(writer, insert);
   return {
     commit: createCommit<Tables>(insertAll),
+    /** What `commit` does, in the transaction of a unit of work. */
     insertWithin: (em: SqlEntityManager, rows: Rows<Tables>) => {
       const within = em.getKysely({ ...entityNames, convertValues: false });
       return insert(within as unknown as Transaction<Tables>, rows);
     },
+    /** For very many rows at once; `commit` is for those of one request. */
     putInBulk: createBulk(orm, dialect, encode, statements.put),
   };
 }

@@ -6,6 +6,7 @@ import { badInput } from "../errors.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import type { Log } from "./entities.ts";
 import type { AddLogToDatasetInput, LogColumn } from "./inputs.ts";
+import { type LogPayload, logPayload } from "./payloads.resolvers.ts";
 import { findLog, log } from "./resolvers.ts";
 
 /**
@@ -18,11 +19,16 @@ export async function addLogToDataset(
   { logId, slug, columns }: AddLogToDatasetInput,
 ): Promise<{ datasetRow: Row; warning: string | null }> {
   const workspace = authorize(context, "write");
-  const call = await log(context, { id: logId });
+  const found = await log(context, { id: logId });
   const parent = await getDataset(context, workspace, slug);
+  const call = await readCall(
+    context,
+    found,
+    columns?.map(({ from }) => from) ?? parent.columns.map(partNamed),
+  );
   const values = columns ? valuesBy(columns, call) : valuesByName(parent.columns, call);
-  const { idealOutput, metadata, id } = call;
-  const row = { name: null, key: null, values, idealOutput: textOf(idealOutput), metadata, logId: id };
+  const { idealOutput, metadata } = call;
+  const row = { name: null, key: null, values, idealOutput: textOf(idealOutput), metadata, logId: found.id };
   const [added] = await whileThere(slug, () =>
     transact(context.em, (em) => putRows(em, workspace, parent, [row])),
   );
@@ -36,7 +42,28 @@ export async function logOf(context: Context, { logId }: Pick<DatasetRow, "logId
   return findLog(context, logId);
 }
 
-function valuesBy(columns: LogColumn[], call: Log): Record<string, unknown> {
+type Part = LogColumn["from"];
+
+/** The part of a log that a column takes by its name: what is no part is the label of a variable. */
+function partNamed({ name }: { name: string }): Part {
+  return name === "input" || name === "output" ? name : "variable";
+}
+
+/** What a row is made of: of a log's payload only the parts that are used. */
+async function readCall(context: Context, found: Log, parts: Part[]): Promise<LogPayload> {
+  const read = <Column extends keyof LogPayload>(column: Column, part: Part) =>
+    parts.includes(part) ? logPayload(context, found, column) : null;
+  const [input, output, variables, idealOutput, metadata] = await Promise.all([
+    read("input", "input"),
+    read("output", "output"),
+    read("variables", "variable"),
+    logPayload(context, found, "idealOutput"),
+    logPayload(context, found, "metadata"),
+  ]);
+  return { input, output, variables, idealOutput, metadata };
+}
+
+function valuesBy(columns: LogColumn[], call: LogPayload): Record<string, unknown> {
   const taken = columns.map(({ column, from, variable }, at) => {
     if (from !== "variable") return [column, call[from]];
     const found = call.variables?.find(({ label }) => label === variable);
@@ -48,7 +75,7 @@ function valuesBy(columns: LogColumn[], call: Log): Record<string, unknown> {
   return Object.fromEntries(taken.filter(([, value]) => value !== null));
 }
 
-function valuesByName(columns: { name: string }[], call: Log): Record<string, unknown> {
+function valuesByName(columns: { name: string }[], call: LogPayload): Record<string, unknown> {
   const variables = (call.variables ?? []).map(({ label, value }) => [label, value] as const);
   const parts = new Map<string, unknown>([["input", call.input], ["output", call.output], ...variables]);
   const named = columns.map(({ name }) => [name, parts.get(name) ?? null] as const);

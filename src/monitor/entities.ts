@@ -17,16 +17,17 @@ export interface LoggedVariable {
 export const logTypes = ["generation"] as const;
 export const costSources = ["REPORTED", "COMPUTED", "UNPRICED"] as const;
 
+/** What callers send at any length is lazy: `payloads.resolvers.ts` reads it where it is asked for. */
 export const Trace = defineEntity({
   name: "Trace",
   tableName: "traces",
   properties: {
     id: p.uuid().primary(),
     workspace: () => p.manyToOne(Workspace).ref().index(false),
-    name: p.text(),
-    organization: json<Party>().strictNullable(),
-    user: json<Party>().strictNullable(),
-    metadata: json<Record<string, unknown>>().strictNullable(),
+    name: p.text().lazy(),
+    organization: json<Party>().strictNullable().lazy(),
+    user: json<Party>().strictNullable().lazy(),
+    metadata: json<Record<string, unknown>>().strictNullable().lazy(),
     startTime: moment(),
     endTime: moment().strictNullable(),
     createdAt: moment(),
@@ -73,11 +74,11 @@ export const Log = defineEntity({
     // The ids of the trace's parties stand here too, as logs are found and summed up by them.
     userId: p.text().strictNullable(),
     organizationId: p.text().strictNullable(),
-    input: json<unknown>().strictNullable(),
-    output: json<unknown>(),
-    idealOutput: json<unknown>().strictNullable(),
-    variables: json<LoggedVariable[]>().strictNullable(),
-    metadata: json<Record<string, unknown>>().strictNullable(),
+    input: json<unknown>().strictNullable().lazy(),
+    output: json<unknown>().lazy(),
+    idealOutput: json<unknown>().strictNullable().lazy(),
+    variables: json<LoggedVariable[]>().strictNullable().lazy(),
+    metadata: json<Record<string, unknown>>().strictNullable().lazy(),
     startTime: moment(),
     endTime: moment().strictNullable(),
     latencyMs: p.bigint("number").strictNullable(),

@@ -1,7 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import type { Context } from "../context.ts";
+import { piecesOf } from "../database/pieces.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import type { Log, Trace } from "./entities.ts";
+import { bytesOfLog } from "./payloads.resolvers.ts";
 
 const AT_ONCE = 200;
 
@@ -40,10 +42,51 @@ export interface Period {
   to: Date | null;
 }
 
-/** The logs of calls that began in a period, the oldest first, piece by piece. */
-export async function* logsOfPeriod(context: Context, { from, to }: Period): AsyncGenerator<ExportedLog[]> {
+/**
+ * The logs of calls that began in a period, the oldest first, piece by piece: each of a few megabytes, however long the
+ * logs are.
+ */
+export async function* logsOfPeriod(context: Context, period: Period): AsyncGenerator<ExportedLog[]> {
   const workspaceId = authorize(context, "read");
-  let query = context.database.read
+  for await (const places of placesOf(context, workspaceId, period)) {
+    for (const { piece } of piecesOf(places, ({ bytes }) => bytes)) {
+      const ids = piece.map(({ id }) => id);
+      yield (await readLogs(context, workspaceId, ids)) as ExportedLog[];
+      await setImmediate();
+    }
+  }
+}
+
+type Place = Pick<Log, "id" | "startTime"> & { bytes: number };
+
+async function* placesOf(
+  { database }: Context,
+  workspaceId: string,
+  { from, to }: Period,
+): AsyncGenerator<Place[]> {
+  let query = database.read
+    .selectFrom("Log")
+    .select(({ ref }) => ["id", "startTime", bytesOfLog(ref).as("bytes")])
+    .where("workspace", "=", workspaceId)
+    .orderBy("startTime")
+    .orderBy("id")
+    .limit(AT_ONCE);
+  if (from) query = query.where("startTime", ">=", from);
+  if (to) query = query.where("startTime", "<", to);
+  let page: Place[] = await query.execute();
+  while (page.length > 0) {
+    yield page;
+    const { startTime, id } = page.at(-1)!;
+    page = await query
+      .where(({ eb, refTuple, tuple }) =>
+        eb(refTuple("startTime", "id"), ">", tuple(database.stored(startTime), id)),
+      )
+      .execute();
+  }
+}
+
+function readLogs({ database }: Context, workspaceId: string, ids: string[]) {
+  return database.read
     .selectFrom("Log")
     .innerJoin("Trace", "Trace.id", "Log.trace")
     .select(logFields.map((field) => `Log.${field}` as const))
@@ -54,27 +97,10 @@ export async function* logsOfPeriod(context: Context, { from, to }: Period): Asy
       "Trace.organization as organization",
     ])
     .where("Log.workspace", "=", workspaceId)
+    .where("Log.id", "in", ids)
     .orderBy("Log.startTime")
     .orderBy("Log.id")
-    .limit(AT_ONCE);
-  if (from) query = query.where("Log.startTime", ">=", from);
-  if (to) query = query.where("Log.startTime", "<", to);
-  for (let last: ExportedLog | undefined; ; ) {
-    const after = last;
-    const page = after
-      ? query.where(({ eb, or, and }) =>
-          or([
-            eb("Log.startTime", ">", after.startTime),
-            and([eb("Log.startTime", "=", after.startTime), eb("Log.id", ">", after.id)]),
-          ]),
-        )
-      : query;
-    const logs = (await page.execute()) as ExportedLog[];
-    if (logs.length > 0) yield logs;
-    if (logs.length < AT_ONCE) return;
-    last = logs.at(-1);
-    await setImmediate();
-  }
+    .execute();
 }
 
 /** How many logs there are of calls that began in a period. */

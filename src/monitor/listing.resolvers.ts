@@ -5,6 +5,7 @@ import { atCursor, PAGE } from "../paging.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { Log, Trace } from "./entities.ts";
 import type { LogFilter, LogsInput } from "./listing.inputs.ts";
+import { hasHeavyMetadata, havingMembers, membersOf } from "./members.resolvers.ts";
 import {
   type Lead,
   type LogBuilder,
@@ -73,14 +74,17 @@ async function findLogs(
   const conditions = conditionsOf(filter, lead, search);
   const range = rangeOf(context, filter, after);
   // What an index leads to is read in one go; what must be looked at first is looked at stretch by stretch.
-  const isLed = few !== null || (words === null && conditions.length === 0);
+  const isLed = few !== null || (words === null && conditions.length === 0 && !filter.metadata?.length);
   const found: Found[] = [];
   for await (const stretch of isLed ? [range] : stretches(context, lead, range)) {
-    const fitting = inOrderOfTime(context, lead, stretch, conditions);
-    const some =
-      words !== null && !few
-        ? await havingWords(search, words, await rows(fitting))
-        : await rows(fitting.limit(most - found.length));
+    const isHeavy = await hasHeavyMetadata(context, filter, logsIn(context, lead, stretch));
+    const members = isHeavy ? [] : membersOf(filter, search);
+    const fitting = inOrderOfTime(context, lead, stretch, [...conditions, ...members]);
+    const hasWords = words !== null && !few;
+    const all = isHeavy || hasWords;
+    let some = await rows(all ? fitting : fitting.limit(most - found.length));
+    if (hasWords) some = await havingWords(search, words, some);
+    if (isHeavy) some = await havingMembers(context, workspaceId, { filter, logs: some });
     found.push(...some.slice(0, most - found.length));
     if (found.length === most) break;
   }
@@ -140,7 +144,7 @@ type Condition = (builder: LogBuilder) => Expression<SqlBool>;
 /** What a filter asks of a log beyond its time, its words and what the lead stands for. */
 function conditionsOf(filter: Filter, { by }: Lead, search: Search): Condition[] {
   const { slug, minCost, maxCost, minLatencyMs, maxLatencyMs } = filter;
-  const { userId, organizationId, version, tag, type, metadata } = filter;
+  const { userId, organizationId, version, tag, type } = filter;
   const equal = Object.entries({ promptSlug: slug, userId, organizationId, version, tag, type });
   const limits = [
     ["cost", ">=", minCost],
@@ -158,11 +162,6 @@ function conditionsOf(filter: Filter, { by }: Lead, search: Search): Condition[]
       value == null
         ? []
         : [({ eb }) => eb(column, operator, sql<number>`cast(${value} as double precision)`)],
-    ),
-    ...(metadata ?? []).map(
-      (member): Condition =>
-        ({ ref }) =>
-          search.hasMember(ref("Log.metadata"), member),
     ),
   ];
 }

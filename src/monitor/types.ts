@@ -1,6 +1,7 @@
 import { builder } from "../graphql/builder.ts";
 import { Prompt } from "../prompts/graphql.ts";
 import * as entities from "./entities.ts";
+import { logPayload, tracePayload } from "./payloads.resolvers.ts";
 import { logsOf, promptOf, traceOf } from "./resolvers.ts";
 
 export const LogType = builder.enumType("LogType", {
@@ -40,23 +41,27 @@ Trace.implement({
   description: "One request of an application, with the calls of models that it took.",
   fields: (t) => ({
     id: t.exposeID("id", { description: "The id, a UUID." }),
-    name: t.exposeString("name", { description: "The name given; else the slug of the prompt." }),
+    name: t.string({
+      description: "The name given; else the slug of the prompt.",
+      resolve: (trace, _, context) => tracePayload(context, trace, "name"),
+    }),
     organization: t.field({
       type: Party,
       nullable: true,
       description: "The organization on whose behalf it was made.",
-      resolve: ({ organization }) => organization,
+      resolve: (trace, _, context) => tracePayload(context, trace, "organization"),
     }),
     user: t.field({
       type: Party,
       nullable: true,
       description: "The user on whose behalf it was made.",
-      resolve: ({ user }) => user,
+      resolve: (trace, _, context) => tracePayload(context, trace, "user"),
     }),
-    metadata: t.expose("metadata", {
+    metadata: t.field({
       type: "JSONObject",
       nullable: true,
       description: "Anything else that was kept with it.",
+      resolve: (trace, _, context) => tracePayload(context, trace, "metadata"),
     }),
     startTime: t.expose("startTime", { type: "DateTime", description: "When it began." }),
     endTime: t.expose("endTime", { type: "DateTime", nullable: true, description: "When it ended." }),
@@ -73,18 +78,28 @@ Log.implement({
   fields: (t) => ({
     id: t.exposeID("id", { description: "The id, a UUID." }),
     type: t.field({ type: LogType, description: "What kind of step it is.", resolve: ({ type }) => type }),
-    input: t.expose("input", { type: "JSON", nullable: true, description: "What the model was given." }),
-    output: t.expose("output", { type: "JSON", description: "What the model answered." }),
-    idealOutput: t.expose("idealOutput", {
+    input: t.field({
+      type: "JSON",
+      nullable: true,
+      description: "What the model was given.",
+      resolve: (log, _, context) => logPayload(context, log, "input"),
+    }),
+    output: t.field({
+      type: "JSON",
+      description: "What the model answered.",
+      resolve: (log, _, context) => logPayload(context, log, "output"),
+    }),
+    idealOutput: t.field({
       type: "JSON",
       nullable: true,
       description: "What the model should have answered.",
+      resolve: (log, _, context) => logPayload(context, log, "idealOutput"),
     }),
     variables: t.field({
       type: [LoggedVariable],
       nullable: true,
       description: "What the prompt's variables were filled with; null when it was not reported.",
-      resolve: ({ variables }) => variables,
+      resolve: (log, _, context) => logPayload(context, log, "variables"),
     }),
     startTime: t.expose("startTime", { type: "DateTime", description: "When the call began." }),
     endTime: t.expose("endTime", { type: "DateTime", nullable: true, description: "When the call ended." }),
@@ -103,10 +118,11 @@ Log.implement({
       nullable: true,
       description: "The version of the prompt that served; null when none did.",
     }),
-    metadata: t.expose("metadata", {
+    metadata: t.field({
       type: "JSONObject",
       nullable: true,
       description: "Anything else that was kept with it.",
+      resolve: (log, _, context) => logPayload(context, log, "metadata"),
     }),
     trace: t.field({
       type: Trace,
