@@ -2,6 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterAll, expect, test, vi } from "vitest";
 import { logAdded } from "../src/monitor/live.resolvers.ts";
+import { traceOf } from "../src/monitor/resolvers.ts";
 import { commandLineContext, getWorkspaceId } from "../src/workspaces/resolvers.ts";
 import { revokeAccessToken } from "../src/workspaces/tokens.resolvers.ts";
 import { addPrompt, addToken, addWorkspace } from "./data.ts";
@@ -165,7 +166,7 @@ test("what was sent is not held for as long as the subscription is open", async 
   for (let n = 0; n < 20; n++) {
     await own.post("/monitor/log", { slug: "x", output: n, metadata: { n } });
     const { value } = n === 0 ? await first : await logs.next();
-    sent.push(new WeakRef(await value.trace.loadOrFail({ dataloader: true })));
+    sent.push(new WeakRef(await traceOf(context, value)));
   }
   setFlagsFromString("--expose-gc");
   for (let n = 0; n < 3; n++) {
@@ -195,7 +196,7 @@ test("who asks for it in another way than by events is told how", async () => {
 test("a listener that falls a thousand logs behind is cut off, and the others are served", async () => {
   await using own = await startServer();
   const workspace = await getWorkspaceId(own.database, "default");
-  const slow = own.database.announcements.listen(workspace);
+  const slow = own.database.announcements.listen({ workspaceId: workspace, tokenId: null });
   const first = slow.next();
   await using events = await subscribe(own, "subscription { logAdded { id } }");
   const { body } = await own.post("/monitor/log", { slug: "x", output: 1 });
@@ -231,7 +232,9 @@ test("who comes while the service stops is sent away and does not hold it up", a
   const own = await startServer();
   const workspace = await getWorkspaceId(own.database, "default");
   own.database.announcements.close();
-  expect(await own.database.announcements.listen(workspace).next()).toMatchObject({ done: true });
+  expect(
+    await own.database.announcements.listen({ workspaceId: workspace, tokenId: null }).next(),
+  ).toMatchObject({ done: true });
   expect(own.database.announcements.count()).toBe(0);
   await own[Symbol.asyncDispose]();
 });

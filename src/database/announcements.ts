@@ -1,5 +1,5 @@
-import { setImmediate } from "node:timers/promises";
 import { Repeater } from "@graphql-yoga/subscription";
+import { GabbroError } from "../errors.ts";
 
 /** What is told of a log once it is committed. */
 export interface LogAnnouncement {
@@ -8,27 +8,47 @@ export interface LogAnnouncement {
   promptSlug: string | null;
 }
 
-interface Listener {
+/** Who listens: a subscription counts for its token and for its workspace. */
+export interface ListenerOf {
+  workspaceId: string;
+  /** Null on the command line. */
+  tokenId: string | null;
+}
+
+interface Listener extends ListenerOf {
   tell(announcement: LogAnnouncement): void;
   end(): void;
 }
+
+/** How many subscriptions one token may have at a time, all tokens of a workspace, and all of this process. */
+export const MAX_SUBSCRIPTIONS = { token: 20, workspace: 100, process: 1_000 };
+/** After so long a subscription ends, and its client subscribes again. */
+export const MAX_SUBSCRIPTION_MS = 3_600_000;
+/** Announcements wait, up to a thousand for each listener, so each must be small. */
+const MAX_ANNOUNCED_SLUG = 1_000;
 
 /**
  * Tells those who listen in this process what was committed in their workspace. Who falls more than a thousand
  * announcements behind is cut off, so that nobody misses one without knowing.
  */
 export function createAnnouncements() {
-  const listeners = new Map<Listener, string>();
+  const listeners = new Set<Listener>();
   let isClosed = false;
-  let lastTurn = Promise.resolve();
   return {
-    announce: (workspaceId: string, announcement: LogAnnouncement): void => {
-      for (const [{ tell }, listened] of listeners) if (listened === workspaceId) tell(announcement);
+    announce: (workspaceId: string, { id, promptSlug }: LogAnnouncement): void => {
+      const isLong = promptSlug !== null && promptSlug.length > MAX_ANNOUNCED_SLUG;
+      const announcement = { id, promptSlug: isLong ? null : promptSlug };
+      for (const listener of listeners) if (listener.workspaceId === workspaceId) listener.tell(announcement);
     },
-    /** What is announced in a workspace from now on, until the listener has had enough or the service closes. */
-    listen: (workspaceId: string): Repeater<LogAnnouncement> =>
-      new Repeater<LogAnnouncement>(async (push, stop) => {
+    /**
+     * What is announced in a workspace from now on, until the listener has had enough, its time is up, or the service
+     * closes. Throws TOO_MANY_REQUESTS beyond MAX_SUBSCRIPTIONS.
+     */
+    listen: (who: ListenerOf): Repeater<LogAnnouncement> => {
+      refuseTooMany(listeners, who);
+      return new Repeater<LogAnnouncement>(async (push, stop) => {
         if (isClosed) return stop();
+        refuseTooMany(listeners, who); // others may have begun since
         const tell = (announcement: LogAnnouncement) => {
           try {
             void push(announcement);
@@ -36,21 +56,33 @@ export function createAnnouncements() {
             stop(); // the repeater holds no more
           }
         };
-        const listener = { tell, end: stop };
-        listeners.set(listener, workspaceId);
+        const listener = { ...who, tell, end: stop };
+        const timer = setTimeout(stop, MAX_SUBSCRIPTION_MS).unref();
+        listeners.add(listener);
         await stop;
+        clearTimeout(timer);
         listeners.delete(listener);
-      }),
-    /** Lets listeners go on one by one: with many of them, or with many announcements, nobody else would get a turn. */
-    turn: (): Promise<void> => {
-      lastTurn = lastTurn.then(() => setImmediate());
-      return lastTurn;
+      });
     },
     /** How many listen. */
     count: (): number => listeners.size,
     close: (): void => {
       isClosed = true;
-      for (const { end } of [...listeners.keys()]) end();
+      for (const { end } of [...listeners]) end();
     },
   };
+}
+
+function refuseTooMany(listeners: Set<Listener>, { workspaceId, tokenId }: ListenerOf): void {
+  const ofWorkspace = [...listeners].filter((listener) => listener.workspaceId === workspaceId);
+  const ofToken = ofWorkspace.filter((listener) => listener.tokenId === tokenId);
+  if (ofToken.length >= MAX_SUBSCRIPTIONS.token) throw tooMany("This access token", MAX_SUBSCRIPTIONS.token);
+  if (ofWorkspace.length >= MAX_SUBSCRIPTIONS.workspace)
+    throw tooMany("This workspace", MAX_SUBSCRIPTIONS.workspace);
+  if (listeners.size >= MAX_SUBSCRIPTIONS.process) throw tooMany("The service", MAX_SUBSCRIPTIONS.process);
+}
+
+function tooMany(owner: string, most: number): GabbroError {
+  const message = `${owner} has ${most} subscriptions open, as many as it may have at a time. Close one first, or pass on what one receives.`;
+  return new GabbroError("TOO_MANY_REQUESTS", message, { headers: { "retry-after": "60" } });
 }

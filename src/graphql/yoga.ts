@@ -98,8 +98,13 @@ const admission: Plugin<ServerContext> = {
         setResult(refuseTooLarge(result as ExecutionResult, operation)),
     };
   },
-  onSubscribe({ args: { document, operationName, contextValue } }) {
-    contextValue.topField = topFieldOf(getOperationAST(document as DocumentNode, operationName)!);
+  onSubscribe({ args, setResultAndStopExecution }) {
+    const { operationName, contextValue, variableValues } = args;
+    const document = args.document as DocumentNode;
+    const operation = getOperationAST(document, operationName)!;
+    contextValue.topField = topFieldOf(operation);
+    const refusal = refusalOfCost(schema, document, operation, variableValues); // of each event
+    if (refusal) return setResultAndStopExecution({ errors: [refusal] });
     liftDeadline(contextValue); // it ends with its listener
   },
 };

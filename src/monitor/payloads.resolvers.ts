@@ -25,6 +25,19 @@ export const tracePayload = payloadOf<TracePayload>("Trace", traceColumns);
 /** A row of whose payload nothing may have been read. */
 type RowOf<Payload> = { id: string } & { [Column in keyof Payload]?: Payload[Column] };
 
+interface Value {
+  value: unknown;
+  bytes: number;
+}
+
+const shared = new WeakMap<object, Map<string, Promise<Value>>>();
+
+/** Has what is read of a row's payload stay with it, for a row that several requests answer with at the same time. */
+export function share<Row extends object>(row: Row): Row {
+  shared.set(row, new Map());
+  return row;
+}
+
 function payloadOf<Payload>(entity: "Log" | "Trace", columns: readonly (keyof Payload & string)[]) {
   const payload: Table = { entity, columns };
   const read = batched((context: Context, keys: string[], times) => {
@@ -37,7 +50,16 @@ function payloadOf<Payload>(entity: "Log" | "Trace", columns: readonly (keyof Pa
     column: Column,
   ): Promise<Payload[Column]> => {
     const own = row[column] as Payload[Column] | undefined;
-    return own === undefined ? ((await read(context, `${column} ${row.id}`)) as Payload[Column]) : own;
+    if (own !== undefined) return own;
+    const kept = shared.get(row);
+    const known = await kept?.get(column)?.catch(() => undefined);
+    if (known) {
+      spendAnswerBytes(context, known.bytes);
+      return known.value as Payload[Column];
+    }
+    const reading = read(context, `${column} ${row.id}`);
+    kept?.set(column, reading);
+    return (await reading).value as Payload[Column];
   };
 }
 
@@ -73,7 +95,7 @@ async function readPayloads(
   source: Source,
   keys: string[],
   times: ReadonlyMap<string, number>,
-): Promise<unknown[]> {
+): Promise<Value[]> {
   const { context, workspaceId } = source;
   const asked = keys.map((key): Asked => {
     const [column, id] = key.split(" ") as [string, string];
@@ -94,7 +116,7 @@ async function readPayloads(
     });
     for (const [key, value] of found) values.set(key, value);
   }
-  return keys.map((key) => values.get(key) ?? null);
+  return asked.map((one) => ({ value: values.get(one.key) ?? null, bytes: bytesOf(one) }));
 }
 
 type Lengths = Record<string, number>;
