@@ -26,10 +26,11 @@ export function logAdded(context: Context, { slug }: { slug?: string | null | un
     for await (const { id, promptSlug } of announced) {
       if (slug != null && promptSlug !== null && slug !== promptSlug) continue;
       if (!(await mayStillRead(context))) break;
+      const log = await sharedLog(context.database, workspaceId, id);
+      if (!log || (slug != null && slug !== log.promptSlug)) continue;
       await turn(workspaceId);
       beginEvent(context, workspaceId);
-      const log = await sharedLog(context.database, workspaceId, id);
-      if (log && (slug == null || slug === log.promptSlug)) await push(log);
+      await push(log);
     }
     stop();
   });

@@ -38,6 +38,12 @@ export function share<Row extends object>(row: Row): Row {
   return row;
 }
 
+const succeeds = (reading: Promise<unknown>): Promise<boolean> =>
+  reading.then(
+    () => true,
+    () => false,
+  );
+
 function payloadOf<Payload>(entity: "Log" | "Trace", columns: readonly (keyof Payload & string)[]) {
   const payload: Table = { entity, columns };
   const read = batched((context: Context, keys: string[], times) => {
@@ -52,13 +58,14 @@ function payloadOf<Payload>(entity: "Log" | "Trace", columns: readonly (keyof Pa
     const own = row[column] as Payload[Column] | undefined;
     if (own !== undefined) return own;
     const kept = shared.get(row);
-    const known = await kept?.get(column)?.catch(() => undefined);
-    if (known) {
-      spendAnswerBytes(context, known.bytes);
-      return known.value as Payload[Column];
+    const pending = kept?.get(column);
+    if (pending && (await succeeds(pending))) {
+      const { value, bytes } = await pending;
+      spendAnswerBytes(context, bytes);
+      return value as Payload[Column];
     }
     const reading = read(context, `${column} ${row.id}`);
-    kept?.set(column, reading);
+    if (!pending) kept?.set(column, reading); // else it was too much for another, whose error is not ours
     return (await reading).value as Payload[Column];
   };
 }
