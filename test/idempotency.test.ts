@@ -273,7 +273,7 @@ test("who listens is told of a log with a key once, however often it is sent", a
   const [workspace] = await server.database.orm.em
     .fork()
     .execute("select id from workspaces where name = 'default'");
-  const listening = announcements.listen(workspace!.id);
+  const listening = announcements.listen({ workspaceId: workspace!.id, tokenId: null });
   const first = listening.next();
   const keyedLog = await server.post("/monitor/log", log("told"), keyed("told"));
   await server.post("/monitor/log", log("told"), keyed("told"));
