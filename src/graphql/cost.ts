@@ -9,17 +9,18 @@ import {
   getNamedType,
   getNullableType,
   isCompositeType,
+  isIntrospectionType,
   isListType,
   Kind,
   type OperationDefinitionNode,
   type SelectionSetNode,
   valueFromASTUntyped,
 } from "graphql";
+import { MAX_ANSWER_FIELDS } from "../answerBudget.ts";
 import { defaultsOf } from "./faults.ts";
 
-export const MAX_FIELDS = 200_000;
-/** How many entries a list is thought to have that is not paged, such as the versions of a prompt. */
-const UNPAGED = 10;
+/** How many entries a list of the schema itself has: types, fields and arguments, on average. */
+const ENTRIES_IN_SCHEMA = 10;
 /** How many entries a page has at most, unless its field says otherwise in its extension `longestPage`. */
 const LONGEST_PAGE = 100;
 
@@ -28,8 +29,8 @@ type Variables = Readonly<Record<string, unknown>> | null | undefined;
 const known = new WeakMap<OperationDefinitionNode, number>();
 
 /**
- * Why an operation is not executed: its answer could have more than 200,000 fields, counting each as often as the lists
- * that it stands in may have entries. Undefined when it is executed.
+ * Why an operation is not executed: its answer could have more than 200,000 fields, counting each as often as the pages
+ * that it stands in may have entries. Undefined when it is executed: lists without pages are counted then, see lists.ts.
  */
 export function refusalOfCost(
   schema: GraphQLSchema,
@@ -38,8 +39,8 @@ export function refusalOfCost(
   variables: Variables,
 ): GraphQLError | undefined {
   const fields = known.get(operation) ?? countFields(schema, document, operation, variables);
-  if (fields <= MAX_FIELDS) return undefined;
-  const message = `The answer could have more than ${MAX_FIELDS} fields. Ask for fewer entries of its lists with the argument "first", or for fewer fields.`;
+  if (fields <= MAX_ANSWER_FIELDS) return undefined;
+  const message = `The answer could have more than ${MAX_ANSWER_FIELDS} fields. Ask for fewer entries of its lists with the argument "first", or for fewer fields.`;
   return new GraphQLError(message, {
     nodes: operation,
     extensions: { code: "QUERY_TOO_COMPLEX", http: { spec: true, status: 400 } },
@@ -53,12 +54,40 @@ function countFields(
   operation: OperationDefinitionNode,
   given: Variables,
 ): number {
-  const fragments = new Map<string, FragmentDefinitionNode>();
+  const fragments: Fragments = {};
   for (const definition of document.definitions)
-    if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
-  const counted = new Map<string, number>();
+    if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments[definition.name.value] = definition;
   const defaults = defaultsOf(operation);
   let hangsOnVariables = false;
+
+  const entriesOf: EntriesOf = (field, node) => {
+    if (!isListType(getNullableType(field.type))) return 1;
+    if (isIntrospectionType(getNamedType(field.type))) return ENTRIES_IN_SCHEMA;
+    if (!isPaged(field)) return 1;
+    const longest = (field.extensions.longestPage as number | undefined) ?? LONGEST_PAGE;
+    const value = node.arguments?.find(({ name }) => name.value === "first")?.value;
+    if (value?.kind === Kind.VARIABLE) hangsOnVariables = true;
+    const first = value && valueFromASTUntyped(value, { ...defaults, ...given });
+    return typeof first === "number" ? Math.min(Math.max(first, 0), longest) : longest;
+  };
+
+  const count = fieldCounter(schema, fragments, entriesOf);
+  const fields = count(schema.getRootType(operation.operation)!, operation.selectionSet);
+  if (!hangsOnVariables) known.set(operation, fields);
+  return fields;
+}
+
+function isPaged({ args }: GraphQLField<unknown, unknown>): boolean {
+  return args.some(({ name }) => name === "first");
+}
+
+type Fragments = { [name: string]: FragmentDefinitionNode };
+/** How many objects stand in a field. */
+type EntriesOf = (field: GraphQLField<unknown, unknown>, node: FieldNode) => number;
+
+/** Counts the fields of a selection, each as often as `entriesOf` says of the fields that it stands in. */
+export function fieldCounter(schema: GraphQLSchema, fragments: Fragments, entriesOf: EntriesOf) {
+  const counted = new Map<string, number>();
 
   const ofSet = (type: GraphQLNamedType, { selections }: SelectionSetNode): number => {
     let fields = 0;
@@ -67,7 +96,7 @@ function countFields(
       else if (selection.kind === Kind.INLINE_FRAGMENT) {
         const name = selection.typeCondition?.name.value;
         fields += ofSet(name ? schema.getType(name)! : type, selection.selectionSet);
-      } else fields += ofFragment(fragments.get(selection.name.value)!);
+      } else fields += ofFragment(fragments[selection.name.value]!);
     }
     return fields;
   };
@@ -85,17 +114,5 @@ function countFields(
     return 1 + entriesOf(field, node) * ofSet(getNamedType(field.type), node.selectionSet);
   };
 
-  const entriesOf = (field: GraphQLField<unknown, unknown>, node: FieldNode): number => {
-    if (!isListType(getNullableType(field.type))) return 1;
-    if (!field.args.some(({ name }) => name === "first")) return UNPAGED;
-    const longest = (field.extensions.longestPage as number | undefined) ?? LONGEST_PAGE;
-    const value = node.arguments?.find(({ name }) => name.value === "first")?.value;
-    if (value?.kind === Kind.VARIABLE) hangsOnVariables = true;
-    const first = value && valueFromASTUntyped(value, { ...defaults, ...given });
-    return typeof first === "number" ? Math.min(Math.max(first, 0), longest) : longest;
-  };
-
-  const fields = ofSet(schema.getRootType(operation.operation)!, operation.selectionSet);
-  if (!hangsOnVariables) known.set(operation, fields);
-  return fields;
+  return ofSet;
 }

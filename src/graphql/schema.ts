@@ -13,9 +13,10 @@ import "../monitor/prices.graphql.ts";
 import "../monitor/live.graphql.ts";
 import { lexicographicSortSchema, printSchema } from "graphql";
 import { builder } from "./builder.ts";
+import { countLists } from "./lists.ts";
 
 /** The whole schema: importing a feature's graphql.ts adds it. */
-export const schema = builder.toSchema({ sortSchema: true });
+export const schema = countLists(builder.toSchema({ sortSchema: true }));
 
 /** The schema in the GraphQL language, as `schema.graphql` has it. */
 export const printedSchema = () => `${printSchema(lexicographicSortSchema(schema))}\n`;

@@ -118,7 +118,7 @@ export function commandLineContext(database: Database, workspaceId: string): Con
     access,
     askAgain: async () => access,
     deadline: { atMs: Number.POSITIVE_INFINITY },
-    answerBudget: { leftBytes: Number.POSITIVE_INFINITY },
+    answerBudget: { leftBytes: Number.POSITIVE_INFINITY, leftFields: Number.POSITIVE_INFINITY },
   };
 }
 
