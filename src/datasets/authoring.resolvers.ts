@@ -8,9 +8,14 @@ import { badInput, GabbroError, quoted } from "../errors.ts";
 import { atCursor, PAGE } from "../paging.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
-import { type Columns, keyForNew, keyOf } from "./columns.ts";
+import { type Columns, keyOf, withColumns } from "./columns.ts";
 import { Dataset } from "./entities.ts";
-import type { CreateDatasetInput, DatasetsInput, UpdateDatasetInput } from "./inputs.ts";
+import {
+  type CreateDatasetInput,
+  type DatasetsInput,
+  MAX_COLUMNS,
+  type UpdateDatasetInput,
+} from "./inputs.ts";
 import { removeDataset } from "./removal.resolvers.ts";
 import { type DatasetHead, datasetNotFound, head } from "./resolvers.ts";
 
@@ -99,16 +104,21 @@ function changeColumns(current: Columns, changes: UpdateDatasetInput): Columns {
     name: renames.get(column.name) ?? column.name,
   }));
   const removed = [...current.removedColumns, ...current.columns.filter(({ name }) => removals.has(name))];
-  return (changes.addColumns ?? []).reduce<Columns>(
-    ({ columns, removedColumns }, { name, type }) => {
-      const key = keyForNew(name, { columns, removedColumns });
-      return {
-        columns: [...columns, { name, type, key }],
-        removedColumns: removedColumns.filter((column) => keyOf(column) !== key),
-      };
-    },
-    { columns: renamed, removedColumns: removed },
-  );
+  const changed = withColumns({ columns: renamed, removedColumns: removed }, changes.addColumns ?? []);
+  refuseTooMany(current, changed);
+  return changed;
+}
+
+/** What has more from before may have fewer, but not more. */
+function refuseTooMany(current: Columns, { columns, removedColumns }: Columns): void {
+  if (columns.length > Math.max(MAX_COLUMNS, current.columns.length)) {
+    const message = `would make ${columns.length} columns; a dataset has at most ${MAX_COLUMNS}`;
+    throw badInput([{ path: "addColumns", message }]);
+  }
+  if (removedColumns.length > Math.max(MAX_COLUMNS, current.removedColumns.length)) {
+    const message = `would make ${removedColumns.length} removed columns, whose values rows keep; a dataset has at most ${MAX_COLUMNS} of them. Make a new dataset with the columns that you need`;
+    throw badInput([{ path: "removeColumns", message }]);
+  }
 }
 
 function refuseUnknown(names: string[], { columns }: Columns): void {
@@ -120,15 +130,20 @@ function refuseUnknown(names: string[], { columns }: Columns): void {
 }
 
 function refuseRepeated(names: string[]): void {
-  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  const twice = firstTwin(names);
   if (twice === undefined) return;
   throw badInput([{ path: "columns", message: `cannot remove or rename ${quoted(twice)} more than once` }]);
 }
 
 function refuseTwins(names: string[]): void {
-  const twin = names.find((name, at) => names.indexOf(name) !== at);
+  const twin = firstTwin(names);
   if (twin !== undefined)
     throw new GabbroError("CONFLICT", `A dataset cannot have two columns ${quoted(twin)}.`);
+}
+
+function firstTwin(names: string[]): string | undefined {
+  const seen = new Set<string>();
+  return names.find((name) => seen.size === seen.add(name).size);
 }
 
 async function getDatasetEntity(em: EntityManager, slug: string): Promise<Dataset> {

@@ -1,7 +1,7 @@
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
 import { authorize } from "../workspaces/resolvers.ts";
-import { toStored } from "./columns.ts";
+import { storing } from "./columns.ts";
 import type { DatasetRowInput } from "./inputs.ts";
 import { datasetNotFound, getDataset, readDataset, whileThere } from "./resolvers.ts";
 
@@ -32,8 +32,9 @@ export async function putDatasetItems(
   const parent = await getDataset(context, workspace, slug);
   const omitted = new Set<string>();
   const createdAt = new Date();
+  const store = storing(parent);
   const rows = items.map(({ values, ...item }) => {
-    const translated = toStored(values, parent);
+    const translated = store(values);
     for (const name of translated.omitted) omitted.add(name);
     const ours = { id: newId(), workspace, dataset: parent.id, logId: null, createdAt };
     return { ...item, ...ours, values: translated.stored };

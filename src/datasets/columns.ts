@@ -13,12 +13,13 @@ export function keyOf({ key, name }: Column): string {
   return key ?? name;
 }
 
-/** What rows keep of values that came by the names of columns; `omitted` names those that no column has. */
-export function toStored(
-  values: Values,
-  { columns }: Pick<Columns, "columns">,
-): { stored: Values; omitted: string[] } {
-  return translate(values, new Map(columns.map((column) => [column.name, keyOf(column)])), "stored");
+/**
+ * For a dataset: what its rows keep of values that came by the names of columns; `omitted` names those that no column
+ * has.
+ */
+export function storing({ columns }: Pick<Columns, "columns">) {
+  const keys = new Map(columns.map((column) => [column.name, keyOf(column)]));
+  return (values: Values): { stored: Values; omitted: string[] } => translate(values, keys, "stored");
 }
 
 /**
@@ -47,12 +48,23 @@ function translate<As extends "stored" | "shown">(values: Values, names: Map<str
   return { [as]: Object.fromEntries(kept), omitted } as Translated<As>;
 }
 
-/** A key for a new column: that of a removed column of the same name, so that its values come back, else a free one. */
-export function keyForNew(name: string, { columns, removedColumns }: Columns): string {
-  const removed = removedColumns.findLast((column) => column.name === name);
-  if (removed) return keyOf(removed);
+/**
+ * The columns with new ones at the end. A new column takes the key of a removed one of the same name, so that its values
+ * come back, else a free key.
+ */
+export function withColumns({ columns, removedColumns }: Columns, added: Column[]): Columns {
   const taken = new Set([...columns, ...removedColumns].map(keyOf));
-  let key = name;
-  for (let n = 2; taken.has(key); n++) key = `${name}#${n}`;
-  return key;
+  const removed = new Map(removedColumns.map((column) => [column.name, keyOf(column)]));
+  const keyFor = (name: string) => {
+    let key = removed.get(name) ?? name;
+    for (let n = 2; taken.has(key) && key !== removed.get(name); n++) key = `${name}#${n}`;
+    taken.add(key);
+    return key;
+  };
+  const made = added.map(({ name, type }) => ({ name, type, key: keyFor(name) }));
+  const back = new Set(made.map(keyOf));
+  return {
+    columns: [...columns, ...made],
+    removedColumns: removedColumns.filter((column) => !back.has(keyOf(column))),
+  };
 }

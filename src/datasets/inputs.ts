@@ -70,7 +70,8 @@ export const addDatasetItemInput = z.object({
 });
 export type AddDatasetItemInput = z.output<typeof addDatasetItemInput>;
 
-const MOST_COLUMNS = 1_000;
+/** A dataset has at most as many columns, and as many removed ones. */
+export const MAX_COLUMNS = 1_000;
 const LONGEST_NAME = 256;
 const name = () => text().min(1).max(LONGEST_NAME);
 const columnName = () =>
@@ -86,7 +87,7 @@ export const createDatasetInput = z.object({
     "The slug of the new dataset: lower-case letters and digits, with single - or _ between.",
   ),
   name: name().nullish().describe("The name to show; else it is the slug."),
-  columns: list(columnInput, MOST_COLUMNS).describe("Its columns in order."),
+  columns: list(columnInput, MAX_COLUMNS).describe("Its columns in order, at most 1,000."),
 });
 export type CreateDatasetInput = z.output<typeof createDatasetInput>;
 
@@ -98,13 +99,15 @@ export const columnRename = z.object({
 export const updateDatasetInput = z.object({
   slug: datasetInput.shape.slug,
   name: name().nullish().describe("The new name; left as it is when absent."),
-  removeColumns: list(text(), MOST_COLUMNS)
+  removeColumns: list(text(), MAX_COLUMNS)
     .nullish()
     .describe("Columns to remove. Rows keep their values, which come back with a column of the same name."),
-  renameColumns: list(columnRename, MOST_COLUMNS)
+  renameColumns: list(columnRename, MAX_COLUMNS)
     .nullish()
     .describe("Columns to rename; their values go along."),
-  addColumns: list(columnInput, MOST_COLUMNS).nullish().describe("Columns to add at the end."),
+  addColumns: list(columnInput, MAX_COLUMNS)
+    .nullish()
+    .describe("Columns to add at the end; a dataset has at most 1,000."),
 });
 export type UpdateDatasetInput = z.output<typeof updateDatasetInput>;
 

@@ -4,7 +4,7 @@ import { transact } from "../database/transact.ts";
 import { badInput, type Fault, GabbroError, quoted } from "../errors.ts";
 import { faultsOf } from "../inputs.ts";
 import { authorize } from "../workspaces/resolvers.ts";
-import { toStored } from "./columns.ts";
+import { storing } from "./columns.ts";
 import { Dataset, DatasetRow } from "./entities.ts";
 import {
   type AddDatasetItemsInput,
@@ -12,7 +12,7 @@ import {
   datasetRowInput,
   type UpdateDatasetItemInput,
 } from "./inputs.ts";
-import { getDataset, omittedOnWrite, putRows, type Row, shownRow, whileThere } from "./resolvers.ts";
+import { getDataset, omittedOnWrite, putRows, type Row, showingRow, whileThere } from "./resolvers.ts";
 
 /** What became of one of many rows: either the row, or why it was refused. */
 export interface ItemResult {
@@ -53,12 +53,12 @@ export async function updateDatasetItem(
   authorize(context, "write");
   return transact(context.em, async (em) => {
     const { row, parent } = await getRow(em, id);
-    const { stored, omitted } = toStored(values ?? {}, parent);
+    const { stored, omitted } = storing(parent)(values ?? {});
     row.values = { ...row.values, ...stored };
     if (changes.name !== undefined) row.name = changes.name || null;
     if (changes.idealOutput !== undefined) row.idealOutput = changes.idealOutput;
     if (changes.metadata !== undefined) row.metadata = changes.metadata;
-    return { datasetRow: shownRow(row, parent), warning: omittedOnWrite(omitted) };
+    return { datasetRow: showingRow(parent)(row), warning: omittedOnWrite(omitted) };
   });
 }
 

@@ -6,7 +6,7 @@ import { remembered } from "../database/remember.ts";
 import { transact } from "../database/transact.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { authorize } from "../workspaces/resolvers.ts";
-import { showing, toStored } from "./columns.ts";
+import { showing, storing } from "./columns.ts";
 import { Dataset, DatasetRow } from "./entities.ts";
 import type { AddDatasetItemInput, DatasetRowInput } from "./inputs.ts";
 
@@ -83,12 +83,12 @@ export async function addDatasetItem(
     );
     return added!;
   }
-  const { stored, omitted } = toStored(input.values, parent);
+  const { stored, omitted } = storing(parent)(input.values);
   const datasetRow: Row = { ...input, id: newId(), logId: null, values: stored, createdAt: new Date() };
   await whileThere(slug, () =>
     context.database.commit([["DatasetRow", { ...datasetRow, workspace, dataset: parent.id }]]),
   );
-  return { datasetRow: shownRow(datasetRow, parent), warning: omittedOnWrite(omitted) };
+  return { datasetRow: showingRow(parent)(datasetRow), warning: omittedOnWrite(omitted) };
 }
 
 /** Adds rows, or changes those that have their keys, in the transaction of `em`; of equal keys the last one stays. */
@@ -103,8 +103,9 @@ export async function putRows(
   const existing =
     keys.length === 0 ? [] : await em.find(DatasetRow, { dataset: parent.id, key: { $in: keys } });
   const byKey = new Map(existing.map((row) => [row.key, row]));
+  const [store, show] = [storing(parent), showingRow(parent)];
   return inputs.map(({ values, ...input }) => {
-    const { stored, omitted } = toStored(values, parent);
+    const { stored, omitted } = store(values);
     const known = input.key === null ? undefined : byKey.get(input.key);
     const row = known
       ? em.assign(known, { ...input, values: stored })
@@ -118,16 +119,16 @@ export async function putRows(
           createdAt: new Date(),
         });
     if (row.key !== null) byKey.set(row.key, row);
-    return { datasetRow: shownRow(row, parent), warning: omittedOnWrite(omitted) };
+    return { datasetRow: show(row), warning: omittedOnWrite(omitted) };
   });
 }
 
-/** A row as its dataset shows it: with the values of the dataset's columns. */
-export function shownRow(
-  { id, name, key, logId, values, idealOutput, metadata, createdAt }: Row,
-  parent: DatasetHead,
-): Row {
-  return { id, name, key, logId, values: showing(parent)(values).shown, idealOutput, metadata, createdAt };
+/** For the rows of a dataset: how it shows them, with the values of its columns. */
+export function showingRow(parent: DatasetHead): (row: Row) => Row {
+  const show = showing(parent);
+  return ({ id, name, key, logId, values, idealOutput, metadata, createdAt }) => {
+    return { id, name, key, logId, values: show(values).shown, idealOutput, metadata, createdAt };
+  };
 }
 
 /** The warning for columns that a dataset does not have, so that their values were left out of a row; null for none. */
