@@ -1,4 +1,5 @@
 import { argumentsOf, builder } from "../graphql/builder.ts";
+import { selectedFields } from "../graphql/selection.ts";
 import { type Column, columnTypes } from "./entities.ts";
 import {
   addDatasetItemInput,
@@ -9,6 +10,7 @@ import {
 } from "./inputs.ts";
 import { datasetRows, datasetWarning, rowCount } from "./reading.resolvers.ts";
 import { addDatasetItem, type DatasetHead, dataset, type Row } from "./resolvers.ts";
+import { ROW_COLUMNS, type RowColumn } from "./stored.resolvers.ts";
 
 export const ColumnType = builder.enumType("ColumnType", {
   description:
@@ -77,7 +79,8 @@ export const Dataset = builder.objectRef<DatasetHead>("Dataset").implement({
         after: t.arg.id({ description: rowsInput.shape.after.description }),
       }),
       extensions: { longestPage: MOST_ROWS_AT_ONCE },
-      resolve: (parent, args, context) => datasetRows(context, parent, args),
+      resolve: (parent, args, context, info) =>
+        datasetRows(context, parent, { ...args, columns: columnsFor(selectedFields(info)) }),
     }),
     warning: t.string({
       nullable: true,
@@ -88,6 +91,10 @@ export const Dataset = builder.objectRef<DatasetHead>("Dataset").implement({
     createdAt: t.expose("createdAt", { type: "DateTime", description: "When the dataset was made." }),
   }),
 });
+
+function columnsFor(fields: Set<string>): RowColumn[] {
+  return ROW_COLUMNS.filter((column) => fields.has(column === "logId" ? "log" : column));
+}
 
 const fields = datasetRowInput.shape;
 

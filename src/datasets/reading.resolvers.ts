@@ -1,7 +1,6 @@
-import { setImmediate } from "node:timers/promises";
+import { spendAnswerBytes } from "../answerBudget.ts";
 import type { Context } from "../context.ts";
 import { batched } from "../database/batch.ts";
-import { keepDeadline } from "../deadline.ts";
 import { badInput } from "../errors.ts";
 import { atCursor } from "../paging.ts";
 import { authorize } from "../workspaces/resolvers.ts";
@@ -9,20 +8,16 @@ import { showing } from "./columns.ts";
 import { DatasetRow } from "./entities.ts";
 import { MOST_ROWS_AT_ONCE, type RowsInput } from "./inputs.ts";
 import { type DatasetHead, listed, type Row } from "./resolvers.ts";
-
-const ROWS_IN_ONE_READ = 500;
-
-/** A row as it is stored: `values` and `metadata` are texts of JSON. */
-type StoredRow = Omit<Row, "values" | "metadata"> & { values: string; metadata: string | null };
+import { ROW_COLUMNS, type RowColumn, type StoredRow, storedRows } from "./stored.resolvers.ts";
 
 /**
  * A page of a dataset's rows, in their order, each with the columns that the dataset has. Without `first` all rows
- * come, unless there are more than 10,000: then a BAD_INPUT error says to page.
+ * come, unless there are more than 10,000: then a BAD_INPUT error says to page. Only what `columns` names is read.
  */
 export async function datasetRows(
   context: Context,
   parent: DatasetHead,
-  { first, after }: RowsInput,
+  { first, after, columns }: RowsInput & { columns: RowColumn[] },
 ): Promise<Row[]> {
   if (after != null) {
     authorize(context, "read");
@@ -31,8 +26,8 @@ export async function datasetRows(
       "id of a row of the dataset",
     );
   }
-  if (first == null && after == null) return (await wholeDataset(context, parent)).rows;
-  const range = { after: after ?? null, most: first ?? MOST_ROWS_AT_ONCE + 1 };
+  if (first == null && after == null) return (await wholeDataset(context, parent, columns)).rows;
+  const range = { after: after ?? null, most: first ?? MOST_ROWS_AT_ONCE + 1, columns };
   return (await rowsIn(context, parent, range)).rows;
 }
 
@@ -44,7 +39,8 @@ interface Shown {
 async function rowsIn(context: Context, parent: DatasetHead, range: Range): Promise<Shown> {
   const toRow = showingRows(parent);
   const found: Shown = { rows: [], omitted: new Set() };
-  for await (const stored of storedRows(context, parent, range)) {
+  const spend = (bytes: number) => spendAnswerBytes(context, bytes);
+  for await (const stored of storedRows(context, parent, { ...range, spend })) {
     for (const each of stored) {
       const { row, omitted } = toRow(each);
       found.rows.push(row);
@@ -59,10 +55,11 @@ async function rowsIn(context: Context, parent: DatasetHead, range: Range): Prom
 /** What is being read as a whole for a request, by the id of the dataset: a field beside it need not read it again. */
 const underWay = new WeakMap<Context, Map<string, Promise<Shown>>>();
 
-function wholeDataset(context: Context, parent: DatasetHead): Promise<Shown> {
+function wholeDataset(context: Context, parent: DatasetHead, columns: RowColumn[]): Promise<Shown> {
+  const reading = rowsIn(context, parent, { after: null, most: MOST_ROWS_AT_ONCE + 1, columns });
+  if (!columns.includes("values")) return reading;
   const others = underWay.get(context) ?? new Map<string, Promise<Shown>>();
   underWay.set(context, others);
-  const reading = rowsIn(context, parent, { after: null, most: MOST_ROWS_AT_ONCE + 1 });
   others.set(parent.id, reading);
   const forget = () => others.delete(parent.id);
   reading.then(forget, forget);
@@ -72,9 +69,10 @@ function wholeDataset(context: Context, parent: DatasetHead): Promise<Shown> {
 interface Range {
   after: string | null;
   most: number;
+  columns: readonly RowColumn[];
 }
 
-const ALL: Range = { after: null, most: Number.POSITIVE_INFINITY };
+const ALL = { after: null, most: Number.POSITIVE_INFINITY };
 
 /** All rows of a dataset in their order, piece by piece, so that a huge dataset never stands in memory. */
 export async function* allDatasetRows(
@@ -82,7 +80,7 @@ export async function* allDatasetRows(
   parent: DatasetHead,
 ): AsyncGenerator<{ rows: Row[]; omitted: string[] }> {
   const toRow = showingRows(parent);
-  for await (const stored of storedRows(context, parent, ALL)) {
+  for await (const stored of storedRows(context, parent, { ...ALL, columns: ROW_COLUMNS })) {
     const known = stored.map(toRow);
     yield { rows: known.map(({ row }) => row), omitted: known.flatMap(({ omitted }) => omitted) };
   }
@@ -94,7 +92,8 @@ export async function* allDatasetRowTexts(
   parent: DatasetHead,
 ): AsyncGenerator<{ texts: string[]; omitted: string[] }> {
   const show = showing(parent);
-  for await (const stored of storedRows(context, parent, ALL)) {
+  const range = { ...ALL, columns: ["values", "idealOutput", "metadata"] } as const;
+  for await (const stored of storedRows(context, parent, range)) {
     const omittedHere: string[] = [];
     const texts = stored.map(({ values, idealOutput, metadata }) => {
       const parsed = JSON.parse(values);
@@ -107,48 +106,15 @@ export async function* allDatasetRowTexts(
   }
 }
 
-/** The stored rows, none of the pieces empty. */
-async function* storedRows(context: Context, parent: DatasetHead, range: Range): AsyncGenerator<StoredRow[]> {
-  let { after, most } = range;
-  while (most > 0) {
-    const size = Math.min(most, ROWS_IN_ONE_READ);
-    keepDeadline(context);
-    const read = await readRows(context, parent, after, size);
-    if (read.length > 0) yield read;
-    if (read.length < size) return;
-    most -= read.length;
-    after = read.at(-1)?.id ?? null;
-    await setImmediate(); // SQLite answers at once, so without this a long read would let nobody else in
-  }
-}
-
-const columns = ["id", "name", "key", "logId", "values", "idealOutput", "metadata", "createdAt"] as const;
-
-async function readRows(
-  context: Context,
-  parent: DatasetHead,
-  after: string | null,
-  most: number,
-): Promise<StoredRow[]> {
-  const workspaceId = authorize(context, "read");
-  let query = context.database.read
-    .selectFrom("DatasetRow")
-    .select(columns.map((column) => `${column} as ${column}` as const))
-    .where("workspace", "=", workspaceId)
-    .where("dataset", "=", parent.id);
-  if (after !== null) query = query.where("id", ">", after);
-  // The types of the columns are those of the entity, and these are not converted to them.
-  return (await context.database.rows(query.orderBy("id").limit(most))) as unknown as StoredRow[];
-}
-
 function showingRows(parent: DatasetHead) {
   const show = showing(parent);
   return (stored: StoredRow): { row: Row; omitted: string[] } => {
-    const { shown, omitted } = show(JSON.parse(stored.values));
     const row = stored as unknown as Row; // no copy: there are very many
+    if (stored.createdAt !== undefined) row.createdAt = new Date(stored.createdAt);
+    if (stored.metadata) row.metadata = JSON.parse(stored.metadata);
+    if (stored.values === undefined) return { row, omitted: [] };
+    const { shown, omitted } = show(JSON.parse(stored.values));
     row.values = shown;
-    row.metadata = stored.metadata === null ? null : JSON.parse(stored.metadata);
-    row.createdAt = new Date(stored.createdAt);
     return { row, omitted };
   };
 }
@@ -161,9 +127,10 @@ export async function datasetWarning(context: Context, parent: DatasetHead): Pro
     ?.get(parent.id)
     ?.catch(() => undefined); // its own field tells what failed
   if (whole) return omittedOnRead(whole.omitted);
+  const show = showing(parent);
   const omitted = new Set<string>();
-  for await (const piece of allDatasetRowTexts(context, parent))
-    for (const name of piece.omitted) omitted.add(name);
+  for await (const stored of storedRows(context, parent, { ...ALL, columns: ["values"] }))
+    for (const { values } of stored) for (const name of show(JSON.parse(values)).omitted) omitted.add(name);
   return omittedOnRead(omitted);
 }
 
