@@ -48,6 +48,64 @@ export async function readByLength<Row extends { id: string }>(
   return found;
 }
 
+const MAX_ENTRIES_IN_PIECE = 5_000;
+/** What an entry of a list takes in memory, roughly. */
+const ENTRY_BYTES = 100;
+
+/** Which entries of lists to read, in the order of their ids where they are of one parent; what comes after an id. */
+export interface Piece {
+  parents: string[];
+  after: string | null;
+  most: number;
+}
+
+type ReadPiece<Entry> = (piece: Piece) => Promise<Entry[]>;
+
+/** A whole list in the order of its ids, in pieces with others served in between. */
+export async function* inPieces<Entry extends { id: string }>(
+  parent: string,
+  read: ReadPiece<Entry>,
+): AsyncGenerator<Entry[]> {
+  let after: string | null = null;
+  for (;;) {
+    const piece: Entry[] = await read({ parents: [parent], after, most: MAX_ENTRIES_IN_PIECE });
+    yield piece;
+    if (piece.length < MAX_ENTRIES_IN_PIECE) return;
+    after = piece.at(-1)!.id;
+    await setImmediate();
+  }
+}
+
+/**
+ * The lists of many parents, each in the order of its ids: by one statement where they are short, else one after another
+ * in pieces. They are taken off the budget of the answer.
+ */
+export async function readLists<Entry extends { id: string; parent: string }>(
+  context: Context,
+  parents: string[],
+  read: ReadPiece<Entry>,
+): Promise<Entry[][]> {
+  const spend = (entries: Entry[]) => spendAnswerBytes(context, entries.length * ENTRY_BYTES);
+  const few = await read({ parents, after: null, most: MAX_ENTRIES_IN_PIECE + 1 });
+  if (few.length <= MAX_ENTRIES_IN_PIECE) {
+    spend(few);
+    const inOrder = (one: Entry, other: Entry) => (one.id < other.id ? -1 : 1);
+    const byParent = Map.groupBy(few.toSorted(inOrder), ({ parent }) => parent);
+    return parents.map((parent) => byParent.get(parent) ?? []);
+  }
+  const lists: Entry[][] = [];
+  for (const parent of parents) {
+    const list: Entry[] = [];
+    for await (const piece of inPieces(parent, read)) {
+      keepDeadline(context);
+      spend(piece);
+      for (const entry of piece) list.push(entry);
+    }
+    lists.push(list);
+  }
+  return lists;
+}
+
 /** Ids of rows that have at most a megabyte together, or of one row that has more. */
 function* piecesOf(measured: Measured[]): Generator<string[]> {
   let piece: string[] = [];

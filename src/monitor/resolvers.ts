@@ -1,7 +1,7 @@
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
 import { GabbroError, quoted } from "../errors.ts";
-import { knownPrompt } from "../prompts/known.resolvers.ts";
+import { findDetails, knownPrompt } from "../prompts/known.resolvers.ts";
 import { describeVersion, type PromptDescription } from "../prompts/resolvers.ts";
 import { selectVersion } from "../prompts/selection.ts";
 import { measureUsage } from "../usage/usage.ts";
@@ -86,11 +86,12 @@ async function findServed(context: Context, workspaceId: string, input: LogPromp
     return { promptId: null, version: null, tag: null, model: null, warning };
   }
   const { version, tag, warning } = selectVersion(prompt, input);
+  const details = version && (await findDetails(context.database, workspaceId, version.id));
   return {
     promptId: prompt.id,
     version: version?.version ?? null,
     tag,
-    model: version?.model ?? null,
+    model: details?.model ?? null,
     warning,
   };
 }

@@ -3,11 +3,17 @@ import { refuseDuplicates } from "../database/commit.ts";
 import { newId } from "../database/ids.ts";
 import type { EntityManager } from "../database/open.ts";
 import { transact } from "../database/transact.ts";
-import { quoted } from "../errors.ts";
+import { badInput, quoted } from "../errors.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { Prompt, PromptVersion } from "./entities.ts";
-import type { CreatePromptInput, CreatePromptVersionInput, UpdatePromptInput } from "./inputs.ts";
+import {
+  type CreatePromptInput,
+  type CreatePromptVersionInput,
+  MAX_VARIABLES,
+  MAX_VERSIONS,
+  type UpdatePromptInput,
+} from "./inputs.ts";
 import { describeStored, type PromptDescription, promptNotFound } from "./resolvers.ts";
 import { mergeVariables, parseTemplate } from "./templates.ts";
 
@@ -81,6 +87,10 @@ export async function createPromptVersion(
   const promptVersion = await refuseDuplicates(taken, () =>
     transact(context.em, async (em) => {
       const prompt = await getPrompt(em, slug);
+      if ((await em.count(PromptVersion, { prompt })) >= MAX_VERSIONS) {
+        const message = `cannot be added: a prompt has at most ${MAX_VERSIONS} versions. Go on with a new prompt`;
+        throw badInput([{ path: "version", message }]);
+      }
       recordChange(em, context, {
         action: "createPromptVersion",
         subject: slug,
@@ -120,7 +130,11 @@ function variablesOf({ text, systemText, variables }: CreatePromptVersionInput["
     type: type || "string",
     description: description ?? null,
   }));
-  return mergeVariables([...new Set(found)], given ?? null);
+  const merged = mergeVariables([...new Set(found)], given ?? null);
+  const count = merged.variables.length;
+  if (count <= MAX_VARIABLES) return merged;
+  const message = `would be ${count} with those that the texts use; a version has at most ${MAX_VARIABLES}`;
+  throw badInput([{ path: "variables", message }]);
 }
 
 /** The prompt itself within a transaction; PROMPT_NOT_FOUND when the workspace has none. */

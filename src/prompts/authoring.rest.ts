@@ -4,6 +4,7 @@ import { errorBody, errorResponses, errorResponsesToBody, type RestApp } from ".
 import type { Model } from "./entities.ts";
 import { describePromptInput, promptsInput, publishPromptInput, versionChoice } from "./inputs.ts";
 import { promptsAfter, servedPrompt } from "./reading.resolvers.ts";
+import { availableVersionsOf } from "./resolvers.ts";
 import { describePromptAnswer } from "./rest.ts";
 import { publishPrompt } from "./tags.resolvers.ts";
 
@@ -70,9 +71,12 @@ export function promptReadingRoutes(app: RestApp): void {
     },
     handler: async ({ context, query }) => {
       const all = await allPages((page) => promptsAfter(context, { ...query, ...page }));
-      return {
-        prompts: all.map(({ id: _, variables: _v, version: _n, tag: _t, warning: _w, ...listed }) => listed),
-      };
+      const prompts = all.map(async (prompt) => {
+        const { slug, name, status, description, availableTags } = prompt;
+        const availableVersions = await availableVersionsOf(context, prompt);
+        return { slug, name, status, description, availableVersions, availableTags };
+      });
+      return { prompts: await Promise.all(prompts) };
     },
   });
 

@@ -1,7 +1,7 @@
 import type { Context } from "../context.ts";
 import { authorize } from "../workspaces/resolvers.ts";
-import { Prompt, type PromptVersion } from "./entities.ts";
-import { tagsOf, versionsOf } from "./reading.resolvers.ts";
+import { Prompt, PromptVersion } from "./entities.ts";
+import { tagsOf } from "./versions.resolvers.ts";
 
 /** Everything that is kept of a prompt but ids and times. */
 export interface PromptContent {
@@ -19,19 +19,20 @@ export interface PromptContent {
 /** All prompts with all that is kept of them, in the order of their slugs. */
 export async function promptContents(context: Context): Promise<PromptContent[]> {
   authorize(context, "read");
-  const prompts = await context.em
-    .fork({ keepTransactionContext: true })
-    .find(Prompt, {}, { orderBy: { slug: "asc" } });
+  const em = context.em.fork({ keepTransactionContext: true });
+  const prompts = await em.find(Prompt, {}, { orderBy: { slug: "asc" } });
   return Promise.all(
     prompts.map(async ({ id, slug, name, description, featureSlug, protectedTags }) => {
-      const [versions, tags] = await Promise.all([versionsOf(context, id), tagsOf(context, id)]);
-      const nameOf = new Map(versions.map((version) => [version.id, version.version]));
+      const [versions, tags] = await Promise.all([
+        em.find(PromptVersion, { prompt: id }, { orderBy: { id: "asc" } }),
+        tagsOf(context, id),
+      ]);
       return {
         slug,
         name,
         description,
         featureSlug,
-        tags: new Map(tags.map((tag) => [tag.label, nameOf.get(tag.version.id)!])),
+        tags: new Map(tags.map(({ label, version }) => [label, version])),
         protectedTags,
         versions: versions.map(({ version, text, systemText, model, variables }) => ({
           version,

@@ -1,7 +1,7 @@
 import { argumentsOf, builder, kept } from "../graphql/builder.ts";
 import type { Variable } from "./entities.ts";
 import { describePromptInput } from "./inputs.ts";
-import { describePrompt, type PromptDescription } from "./resolvers.ts";
+import { availableVersionsOf, describePrompt, type PromptDescription, variablesOf } from "./resolvers.ts";
 
 const PromptStatus = builder.enumType("PromptStatus", {
   description: "Whether a prompt is in use.",
@@ -33,8 +33,9 @@ export const Prompt = builder.objectRef<PromptDescription>("Prompt").implement({
       resolve: ({ status }) => status,
     }),
     description: t.exposeString("description", { nullable: true, description: "What the prompt is for." }),
-    availableVersions: t.exposeStringList("availableVersions", {
+    availableVersions: t.stringList({
       description: "All its versions, the oldest first.",
+      resolve: (prompt, _, context) => availableVersionsOf(context, prompt),
     }),
     availableTags: t.exposeStringList("availableTags", {
       description: "All its tags by name. `latest` is among them and follows the newest version by itself.",
@@ -42,7 +43,7 @@ export const Prompt = builder.objectRef<PromptDescription>("Prompt").implement({
     variables: t.field({
       type: [PromptVariable],
       description: "The variables of the version shown.",
-      resolve: ({ variables }) => variables,
+      resolve: (prompt, _, context) => variablesOf(context, prompt),
     }),
     version: t.exposeString("version", {
       nullable: true,

@@ -19,7 +19,11 @@ export const describePromptInput = z.object({
 });
 export type DescribePromptInput = z.input<typeof describePromptInput>;
 
-const MOST_VARIABLES = 1_000;
+/** A version has at most as many variables, those that its texts use among them. */
+export const MAX_VARIABLES = 1_000;
+export const MAX_VERSIONS = 10_000;
+/** A prompt has at most as many tags, and as many protected ones. */
+export const MAX_TAGS = 1_000;
 const LONGEST_TEMPLATE = 500_000;
 const LONGEST_SLUG = 128;
 const LONGEST_NAME = 256;
@@ -72,7 +76,7 @@ export const promptVersionInput = z.object({
     .nullish()
     .describe("The text for the system's role, a Jinja template."),
   model: promptModel.nullish().describe("The model that it is written for."),
-  variables: list(promptVariable, MOST_VARIABLES)
+  variables: list(promptVariable, MAX_VARIABLES)
     .nullish()
     .describe(
       "What its variables are. Those that the texts use are found by themselves; this adds types and descriptions.",
@@ -114,7 +118,7 @@ export type PromptsInput = z.input<typeof promptsInput>;
 
 export const renderPromptInput = z.object({
   ...describePromptInput.shape,
-  variables: list(z.object({ label: text(), value: text().nullish() }), MOST_VARIABLES)
+  variables: list(z.object({ label: text(), value: text().nullish() }), MAX_VARIABLES)
     .nullish()
     .describe("What to fill the variables with."),
 });

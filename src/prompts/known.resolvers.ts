@@ -1,20 +1,22 @@
 import type { LRUCache } from "lru-cache";
 import type { Database } from "../database/open.ts";
+import { inPieces, type Piece } from "../database/lengths.ts";
 import { boundedByCharacters, remembered } from "../database/remember.ts";
 import { GabbroError } from "../errors.ts";
 import type { Prompt, PromptVersion } from "./entities.ts";
-import type { Selectable } from "./selection.ts";
+import type { NamedVersion, Selectable } from "./selection.ts";
 
-export type KnownVersion = Pick<PromptVersion, "id" | "version" | "model" | "variables">;
-export type KnownPrompt = Selectable<KnownVersion> & Pick<Prompt, "id" | "name" | "description">;
+export type KnownPrompt = Selectable & Pick<Prompt, "id" | "name" | "description">;
 
+/** What is read of a version once it is chosen: few of the versions of a prompt are. */
+type Details = Pick<PromptVersion, "model" | "variables">;
 type Texts = Pick<PromptVersion, "text" | "systemText">;
 
 const knownPrompts = remembered<KnownPrompt>();
 
 /**
- * The prompt with that slug with all its versions but their texts; null when the workspace has none. Applications ask for
- * few prompts again and again.
+ * The prompt with that slug with the names of all its versions; null when the workspace has none. Applications ask for few
+ * prompts again and again.
  */
 export function knownPrompt(
   database: Database,
@@ -24,31 +26,44 @@ export function knownPrompt(
   return knownPrompts(database, { workspaceId, key: slug }, () => readPrompt(database, workspaceId, slug));
 }
 
-/** By the id of the version; it never changes once made. */
-const texts = new WeakMap<Database, LRUCache<string, Texts>>();
+const findTexts = ofVersion<Texts>(["text", "systemText"]);
 
-/** The texts of a version of a prompt that is known to belong to the workspace. Throws VERSION_NOT_FOUND when it was removed since. */
+/** The model and the variables of a version of a prompt that is known to belong to the workspace; null when it was removed since. */
+export const findDetails = ofVersion<Details>(["model", "variables"]);
+
+/** The texts of such a version. Throws VERSION_NOT_FOUND when it was removed since. */
 export async function textsOf(database: Database, workspaceId: string, versionId: string): Promise<Texts> {
-  const cache = texts.get(database) ?? boundedByCharacters<Texts>();
-  texts.set(database, cache);
-  const known = cache.get(versionId);
-  if (known) return known;
-  const read = await database.read
-    .selectFrom("PromptVersion")
-    .select(["text", "systemText"])
-    .where("workspace", "=", workspaceId)
-    .where("id", "=", versionId)
-    .executeTakeFirst();
-  if (!read) throw new GabbroError("VERSION_NOT_FOUND", "The version has just been removed with its prompt.");
-  cache.set(versionId, read);
-  return read;
+  const texts = await findTexts(database, workspaceId, versionId);
+  if (texts) return texts;
+  throw new GabbroError("VERSION_NOT_FOUND", "The version has just been removed with its prompt.");
+}
+
+/** Reads columns of a version once: it never changes once made. */
+function ofVersion<Content extends Partial<PromptVersion>>(columns: (keyof Content & keyof PromptVersion)[]) {
+  const caches = new WeakMap<Database["orm"], LRUCache<string, Content>>();
+  return async (database: Database, workspaceId: string, versionId: string): Promise<Content | null> => {
+    const cache = caches.get(database.orm) ?? boundedByCharacters<Content>();
+    caches.set(database.orm, cache);
+    const known = cache.get(versionId);
+    if (known) return known;
+    const read = await database.read
+      .selectFrom("PromptVersion")
+      .select(columns as ("text" | "systemText" | "model" | "variables")[])
+      .where("workspace", "=", workspaceId)
+      .where("id", "=", versionId)
+      .executeTakeFirst();
+    if (!read) return null;
+    cache.set(versionId, read as Content);
+    return read as Content;
+  };
 }
 
 async function readPrompt(
-  { read, rows }: Database,
+  database: Database,
   workspaceId: string,
   slug: string,
 ): Promise<KnownPrompt | null> {
+  const { read, rows } = database;
   const [prompt] = await rows(
     read
       .selectFrom("Prompt")
@@ -57,15 +72,9 @@ async function readPrompt(
       .where("slug", "=", slug),
   );
   if (!prompt) return null;
-  const [versions, tags] = await Promise.all([
-    rows(
-      read
-        .selectFrom("PromptVersion")
-        .select(["id as id", "version as version", "model as model", "variables as variables"])
-        .where("workspace", "=", workspaceId)
-        .where("prompt", "=", prompt.id)
-        .orderBy("id"),
-    ),
+  const versions: NamedVersion[] = [];
+  const readPiece = (piece: Piece) => readVersions(database, workspaceId, piece);
+  const [tags] = await Promise.all([
     rows(
       read
         .selectFrom("PromptTag")
@@ -73,12 +82,23 @@ async function readPrompt(
         .where("workspace", "=", workspaceId)
         .where("prompt", "=", prompt.id),
     ),
+    (async () => {
+      for await (const piece of inPieces(prompt.id, readPiece))
+        for (const { id, version } of piece) versions.push({ id, version });
+    })(),
   ]);
-  return { ...prompt, versions: versions.map(parsed), tags };
+  return { ...prompt, versions, tags };
 }
 
-/** These come as texts of JSON. */
-function parsed({ model, variables, ...version }: KnownVersion): KnownVersion {
-  const parse = (text: unknown) => JSON.parse(text as string);
-  return { ...version, model: parse(model), variables: parse(variables) };
+/** Ids and names of versions of prompts. */
+export function readVersions({ read, rows }: Database, workspaceId: string, { parents, after, most }: Piece) {
+  let query = read
+    .selectFrom("PromptVersion")
+    .select(["prompt as parent", "id as id", "version as version"])
+    .where("workspace", "=", workspaceId)
+    .where("prompt", "in", parents)
+    .limit(most);
+  if (parents.length === 1) query = query.orderBy("id");
+  if (after !== null) query = query.where("id", ">", after);
+  return rows(query);
 }

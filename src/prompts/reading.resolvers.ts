@@ -1,14 +1,12 @@
 import type { Context } from "../context.ts";
-import { batched } from "../database/batch.ts";
-import type { EntityManager } from "../database/open.ts";
 import { contains } from "../database/text.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { atCursor, PAGE } from "../paging.ts";
 import { authorize } from "../workspaces/resolvers.ts";
-import { type Model, Prompt, PromptTag, PromptTagMove, PromptVersion } from "./entities.ts";
+import { type Model, Prompt, PromptVersion } from "./entities.ts";
 import type { DescribePromptInput, PromptDiffInput, PromptsInput, RenderPromptInput } from "./inputs.ts";
-import { knownPrompt, textsOf } from "./known.resolvers.ts";
-import { describe, type PromptDescription, promptNotFound, withVersions } from "./resolvers.ts";
+import { findDetails, knownPrompt, textsOf } from "./known.resolvers.ts";
+import { describe, type PromptDescription, promptNotFound, withServing } from "./resolvers.ts";
 import { selectVersion, selectVersionToDescribe } from "./selection.ts";
 import { compareVariables, parseTemplate, renderTemplate } from "./templates.ts";
 
@@ -38,8 +36,8 @@ export async function promptsAfter(context: Context, input: PromptsInput): Promi
     .orderBy("slug")
     .limit(input.first ?? PAGE)
     .execute();
-  const known = await withVersions(context, workspaceId, found);
-  return Promise.all(known.map((prompt) => describe(context, prompt, selectVersionToDescribe(prompt, {}))));
+  const known = await withServing(context, found);
+  return known.map((prompt) => describe(prompt, selectVersionToDescribe(prompt, {})));
 }
 
 /** A prompt as an application uses it: the texts and the model of the version that serves. */
@@ -64,8 +62,11 @@ export async function servedPrompt(context: Context, input: DescribePromptInput)
   if (!prompt) throw promptNotFound(slug);
   const { version, tag, warning } = selectVersion(prompt, input);
   if (!version) throw new GabbroError("VERSION_NOT_FOUND", `${warning} Publish one, or ask for another.`);
-  const texts = await textsOf(context.database, workspaceId, version.id);
-  return { ...texts, model: version.model, version: version.version, slug, tag, warning };
+  const [texts, details] = await Promise.all([
+    textsOf(context.database, workspaceId, version.id),
+    findDetails(context.database, workspaceId, version.id),
+  ]);
+  return { ...texts, model: details?.model ?? null, version: version.version, slug, tag, warning };
 }
 
 /** The served version with its variables filled in; the warning names variables without a value and unused values. */
@@ -101,28 +102,3 @@ export async function promptDiff(context: Context, { slug, from, to }: PromptDif
   const { diffVersions } = await import("./diff.ts"); // seldom needed
   return diffVersions(before, after);
 }
-
-/** Loads what belongs to prompts for many of them at once, afresh each time: a mutation before may have changed it. */
-function ofPrompts<Part extends { prompt: { id: string } }>(
-  find: (em: EntityManager, where: { prompt: { $in: string[] } }) => Promise<Part[]>,
-): (context: Context, promptId: string) => Promise<Part[]> {
-  return batched(async (context, ids) => {
-    authorize(context, "read");
-    const parts = await find(context.em.fork({ keepTransactionContext: true }), { prompt: { $in: ids } });
-    const byPrompt = Map.groupBy(parts, ({ prompt }) => prompt.id);
-    return ids.map((id) => byPrompt.get(id) ?? []);
-  });
-}
-
-/** All versions of a prompt, the oldest first. */
-export const versionsOf = ofPrompts((em, where) => em.find(PromptVersion, where, { orderBy: { id: "asc" } }));
-
-/** The tags that are kept for a prompt, by name; `latest` is none of them. */
-export const tagsOf = ofPrompts((em, where) =>
-  em.find(PromptTag, where, { populate: ["version"], orderBy: { label: "asc" } }),
-);
-
-/** Who moved which tag of a prompt when, the latest move first. */
-export const tagHistoryOf = ofPrompts((em, where) =>
-  em.find(PromptTagMove, where, { orderBy: { id: "desc" } }),
-);

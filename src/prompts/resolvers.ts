@@ -2,16 +2,25 @@ import type { Context } from "../context.ts";
 import { batched } from "../database/batch.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
-import type { Prompt, PromptVersion, Variable } from "./entities.ts";
+import type { Prompt, Variable } from "./entities.ts";
 import type { DescribePromptInput, VersionChoice } from "./inputs.ts";
-import { knownPrompt } from "./known.resolvers.ts";
+import { findDetails, knownPrompt } from "./known.resolvers.ts";
 import {
   availableTags,
+  type NamedVersion,
   PRODUCTION,
   type Selectable,
   type Selection,
   selectVersionToDescribe,
 } from "./selection.ts";
+import {
+  contentOf,
+  newestVersionOf,
+  productionVersionOf,
+  tagsOf,
+  versionNamed,
+  versionsOf,
+} from "./versions.resolvers.ts";
 
 /** A prompt as one of its versions shows it. */
 export interface PromptDescription {
@@ -20,9 +29,11 @@ export interface PromptDescription {
   name: string;
   status: "live" | "draft";
   description: string | null;
-  availableVersions: string[];
+  /** All its versions, the oldest first; absent where they were not read. */
+  versions?: NamedVersion[];
   availableTags: string[];
-  variables: Variable[];
+  /** The id of the version shown. */
+  versionId: string | null;
   version: string | null;
   tag: string | null;
   warning: string | null;
@@ -45,11 +56,29 @@ export async function describeStored(
 ): Promise<PromptDescription> {
   const prompt = await knownPrompt(context.database, workspaceId, slug);
   if (!prompt) throw promptNotFound(slug);
-  return describe(context, prompt, selectVersionToDescribe(prompt, choice));
+  return { ...describe(prompt, selectVersionToDescribe(prompt, choice)), versions: prompt.versions };
 }
 
 export function promptNotFound(slug: string): GabbroError {
   return new GabbroError("PROMPT_NOT_FOUND", `Prompt ${quoted(slug)} does not exist.`);
+}
+
+/** The names of all versions of a prompt, the oldest first. */
+export async function availableVersionsOf(context: Context, { id, versions }: PromptDescription) {
+  return (versions ?? (await versionsOf(context, id))).map(({ version }) => version);
+}
+
+const variablesOfVersion = contentOf("variables");
+
+/** The variables of the version shown. */
+export async function variablesOf(
+  context: Context,
+  { versionId: id, version, versions }: PromptDescription,
+): Promise<Variable[]> {
+  if (id === null) return [];
+  if (!versions) return variablesOfVersion({ id, version: version! }, {}, context); // one of many
+  const details = await findDetails(context.database, authenticated(context).workspaceId, id);
+  return details?.variables ?? [];
 }
 
 /** The description of the prompt with that id as its version `version` shows it; null when it is gone. */
@@ -57,13 +86,14 @@ export async function describeVersion(
   context: Context,
   input: { promptId: string; version: string | null; tag: string | null },
 ): Promise<PromptDescription | null> {
-  const prompt = await promptById(context, input.promptId);
-  if (!prompt) return null;
-  const version = prompt.versions.find((candidate) => candidate.version === input.version) ?? null;
-  return describe(context, prompt, { version, tag: input.tag, warning: null });
+  const [prompt, version] = await Promise.all([
+    promptById(context, input.promptId),
+    input.version === null ? null : versionNamed(context, `${input.promptId} ${input.version}`),
+  ]);
+  return prompt && describe(prompt, { version, tag: input.tag, warning: null });
 }
 
-const promptById: (context: Context, id: string) => Promise<DescribablePrompt | null> = batched(
+const promptById: (context: Context, id: string) => Promise<(Selectable & PromptRow) | null> = batched(
   async (context, ids) => {
     const workspaceId = authorize(context, "read");
     const prompts = await context.database.read
@@ -72,82 +102,42 @@ const promptById: (context: Context, id: string) => Promise<DescribablePrompt | 
       .where("workspace", "=", workspaceId)
       .where("id", "in", ids)
       .execute();
-    const byId = new Map(
-      (await withVersions(context, workspaceId, prompts)).map((prompt) => [prompt.id, prompt]),
-    );
+    const byId = new Map((await withServing(context, prompts)).map((prompt) => [prompt.id, prompt]));
     return ids.map((id) => byId.get(id) ?? null);
   },
 );
 
 type PromptRow = Pick<Prompt, "id" | "slug" | "name" | "description">;
-/** A prompt with what choosing and describing a version needs; variables may still have to be read. */
-type DescribablePrompt = Selectable<Pick<PromptVersion, "id" | "version"> & { variables?: Variable[] }> &
-  PromptRow;
 
-/** Adds to prompts what choosing one of their versions needs, in two statements for all of them. */
-export async function withVersions(
+/** Adds to prompts what describing them needs: their tags, and of their versions the newest and the production version. */
+export async function withServing(
   context: Context,
-  workspaceId: string,
   prompts: PromptRow[],
-): Promise<DescribablePrompt[]> {
-  if (prompts.length === 0) return [];
-  const ids = prompts.map(({ id }) => id);
-  const [versions, tags] = await Promise.all([
-    context.database.read
-      .selectFrom("PromptVersion")
-      .select(["id", "prompt", "version"])
-      .where("workspace", "=", workspaceId)
-      .where("prompt", "in", ids)
-      .orderBy("id")
-      .execute(),
-    context.database.read
-      .selectFrom("PromptTag")
-      .select(["prompt", "label", "version as versionId"])
-      .where("workspace", "=", workspaceId)
-      .where("prompt", "in", ids)
-      .execute(),
-  ]);
-  const versionsOf = Map.groupBy(versions, ({ prompt }) => prompt);
-  const tagsOf = Map.groupBy(tags, ({ prompt }) => prompt);
-  return prompts.map((prompt) => ({
-    ...prompt,
-    versions: versionsOf.get(prompt.id) ?? [],
-    tags: tagsOf.get(prompt.id) ?? [],
-  }));
+): Promise<(Selectable & PromptRow)[]> {
+  return Promise.all(
+    prompts.map(async (prompt) => {
+      const [tags, newest, production] = await Promise.all([
+        tagsOf(context, prompt.id),
+        newestVersionOf(context, prompt.id),
+        productionVersionOf(context, prompt.id),
+      ]);
+      const versions = production && production.id !== newest?.id ? [production] : [];
+      return { ...prompt, versions: newest ? [...versions, newest] : versions, tags };
+    }),
+  );
 }
 
-/** The variables of a version. */
-const variablesOf: (context: Context, versionId: string) => Promise<Variable[]> = batched(
-  async (context, ids) => {
-    const versions = await context.database.read
-      .selectFrom("PromptVersion")
-      .select(["id", "variables"])
-      .where("workspace", "=", authenticated(context).workspaceId)
-      .where("id", "in", ids)
-      .execute();
-    const byId = new Map(versions.map(({ id, variables }) => [id, variables]));
-    return ids.map((id) => byId.get(id) ?? []);
-  },
-);
-
 /** The description of a prompt as the selected version shows it. */
-export async function describe(
-  context: Context,
-  prompt: DescribablePrompt,
-  selection: Selection<DescribablePrompt["versions"][number]>,
-): Promise<PromptDescription> {
-  const { version } = selection;
-  const variables = version ? (version.variables ?? (await variablesOf(context, version.id))) : [];
+export function describe(prompt: Selectable & PromptRow, selection: Selection): PromptDescription {
   return {
     id: prompt.id,
     slug: prompt.slug,
     name: prompt.name,
     status: prompt.tags.some(({ label }) => label === PRODUCTION) ? "live" : "draft",
     description: prompt.description,
-    availableVersions: prompt.versions.map(({ version }) => version),
     availableTags: availableTags(prompt),
-    variables,
-    version: version?.version ?? null,
+    versionId: selection.version?.id ?? null,
+    version: selection.version?.version ?? null,
     tag: selection.tag,
     warning: selection.warning,
   };

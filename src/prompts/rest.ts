@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { errorBody, errorResponses, type RestApp } from "../rest/app.ts";
 import { describePromptInput, versionChoice } from "./inputs.ts";
-import { describePrompt } from "./resolvers.ts";
+import { availableVersionsOf, describePrompt, variablesOf } from "./resolvers.ts";
 
 export const describePromptAnswer = z
   .object({
@@ -40,7 +40,14 @@ export function promptRoutes(app: RestApp): void {
       },
     },
     handler: async ({ context, params, query }) => {
-      const { id: _, warning, ...prompt } = await describePrompt(context, { ...params, ...query });
+      const described = await describePrompt(context, { ...params, ...query });
+      const { slug, name, status, description, availableTags, version, tag, warning } = described;
+      const [availableVersions, variables] = await Promise.all([
+        availableVersionsOf(context, described),
+        variablesOf(context, described),
+      ]);
+      const shown = { availableTags, variables, version, tag };
+      const prompt = { slug, name, status, description, availableVersions, ...shown };
       return { prompt, ...(warning !== null && { warning }) };
     },
   });

@@ -8,7 +8,12 @@ import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
 import { getPrompt } from "./authoring.resolvers.ts";
 import { type Prompt, PromptTag, PromptTagMove, PromptVersion } from "./entities.ts";
-import type { PromptTagInput, PublishPromptInput, SetTagProtectionInput } from "./inputs.ts";
+import {
+  MAX_TAGS,
+  type PromptTagInput,
+  type PublishPromptInput,
+  type SetTagProtectionInput,
+} from "./inputs.ts";
 import { LATEST } from "./selection.ts";
 
 /** A tag as it points now; `version` is null once it was removed. */
@@ -64,6 +69,7 @@ export async function setTagProtection(context: Context, input: SetTagProtection
     refuseLatest(input.tag);
     const before = prompt.protectedTags;
     const others = before.filter((label) => label !== input.tag);
+    if (input.protected) refuseMoreTags(others.length, "protected tags");
     prompt.protectedTags = input.protected ? [...others, input.tag].toSorted() : others;
     const after = { protectedTags: prompt.protectedTags };
     recordChange(em, context, {
@@ -101,6 +107,7 @@ async function moveTag(
   const { workspaceId: workspace, tokenName } = authenticated(context);
   const createdAt = new Date();
   const id = tag?.id ?? newId();
+  if (to && !tag) refuseMoreTags(await em.count(PromptTag, { prompt }), "tags");
   if (!to) em.remove(tag ?? []);
   else if (tag) tag.version = ref(to);
   else em.create(PromptTag, { id, workspace, prompt, label, version: to, createdAt });
@@ -124,6 +131,11 @@ async function moveTag(
     });
   }
   return { id, label, version };
+}
+
+function refuseMoreTags(count: number, what: string): void {
+  if (count < MAX_TAGS) return;
+  throw badInput([{ path: "tag", message: `cannot be added: a prompt has at most ${MAX_TAGS} ${what}` }]);
 }
 
 function refuseLatest(label: string): void {

@@ -1,8 +1,16 @@
 import { builder } from "../graphql/builder.ts";
 import type * as entities from "./entities.ts";
 import { Prompt, PromptVariable } from "./graphql.ts";
-import { tagHistoryOf, tagsOf, versionsOf } from "./reading.resolvers.ts";
-import { PRODUCTION } from "./selection.ts";
+import {
+  contentOf,
+  newestVersionOf,
+  productionVersionOf,
+  type ShownVersion,
+  type TagMove,
+  tagHistoryOf,
+  tagsOf,
+  versionsOf,
+} from "./versions.resolvers.ts";
 
 export const PromptModel = builder.objectRef<entities.Model>("PromptModel").implement({
   description: "The model that a prompt version is written for.",
@@ -21,43 +29,45 @@ export const PromptModel = builder.objectRef<entities.Model>("PromptModel").impl
   }),
 });
 
-export const PromptVersion = builder.objectRef<entities.PromptVersion>("PromptVersion").implement({
+export const PromptVersion = builder.objectRef<ShownVersion>("PromptVersion").implement({
   description: "A version of a prompt. It never changes once it is made.",
   fields: (t) => ({
     version: t.exposeString("version", { description: "Its name, unique in the prompt." }),
-    text: t.exposeString("text", { description: "The text, a Jinja template." }),
-    systemText: t.exposeString("systemText", {
+    text: t.string({ description: "The text, a Jinja template.", resolve: contentOf("text") }),
+    systemText: t.string({
       nullable: true,
       description: "The text for the system's role.",
+      resolve: contentOf("systemText"),
     }),
     model: t.field({
       type: PromptModel,
       nullable: true,
       description: "The model that it is written for.",
-      resolve: ({ model }) => model,
+      resolve: contentOf("model"),
     }),
     variables: t.field({
       type: [PromptVariable],
       description: "What its texts leave open.",
-      resolve: ({ variables }) => variables,
+      resolve: contentOf("variables"),
     }),
-    createdAt: t.expose("createdAt", { type: "DateTime", description: "When it was made." }),
+    createdAt: t.field({
+      type: "DateTime",
+      description: "When it was made.",
+      resolve: contentOf("createdAt"),
+    }),
   }),
 });
 
-const PromptTag = builder.objectRef<entities.PromptTag>("PromptTag").implement({
+const PromptTag = builder.objectRef<Awaited<ReturnType<typeof tagsOf>>[number]>("PromptTag").implement({
   description: "A tag, and the version that it points to.",
   fields: (t) => ({
     id: t.exposeID("id", { description: "The id, a UUID." }),
     label: t.exposeString("label", { description: "Its name, such as `production`." }),
-    version: t.string({
-      description: "The version that it points to.",
-      resolve: async ({ version }) => (await version.loadOrFail({ dataloader: true })).version,
-    }),
+    version: t.exposeString("version", { description: "The version that it points to." }),
   }),
 });
 
-const PromptTagMove = builder.objectRef<entities.PromptTagMove>("PromptTagMove").implement({
+const PromptTagMove = builder.objectRef<TagMove>("PromptTagMove").implement({
   description: "One move of a tag.",
   fields: (t) => ({
     tag: t.exposeString("label", { description: "The tag that was moved." }),
@@ -84,16 +94,13 @@ builder.objectFields(Prompt, (t) => ({
     type: PromptVersion,
     nullable: true,
     description: "Its newest version; null when it has none.",
-    resolve: async ({ id }, _, context) => (await versionsOf(context, id)).at(-1),
+    resolve: ({ id }, _, context) => newestVersionOf(context, id),
   }),
   production: t.field({
     type: PromptVersion,
     nullable: true,
     description: "The version with the tag `production`; null when there is none.",
-    resolve: async ({ id }, _, context) => {
-      const tag = (await tagsOf(context, id)).find(({ label }) => label === PRODUCTION);
-      return (await versionsOf(context, id)).find((version) => version.id === tag?.version.id);
-    },
+    resolve: ({ id }, _, context) => productionVersionOf(context, id),
   }),
   tags: t.field({
     type: [PromptTag],

@@ -1,0 +1,148 @@
+import { sql } from "kysely";
+import type { Context } from "../context.ts";
+import { batched } from "../database/batch.ts";
+import { type Measured, readByLength, readLists } from "../database/lengths.ts";
+import { authenticated, authorize } from "../workspaces/resolvers.ts";
+import type { PromptTagMove, PromptVersion } from "./entities.ts";
+import { readVersions } from "./known.resolvers.ts";
+import { type NamedVersion, PRODUCTION } from "./selection.ts";
+
+// What belongs to prompts, for many of them at once, afresh each time: a mutation before may have changed it.
+
+type OfPrompt<Part> = (context: Context, promptId: string) => Promise<Part>;
+
+/** All versions of a prompt, the oldest first. */
+export const versionsOf: OfPrompt<NamedVersion[]> = batched((context, ids) => {
+  const workspaceId = authorize(context, "read");
+  return readLists(context, ids, (piece) => readVersions(context.database, workspaceId, piece));
+});
+
+export type TagMove = Pick<PromptTagMove, "label" | "from" | "to" | "tokenName" | "createdAt">;
+
+/** Who moved which tag of a prompt when, the latest move first. */
+export const tagHistoryOf: OfPrompt<TagMove[]> = batched(async (context, ids) => {
+  const workspaceId = authorize(context, "read");
+  const { read, rows } = context.database;
+  const histories = await readLists(context, ids, ({ parents, after, most }) => {
+    let query = read
+      .selectFrom("PromptTagMove")
+      .select(["prompt as parent", "id as id", "label as label", "from as from", "to as to"])
+      .select(["tokenName as tokenName", "createdAt as createdAt"])
+      .where("workspace", "=", workspaceId)
+      .where("prompt", "in", parents)
+      .limit(most);
+    if (parents.length === 1) query = query.orderBy("id");
+    if (after !== null) query = query.where("id", ">", after);
+    return rows(query);
+  });
+  return histories.map((moves) =>
+    moves.toReversed().map((move) => ({ ...move, createdAt: new Date(move.createdAt) })),
+  );
+});
+
+/** The tags that are kept for a prompt, by name, with the version that each points to; `latest` is none of them. */
+export const tagsOf: OfPrompt<{ id: string; label: string; version: string; versionId: string }[]> = batched(
+  async (context, ids) => {
+    const workspaceId = authorize(context, "read");
+    const found = await context.database.read
+      .selectFrom("PromptTag")
+      .innerJoin("PromptVersion", "PromptVersion.id", "PromptTag.version")
+      .select(["PromptTag.prompt", "PromptTag.id", "PromptTag.label", "PromptTag.version as versionId"])
+      .select("PromptVersion.version as version")
+      .where("PromptTag.workspace", "=", workspaceId)
+      .where("PromptVersion.workspace", "=", workspaceId)
+      .where("PromptTag.prompt", "in", ids)
+      .orderBy("PromptTag.label")
+      .execute();
+    const byPrompt = Map.groupBy(found, ({ prompt }) => prompt);
+    return ids.map((id) => byPrompt.get(id) ?? []);
+  },
+);
+
+/** The version of a prompt with the tag `production`; null when there is none. */
+export async function productionVersionOf(context: Context, promptId: string): Promise<NamedVersion | null> {
+  const tag = (await tagsOf(context, promptId)).find(({ label }) => label === PRODUCTION);
+  return tag ? { id: tag.versionId, version: tag.version } : null;
+}
+
+/** The newest version of a prompt; null when it has none. */
+export const newestVersionOf: OfPrompt<NamedVersion | null> = batched(async (context, ids) => {
+  const workspaceId = authorize(context, "read");
+  const { read } = context.database;
+  const found = await read
+    .selectFrom("Prompt")
+    .innerJoin("PromptVersion", (join) =>
+      join.on("PromptVersion.id", "=", ({ selectFrom }) =>
+        selectFrom("PromptVersion as Other")
+          .select("Other.id")
+          .where("Other.workspace", "=", workspaceId)
+          .whereRef("Other.prompt", "=", "Prompt.id")
+          .orderBy("Other.id", "desc")
+          .limit(1),
+      ),
+    )
+    .select(["PromptVersion.prompt", "PromptVersion.id", "PromptVersion.version"])
+    .where("PromptVersion.workspace", "=", workspaceId)
+    .where("Prompt.workspace", "=", workspaceId)
+    .where("Prompt.id", "in", ids)
+    .execute();
+  const byPrompt = new Map(found.map(({ prompt, ...version }) => [prompt, version]));
+  return ids.map((id) => byPrompt.get(id) ?? null);
+});
+
+const MAX_NAMES_IN_STATEMENT = 100;
+
+/** The version of a prompt with a name, by both in one text; null when there is none. */
+export const versionNamed: (context: Context, of: `${string} ${string}`) => Promise<NamedVersion | null> =
+  batched(async (context, keys) => {
+    const found = new Map<string, NamedVersion>();
+    for (let from = 0; from < keys.length; from += MAX_NAMES_IN_STATEMENT) {
+      const asked = keys.slice(from, from + MAX_NAMES_IN_STATEMENT);
+      const versions = await context.database.read
+        .selectFrom("PromptVersion")
+        .select(["prompt", "id", "version"])
+        .where("workspace", "=", authorize(context, "read"))
+        .where(({ or, and }) =>
+          or(
+            asked.map((key) => {
+              const space = key.indexOf(" ");
+              return and({ prompt: key.slice(0, space), version: key.slice(space + 1) });
+            }),
+          ),
+        )
+        .execute();
+      for (const { prompt, id, version } of versions) found.set(`${prompt} ${version}`, { id, version });
+    }
+    return keys.map((key) => found.get(key) ?? null);
+  });
+
+/** What a version holds beside its name. */
+const CONTENTS = ["text", "systemText", "model", "variables", "createdAt"] as const;
+type Content = Pick<PromptVersion, (typeof CONTENTS)[number]>;
+/** A version of which all may have been read, because it was just made. */
+export type ShownVersion = NamedVersion & Partial<Content>;
+
+/** One thing that a version holds: it is read for all those of an answer where it is asked for. */
+export function contentOf<Column extends keyof Content>(column: Column) {
+  const load: (context: Context, id: string) => Promise<Content[Column]> = batched(async (context, ids) => {
+    const versions = (ids: string[]) =>
+      context.database.read
+        .selectFrom("PromptVersion")
+        .where("workspace", "=", authenticated(context).workspaceId)
+        .where("id", "in", ids);
+    const measure = (ids: string[]): Promise<Measured[]> =>
+      versions(ids)
+        .select("id")
+        .select(({ ref }) =>
+          (column === "createdAt" ? sql.lit(0) : sql<number>`coalesce(octet_length(${ref(column)}), 0)`).as(
+            "bytes",
+          ),
+        )
+        .execute() as Promise<Measured[]>;
+    const read = (ids: string[]) => versions(ids).select(["id", column]).execute();
+    const found = await readByLength(context, ids, { measure, read: read as never });
+    return ids.map((id) => (found.get(id) as unknown as Content)[column]);
+  });
+  return (version: ShownVersion, _: unknown, context: Context): Content[Column] | Promise<Content[Column]> =>
+    (version[column] as Content[Column] | undefined) ?? load(context, version.id);
+}
