@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
+import { newAnswerBudget } from "../answerBudget.ts";
 import type { Context } from "../context.ts";
 import { isUniqueViolation } from "../database/codes.ts";
 import { newId } from "../database/ids.ts";
@@ -11,6 +12,8 @@ import { IdempotentAnswer } from "./entities.ts";
 import { authenticated, bearerToken } from "./resolvers.ts";
 
 const KEPT_MS = 24 * 60 * 60 * 1_000;
+/** An answer that is kept may be longer than its request by as much: it is encrypted while nobody else is served. */
+const MAX_ADDED_BYTES = 1024 * 1024;
 
 /** A request that may be sent again with the same key. */
 export interface Repeatable {
@@ -69,8 +72,11 @@ export async function answerOnce(
       const made = await together(
         database,
         workspace,
-        ({ throwFailure, ...ways }) => run({ ...context, ...ways }, throwFailure),
+        // What begins again reads again.
+        ({ throwFailure, ...ways }) =>
+          run({ ...context, ...ways, answerBudget: newAnswerBudget() }, throwFailure),
         async (ways, result) => {
+          refuseLong(result, request);
           if (isReplacing) await forget(ways, place);
           await keep(ways, { ...place, requestHash, answer: seal.close(JSON.stringify(result)) });
         },
@@ -83,6 +89,14 @@ export async function answerOnce(
     }
   };
   return inTurn(database, Object.values(place).join(), answer);
+}
+
+/** What was written is not stored then: without its answer the request could not be repeated. */
+function refuseLong({ body }: Answer, request: string): void {
+  if (Buffer.byteLength(body) <= Buffer.byteLength(request) + MAX_ADDED_BYTES) return;
+  const megabytes = MAX_ADDED_BYTES / 1024 / 1024;
+  const message = `Nothing was stored: the answer to a request with an Idempotency-Key is kept for 24 hours, and this one is more than ${megabytes} MB longer than its request. Ask for fewer fields.`;
+  throw new GabbroError("QUERY_TOO_COMPLEX", message);
 }
 
 function keyOfAnother(): GabbroError {
