@@ -67,7 +67,7 @@ interface NewPrompt {
   slug: string;
   description?: string | null;
   /** Oldest first. */
-  versions?: { version: string; model?: Model | null; variables?: Variable[] }[];
+  versions?: { version: string; text?: string; model?: Model | null; variables?: Variable[] }[];
   tags?: Record<string, string>;
   workspace?: string;
 }
@@ -79,13 +79,13 @@ export async function addPrompt({ database }: Server, prompt: NewPrompt) {
   const id = uuidv7();
   await database.commit([["Prompt", { id, workspace, slug, name: `The ${slug}`, description, createdAt }]]);
   const ids = new Map<string, string>();
-  for (const { version, model = null, variables = [] } of versions) {
+  for (const { version, text = "Hello", model = null, variables = [] } of versions) {
     const row = {
       id: uuidv7(),
       workspace,
       prompt: id,
       version,
-      text: "Hello",
+      text,
       systemText: null,
       model,
       variables,

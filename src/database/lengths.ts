@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import { sql } from "kysely";
 import { spendAnswerBytes } from "../answerBudget.ts";
 import type { Context } from "../context.ts";
 import { keepDeadline } from "../deadline.ts";
@@ -47,6 +48,9 @@ export async function readByLength<Row extends { id: string }>(
   }
   return found;
 }
+
+/** How many bytes a text has, which both databases know without reading it. */
+export const lengthOf = (column: string) => sql<number>`coalesce(octet_length(${sql.ref(column)}), 0)`;
 
 const MAX_ENTRIES_IN_PIECE = 5_000;
 /** What an entry of a list takes in memory, roughly. */

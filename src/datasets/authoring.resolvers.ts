@@ -2,6 +2,7 @@ import type { Context } from "../context.ts";
 import { refuseDuplicates } from "../database/commit.ts";
 import { newId } from "../database/ids.ts";
 import type { EntityManager } from "../database/open.ts";
+import { lengthOf, readByLength } from "../database/lengths.ts";
 import { contains } from "../database/text.ts";
 import { transact } from "../database/transact.ts";
 import { badInput, GabbroError, quoted } from "../errors.ts";
@@ -35,16 +36,32 @@ export async function datasetsAfter(
   const workspaceId = authorize(context, "read");
   let query = context.database.read
     .selectFrom("Dataset")
-    .select(head)
+    .select(["id", lengthOf("columns").as("columnBytes"), lengthOf("removedColumns").as("removedBytes")])
     .where("workspace", "=", workspaceId)
     .where("deletedAt", "is", null);
   if (search)
     query = query.where(({ or, ref }) => or([contains(ref("slug"), search), contains(ref("name"), search)]));
   if (after) query = query.where("slug", ">", after);
-  return query
+  const measured = await query
     .orderBy("slug")
     .limit(first ?? PAGE)
     .execute();
+  const found = await readByLength(
+    context,
+    measured.map(({ id }) => id),
+    {
+      measure: async () =>
+        measured.map(({ id, columnBytes, removedBytes }) => ({ id, bytes: columnBytes + removedBytes })),
+      read: (ids) =>
+        context.database.read
+          .selectFrom("Dataset")
+          .select(head)
+          .where("workspace", "=", workspaceId)
+          .where("id", "in", ids)
+          .execute(),
+    },
+  );
+  return measured.flatMap(({ id }) => found.get(id) ?? []);
 }
 
 /** Makes a dataset without rows; CONFLICT when the slug is taken or two columns have one name. */

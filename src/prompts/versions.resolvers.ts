@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Context } from "../context.ts";
 import { batched } from "../database/batch.ts";
-import { type Measured, readByLength, readLists } from "../database/lengths.ts";
+import { lengthOf, type Measured, readByLength, readLists } from "../database/lengths.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
 import type { PromptTagMove, PromptVersion } from "./entities.ts";
 import { readVersions } from "./known.resolvers.ts";
@@ -125,21 +125,17 @@ export type ShownVersion = NamedVersion & Partial<Content>;
 /** One thing that a version holds: it is read for all those of an answer where it is asked for. */
 export function contentOf<Column extends keyof Content>(column: Column) {
   const load: (context: Context, id: string) => Promise<Content[Column]> = batched(async (context, ids) => {
-    const versions = (ids: string[]) =>
+    const versions = (some: string[]) =>
       context.database.read
         .selectFrom("PromptVersion")
         .where("workspace", "=", authenticated(context).workspaceId)
-        .where("id", "in", ids);
-    const measure = (ids: string[]): Promise<Measured[]> =>
-      versions(ids)
-        .select("id")
-        .select(({ ref }) =>
-          (column === "createdAt" ? sql.lit(0) : sql<number>`coalesce(octet_length(${ref(column)}), 0)`).as(
-            "bytes",
-          ),
-        )
+        .where("id", "in", some);
+    const bytes = column === "createdAt" ? sql.lit(0) : lengthOf(column);
+    const measure = (some: string[]) =>
+      versions(some)
+        .select(["id", bytes.as("bytes")])
         .execute() as Promise<Measured[]>;
-    const read = (ids: string[]) => versions(ids).select(["id", column]).execute();
+    const read = (some: string[]) => versions(some).select(["id", column]).execute();
     const found = await readByLength(context, ids, { measure, read: read as never });
     return ids.map((id) => (found.get(id) as unknown as Content)[column]);
   });

@@ -1,6 +1,8 @@
 import type { Context } from "../context.ts";
+import { batched } from "../database/batch.ts";
 import { newId } from "../database/ids.ts";
 import type { EntityManager } from "../database/open.ts";
+import { lengthOf, readByLength } from "../database/lengths.ts";
 import { atCursor, PAGE } from "../paging.ts";
 import { AuditEntry } from "./entities.ts";
 import type { AuditLogInput } from "./inputs.ts";
@@ -29,12 +31,41 @@ export function recordChange(em: EntityManager, context: Context, change: Change
   });
 }
 
-/** A page of the audit log, the newest entries first. */
-export async function auditLog(context: Context, { first, after }: AuditLogInput): Promise<AuditEntry[]> {
-  authorize(context, "admin");
+type AuditHead = Pick<AuditEntry, "id" | "tokenName" | "action" | "subject" | "createdAt">;
+
+/** A page of the audit log, the newest entries first, without what was before and after. */
+export async function auditLog(context: Context, { first, after }: AuditLogInput): Promise<AuditHead[]> {
+  const workspaceId = authorize(context, "admin");
   if (after != null) atCursor(await context.em.count(AuditEntry, { id: after }), "id of an entry");
-  return context.em.find(AuditEntry, after ? { id: { $lt: after } } : {}, {
-    orderBy: { id: "desc" },
-    limit: first ?? PAGE,
-  });
+  let query = context.database.read
+    .selectFrom("AuditEntry")
+    .select(["id", "tokenName", "action", "subject", "createdAt"])
+    .where("workspace", "=", workspaceId);
+  if (after != null) query = query.where("id", "<", after);
+  return query
+    .orderBy("id", "desc")
+    .limit(first ?? PAGE)
+    .execute();
+}
+
+/** How what an entry tells of was before or after; it may be as large as a version of a prompt. */
+export function stateOf(state: "before" | "after") {
+  const load: (context: Context, id: string) => Promise<Record<string, unknown> | null> = batched(
+    async (context, all) => {
+      const entries = (ids: string[]) =>
+        context.database.read
+          .selectFrom("AuditEntry")
+          .where("workspace", "=", authorize(context, "admin"))
+          .where("id", "in", ids);
+      const found = await readByLength(context, all, {
+        measure: (ids) =>
+          entries(ids)
+            .select(["id", lengthOf(state).as("bytes")])
+            .execute(),
+        read: (ids) => entries(ids).select(["id", state]).execute(),
+      });
+      return all.map((id) => (found.get(id) as Partial<AuditEntry> | undefined)?.[state] ?? null);
+    },
+  );
+  return ({ id }: AuditHead, _: unknown, context: Context) => load(context, id);
 }

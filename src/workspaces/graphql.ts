@@ -1,6 +1,6 @@
 import type { scopes } from "../context.ts";
 import { argumentsOf, builder } from "../graphql/builder.ts";
-import { auditLog } from "./audit.resolvers.ts";
+import { auditLog, stateOf } from "./audit.resolvers.ts";
 import type * as entities from "./entities.ts";
 import { accessTokenInput, auditLogInput, createAccessTokenInput } from "./inputs.ts";
 import { accessTokens, createAccessToken, revokeAccessToken } from "./tokens.resolvers.ts";
@@ -53,7 +53,7 @@ const CreateAccessTokenPayload = builder
     }),
   });
 
-const AuditEntry = builder.objectRef<entities.AuditEntry>("AuditEntry").implement({
+const AuditEntry = builder.objectRef<Awaited<ReturnType<typeof auditLog>>[number]>("AuditEntry").implement({
   description: "One change of a prompt, a tag, a dataset's shape, a price or a token.",
   fields: (t) => ({
     id: t.exposeID("id", { description: "The id, a UUID. Pages continue after it." }),
@@ -61,8 +61,18 @@ const AuditEntry = builder.objectRef<entities.AuditEntry>("AuditEntry").implemen
     token: t.exposeString("tokenName", { description: "The name of the access token that made it." }),
     action: t.exposeString("action", { description: "The operation." }),
     subject: t.exposeString("subject", { description: "What was changed, such as the slug of a prompt." }),
-    before: t.expose("before", { type: "JSONObject", nullable: true, description: "How it was before." }),
-    after: t.expose("after", { type: "JSONObject", nullable: true, description: "How it was after." }),
+    before: t.field({
+      type: "JSONObject",
+      nullable: true,
+      description: "How it was before.",
+      resolve: stateOf("before"),
+    }),
+    after: t.field({
+      type: "JSONObject",
+      nullable: true,
+      description: "How it was after.",
+      resolve: stateOf("after"),
+    }),
   }),
 });
 
