@@ -397,6 +397,7 @@ describe("the difference of two versions", () => {
     while (lines.length < size) lines += `${next(2 ** 32)}\n`;
     return lines;
   };
+  const LONG_TEXT = Array.from({ length: 30_000 }, (_, at) => `line ${at}`);
   const equalLines = "a\n".repeat(MEGABYTE / 4);
   test.each([
     ["random lines", randomLines(MEGABYTE), `${randomLines(MEGABYTE)}end`],
@@ -404,6 +405,11 @@ describe("the difference of two versions", () => {
       "equal lines before random ones",
       equalLines + randomLines(MEGABYTE / 2),
       equalLines + randomLines(MEGABYTE / 2),
+    ],
+    [
+      "many lines of which some changed",
+      LONG_TEXT.join("\n"),
+      LONG_TEXT.map((line, at) => (at % 500 === 0 ? "changed" : line)).join("\n"),
     ],
   ])("of megabytes of %s is coarse, but right", (_, before, after) => {
     const patch = diffVersions({ ...from, text: before }, { ...from, version: "2.0.0", text: after });

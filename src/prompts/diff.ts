@@ -12,9 +12,8 @@ export interface VersionText {
 
 /**
  * How one version came from another: a unified diff of each part that differs, as `git diff` prints it; empty where
- * nothing differs. A part that a version does not have is `/dev/null`. Where more than 1,000 lines go or come, or a
- * part has more than 50,000, parts are
- * not compared line by line: all old ones go, all new ones come.
+ * nothing differs. A part that a version does not have is `/dev/null`. Where more than 500 lines go or come, fewer in a part
+ * of more than 6,000, parts are not compared line by line: all old lines go, all new ones come.
  */
 export function diffVersions(from: VersionText, to: VersionText): string {
   return parts
@@ -35,16 +34,17 @@ const parts: { name: string; read: (version: VersionText) => string | null }[] =
   { name: "variables", read: ({ variables }) => toJson(variables) },
 ];
 
-// The time grows with the square of the changed lines: 1,000 of them in a megabyte take up to 0.4 s. A limit of lines, not
-// of time, gives the same difference on every machine.
-const MOST_CHANGED_LINES = 1_000;
-const MOST_LINES = 50_000;
+// The time grows with the changed lines times all lines, while nobody else is served. A limit of lines, not of time, gives
+// the same difference on every machine.
+const MAX_CHANGED_LINES = 500;
+const MAX_LINES = 50_000;
+const MAX_STEPS = 3_000_000;
 
 function diffTexts(oldName: string, newName: string, before: string, after: string): string {
-  if (Math.max(toLines(before).length, toLines(after).length) > MOST_LINES) {
-    return replaceAll(oldName, newName, before, after);
-  }
-  const options = { context: 3, headerOptions: FILE_HEADERS_ONLY, maxEditLength: MOST_CHANGED_LINES };
+  const lines = Math.max(toLines(before).length, toLines(after).length, 1);
+  if (lines > MAX_LINES) return replaceAll(oldName, newName, before, after);
+  const maxEditLength = Math.min(MAX_CHANGED_LINES, Math.floor(MAX_STEPS / lines));
+  const options = { context: 3, headerOptions: FILE_HEADERS_ONLY, maxEditLength };
   return (
     createTwoFilesPatch(oldName, newName, before, after, undefined, undefined, options) ??
     replaceAll(oldName, newName, before, after)

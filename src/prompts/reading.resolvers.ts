@@ -1,5 +1,8 @@
+import { spendAnswerBytes } from "../answerBudget.ts";
 import type { Context } from "../context.ts";
+import { inTurn } from "../database/lengths.ts";
 import { contains } from "../database/text.ts";
+import { keepDeadline } from "../deadline.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { atCursor, PAGE } from "../paging.ts";
 import { authorize } from "../workspaces/resolvers.ts";
@@ -100,5 +103,10 @@ export async function promptDiff(context: Context, { slug, from, to }: PromptDif
   const before = await getVersion(from);
   const after = await getVersion(to);
   const { diffVersions } = await import("./diff.ts"); // seldom needed
-  return diffVersions(before, after);
+  return inTurn(context, async () => {
+    keepDeadline(context);
+    const diff = diffVersions(before, after);
+    spendAnswerBytes(context, diff.length);
+    return diff;
+  });
 }
