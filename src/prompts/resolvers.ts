@@ -1,7 +1,7 @@
 import type { Context } from "../context.ts";
 import { batched } from "../database/batch.ts";
 import { GabbroError, quoted } from "../errors.ts";
-import { authenticated, authorize } from "../workspaces/resolvers.ts";
+import { authorize } from "../workspaces/resolvers.ts";
 import type { Prompt, Variable } from "./entities.ts";
 import type { DescribePromptInput, VersionChoice } from "./inputs.ts";
 import { findDetails, knownPrompt } from "./known.resolvers.ts";
@@ -32,6 +32,8 @@ export interface PromptDescription {
   /** All its versions, the oldest first; absent where they were not read. */
   versions?: NamedVersion[];
   availableTags: string[];
+  /** Of the version shown; absent where they were not read. */
+  variables?: Variable[];
   /** The id of the version shown. */
   versionId: string | null;
   version: string | null;
@@ -56,7 +58,10 @@ export async function describeStored(
 ): Promise<PromptDescription> {
   const prompt = await knownPrompt(context.database, workspaceId, slug);
   if (!prompt) throw promptNotFound(slug);
-  return { ...describe(prompt, selectVersionToDescribe(prompt, choice)), versions: prompt.versions };
+  const described = describe(prompt, selectVersionToDescribe(prompt, choice));
+  const { versionId } = described;
+  const details = versionId === null ? null : await findDetails(context.database, workspaceId, versionId);
+  return { ...described, versions: prompt.versions, variables: details?.variables ?? [] };
 }
 
 export function promptNotFound(slug: string): GabbroError {
@@ -64,21 +69,23 @@ export function promptNotFound(slug: string): GabbroError {
 }
 
 /** The names of all versions of a prompt, the oldest first. */
-export async function availableVersionsOf(context: Context, { id, versions }: PromptDescription) {
-  return (versions ?? (await versionsOf(context, id))).map(({ version }) => version);
+export function availableVersionsOf(
+  context: Context,
+  { id, versions }: PromptDescription,
+): string[] | Promise<string[]> {
+  const names = (all: NamedVersion[]) => all.map(({ version }) => version);
+  return versions ? names(versions) : versionsOf(context, id).then(names);
 }
 
 const variablesOfVersion = contentOf("variables");
 
 /** The variables of the version shown. */
-export async function variablesOf(
+export function variablesOf(
   context: Context,
-  { versionId: id, version, versions }: PromptDescription,
-): Promise<Variable[]> {
-  if (id === null) return [];
-  if (!versions) return variablesOfVersion({ id, version: version! }, {}, context); // one of many
-  const details = await findDetails(context.database, authenticated(context).workspaceId, id);
-  return details?.variables ?? [];
+  { versionId: id, version, variables }: PromptDescription,
+): Variable[] | Promise<Variable[]> {
+  if (variables) return variables;
+  return id === null ? [] : variablesOfVersion({ id, version: version! }, {}, context);
 }
 
 /** The description of the prompt with that id as its version `version` shows it; null when it is gone. */
