@@ -1,8 +1,8 @@
 import type { Context } from "../context.ts";
 import { refuseDuplicates } from "../database/commit.ts";
 import { newId } from "../database/ids.ts";
-import type { EntityManager } from "../database/open.ts";
 import { lengthOf, readByLength } from "../database/lengths.ts";
+import type { EntityManager } from "../database/open.ts";
 import { contains } from "../database/text.ts";
 import { transact } from "../database/transact.ts";
 import { badInput, GabbroError, quoted } from "../errors.ts";

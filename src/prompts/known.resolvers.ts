@@ -1,6 +1,6 @@
 import type { LRUCache } from "lru-cache";
-import type { Database } from "../database/open.ts";
 import { inPieces, type Piece } from "../database/lengths.ts";
+import type { Database } from "../database/open.ts";
 import { boundedByCharacters, remembered } from "../database/remember.ts";
 import { GabbroError } from "../errors.ts";
 import type { Prompt, PromptVersion } from "./entities.ts";

@@ -1,8 +1,8 @@
 import type { Context } from "../context.ts";
 import { batched } from "../database/batch.ts";
 import { newId } from "../database/ids.ts";
-import type { EntityManager } from "../database/open.ts";
 import { lengthOf, readByLength } from "../database/lengths.ts";
+import type { EntityManager } from "../database/open.ts";
 import { atCursor, PAGE } from "../paging.ts";
 import { AuditEntry } from "./entities.ts";
 import type { AuditLogInput } from "./inputs.ts";
