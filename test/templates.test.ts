@@ -20,9 +20,13 @@ function randomNumbers(seed: number): (below: number) => number {
   };
 }
 
+const variablesIn = (text: string) => parseTemplate({ path: "text", text });
+const rendered = async (text: string, values: Record<string, string>, workspace = "ours") =>
+  (await renderTemplate(workspace, text, values)).result;
+
 function refusal(text: string): string {
   try {
-    parseTemplate(text, "systemText");
+    parseTemplate({ path: "systemText", text });
   } catch (error) {
     return (error as Error).message.replace("Invalid input: systemText is not a valid template", "");
   }
@@ -89,11 +93,11 @@ describe("the variables of a template", () => {
     ],
     ["none in comments", "{# {{ a }} #}{{ b }}{% generation %}{{ c }}{% endgeneration %}", ["b", "c"]],
   ])("are %s", (_, text, names) => {
-    expect(parseTemplate(text)).toEqual(names);
+    expect(variablesIn(text)).toEqual(names);
   });
 
   test("are found behind a megabyte of white space", () => {
-    expect(parseTemplate(`${" ".repeat(MEGABYTE)}{{ a }}${"\n".repeat(MEGABYTE)}`)).toEqual(["a"]);
+    expect(variablesIn(`${" ".repeat(MEGABYTE)}{{ a }}${"\n".repeat(MEGABYTE)}`)).toEqual(["a"]);
   });
 });
 
@@ -200,7 +204,7 @@ describe("a template that is none", () => {
     const next = randomNumbers(1);
     for (let i = 0; i < 30_000; i++) {
       const text = Array.from({ length: 1 + next(12) }, () => words[next(words.length)]).join("");
-      if (isTemplate(text)) expect(parseTemplate(text), text).toBeInstanceOf(Array);
+      if (isTemplate(text)) expect(variablesIn(text), text).toBeInstanceOf(Array);
       else expect(refusal(text), text).toMatch(/^ at line \d+, column \d+: ./);
     }
   });
@@ -257,7 +261,7 @@ describe("rendering", () => {
     "{% set ns = namespace(x=1) %}{% for c in [1, 2] %}{% set ns.x = ns.x + c %}{% endfor %}{{ ns.x }}\r\n",
   ])("gives what the clients give: %j", async (text) => {
     const values = { name: "Ada 😀 \ud800 <b>", __proto__x: "y" };
-    expect(await renderTemplate(text, values)).toBe(new Template(text).render(values));
+    expect(await rendered(text, values)).toBe(new Template(text).render(values));
   });
 
   const doubled = (start: string, step: string, times: number) =>
@@ -284,17 +288,17 @@ describe("rendering", () => {
       "must not give more than 10000000 characters",
     ],
   ])("ends with an answer and harms no other: %s", async (_, text, told) => {
-    const greedy = expect(renderTemplate(text, {})).rejects.toThrow(told);
-    const modest = expect(renderTemplate("Hello {{ name }}", { name: "Ada" })).resolves.toBe("Hello Ada");
+    const greedy = expect(rendered(text, {})).rejects.toThrow(told);
+    const modest = expect(rendered("Hello {{ name }}", { name: "Ada" })).resolves.toBe("Hello Ada");
     await Promise.all([greedy, modest]);
   });
 
   test("is refused as UNAVAILABLE when others keep it busy for seconds", async () => {
-    const greedy = Promise.allSettled(Array.from({ length: 7 }, () => renderTemplate(FOR_EVER, {})));
-    const modest = renderTemplate("Hello", {});
+    const greedy = Promise.allSettled(Array.from({ length: 7 }, () => rendered(FOR_EVER, {})));
+    const modest = rendered("Hello", {});
     await expect(modest).rejects.toMatchObject({ code: "UNAVAILABLE" });
     await greedy;
-    expect(await renderTemplate("Hello", {})).toBe("Hello");
+    expect(await rendered("Hello", {})).toBe("Hello");
   });
 
   test("ends in its process also when the server is gone", async () => {
@@ -319,11 +323,11 @@ describe("rendering", () => {
     ['variables must not hold "range": templates have that built in', "a", { range: "1" }],
   ])("tells a person what is wrong: %s", async (told, text, values) => {
     const refused = { code: "BAD_INPUT", message: `Invalid input: ${told}.` };
-    await expect(renderTemplate(text, values)).rejects.toMatchObject(refused);
+    await expect(rendered(text, values)).rejects.toMatchObject(refused);
   });
 
   test("never tells more than a line of what a template raises", async () => {
-    const refused = renderTemplate("{{ raise_exception(a) }}", { a: "secret ".repeat(1000) });
+    const refused = rendered("{{ raise_exception(a) }}", { a: "secret ".repeat(1000) });
     await expect(refused).rejects.toThrow(/rendered: (?:secret ){28}secr….$/);
   });
 });
@@ -427,7 +431,7 @@ test.each([
 ])("a template made to take long is judged at once: %s", (_, template) => {
   const begun = process.cpuUsage();
   try {
-    parseTemplate(template);
+    variablesIn(template);
   } catch (error) {
     expect(error).toMatchObject({ code: "BAD_INPUT" });
   }

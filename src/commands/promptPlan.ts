@@ -6,11 +6,13 @@ import {
   contentOf,
   createPrompt,
   createPromptVersion,
+  templatesOf,
   updatePrompt,
 } from "../prompts/authoring.resolvers.ts";
 import type { PromptContent } from "../prompts/content.resolvers.ts";
 import { LATEST } from "../prompts/selection.ts";
 import { publishPrompt, setTagProtection } from "../prompts/tags.resolvers.ts";
+import { parseTemplate } from "../prompts/templates.ts";
 
 /** One change that an import would make, as people read it and as it is made. */
 export interface Step {
@@ -86,7 +88,7 @@ type VersionInput = NonNullable<PromptFile["versions"]>[number];
 
 function contentFor(input: VersionInput, fault: (part: string, message: string) => void) {
   try {
-    return contentOf(input).content;
+    return contentOf(input, templatesOf(input).flatMap(parseTemplate)).content;
   } catch (error) {
     if (!(error instanceof GabbroError) || !error.details) throw error;
     for (const { path, message } of error.details as Fault[]) fault(path, `${path} ${message}`);

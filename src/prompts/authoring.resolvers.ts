@@ -6,7 +6,7 @@ import { transact } from "../database/transact.ts";
 import { badInput, quoted } from "../errors.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
-import { Prompt, PromptVersion } from "./entities.ts";
+import { Prompt, PromptVersion, type Variable } from "./entities.ts";
 import {
   type CreatePromptInput,
   type CreatePromptVersionInput,
@@ -15,7 +15,7 @@ import {
   type UpdatePromptInput,
 } from "./inputs.ts";
 import { describeStored, type PromptDescription, promptNotFound } from "./resolvers.ts";
-import { mergeVariables, parseTemplate } from "./templates.ts";
+import { findVariables, mergeVariables, type NamedTemplate } from "./templates.ts";
 
 /** Makes a prompt, without any version yet; CONFLICT when the slug is taken. */
 export async function createPrompt(context: Context, input: CreatePromptInput): Promise<PromptDescription> {
@@ -82,7 +82,10 @@ export async function createPromptVersion(
   { slug, input }: CreatePromptVersionInput,
 ): Promise<{ promptVersion: PromptVersion; warning: string | null }> {
   const workspace = authorize(context, "write");
-  const { content, warning } = contentOf(input);
+  const found: string[][] = [];
+  // One after the other: of two invalid templates the error always names the first.
+  for (const template of templatesOf(input)) found.push(await findVariables(workspace, template));
+  const { content, warning } = contentOf(input, found.flat());
   const taken = `Prompt ${quoted(slug)} already has a version ${quoted(input.version)}. Versions never change; choose another name.`;
   const promptVersion = await refuseDuplicates(taken, () =>
     transact(context.em, async (em) => {
@@ -103,9 +106,22 @@ export async function createPromptVersion(
   return { promptVersion, warning };
 }
 
-/** What is kept of a version that was sent; throws BAD_INPUT where a text of it is no template. */
-export function contentOf(input: CreatePromptVersionInput["input"]) {
-  const { variables, warning } = variablesOf(input);
+type VersionInput = CreatePromptVersionInput["input"];
+
+/** The templates of a version that was sent. */
+export function templatesOf({ text, systemText }: VersionInput): NamedTemplate[] {
+  return [{ path: "text", text }, ...(systemText ? [{ path: "systemText" as const, text: systemText }] : [])];
+}
+
+/** What is stored of a version that was sent, in whose templates these variables were found. */
+export function contentOf({ version, text, systemText, ...input }: VersionInput, found: string[]) {
+  const given = input.variables?.map(({ label, type, description }) => ({
+    label,
+    type: type || "string",
+    description: description ?? null,
+  }));
+  const { variables, warning } = mergeVariables([...new Set(found)], given ?? null);
+  refuseTooMany(variables);
   const model = input.model && {
     provider: input.model.provider ?? null,
     client: input.model.client ?? null,
@@ -113,26 +129,15 @@ export function contentOf(input: CreatePromptVersionInput["input"]) {
     version: input.model.version ?? null,
     parameters: input.model.parameters ?? {},
   };
-  const { version, text, systemText } = input;
   return {
     content: { version, text, systemText: systemText || null, model: model ?? null, variables },
     warning,
   };
 }
 
-function variablesOf({ text, systemText, variables }: CreatePromptVersionInput["input"]) {
-  const found = [
-    ...parseTemplate(text, "text"),
-    ...(systemText ? parseTemplate(systemText, "systemText") : []),
-  ];
-  const given = variables?.map(({ label, type, description }) => ({
-    label,
-    type: type || "string",
-    description: description ?? null,
-  }));
-  const merged = mergeVariables([...new Set(found)], given ?? null);
-  const count = merged.variables.length;
-  if (count <= MAX_VARIABLES) return merged;
+/** Throws BAD_INPUT when a version would have more variables than it may, those that its texts use included. */
+function refuseTooMany({ length: count }: Variable[]): void {
+  if (count <= MAX_VARIABLES) return;
   const message = `would be ${count} with those that the texts use; a version has at most ${MAX_VARIABLES}`;
   throw badInput([{ path: "variables", message }]);
 }

@@ -1,7 +1,6 @@
 import { spendAnswerBytes } from "../answerBudget.ts";
 import type { Context } from "../context.ts";
 import { inTurn } from "../database/lengths.ts";
-import { contains } from "../database/text.ts";
 import { keepDeadline } from "../deadline.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { atCursor, PAGE } from "../paging.ts";
@@ -11,7 +10,7 @@ import type { DescribePromptInput, PromptDiffInput, PromptsInput, RenderPromptIn
 import { findDetails, knownPrompt, textsOf } from "./known.resolvers.ts";
 import { describe, type PromptDescription, promptNotFound, withServing } from "./resolvers.ts";
 import { selectVersion, selectVersionToDescribe } from "./selection.ts";
-import { compareVariables, parseTemplate, renderTemplate } from "./templates.ts";
+import { compareVariables, renderTemplate } from "./templates.ts";
 
 /** A page of the prompts, in the order of their slugs, each described by its production version, else its newest. */
 export async function prompts(context: Context, input: PromptsInput): Promise<PromptDescription[]> {
@@ -24,23 +23,30 @@ export async function prompts(context: Context, input: PromptsInput): Promise<Pr
 /** The same after any slug, also of one that was deleted since it was read. */
 export async function promptsAfter(context: Context, input: PromptsInput): Promise<PromptDescription[]> {
   const workspaceId = authorize(context, "read");
-  const { featureSlug, search, after } = input;
-  let query = context.database.read
-    .selectFrom("Prompt")
-    .select(["id", "slug", "name", "description"])
-    .where("workspace", "=", workspaceId);
-  if (featureSlug) query = query.where("featureSlug", "=", featureSlug);
-  if (search)
-    query = query.where(({ or, ref }) =>
-      or([ref("slug"), ref("name"), ref("description")].map((column) => contains(column, search))),
-    );
-  if (after) query = query.where("slug", ">", after);
-  const found = await query
-    .orderBy("slug")
-    .limit(input.first ?? PAGE)
-    .execute();
+  const found = await headsOf(context, workspaceId, input);
   const known = await withServing(context, found);
   return known.map((prompt) => describe(prompt, selectVersionToDescribe(prompt, {})));
+}
+
+async function headsOf({ database }: Context, workspaceId: string, input: PromptsInput) {
+  const { featureSlug, search, after, first } = input;
+  const ofWorkspace = database.read.selectFrom("Prompt").where("workspace", "=", workspaceId).orderBy("slug");
+  let listed = ofWorkspace.limit(first ?? PAGE);
+  if (featureSlug) listed = listed.where("featureSlug", "=", featureSlug);
+  if (after) listed = listed.where("slug", ">", after);
+  if (search) {
+    const matching = listed.where(({ or, ref }) =>
+      or(
+        [ref("slug"), ref("name"), ref("description")].map((column) =>
+          database.search.contains(column, search),
+        ),
+      ),
+    );
+    const ids = await database.search.findIds(workspaceId, matching.select("id as id"));
+    if (ids.length === 0) return [];
+    listed = ofWorkspace.where("id", "in", ids);
+  }
+  return listed.select(["id", "slug", "name", "description"]).execute();
 }
 
 /** A prompt as an application uses it: the texts and the model of the version that serves. */
@@ -76,17 +82,19 @@ export async function servedPrompt(context: Context, input: DescribePromptInput)
 export async function renderPrompt(context: Context, input: RenderPromptInput): Promise<ServedPrompt> {
   const served = await servedPrompt(context, input);
   const values = Object.fromEntries((input.variables ?? []).map(({ label, value }) => [label, value ?? ""]));
+  const workspaceId = authorize(context, "read");
+  const render = async (template: string) => {
+    const rendered = await renderTemplate(workspaceId, template, values);
+    spendAnswerBytes(context, rendered.result.length);
+    return rendered;
+  };
   const [text, systemText] = await Promise.all([
-    renderTemplate(served.text, values),
-    served.systemText === null ? null : renderTemplate(served.systemText, values),
+    render(served.text),
+    served.systemText === null ? null : render(served.systemText),
   ]);
-  const used = new Set([
-    ...parseTemplate(served.text, "text"),
-    ...parseTemplate(served.systemText ?? "", "systemText"),
-  ]);
-  const compared = compareVariables([...used], values);
+  const compared = compareVariables([...new Set([...text.names, ...(systemText?.names ?? [])])], values);
   const warning = [served.warning, compared].filter(Boolean).join(" ") || null;
-  return { ...served, text, systemText, warning };
+  return { ...served, text: text.result, systemText: systemText?.result ?? null, warning };
 }
 
 /** What differs between two versions of a prompt, as a unified diff; empty when nothing does. */

@@ -1,36 +1,43 @@
 import { runInThisContext } from "node:vm";
 import { Template } from "@huggingface/jinja";
+import { freeNames } from "./template-names.ts";
+import { describeSyntaxFault, toProgram } from "./template-syntax.ts";
 
-/** What the rendering process is sent. */
-export interface Rendering {
+/** What the process is sent: a template to fill in, or without values one whose variables are to be found. */
+export interface TemplateTask {
   text: string;
-  values: Record<string, string>;
+  values: Record<string, string> | null;
 }
 
-/** What it answers: the text, or why there is none. */
-export type Rendered = { result: string } | { fault: string; isSyntax: boolean };
+/** What it answers: the variables, and the text where values were sent; or what is wrong with the template. */
+export type TemplateAnswer = { names: string[]; result: string } | { error: string };
 
 const MOST_CHARS = 10_000_000;
-/** Far behind the limit of the server, which ends this process: for a server that is gone before its limit. */
-const ORPHAN_LIMIT_MS = 3_000;
+/** Beyond the limits of the server, which ends this process: for a server that is gone before its limit. */
+const ORPHAN_LIMIT_MS = 6_000;
 
-process.on("message", (rendering: Rendering) => {
-  Object.assign(globalThis, { renderNow: () => render(rendering) });
-  process.send?.(runInThisContext("renderNow()", { timeout: ORPHAN_LIMIT_MS }));
+process.on("message", (task: TemplateTask) => {
+  Object.assign(globalThis, { answerNow: () => answer(task) });
+  process.send?.(runInThisContext("answerNow()", { timeout: ORPHAN_LIMIT_MS }));
 });
 // Ctrl-C reaches all processes of a terminal; the server still answers what it has begun.
 process.on("SIGINT", () => {});
 process.send?.("ready");
 
-function render({ text, values }: Rendering): Rendered {
-  let template: Template | undefined;
+function answer({ text, values }: TemplateTask): TemplateAnswer {
+  let template: Template;
   try {
+    if (values === null) return { names: freeNames(toProgram(text)), result: "" };
     template = new Template(text);
-    const result = template.render(values);
-    if (result.length <= MOST_CHARS) return { result };
-    return { fault: `must not give more than ${MOST_CHARS} characters`, isSyntax: false };
   } catch (error) {
-    return { fault: `could not be rendered: ${reasonOf(error)}`, isSyntax: template === undefined };
+    return { error: `is not a valid template${describeSyntaxFault(text, error)}` };
+  }
+  try {
+    const result = template.render(values);
+    if (result.length <= MOST_CHARS) return { names: freeNames(template.parsed), result };
+    return { error: `must not give more than ${MOST_CHARS} characters` };
+  } catch (error) {
+    return { error: `could not be rendered: ${reasonOf(error)}` };
   }
 }
 

@@ -1,19 +1,68 @@
 import { badInput } from "../errors.ts";
+import { createWorkerProcesses } from "../workerProcesses.ts";
 import type { Variable } from "./entities.ts";
 import { BUILT_INS, freeNames } from "./template-names.ts";
-import { renderInProcess } from "./template-renderer.ts";
+import type { TemplateAnswer, TemplateTask } from "./template-process.ts";
 import { describeSyntaxFault, toProgram } from "./template-syntax.ts";
+
+/** A template under the name by which errors call it. */
+export interface NamedTemplate {
+  path: "text" | "systemText";
+  text: string;
+}
 
 /**
  * The names of the variables that a Jinja template reads from outside, in order of their first appearance. Throws
- * BAD_INPUT for `path` with line and column (in characters, from 1) where the template is wrong.
+ * BAD_INPUT for `path` with line and column (in characters, from 1) where the template is wrong. A long template takes up
+ * to a second, so the server asks `findVariables` instead.
  */
-export function parseTemplate(text: string, path = "text"): string[] {
+export function parseTemplate({ path, text }: NamedTemplate): string[] {
   try {
     return freeNames(toProgram(text));
   } catch (error) {
     throw badInput([{ path, message: `is not a valid template${describeSyntaxFault(text, error)}` }]);
   }
+}
+
+const HEAP_MB = 128;
+const PARSE_LIMIT_MS = 5_000;
+const RENDER_LIMIT_MS = 1_000;
+
+/** They must be processes: a template that grows a list fills a thread's heap in one step, and V8 then ends the server. */
+const processes = createWorkerProcesses<TemplateTask, TemplateAnswer>({
+  file: new URL("./template-process.ts", import.meta.url),
+  heapMb: HEAP_MB,
+  busy: "Too many templates are being rendered. Try again in a while.",
+});
+
+/** What `parseTemplate` gives, found in a process beside the server within 5 seconds and 128 MB. */
+export async function findVariables(workspaceId: string, { path, text }: NamedTemplate): Promise<string[]> {
+  const answer = await processes.run(workspaceId, { text, values: null }, PARSE_LIMIT_MS);
+  if (!answer) throw badInput([{ path, message: `takes more than 5 seconds or ${HEAP_MB} MB to read` }]);
+  if ("error" in answer) throw badInput([{ path, message: answer.error }]);
+  return answer.names;
+}
+
+/**
+ * What `new Template(text).render(values)` of `@huggingface/jinja` gives, as the clients call it, within a second and
+ * 128 MB: a process beside the server renders; and the variables of the template. Throws BAD_INPUT where the template fails
+ * or asks for more, and UNAVAILABLE when too many templates of the workspace wait already.
+ */
+export async function renderTemplate(
+  workspaceId: string,
+  text: string,
+  values: Record<string, string>,
+): Promise<{ result: string; names: string[] }> {
+  const faults = Object.keys(values)
+    .filter((name) => BUILT_INS.has(name))
+    .map((name) => ({ path: "variables", message: `must not hold "${name}": templates have that built in` }));
+  if (faults.length > 0) throw badInput(faults);
+  const answer = await processes.run(workspaceId, { text, values }, RENDER_LIMIT_MS);
+  if (!answer) {
+    throw badInput([{ path: "text", message: `takes more than a second or ${HEAP_MB} MB to render` }]);
+  }
+  if ("error" in answer) throw badInput([{ path: "text", message: answer.error }]);
+  return answer;
 }
 
 /** The variables of a version: the given ones, then those of its templates that were not given. */
@@ -44,22 +93,6 @@ export function compareVariables(found: string[], values: Record<string, string>
     ["No value was given for", found.filter((name) => !Object.hasOwn(values, name))],
     ["The template does not use", Object.keys(values).filter((name) => !read.has(name))],
   ]);
-}
-
-/**
- * What `new Template(text).render(values)` of `@huggingface/jinja` gives, as the clients call it, within a second and
- * 128 MB: a process beside the server renders. Throws BAD_INPUT where the template fails or asks for more, and
- * UNAVAILABLE when other templates keep the process busy.
- */
-export async function renderTemplate(text: string, values: Record<string, string>): Promise<string> {
-  const faults = Object.keys(values)
-    .filter((name) => BUILT_INS.has(name))
-    .map((name) => ({ path: "variables", message: `must not hold "${name}": templates have that built in` }));
-  if (faults.length > 0) throw badInput(faults);
-  const answer = await renderInProcess({ text, values });
-  if ("result" in answer) return answer.result;
-  if (answer.isSyntax) parseTemplate(text);
-  throw badInput([{ path: "text", message: answer.fault }]);
 }
 
 const MOST_NAMES = 20;
