@@ -21,6 +21,11 @@ export const slugPage = {
   after: lookUpText().nullish().describe("Those after the one with this slug, which must still be there."),
 };
 
+const MAX_SEARCH_CHARS = 200;
+
+/** What is searched for in texts. It is compared at each place of each text, so its length multiplies the time. */
+export const searchText = () => text().max(MAX_SEARCH_CHARS).nullish();
+
 /** What a cursor points to; BAD_INPUT when there is no such thing (any more), as nobody could say where the page begins. */
 export function atCursor<Found>(found: Found | null | undefined, kind: string): Found {
   if (found) return found;

@@ -217,7 +217,7 @@ test("filters that no index answers let others be served in between", async () =
 });
 
 test.skipIf(isOnPostgresql)(
-  "on SQLite: words are looked up in another thread, so that no search holds others up",
+  "on SQLite: words are looked up in another process, so that no search holds others up",
   async () => {
     const connection = server.database.orm.em.getConnection("read") as unknown as Handle;
     const handle = await connection.getNativeClient();

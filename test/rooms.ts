@@ -90,7 +90,7 @@ function secondReaders({ path, text, imports }: Source): string[] {
     /^@mikro-orm\/(?:sqlite|postgresql)$|^better-sqlite3$|^pg$/.test(target),
   );
   return [
-    ...(/^database\/(?:sqlite|postgresql|search-worker)\w*\.ts$/.test(path)
+    ...(/^database\/(?:sqlite|postgresql)\w*\.ts$/.test(path)
       ? []
       : drivers.map(
           ({ target }) =>

@@ -41,8 +41,11 @@ export async function captureStatements({ database }: Server) {
       };
     }),
   );
+  const findIds = vi.spyOn(database.search, "findIds"); // by a process of its own
   return (): Statement[] => {
     for (const undo of restore) undo();
-    return statements;
+    const searches = findIds.mock.calls.map(([, query]) => ({ sql: query.compile().sql, values: [] }));
+    findIds.mockRestore();
+    return [...statements, ...searches];
   };
 }

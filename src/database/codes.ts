@@ -76,9 +76,14 @@ function isAiling(error: unknown): boolean {
   return AILING.test(codeOf(error)) || isOutOfReach(error);
 }
 
+/** Whether the database ended a statement because it took longer than it may. */
+export function wasTimedOut(error: unknown): boolean {
+  return codeOf(error) === TOOK_TOO_LONG;
+}
+
 /** Whether another server may well do what one could not, as that was lost or busy catching up. */
 export function isWorthAnotherServer(error: unknown): boolean {
-  return (isOutOfReach(error) && codeOf(error) !== TOOK_TOO_LONG) || isInTheWay(error);
+  return (isOutOfReach(error) && !wasTimedOut(error)) || isInTheWay(error);
 }
 
 /** What the caller is told when the database does not serve at the moment; undefined for any other error. */

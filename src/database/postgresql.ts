@@ -56,7 +56,7 @@ export function postgresql(url: string, { poolSize, replicaUrls, silenceMs }: Se
       if (name !== "UTF8") throw new Error(`its encoding is ${name}, not UTF8`);
     },
     migrateAlone,
-    createSearch: createPostgresqlSearch,
+    createSearch: (read) => createPostgresqlSearch(read, Math.max(2, Math.floor(poolSize / 2))),
     hearOthers: async (_, announce) =>
       hearPostgresqlOthers(self, () => new Client(listening(oneOfHosts!)), announce),
     placeholder: (n) => `$${n}`,

@@ -1,12 +1,26 @@
 import { type Expression, type Kysely, type RawBuilder, type SqlBool, sql, type Transaction } from "kysely";
+import { createFairQueue } from "../fairQueue.ts";
+import { wasTimedOut } from "./codes.ts";
 import { summedParts } from "./postgresqlSums.ts";
-import type { Key, Member, Search } from "./search.ts";
+import {
+  type Key,
+  lowered,
+  type Member,
+  SEARCH_BUSY,
+  SEARCH_LIMIT_MS,
+  type Search,
+  searchTookTooLong,
+} from "./search.ts";
 import { phrasesOf, textsOf, wordsIn } from "./words.ts";
+
+const MAX_WAITING = 100;
+const MAX_WAIT_MS = 5_000;
 
 /** A lexeme has at most 2,046 bytes. */
 const LONGEST_LEXEME = 400;
 
 interface Query {
+  workspaceId: string;
   /** For the full-text index: the workspace and all words, wherever they stand. */
   lexemes: string;
   /** What the text of a log must have in it, word by word, such as `% capital of kenya %`. */
@@ -17,7 +31,13 @@ interface Query {
  * The words of a log stand in `log_texts.body` with single spaces between them; the full-text index has them without
  * their places, which PostgreSQL would keep of no more than 256 a word. So phrases are looked for in the text itself.
  */
-export function createPostgresqlSearch(read: Kysely<never>): Search<Query> {
+export function createPostgresqlSearch(read: Kysely<never>, places: number): Search<Query> {
+  const run = createRunner(read, places);
+  const lookUp = (workspaceId: string, query: RawBuilder<{ key: Key }>): Promise<Key[]> =>
+    run(workspaceId, async (transaction) => {
+      await sql`set local enable_bitmapscan = on`.execute(transaction); // as no other statement has it
+      return (await query.execute(transaction)).rows.map(({ key }) => key);
+    });
   return {
     key: "id",
 
@@ -31,22 +51,33 @@ export function createPostgresqlSearch(read: Kysely<never>): Search<Query> {
         }),
       );
       return {
+        workspaceId,
         lexemes: [`'${workspaceMark(workspaceId)}'`, ...lexemes].join(" & "),
         patterns: phrases.map(({ words, isBeginning }) => `% ${words.join(" ")}${isBeginning ? "" : " "}%`),
       };
     },
 
-    find: (query, most) => lookUp(read, keysOf(query, most)),
+    find: (query, most) => lookUp(query.workspaceId, keysOf(query, most)),
 
-    among: async ({ patterns }, keys) =>
+    among: async ({ workspaceId, patterns }, keys) =>
       new Set(
         await lookUp(
-          read,
+          workspaceId,
           sql`select log_id as "key" from log_texts where log_id = any(cast(${keys} as uuid[])) and ${hasAll(patterns)}`,
         ),
       ),
 
-    findByMembers: (workspaceId, members, most) => lookUp(read, keysByMembers(workspaceId, members, most)),
+    // LIKE begins anew at each letter: 1.2 s for a megabyte.
+    contains: (column, wanted) => sql<SqlBool>`strpos(lower(${column}), ${lowered(wanted)}) > 0`,
+
+    findIds: (workspaceId, query) =>
+      run(workspaceId, async (transaction) => {
+        const { rows } = await transaction.executeQuery(query.compile());
+        return rows.map(({ id }) => id);
+      }),
+
+    findByMembers: (workspaceId, members, most) =>
+      lookUp(workspaceId, keysByMembers(workspaceId, members, most)),
 
     // In a stretch of logs, where the index of the metadata would give all there are.
     hasMember: (object, member) => hasMember(sql`coalesce(${object}, ${object})`, member),
@@ -63,6 +94,25 @@ export function createPostgresqlSearch(read: Kysely<never>): Search<Query> {
 
     close: async () => {},
   };
+}
+
+/** Runs searches in transactions of their own, each for a limited time, some at once; workspaces take turns. */
+function createRunner(read: Kysely<never>, places: number) {
+  const queue = createFairQueue({
+    places,
+    maxWaiting: MAX_WAITING,
+    maxWaitMs: MAX_WAIT_MS,
+    busy: SEARCH_BUSY,
+  });
+  return <Found>(workspaceId: string, find: (transaction: Transaction<never>) => Promise<Found>) =>
+    queue.run(workspaceId, () =>
+      read.transaction().execute(async (transaction) => {
+        await sql.raw(`set local statement_timeout = ${SEARCH_LIMIT_MS}`).execute(transaction);
+        return find(transaction).catch((error) => {
+          throw wasTimedOut(error) ? searchTookTooLong(error) : error;
+        });
+      }),
+    );
 }
 
 /** The keys of what a query finds, along the full-text index. */
@@ -82,13 +132,6 @@ export function keysByMembers(
   );
   // Never by an index of the workspace.
   return sql`select id as "key" from logs where ${hasThem} and coalesce(workspace_id, workspace_id) = ${workspaceId} limit ${most}`;
-}
-
-function lookUp(read: Kysely<never>, query: RawBuilder<{ key: Key }>): Promise<Key[]> {
-  return read.transaction().execute(async (transaction) => {
-    await sql`set local enable_bitmapscan = on`.execute(transaction); // as no other statement has it
-    return (await query.execute(transaction)).rows.map(({ key }) => key);
-  });
 }
 
 function hasMember(object: Expression<unknown>, { key, value }: Member): RawBuilder<SqlBool> {

@@ -3,7 +3,6 @@ import { refuseDuplicates } from "../database/commit.ts";
 import { newId } from "../database/ids.ts";
 import { lengthOf, readByLength } from "../database/lengths.ts";
 import type { EntityManager } from "../database/open.ts";
-import { contains } from "../database/text.ts";
 import { transact } from "../database/transact.ts";
 import { badInput, GabbroError, quoted } from "../errors.ts";
 import { atCursor, PAGE } from "../paging.ts";
@@ -34,17 +33,24 @@ export async function datasetsAfter(
   { search, first, after }: DatasetsInput,
 ): Promise<DatasetHead[]> {
   const workspaceId = authorize(context, "read");
-  let query = context.database.read
+  const { read, search: texts } = context.database;
+  const ofWorkspace = read
     .selectFrom("Dataset")
-    .select(["id", lengthOf("columns").as("columnBytes"), lengthOf("removedColumns").as("removedBytes")])
     .where("workspace", "=", workspaceId)
-    .where("deletedAt", "is", null);
-  if (search)
-    query = query.where(({ or, ref }) => or([contains(ref("slug"), search), contains(ref("name"), search)]));
-  if (after) query = query.where("slug", ">", after);
-  const measured = await query
-    .orderBy("slug")
-    .limit(first ?? PAGE)
+    .where("deletedAt", "is", null)
+    .orderBy("slug");
+  let listed = ofWorkspace.limit(first ?? PAGE);
+  if (after) listed = listed.where("slug", ">", after);
+  if (search) {
+    const matching = listed.where(({ or, ref }) =>
+      or([ref("slug"), ref("name")].map((column) => texts.contains(column, search))),
+    );
+    const ids = await texts.findIds(workspaceId, matching.select("id as id"));
+    if (ids.length === 0) return [];
+    listed = ofWorkspace.where("id", "in", ids);
+  }
+  const measured = await listed
+    .select(["id", lengthOf("columns").as("columnBytes"), lengthOf("removedColumns").as("removedBytes")])
     .execute();
   const found = await readByLength(
     context,
@@ -52,13 +58,7 @@ export async function datasetsAfter(
     {
       measure: async () =>
         measured.map(({ id, columnBytes, removedBytes }) => ({ id, bytes: columnBytes + removedBytes })),
-      read: (ids) =>
-        context.database.read
-          .selectFrom("Dataset")
-          .select(head)
-          .where("workspace", "=", workspaceId)
-          .where("id", "in", ids)
-          .execute(),
+      read: (ids) => ofWorkspace.select(head).where("id", "in", ids).execute(),
     },
   );
   return measured.flatMap(({ id }) => found.get(id) ?? []);

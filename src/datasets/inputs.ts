@@ -10,7 +10,7 @@ import {
   text,
   textOrNothing,
 } from "../inputs.ts";
-import { slugPage } from "../paging.ts";
+import { searchText, slugPage } from "../paging.ts";
 
 export const datasetInput = z.object({ slug: lookUpText().describe("The slug of the dataset.") });
 
@@ -138,7 +138,9 @@ export type UpdateDatasetItemInput = z.output<typeof updateDatasetItemInput>;
 export const datasetItemInput = z.object({ id: rowId.describe("The id of the row.") });
 
 export const datasetsInput = z.object({
-  search: text().nullish().describe("Only those with this in their slug or name, in any case."),
+  search: searchText().describe(
+    "Only those with this in their slug or name, in any case; up to 200 characters.",
+  ),
   ...slugPage,
 });
 export type DatasetsInput = z.output<typeof datasetsInput>;

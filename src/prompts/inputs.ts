@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { jsonObjectOrNothing, list, lookUpText, lookUpTextOrNothing, newSlug, text } from "../inputs.ts";
-import { slugPage } from "../paging.ts";
+import { searchText, slugPage } from "../paging.ts";
 
 /** What picks a version of a prompt: a version wins over a tag; with neither it is the production version. */
 export const versionChoice = z.object({
@@ -111,7 +111,9 @@ export type SetTagProtectionInput = z.output<typeof setTagProtectionInput>;
 
 export const promptsInput = z.object({
   featureSlug: text().nullish().describe("Only those of this feature."),
-  search: text().nullish().describe("Only those with this in their slug, name or description, in any case."),
+  search: searchText().describe(
+    "Only those with this in their slug, name or description, in any case; up to 200 characters.",
+  ),
   ...slugPage,
 });
 export type PromptsInput = z.input<typeof promptsInput>;
