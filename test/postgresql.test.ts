@@ -90,13 +90,12 @@ test("connections have their name and their limits, also where the URL says some
   await database.close();
 });
 
-test("a server that falls silent is given up and found again by itself; one that is busy is not", async () => {
-  await using own = await newDatabase();
-  const server = new URL(own.url);
-  const place = { host: server.hostname, port: Number(server.port) };
+/** A network before a server which swallows everything while it is silent: connections to it still open. */
+async function networkTo(databaseUrl: string) {
+  const url = new URL(databaseUrl);
+  const place = { host: url.hostname, port: Number(url.port) };
   const sockets = new Set<Socket>();
   let isSilent = false;
-  // A network that swallows everything: connections to it still open.
   const network = createServer((near) => {
     const far = connect(place);
     for (const [from, to] of [
@@ -109,18 +108,47 @@ test("a server that falls silent is given up and found again by itself; one that
     }
   });
   await new Promise<void>((resolve) => network.listen(0, "127.0.0.1", resolve));
-  server.port = String((network.address() as AddressInfo).port);
-  const database = await openDatabase(server.href, { poolSize: 2, silenceMs: 200 });
+  url.port = String((network.address() as AddressInfo).port);
+  return {
+    url: url.href,
+    fallSilent: () => {
+      isSilent = true;
+    },
+    goOn: () => {
+      isSilent = false;
+    },
+    [Symbol.dispose]: () => {
+      for (const socket of sockets) socket.destroy();
+      network.close();
+    },
+  };
+}
+
+test("a server that falls silent is given up and found again by itself; one that is busy is not", async () => {
+  await using own = await newDatabase();
+  using network = await networkTo(own.url);
+  const database = await openDatabase(network.url, { poolSize: 2, silenceMs: 200 });
   const ask = (statement: string) => database.orm.em.fork().execute(statement);
   await ask("select pg_sleep(1)");
-  isSilent = true;
+  network.fallSilent();
   const error = await ask("select 1").catch((thrown) => thrown);
   expect(unavailable(error)?.message).toContain("may be stored");
-  isSilent = false;
+  network.goOn();
   expect(await ask("select 1 as one")).toEqual([{ one: 1 }]);
   await database.close();
-  for (const socket of sockets) socket.destroy();
-  network.close();
+});
+
+test("what is cached is cached no more within 5 seconds after the connection that listens fell silent", async () => {
+  await using own = await newDatabase();
+  using network = await networkTo(own.url);
+  const database = await openDatabase(network.url, { poolSize: 2 });
+  const { now } = database.generation;
+  await vi.waitFor(() => expect(now()).toBe(now()), 10_000);
+  network.fallSilent();
+  await vi.waitFor(() => expect(now()).not.toBe(now()), 5_000);
+  network.goOn();
+  await vi.waitFor(() => expect(now()).toBe(now()), 10_000);
+  await database.close();
 });
 
 test("a database that cannot be opened is named, and its password is not", async () => {

@@ -104,3 +104,37 @@ test("a slug too long to be told is read with its log", async () => {
   const { log } = await atTwo("POST", "/monitor/log", { slug, output: 1 });
   expect((await events.next()).data.logAdded.id).toBe(log.id);
 });
+
+/** The connections that listen, or show they are alive. */
+async function listeners(): Promise<number[]> {
+  const rows = await database.orm.em
+    .fork()
+    .execute(
+      "select pid from pg_stat_activity where datname = current_database() and (query like 'listen gabbro_logs' or query = 'select 1')",
+    );
+  return rows.map(({ pid }) => Number(pid));
+}
+
+test("a token that is revoked while a gateway does not listen is refused once it listens again", async () => {
+  await remembers();
+  const { id, token } = await addToken(one);
+  // What asks for a prompt looks at the state a second time, after the token.
+  const status = async () => (await one.graphql("{ __typename }", {}, { token })).status;
+  const before = await listeners();
+  await database.orm.em
+    .fork()
+    .execute(`select pg_terminate_backend(pid) from unnest(array[${before}]) as pid`);
+  const { generation } = one.database;
+  await vi.waitFor(() => expect(generation.now()).not.toBe(generation.now()), {
+    timeout: 5_000,
+    interval: 1,
+  });
+  expect(await status()).toBe(200);
+  await atTwo("POST", "/graphql", { query: `mutation { revokeAccessToken(id: "${id}") { id } }` });
+  // Not by asking the gateway, which may change what it takes for unchanged.
+  await vi.waitFor(async () => {
+    const again = (await listeners()).filter((pid) => !before.includes(pid));
+    expect(again).toHaveLength(before.length);
+  }, 10_000);
+  expect(await status()).toBe(401);
+});

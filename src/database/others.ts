@@ -21,16 +21,21 @@ export interface ListeningClient {
 }
 
 const AGAIN_AFTER_MS = 500;
-const HEARTBEAT_MS = 2_000;
+const HEARTBEAT_MS = 1_000;
+
+interface Listener {
+  /** Called whenever it listens again: what was cached before may be out of date. */
+  begin: () => void;
+  /** By channel. */
+  hear: Record<string, (payload: string) => void>;
+}
 
 /**
  * Listens to channels on a connection of its own, again and again when it is lost. While it does not listen, nobody knows
- * what was missed: `isLive` is false then. A connection that died without a word is found out by a heartbeat.
+ * what was missed: `isLive` is false then. A connection that died silently is found by a heartbeat, which the client must
+ * give a timeout.
  */
-export function keepListening(
-  newClient: () => ListeningClient,
-  hear: Record<string, (payload: string) => void>,
-) {
+export function keepListening(newClient: () => ListeningClient, { begin, hear }: Listener) {
   let isLive = false;
   const stop = Promise.withResolvers<void>();
   let isStopped = false;
@@ -45,6 +50,7 @@ export function keepListening(
       await client.connect();
       client.unref?.(); // listening alone keeps no program from ending
       for (const channel of Object.keys(hear)) await client.query(`listen ${channel}`);
+      begin();
       isLive = true;
       while (!isStopped) {
         await Promise.race([pause(HEARTBEAT_MS), lost.promise]);

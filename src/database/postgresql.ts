@@ -21,6 +21,7 @@ const STATEMENT_TIMEOUT_MS = 10_000;
 const IDLE_IN_TRANSACTION_MS = 30_000;
 const IDLE_CONNECTION_MS = 60_000;
 const CONNECT_TIMEOUT_MS = 5_000;
+const HEARTBEAT_TIMEOUT_MS = 2_000;
 const REPLICA_CONNECT_TIMEOUT_MS = 1_000;
 /** Any number that no other program takes for its lock in this database. */
 const MIGRATION_LOCK = 7_206_651_830;
@@ -92,7 +93,7 @@ const listening = (url: string): pg.ClientConfig => ({
   connectionString: url,
   application_name: "gabbro",
   connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-  query_timeout: CONNECT_TIMEOUT_MS,
+  query_timeout: HEARTBEAT_TIMEOUT_MS,
   keepAlive: true,
 });
 

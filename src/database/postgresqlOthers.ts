@@ -19,16 +19,21 @@ export function hearPostgresqlOthers(
 ): Others<Executor> {
   let changes = 0;
   const listener = keepListening(newClient, {
-    [CHANGES]: (origin) => {
-      if (origin !== self) changes += 1;
+    begin: () => {
+      changes += 1;
     },
-    [LOGS]: (payload) => {
-      const { origin, workspaceId, id, promptSlug } = JSON.parse(payload);
-      if (origin !== self) announce(workspaceId, { id, promptSlug });
+    hear: {
+      [CHANGES]: (origin) => {
+        if (origin !== self) changes += 1;
+      },
+      [LOGS]: (payload) => {
+        const { origin, workspaceId, id, promptSlug } = JSON.parse(payload);
+        if (origin !== self) announce(workspaceId, { id, promptSlug });
+      },
     },
   });
   return {
-    // While nothing is heard, never the same: nothing is remembered then.
+    // Never the same twice while nothing is heard: what is cached then is not found again.
     countWrites: () => (listener.isLive() ? changes : ++changes),
     tell: async (em) => void (await em.execute(`notify ${CHANGES}, '${self}'`)),
     close: listener.close,
