@@ -10,12 +10,15 @@ import r50k from "gpt-tokenizer/encoding/r50k_base";
 import { describe, expect, test } from "vitest";
 import { piecesOf } from "../src/usage/pieces.ts";
 import { countTexts } from "../src/usage/token-worker.ts";
-import { countTokens, type Encoding, encodingOf } from "../src/usage/tokens.ts";
-import { type FindOwnPrice, type MeasuredCall, measureUsage } from "../src/usage/usage.ts";
+import { countTokens as countTokensOf, type Encoding, encodingOf } from "../src/usage/tokens.ts";
+import { type FindOwnPrice, type MeasuredCall, measureUsage as measureUsageOf } from "../src/usage/usage.ts";
 
 const MEGABYTE = 1_000_000;
 const BIG = "a".repeat(MEGABYTE);
 const NOW = new Date("2026-11-20T12:00:00Z");
+
+const countTokens = (text: string, encoding: Encoding) => countTokensOf("ours", { text, encoding });
+const measureUsage = (call: MeasuredCall) => measureUsageOf("ours", call);
 
 const threads: Worker[] = [];
 process.on("worker", (thread) => threads.push(thread));
@@ -161,6 +164,16 @@ describe("the counting thread", () => {
     expect(settled.at(-1)).toBe("big");
   });
 
+  test("a long text is counted before most of 40 long ones that another workspace sent first", async () => {
+    const count = (workspaceId: string) => countTokensOf(workspaceId, { text: BIG, encoding: "o200k_base" });
+    await countTokens(small, "o200k_base");
+    let counted = 0;
+    const greedy = Array.from({ length: 40 }, () => count("greedy").then(() => (counted += 1)));
+    expect(await count("modest")).toBe(125_000);
+    expect(counted).toBeLessThan(13);
+    await Promise.all(greedy);
+  });
+
   test("the main thread goes on while a megabyte is counted", async () => {
     await countTokens(small, "o200k_base");
     let counted = false;
@@ -208,7 +221,7 @@ describe("the counting thread", () => {
   test("a script that counts ends by itself", async () => {
     const script = `
       import { countTokens } from ${JSON.stringify(import.meta.resolve("../src/usage/tokens.ts"))};
-      console.log(await countTokens("hello world", "o200k_base"));`;
+      console.log(await countTokens("ours", { text: "hello world", encoding: "o200k_base" }));`;
     const run = promisify(execFile)(process.execPath, ["--input-type=module", "--eval", script]);
     expect((await run).stdout).toBe("2\n");
   });

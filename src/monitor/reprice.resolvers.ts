@@ -34,7 +34,9 @@ export async function repriceLogs(context: Context, input: RepriceLogsInput): Pr
   const result = { examined: 0, changed: 0, priced: 0, unpriced: 0, costBefore: 0, costAfter: 0, dryRun };
   try {
     for await (const page of pagesOf(context, workspaceId, input)) {
-      const judged = await Promise.all(page.filter(isOpen).map((log) => judge(log, findOwnPrice)));
+      const judged = await Promise.all(
+        page.filter(isOpen).map((log) => judge(workspaceId, log, findOwnPrice)),
+      );
       const gone = dryRun ? new Set() : await store(context, workspaceId, judged.filter(isChanged));
       const kept = judged.filter(({ log }) => !gone.has(log.id));
       add(result, kept);
@@ -90,10 +92,10 @@ function isOpen(log: LogRow): log is OpenLog {
   return costSource !== "REPORTED" && model !== null && inputTokens !== null && outputTokens !== null;
 }
 
-async function judge(log: OpenLog, findOwnPrice: FindOwnPrice): Promise<Judged> {
+async function judge(workspaceId: string, log: OpenLog, findOwnPrice: FindOwnPrice): Promise<Judged> {
   const { provider, model, inputTokens, outputTokens, startTime: at } = log;
   const counts = { input: null, output: null, inputTokens, outputTokens };
-  const { cost, costSource } = await measureUsage({
+  const { cost, costSource } = await measureUsage(workspaceId, {
     ...counts,
     model: { provider, model },
     at,

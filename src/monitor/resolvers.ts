@@ -23,7 +23,12 @@ export async function logPrompt(context: Context, input: LogPromptRecord) {
   const arrival = new Date();
   const startTime = input.startTime ?? input.endTime ?? arrival;
   const findOwnPrice = ownPriceFinder(context, workspaceId);
-  const usage = await measureUsage({ ...input, model: served.model, at: startTime, findOwnPrice });
+  const usage = await measureUsage(workspaceId, {
+    ...input,
+    model: served.model,
+    at: startTime,
+    findOwnPrice,
+  });
   const trace = {
     id: newId(),
     workspace: workspaceId,

@@ -2,18 +2,19 @@ import { fileURLToPath } from "node:url";
 import DataLoader from "dataloader";
 import { modelToEncodingMap } from "gpt-tokenizer/mapping";
 import type { Piscina } from "piscina";
+import { createFairQueue } from "../fairQueue.ts";
 import type { countTexts, EncodedText, Encoding } from "./token-worker.ts";
 
-export type { Encoding } from "./token-worker.ts";
+export type { EncodedText, Encoding } from "./token-worker.ts";
 
 /**
  * The number of tokens of a text, never in the way of the main thread: a worker counts, started at the first count
  * and ended a minute after the last. Special tokens such as `<|endoftext|>` count as the plain text they are. Where
  * more than 256 characters come without a place to cut, the count may differ by a token or so per 256. Rejects if
- * the worker dies; the next count starts another.
+ * the worker dies; the next count starts another. Workspaces take turns, whatever the length of their texts.
  */
-export async function countTokens(text: string, encoding: Encoding): Promise<number> {
-  return counts.load({ text, encoding });
+export async function countTokens(workspaceId: string, text: EncodedText): Promise<number> {
+  return counts.load({ workspaceId, ...text });
 }
 
 /** What models without a public tokenizer (Claude, Gemini, Llama, ...) are counted with: a close guess for them. */
@@ -49,33 +50,55 @@ const ENCODINGS = new Map(
 /** Texts of one tick share messages of up to this length; a longer text travels alone, so nobody waits for it. */
 const MESSAGE_CHARS = 65_536;
 
-const counts = new DataLoader<EncodedText, Promise<number>>(
+interface OwnedText extends EncodedText {
+  workspaceId: string;
+}
+
+const counts = new DataLoader<OwnedText, Promise<number>>(
   async (texts) =>
-    toMessages(texts).flatMap((message) => {
-      const answer = runInWorker(message);
-      return message.map((_, i) => answer.then((tokens) => tokens[i]!));
+    toMessages(texts).flatMap(({ workspaceId, texts }) => {
+      const answer = queue.run(workspaceId, () => runInWorker(texts));
+      return texts.map((_, i) => answer.then((tokens) => tokens[i]!));
     }),
   { cache: false },
 );
 
-function toMessages(texts: readonly EncodedText[]): EncodedText[][] {
-  const messages: EncodedText[][] = [];
+interface Message {
+  workspaceId: string;
+  texts: EncodedText[];
+}
+
+function toMessages(texts: readonly OwnedText[]): Message[] {
+  const messages: Message[] = [];
   let room = -1;
-  for (const text of texts) {
-    if (text.text.length > room) {
-      messages.push([]);
+  for (const { workspaceId, ...text } of texts) {
+    if (text.text.length > room || workspaceId !== messages.at(-1)?.workspaceId) {
+      messages.push({ workspaceId, texts: [] });
       room = MESSAGE_CHARS;
     }
-    messages.at(-1)!.push(text);
+    messages.at(-1)!.texts.push(text);
     room -= text.text.length;
   }
   return messages;
 }
 
-async function runInWorker(message: EncodedText[]): ReturnType<typeof countTexts> {
+/** So many messages share the thread, in slices: eight of one workspace hold each slice of another up for 32 ms. */
+const MAX_MESSAGES = 16;
+const MAX_WAITING = 1_000;
+/** Nobody waits for an answer any longer. */
+const MAX_WAIT_MS = 30_000;
+
+const queue = createFairQueue({
+  places: MAX_MESSAGES,
+  maxWaiting: MAX_WAITING,
+  maxWaitMs: MAX_WAIT_MS,
+  busy: "Too many texts wait for their tokens to be counted. Try again in a while, or report the counts.",
+});
+
+async function runInWorker(texts: EncodedText[]): ReturnType<typeof countTexts> {
   pool ??= startPool();
   try {
-    return await (await pool).run(message);
+    return await (await pool).run(texts);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new Error(`The tokens could not be counted: ${reason}. Try again, or report the counts.`, {
@@ -93,7 +116,7 @@ async function startPool(): Promise<Piscina> {
     name: "countTexts",
     minThreads: 0,
     maxThreads: 1,
-    concurrentTasksPerWorker: 10_000,
+    concurrentTasksPerWorker: MAX_MESSAGES,
     idleTimeout: 60_000,
     recordTiming: false,
     // V8 keeps memory of an ended thread for the next one; with this bound 80 MB less after 10 MB of base64.

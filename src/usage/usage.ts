@@ -34,8 +34,8 @@ export interface Usage {
  * absent field (null or undefined) has no count. A missing cost is computed from both counts and the price at the time
  * of the call: an own one, else that of the list. Rejects if the counting thread fails.
  */
-export async function measureUsage(call: MeasuredCall): Promise<Usage> {
-  const counts = reportedCounts(call) ?? (await countMissing(call));
+export async function measureUsage(workspaceId: string, call: MeasuredCall): Promise<Usage> {
+  const counts = reportedCounts(call) ?? (await countMissing(workspaceId, call));
   if (isReported(call.cost)) return { ...counts, cost: call.cost, costSource: "REPORTED" };
   const cost = await computeCost(call, counts);
   return { ...counts, cost, costSource: cost === null ? "UNPRICED" : "COMPUTED" };
@@ -47,13 +47,13 @@ function reportedCounts({ inputTokens, outputTokens }: MeasuredCall): Counts | u
   return isReported(inputTokens) && isReported(outputTokens) ? { inputTokens, outputTokens } : undefined;
 }
 
-async function countMissing(call: MeasuredCall): Promise<Counts> {
+async function countMissing(workspaceId: string, call: MeasuredCall): Promise<Counts> {
   const encoding = encodingOf(call.model?.model ?? null);
   const count = async (field: unknown) => {
     if (field === null || field === undefined) return null;
-    if (typeof field === "string") return countTokens(field, encoding);
+    if (typeof field === "string") return countTokens(workspaceId, { text: field, encoding });
     await setImmediate(); // a large value was just parsed and checked; writing it as text takes a turn of its own
-    return countTokens(JSON.stringify(field), encoding);
+    return countTokens(workspaceId, { text: JSON.stringify(field), encoding });
   };
   const [inputTokens, outputTokens] = await Promise.all([
     call.inputTokens ?? count(call.input),
