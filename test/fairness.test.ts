@@ -14,7 +14,7 @@ const { run } = server;
 
 const SLOW = `${"{% for i in range(1000) %}".repeat(5)}${"{% endfor %}".repeat(5)}`;
 /** Takes about half a second to parse. */
-const LONG = `${"{% for x in y %}".repeat(500)}${"{{ z }}".repeat(60_000)}${"{% endfor %}".repeat(500)}`;
+const LONG = `${"{% if y %}".repeat(500)}${"{{ z }}".repeat(60_000)}${"{% endif %}".repeat(500)}`;
 
 async function addPrompt(slug: string, text: string, token: string): Promise<unknown> {
   await run("mutation($slug: String!) { createPrompt(slug: $slug) { slug } }", { slug }, token);
@@ -58,26 +58,25 @@ async function shareOfParsing(work: () => Promise<unknown>): Promise<number> {
     await of();
     return process.cpuUsage(begun).user;
   };
-  const parsing = await spent(() => parseTemplate({ path: "text", text: LONG }));
+  const parse = () => parseTemplate({ path: "text", text: LONG });
+  parse(); // the first time takes longer
+  const parsing = await spent(parse);
   return (await spent(work)) / parsing;
 }
 
 test("versions are parsed and prompts rendered beside the server, which goes on serving", async () => {
-  await addPrompt("first", "Hello", greedy.token);
-  let made: unknown;
-  const publishing = await shareOfParsing(async () => {
-    made = await addPrompt("long", LONG, greedy.token);
+  const answers: unknown[] = [];
+  const share = await shareOfParsing(async () => {
+    answers.push(await addPrompt("long", LONG, greedy.token));
+    answers.push(await addPrompt("wrong", LONG.slice(0, -3), greedy.token));
+    answers.push(await run('{ renderPrompt(slug: "long") { text warning } }', {}, greedy.token));
   });
-  expect(made).toEqual({ promptVersion: { variables: [{ label: "y" }, { label: "z" }] } });
-  expect(publishing).toBeLessThan(0.7);
-  await addPrompt("wrong", "Hello", greedy.token);
-  const create =
-    'mutation($text: String!) { createPromptVersion(slug: "wrong", input: { version: "2", text: $text }) { warning } }';
-  const refusing = await shareOfParsing(async () => {
-    const { error } = await run(create, { text: LONG.slice(0, -3) }, greedy.token);
-    expect(error.message).toMatch(/^Invalid input: text is not a valid template at line 1, column \d+: /);
-  });
-  expect(refusing).toBeLessThan(0.7);
+  expect(answers).toMatchObject([
+    { promptVersion: { variables: [{ label: "y" }, { label: "z" }] } },
+    { error: { message: expect.stringMatching(/^Invalid input: text is not a valid template at line 1, /) } },
+    { text: "", warning: "No value was given for: y, z." },
+  ]);
+  expect(share).toBeLessThan(1.7); // 2.4 or more when the server itself does it, else 1 or less
 });
 
 test("a search of more than 200 characters is refused", async () => {
