@@ -38,17 +38,8 @@ const MAX_LOOKUP_CHARACTERS = 16_384;
 /** Text by which something is looked up. */
 export const lookUpText = () => text().max(MAX_LOOKUP_CHARACTERS);
 
-/** The same where the empty string means the same as null and absent. */
-export const lookUpTextOrNothing = () =>
-  lookUpText()
-    .nullish()
-    .transform((value) => value || null);
-
 /** Text in which the empty string means the same as null and absent: one published client sends it so. */
-export const textOrNothing = () =>
-  text()
-    .nullish()
-    .transform((value) => value || null);
+export const textOrNothing = (given = text()) => given.nullish().transform((value) => value || null);
 
 /** An id that this service gave to something; `kind` says of what, for the sentence that refuses another. */
 export const idOf = (kind: string) => z.guid({ error: `must be the id of ${kind}` }).toLowerCase();

