@@ -3,18 +3,26 @@ import { GabbroError } from "./errors.ts";
 
 /** What is read for one answer may have as many bytes in the database: more would fill the memory for one caller. */
 export const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
+/** So much for an event of a subscription: it is held for each listener until that has read it. */
+export const MAX_EVENT_BYTES = 4 * 1024 * 1024;
 /** An answer of GraphQL may have as many fields. */
 export const MAX_ANSWER_FIELDS = 200_000;
 
 /** What may still be read for the answer to one request; shared by all its resolvers. */
 export interface AnswerBudget {
+  maxBytes: number;
   leftBytes: number;
   leftFields: number;
+  /** Takes bytes of what all answers may hold together. */
+  hold?: ((bytes: number) => void) | undefined;
 }
 
-/** The budget of a request that answers a caller. */
-export function newAnswerBudget(): AnswerBudget {
-  return { leftBytes: MAX_ANSWER_BYTES, leftFields: MAX_ANSWER_FIELDS };
+/** The budget of an answer to a caller, or of an event. */
+export function newAnswerBudget({
+  maxBytes = MAX_ANSWER_BYTES,
+  hold,
+}: Partial<Pick<AnswerBudget, "maxBytes" | "hold">> = {}): AnswerBudget {
+  return { maxBytes, leftBytes: maxBytes, leftFields: MAX_ANSWER_FIELDS, hold };
 }
 
 /**
@@ -23,14 +31,13 @@ export function newAnswerBudget(): AnswerBudget {
  */
 export function spendAnswerBytes({ answerBudget }: Pick<Context, "answerBudget">, bytes: number): void {
   answerBudget.leftBytes -= bytes;
-  if (answerBudget.leftBytes >= 0) return;
-  throw answerTooLarge();
+  if (answerBudget.leftBytes < 0) throw answerTooLarge(answerBudget);
+  answerBudget.hold?.(bytes);
 }
 
-/** The error for an answer that holds more than the budget; `note` is a sentence to end with. */
-export function answerTooLarge(note = ""): GabbroError {
-  const megabytes = MAX_ANSWER_BYTES / 1024 / 1024;
-  const message = `The answer would be larger than ${megabytes} MB. Ask for fewer entries with the argument "first", or for fewer fields.`;
+/** The error for an answer that holds more than its budget; `note` is a sentence to end with. */
+export function answerTooLarge({ maxBytes }: Pick<AnswerBudget, "maxBytes">, note = ""): GabbroError {
+  const message = `The answer would be larger than ${maxBytes / 1024 / 1024} MB. Ask for fewer entries with the argument "first", or for fewer fields.`;
   return new GabbroError("QUERY_TOO_COMPLEX", note ? `${message} ${note}` : message);
 }
 

@@ -1,20 +1,23 @@
-/** The quotation marks, the colon and the comma around a member. */
-const PUNCTUATION = 4;
+/** Writing a value as text takes about as long as so many characters of a string. */
+const VALUE_WEIGHT = 32;
 
-/** About how many characters a value takes as JSON; it stops looking beyond `max`. */
+/**
+ * What it takes to write a value as JSON, in characters of a string; it stops looking beyond `max`. Never less than the
+ * length of a value that is mostly text.
+ */
 export function jsonSize(root: unknown, max: number): number {
   const pending: unknown[] = [root];
-  let characters = 0;
-  while (pending.length > 0 && characters <= max) {
+  let size = 0;
+  while (pending.length > 0 && size <= max) {
     const value = pending.pop();
-    characters += PUNCTUATION;
-    if (typeof value === "string") characters += value.length;
+    size += VALUE_WEIGHT;
+    if (typeof value === "string") size += value.length;
     else if (Array.isArray(value)) for (const item of value) pending.push(item);
     else if (typeof value === "object" && value !== null)
       for (const key in value) {
-        characters += key.length;
+        size += key.length;
         pending.push((value as Record<string, unknown>)[key]);
       }
   }
-  return characters;
+  return size;
 }

@@ -5,7 +5,8 @@ import Fastify, {
   type FastifyServerOptions,
   LogController,
 } from "fastify";
-import { newAnswerBudget } from "./answerBudget.ts";
+import { type AnswerBudget, newAnswerBudget } from "./answerBudget.ts";
+import { createAnswerMemory } from "./answerMemory.ts";
 import type { Config } from "./config.ts";
 import { createHttpServer, PATIENCE, type Patience } from "./connections.ts";
 import type { Access, Context } from "./context.ts";
@@ -111,11 +112,14 @@ export async function createServer(
   return app;
 }
 
-function createContextOf(database: Database, { log }: RestApp) {
-  const authenticate = createAuthenticate(database, log);
-  return async ({ headers, deadline }: FastifyRequest): Promise<Context> => {
+function createContextOf(database: Database, app: RestApp) {
+  const authenticate = createAuthenticate(database, app.log);
+  const memory = createAnswerMemory();
+  return async ({ headers, deadline }: FastifyRequest, { raw }: FastifyReply): Promise<Context> => {
     const askAgain = () => authenticate(headers.authorization);
-    return new RequestContext(database, await askAgain(), askAgain, deadline);
+    const access = await askAgain();
+    const hold = (bytes: number) => memory.hold(raw, access!.workspaceId, bytes);
+    return new RequestContext(database, access, askAgain, deadline, newAnswerBudget({ hold }));
   };
 }
 
@@ -124,14 +128,21 @@ class RequestContext implements Context {
   readonly access: Access | null;
   readonly askAgain: Context["askAgain"];
   readonly deadline: Deadline;
-  readonly answerBudget = newAnswerBudget();
+  readonly answerBudget: AnswerBudget;
   #em: EntityManager | undefined;
 
-  constructor(database: Database, access: Access | null, askAgain: Context["askAgain"], deadline: Deadline) {
+  constructor(
+    database: Database,
+    access: Access | null,
+    askAgain: Context["askAgain"],
+    deadline: Deadline,
+    answerBudget: AnswerBudget,
+  ) {
     this.database = database;
     this.access = access;
     this.askAgain = askAgain;
     this.deadline = deadline;
+    this.answerBudget = answerBudget;
   }
 
   /** Made when it is needed: what is remembered, and rows that are only added, do without. */
@@ -147,7 +158,7 @@ class RequestContext implements Context {
 
 async function graphqlRoutes(
   app: RestApp,
-  contextOf: (request: FastifyRequest) => Promise<Context>,
+  contextOf: (request: FastifyRequest, reply: FastifyReply) => Promise<Context>,
   pages: Pages,
 ): Promise<void> {
   const handle = createGraphqlHandler();
@@ -160,7 +171,7 @@ async function graphqlRoutes(
     onRequest: async (request, reply) => {
       if (isFromBrowser(request)) return; // the page needs no token, and reads nothing
       if (request.method === "POST") reply.header("cache-control", "no-store"); // it may make an access token
-      request.context = await contextOf(request);
+      request.context = await contextOf(request, reply);
       authenticated(request.context);
     },
     handler: (request, reply) =>

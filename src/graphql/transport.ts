@@ -40,7 +40,7 @@ export async function runDirectly(
       ? { errors: [refusal] }
       : await execute({ schema, document, contextValue, variableValues, operationName, options });
     throwFailure();
-    const bounded = refuseTooLarge(result as ExecutionResult, operation);
+    const bounded = refuseTooLarge(result as ExecutionResult, operation, contextValue.answerBudget);
     const answer = await toAnswer(bounded, mediaType, asked);
     return { answer, isWhole: bounded.errors === undefined };
   };

@@ -5,6 +5,7 @@ import {
   execute,
   GraphQLError,
   getOperationAST,
+  OperationTypeNode,
   subscribe,
 } from "graphql";
 import { createYoga, type Plugin, processRegularResult } from "graphql-yoga";
@@ -95,7 +96,7 @@ const admission: Plugin<ServerContext> = {
     if (refusal) setResultAndStopExecution({ errors: [refusal] });
     return {
       onExecuteDone: ({ result, setResult }) =>
-        setResult(refuseTooLarge(result as ExecutionResult, operation)),
+        setResult(refuseTooLarge(result as ExecutionResult, operation, contextValue.answerBudget)),
     };
   },
   onSubscribe({ args, setResultAndStopExecution }) {
@@ -120,7 +121,12 @@ const errors: Plugin<object, ServerContext> = {
     onSubscribeResult: () => ({
       onNext({ args, result, setResult }) {
         const asked = args.contextValue as unknown as ServerContext;
-        if (result.errors) setResult({ ...result, errors: presentErrors(result, asked) });
+        const event = refuseTooLarge(
+          result,
+          { operation: OperationTypeNode.SUBSCRIPTION },
+          asked.answerBudget,
+        );
+        setResult(event.errors ? { ...event, errors: presentErrors(event, asked) } : event);
       },
     }),
   }),

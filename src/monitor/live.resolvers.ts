@@ -1,14 +1,12 @@
 import { Repeater } from "@graphql-yoga/subscription";
 import { LRUCache } from "lru-cache";
-import { newAnswerBudget } from "../answerBudget.ts";
+import { MAX_EVENT_BYTES, newAnswerBudget } from "../answerBudget.ts";
 import type { Context } from "../context.ts";
 import type { Database } from "../database/open.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
 import type { Log } from "./entities.ts";
 import { share } from "./payloads.resolvers.ts";
 
-/** What is read for one event may have so many bytes: it is held for each listener until that has read it. */
-export const MAX_EVENT_BYTES = 4 * 1024 * 1024;
 /** How long the work for one event may take. */
 const MAX_EVENT_MS = 10_000;
 
@@ -39,8 +37,7 @@ export function logAdded(context: Context, { slug }: { slug?: string | null | un
 /** Each event is executed like a request of its own; what was loaded for the one before is let go. */
 function beginEvent(context: Context, workspaceId: string): void {
   context.em = context.database.fork(workspaceId);
-  context.answerBudget = newAnswerBudget();
-  context.answerBudget.leftBytes = MAX_EVENT_BYTES;
+  context.answerBudget = newAnswerBudget({ maxBytes: MAX_EVENT_BYTES });
   context.deadline = { atMs: performance.now() + MAX_EVENT_MS };
 }
 

@@ -4,17 +4,17 @@ import { monitorRoutes } from "../monitor/rest.ts";
 import { promptPublishingRoutes, promptReadingRoutes } from "../prompts/authoring.rest.ts";
 import { promptRoutes } from "../prompts/rest.ts";
 import { authenticated } from "../workspaces/resolvers.ts";
-import type { FastifyRequest, RestApp } from "./app.ts";
+import type { FastifyReply, FastifyRequest, RestApp } from "./app.ts";
 import { answerOnlyChanges } from "./caching.ts";
 import { answerRepeatsAlike } from "./repeats.ts";
 
 /** Every route of the features: a token is needed before the body is read, and the input's schema validates it. */
 export async function restRoutes(
   app: RestApp,
-  contextOf: (request: FastifyRequest) => Promise<Context>,
+  contextOf: (request: FastifyRequest, reply: FastifyReply) => Promise<Context>,
 ): Promise<void> {
-  app.addHook("onRequest", async (request) => {
-    request.context = await contextOf(request);
+  app.addHook("onRequest", async (request, reply) => {
+    request.context = await contextOf(request, reply);
     authenticated(request.context);
   });
   answerRepeatsAlike(app);

@@ -74,7 +74,7 @@ export async function answerOnce(
         workspace,
         // What begins again reads again.
         ({ throwFailure, ...ways }) =>
-          run({ ...context, ...ways, answerBudget: newAnswerBudget() }, throwFailure),
+          run({ ...context, ...ways, answerBudget: newAnswerBudget(context.answerBudget) }, throwFailure),
         async (ways, result) => {
           refuseLong(result, request);
           if (isReplacing) await forget(ways, place);

@@ -109,6 +109,8 @@ async function recordUse(database: Database, { tokenId, workspaceId, lastUsedAt 
   );
 }
 
+const UNLIMITED = Number.POSITIVE_INFINITY;
+
 /** What the command line acts with: all scopes in one workspace, known in the audit log by that name. */
 export function commandLineContext(database: Database, workspaceId: string): Context {
   const access = { tokenId: null, tokenName: "command line", workspaceId, scopes: [...scopes] };
@@ -117,8 +119,8 @@ export function commandLineContext(database: Database, workspaceId: string): Con
     em: database.fork(workspaceId),
     access,
     askAgain: async () => access,
-    deadline: { atMs: Number.POSITIVE_INFINITY },
-    answerBudget: { leftBytes: Number.POSITIVE_INFINITY, leftFields: Number.POSITIVE_INFINITY },
+    deadline: { atMs: UNLIMITED },
+    answerBudget: { maxBytes: UNLIMITED, leftBytes: UNLIMITED, leftFields: UNLIMITED },
   };
 }
 
