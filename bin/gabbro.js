@@ -4,7 +4,6 @@
 import { lstatSync, mkdirSync } from "node:fs";
 import module from "node:module";
 import { fileURLToPath } from "node:url";
-import { setFlagsFromString } from "node:v8";
 
 if (Number(process.versions.node.split(".")[0]) < 24) {
   console.error(
@@ -12,8 +11,6 @@ if (Number(process.versions.node.split(".")[0]) < 24) {
   );
   process.exit(1);
 }
-// While the program loads, V8 would take 50 MB more for new objects, and keep them for as long as nothing presses.
-setFlagsFromString("--semi-space-growth-factor=1");
 const folder = compileCacheFolder();
 if (folder) module.enableCompileCache(folder); // starts a third faster from the second time on
 await import("../src/main.ts");

@@ -8,7 +8,6 @@ import { createListen } from "./connections.ts";
 import { bringUpToDate } from "./database/migrate.ts";
 import { openDatabase } from "./database/open.ts";
 import { fillNewDatabase } from "./firstStart.ts";
-import { makeRoomForRequests } from "./memory.ts";
 import type { RestApp } from "./rest/app.ts";
 import { createServer } from "./server.ts";
 
@@ -35,7 +34,6 @@ export async function serve(config: Config, sample: "with sample" | "empty"): Pr
   const listen = createListen(app);
   stopOnSignals(app, config);
   await app.ready();
-  makeRoomForRequests();
   try {
     await listen(await addressesOf(config.host), config.port);
   } catch (error) {

@@ -1,6 +1,5 @@
 import type { Command } from "commander";
 import { isDatabaseUrl } from "../config.ts";
-import { keepMemorySmall } from "../memory.ts";
 import type { Progress } from "./progress.ts";
 import { say } from "./workspace.ts";
 
@@ -27,17 +26,13 @@ export function addCopyCommand(program: Command): void {
       refuseOther("--to", to);
       const { copyDatabase } = await import("../database/copy.ts");
       const { showProgress } = await import("./progress.ts");
-      const tidy = keepMemorySmall();
       let progress: Progress | undefined;
       const copied = await copyDatabase(from, to, {
         // All is read twice: once to be copied and once to be compared.
         begin: (rows) => {
           progress = showProgress(2 * rows);
         },
-        tell: (rows, checked, bytes) => {
-          tidy(bytes);
-          progress?.tell(rows + checked, rows);
-        },
+        tell: (rows, checked) => progress?.tell(rows + checked, rows),
         signal: onStop(),
       }).finally(() => progress?.stop());
       for (const { table, rows } of copied) say(`${table}: ${rows.toLocaleString("en")}`);

@@ -1,12 +1,11 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { keepMemorySmall } from "../memory.ts";
 import { parseMoment } from "../moments.ts";
 import type { ExportDatasetOptions } from "./exportDataset.ts";
 import type { ExportLogsOptions } from "./exportLogs.ts";
 import { formatOption } from "./import.ts";
 import { withWorkspace, workspaceOption } from "./workspace.ts";
 
-type Given<Options> = Omit<Options, "tidy"> & { workspace: string };
+type Given<Options> = Options & { workspace: string };
 
 /** The commands that write data out. What they need is loaded when they run, so that the service starts without it. */
 export function addExportCommands(program: Command): void {
@@ -19,13 +18,12 @@ export function addExportCommands(program: Command): void {
     .option("--output <file>", "the file to write; else the standard output")
     .addOption(formatOption("what to write; else the ending of the file tells, else jsonl"))
     .addOption(workspaceOption())
-    .action((slug: string, { workspace, ...options }: Given<ExportDatasetOptions>) => {
-      const tidy = keepMemorySmall();
-      return withWorkspace(workspace, async (context) => {
+    .action((slug: string, { workspace, ...options }: Given<ExportDatasetOptions>) =>
+      withWorkspace(workspace, async (context) => {
         const { exportDataset } = await import("./exportDataset.ts");
-        await exportDataset(context, slug, { ...options, tidy });
-      });
-    });
+        await exportDataset(context, slug, options);
+      }),
+    );
 
   exporting
     .command("logs")
@@ -35,13 +33,12 @@ export function addExportCommands(program: Command): void {
     .addOption(new Option("--format <format>", "what to write").choices(["jsonl", "csv"]).default("jsonl"))
     .option("--output <file>", "the file to write; else the standard output")
     .addOption(workspaceOption())
-    .action(({ workspace, ...options }: Given<ExportLogsOptions>) => {
-      const tidy = keepMemorySmall();
-      return withWorkspace(workspace, async (context) => {
+    .action(({ workspace, ...options }: Given<ExportLogsOptions>) =>
+      withWorkspace(workspace, async (context) => {
         const { exportLogs } = await import("./exportLogs.ts");
-        await exportLogs(context, { ...options, tidy });
-      });
-    });
+        await exportLogs(context, options);
+      }),
+    );
 
   exporting
     .command("prompts")

@@ -10,15 +10,13 @@ import { warn } from "./workspace.ts";
 export interface ExportDatasetOptions {
   format?: Format;
   output?: string;
-  /** Learns how many bytes went through so far. */
-  tidy: (bytes: number) => void;
 }
 
 /** Writes a dataset to a file or to the standard output. */
 export async function exportDataset(
   context: Context,
   slug: string,
-  { format, output, tidy }: ExportDatasetOptions,
+  { format, output }: ExportDatasetOptions,
 ): Promise<void> {
   const chosen = format ?? (output === undefined ? "jsonl" : formatOf(output));
   if (!chosen)
@@ -36,11 +34,8 @@ export async function exportDataset(
     }
   }
   async function* text(): AsyncGenerator<string> {
-    let written = 0;
     for await (const piece of datasetText(chosen!, head, rows())) {
       yield piece;
-      written += piece.length;
-      tidy(written);
     }
   }
   try {

@@ -13,23 +13,18 @@ import { showProgress } from "./progress.ts";
 export interface ExportLogsOptions extends Period {
   format: "jsonl" | "csv";
   output?: string;
-  /** Learns how many bytes went through so far. */
-  tidy: (bytes: number) => void;
 }
 
 /** Writes the logs of a period to a file or to the standard output, the oldest first. */
 export async function exportLogs(context: Context, options: ExportLogsOptions): Promise<void> {
   const progress = showProgress(await countLogsOfPeriod(context, options));
   async function* text(): AsyncGenerator<string> {
-    let written = 0;
     let count = 0;
     if (options.format === "csv") yield toCsv([columns.map(([name]) => name)]);
     for await (const logs of logsOfPeriod(context, options)) {
       const piece =
         options.format === "csv" ? csvOf(logs) : logs.map((log) => `${JSON.stringify(log)}\n`).join("");
       yield piece;
-      written += piece.length;
-      options.tidy(written);
       count += logs.length;
       progress.tell(count, count);
     }

@@ -1,5 +1,4 @@
 import { type Command, Option } from "commander";
-import { keepMemorySmall } from "../memory.ts";
 import type { ImportDatasetOptions } from "./importDataset.ts";
 import type { ImportPromptsOptions } from "./importPrompts.ts";
 import { parseName, withWorkspace, workspaceOption } from "./workspace.ts";
@@ -21,17 +20,11 @@ export function addImportCommands(program: Command): void {
     .addOption(formatOption("what the file is; else its ending tells"))
     .option("--dry-run", "store nothing, only say what would be done")
     .addOption(workspaceOption())
-    .action(
-      (
-        file: string,
-        { workspace, ...options }: Omit<ImportDatasetOptions, "tidy"> & { workspace: string },
-      ) => {
-        const tidy = keepMemorySmall();
-        return withWorkspace(workspace, async (context) => {
-          const { importDataset } = await import("./importDataset.ts");
-          await importDataset(context, file, { ...options, tidy });
-        });
-      },
+    .action((file: string, { workspace, ...options }: ImportDatasetOptions & { workspace: string }) =>
+      withWorkspace(workspace, async (context) => {
+        const { importDataset } = await import("./importDataset.ts");
+        await importDataset(context, file, options);
+      }),
     );
 
   importing

@@ -18,8 +18,6 @@ export interface ImportDatasetOptions {
   key?: string;
   format?: Format;
   dryRun?: true;
-  /** Learns how many bytes were read so far. */
-  tidy: (bytes: number) => void;
 }
 
 /** Puts the rows of a file into a dataset, which it makes when there is none; the exit code tells whether rows were refused. */
@@ -36,7 +34,6 @@ export async function importDataset(
   let read = 0;
   const told = (bytes: number) => {
     read += bytes;
-    options.tidy(read);
   };
   const file = await openRows(format, { path, told }, target.typeOf);
   if (options.key !== undefined) refuseUnknownKey(path, file, options.key);

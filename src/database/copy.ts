@@ -8,8 +8,8 @@ import { type Table, tablesOf } from "./tables.ts";
 export interface Copy {
   /** Learns once how many rows there are. */
   begin(rows: number): void;
-  /** Learns how many rows are copied and how many were read back, and how many bytes, roughly, went through so far. */
-  tell(copied: number, checked: number, bytes: number): void;
+  /** Learns how many rows are copied and how many were read back. */
+  tell(copied: number, checked: number): void;
   /** Breaks the copy off. */
   signal: AbortSignal;
 }
@@ -147,12 +147,10 @@ async function copyAll(
   counts: number[],
   { tell, signal }: Copy,
 ): Promise<Copied[]> {
-  const done = { copied: 0, checked: 0, bytes: 0 };
+  const done = { copied: 0, checked: 0 };
   const step = async (what: "copied" | "checked", rows: unknown[][]) => {
     done[what] += rows.length;
-    for (const row of rows)
-      for (const value of row) done.bytes += typeof value === "string" ? value.length : BYTES_OF_OTHERS;
-    tell(done.copied, done.checked, done.bytes);
+    tell(done.copied, done.checked);
     await setImmediate(); // a signal is heard only between two turns
     signal.throwIfAborted();
   };
@@ -173,8 +171,6 @@ async function copyAll(
   }
   return pairs.map(({ to }, at) => ({ table: to.name, rows: counts[at]! }));
 }
-
-const BYTES_OF_OTHERS = 8;
 
 /** While the target stores rows, the next ones are read. */
 async function copyTable(
