@@ -9,8 +9,6 @@ import {
 import { getHeapStatistics } from "node:v8";
 import type { FastifyServerOptions } from "fastify";
 import type { RestApp } from "./rest/app.ts";
-import { createRoster } from "./roster.ts";
-import { CAN_SHARE } from "./shedding.ts";
 
 // An import reads all that a module exports, and with it loads the client of the Fetch API, which nothing here uses.
 const { createServer } = process.getBuiltinModule("node:http");
@@ -74,16 +72,16 @@ function cutSlowReaders(
   server: Server,
   { answerMs, slowestBytesPerMs, checkMs, mostWaitingBytes }: Patience,
 ): void {
-  const sockets = createRoster<Socket>();
+  const sockets = new Set<Socket>();
   const waiting = new WeakMap<Socket, Waiting>();
   server.on("connection", (socket) => {
-    const entry = sockets.add(socket);
-    socket.once("close", () => sockets.remove(entry));
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
   });
   const check = () => {
     const now = performance.now();
     const behind: Socket[] = [];
-    for (const socket of sockets.all()) {
+    for (const socket of sockets) {
       const { writableLength, bytesWritten } = socket;
       if (writableLength === 0) continue;
       const taken = bytesWritten - writableLength;
@@ -122,30 +120,16 @@ export function createListen(app: RestApp) {
   });
   app.addHook("onClose", async () => void (await Promise.all(closed))); // before the database closes
   return async ([first, ...others]: string[], port: number): Promise<void> => {
-    await mustBeFree(first!, port);
-    const shared = { host: first!, port, reusePort: CAN_SHARE };
-    await app.listen(shared);
+    await app.listen({ host: first!, port });
     const chosen = app.server.address() as AddressInfo;
-    app.share(chosen);
     for (const host of others) {
       const listener = createListener({ noDelay: true }, (socket) => app.server.emit("connection", socket));
       const listening = async () => {
-        await mustBeFree(host, chosen.port);
-        listener.listen({ host, port: chosen.port, reusePort: CAN_SHARE });
+        listener.listen({ host, port: chosen.port });
         await once(listener, "listening");
         listeners.push(listener);
-        app.share(listener.address() as AddressInfo);
       };
       await listening().catch(() => {});
     }
   };
-}
-
-/** Another process that shares its addresses, too, would be given half of the requests in place of an error. */
-async function mustBeFree(host: string, port: number): Promise<void> {
-  if (!CAN_SHARE || port === 0) return; // 0 is a port that nobody has
-  const listener = createListener().listen({ host, port });
-  await once(listener, "listening");
-  listener.close();
-  await once(listener, "close");
 }

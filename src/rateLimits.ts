@@ -1,13 +1,12 @@
 import type { CreateRateLimitOptions } from "@fastify/rate-limit";
 import type { Config } from "./config.ts";
 import { GabbroError } from "./errors.ts";
+import { WATCHED } from "./http/limiter.ts";
 import type { FastifyReply, RestApp } from "./rest/app.ts";
 
 const WINDOW_MS = 60_000;
 /** Of more tokens or addresses in a minute, those that have not come for longest are counted anew. */
 const MOST_COUNTED = 10_000;
-/** Asked by what watches the service, which must not be kept from it. */
-const WATCHED = new Set(["/health", "/ready", "/metrics"]);
 
 /**
  * Answers TOO_MANY_REQUESTS to a token or an address that sends more requests in a minute than it may. Who is asking is

@@ -39,6 +39,7 @@ export function logRequests(app: RestApp): void {
     done();
   });
   app.addHook("onResponse", (request, reply, done) => {
+    if (request.isRefused) return done(); // the limiter reports how many were
     const route = request.routeOptions.url ?? "(none)";
     const latencyMs = Math.round(reply.elapsedTime * 100) / 100;
     const field = topFieldOf(request);

@@ -16,11 +16,11 @@ import type { Deadline } from "./deadline.ts";
 import { GabbroError } from "./errors.ts";
 import { createGraphqlHandler } from "./graphql/handler.ts";
 import { playground, sendPlayground } from "./graphql/playground.ts";
+import { createLimiter, type Limits } from "./http/limiter.ts";
+import { answerToNoRequest } from "./http/refusals.ts";
 import { exposeMetrics } from "./metrics/metrics.ts";
-import { createOverload, type Limits } from "./overload.ts";
 import { protect } from "./protection.ts";
 import { limitRates } from "./rateLimits.ts";
-import { answerToNoRequest } from "./refusals.ts";
 import { logRequests, requestIdOf, toLogged, traced } from "./requestLog.ts";
 import { answerError, refuseUnrouted } from "./rest/answers.ts";
 import type { RestApp } from "./rest/app.ts";
@@ -69,13 +69,12 @@ export async function createServer(
     patience = {},
   } = settings;
   const pages = settings.playground === false ? "left out" : "served";
-  const overload = createOverload(limits, corsOrigins, database.heldMs);
+  const limiter = createLimiter(limits, corsOrigins);
   const app: RestApp = Fastify({
     logger: logger && { ...(logger === true ? {} : logger), serializers: { err: toLogged } },
     logController: new LogController({ disableRequestLogging: true }), // logRequests does
     bodyLimit: MAX_BODY_BYTES,
-    serverFactory: (handle, options) =>
-      createHttpServer(overload.before(handle), options, { ...PATIENCE, ...patience }),
+    serverFactory: (handle, options) => createHttpServer(handle, options, { ...PATIENCE, ...patience }),
     return503OnClosing: false, // closeGracefully ends connections instead
     routerOptions: { maxParamLength: LONGEST_PATH },
     trustProxy: trustedProxies.length > 0 && trustedProxies,
@@ -89,7 +88,6 @@ export async function createServer(
   app.setErrorHandler(answerError);
   readJsonBodies(app);
   logRequests(app);
-  overload.watch(app);
   protect(app);
   if (corsOrigins.length > 0)
     await app.register(cors, {
@@ -98,13 +96,14 @@ export async function createServer(
     });
   if (settings.rateLimits) await limitRates(app, settings.rateLimits);
   refuseUnrouted(app);
+  limiter.watch(app);
   limitTime(app, timeLimitMs);
 
   const contextOf = createContextOf(database, app);
   compressAnswers(app);
   openApi(app, pages);
   healthRoutes(app, database);
-  if (settings.metricsToken) exposeMetrics(app, { database, overload }, settings.metricsToken);
+  if (settings.metricsToken) exposeMetrics(app, { database, limiter }, settings.metricsToken);
   await app.register((routes: RestApp) => restRoutes(routes, contextOf));
   await app.register((routes: RestApp) => graphqlRoutes(routes, contextOf, pages));
   clearRegularly(app, database);

@@ -2,7 +2,6 @@ import type { Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Database } from "./database/open.ts";
 import type { RestApp } from "./rest/app.ts";
-import { createRoster } from "./roster.ts";
 
 declare module "fastify" {
   interface FastifyInstance {
@@ -15,7 +14,7 @@ declare module "fastify" {
 
 const GRACE_MS = 10_000;
 /** The request of a connection that has just been opened is on its way. */
-export const FIRST_BYTES_MS = 500;
+const FIRST_BYTES_MS = 500;
 
 /**
  * On closing, requests in flight get their answers within the grace; connections without one end at once. Draining
@@ -42,7 +41,7 @@ export function closeGracefully(app: RestApp, database: Database, graceMs = GRAC
       app.server.closeIdleConnections();
       const before = performance.now() - FIRST_BYTES_MS;
       // Node.js does not count a connection that has not sent anything yet as idle, and browsers open such in advance.
-      for (const { socket, at } of opened.all()) if (socket.bytesRead === 0 && at < before) socket.destroy();
+      for (const [socket, at] of opened) if (socket.bytesRead === 0 && at < before) socket.destroy();
     }, 100);
     const end = setTimeout(() => app.server.closeAllConnections(), graceMs);
     app.server.once("close", () => {
@@ -54,11 +53,11 @@ export function closeGracefully(app: RestApp, database: Database, graceMs = GRAC
 }
 
 /** The connections with when they were opened. Listening for their first bytes would make all later ones cost more. */
-function openConnections(app: RestApp) {
-  const opened = createRoster<{ socket: Socket; at: number }>();
+function openConnections(app: RestApp): Map<Socket, number> {
+  const opened = new Map<Socket, number>();
   app.server.on("connection", (socket) => {
-    const entry = opened.add({ socket, at: performance.now() });
-    socket.once("close", () => opened.remove(entry));
+    opened.set(socket, performance.now());
+    socket.once("close", () => opened.delete(socket));
   });
   return opened;
 }

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { serveOnSlowDisk } from "../torture/slowDisk.ts";
 import { newDatabase } from "./bareDatabase.ts";
-import { isOnPostgresql } from "./server.ts";
 
 // The long form: npm run torture -- slow-disk. There a commit takes 20 ms, in which a slow machine has few writes to share it.
 const LOAD = { seconds: 3, commitMs: 200 };
@@ -13,10 +12,9 @@ test("when every commit takes 200 ms, many of 64 callers share one, and all are 
   expect(writesPerCommit).toBeGreaterThan(5);
 });
 
-// With SQLite the disk's time counts as work of the requests, with PostgreSQL what waits is begun however much is under way.
-const preload = isOnPostgresql ? "manyTransactions" : "diskTimeAsWork";
-
 test("that test sees that hardly any do where nothing has them wait for each other", async () => {
   await using database = await newDatabase();
-  expect((await serveOnSlowDisk({ ...database, preload }, LOAD)).writesPerCommit).toBeLessThan(4);
+  expect(
+    (await serveOnSlowDisk({ ...database, preload: "manyTransactions" }, LOAD)).writesPerCommit,
+  ).toBeLessThan(4);
 });

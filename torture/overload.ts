@@ -123,20 +123,21 @@ export function residentKb({ child }: Gateway): number {
 }
 
 const ENOUGH_QUIET_S = 10;
-const wantedOfOverload = { goodput: 0.8, refusedP99Ms: 50, newcomersP50Ms: 100, recoveredS: 5 };
+const wantedOfOverload = { goodput: 0.7, lateShare: 0.01, newcomersP50Ms: 500, recoveredS: 5 };
 
 /** What of the promise does not hold, in words; by quiet seconds where there were enough. */
 export function brokenByOverload(found: OverloadResult): string[] {
   const { overload, recoveredS, hasCrashed } = found;
   const isQuiet = overload.quiet.seconds >= ENOUGH_QUIET_S && Number.isFinite(found.quietGoodput);
   const goodput = isQuiet ? found.quietGoodput : found.goodput;
-  const refusedMs = isQuiet ? overload.quiet.refusedMs : overload.refusedMs;
   return [
     ...(hasCrashed ? ["it crashed"] : []),
     ...(goodput < wantedOfOverload.goodput ? ["it served too little"] : []),
     ...(overload.refused === 0 ? ["it refused nothing"] : []),
     ...(overload.wrong + overload.unanswered > 0 ? ["it failed"] : []),
-    ...(refusedMs.p99 > wantedOfOverload.refusedP99Ms ? ["it refused too late"] : []),
+    ...(overload.late > wantedOfOverload.lateShare * (overload.good + overload.late)
+      ? ["it answered too late"]
+      : []),
     ...(overload.newcomersMs.p50 > wantedOfOverload.newcomersP50Ms ? ["it kept newcomers waiting"] : []),
     ...(isSame(found.withIdleP99Ms, found.withoutIdleP99Ms) ? [] : ["idle connections cost too much"]),
     ...(recoveredS > wantedOfOverload.recoveredS ? ["it did not recover"] : []),

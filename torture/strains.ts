@@ -15,8 +15,8 @@ export function strains({ withFile, withPostgresql }: Record<"withFile" | "withP
       run: (seconds) => overloaded(withFile, seconds).then(isWhole),
       control: () => overloaded(withFile, 10, unlimited).then(finds(/./)),
     },
-    "slow-disk": slowDisk(withFile, "diskTimeAsWork"),
-    "slow-disk-on-postgresql": slowDisk(withPostgresql, "manyTransactions"),
+    "slow-disk": slowDisk(withFile),
+    "slow-disk-on-postgresql": slowDisk(withPostgresql),
     "rolling-restart": restarts(withPostgresql, 3),
     "restart-on-sqlite": restarts(withFile, 1),
     soak: {
@@ -60,11 +60,11 @@ async function overloaded(within: Within, seconds: number, program?: string): Pr
 
 const FEW_IN_A_COMMIT = 6;
 
-function slowDisk(within: Within, spoilt: string): Test {
+function slowDisk(within: Within): Test {
   return {
     cases: 20,
     run: (seconds) => slowed(within, seconds, "slowDisk").then(isWhole),
-    control: () => slowed(within, 5, spoilt).then(finds(/few share a commit/)),
+    control: () => slowed(within, 5, "manyTransactions").then(finds(/few share a commit/)),
   };
 }
 

@@ -5,7 +5,9 @@ import { createServer } from "../src/server.ts";
 
 // Run as a program, for a control that must fail: the gateway without a limit from which on it refuses.
 const config = loadConfig();
-const limits = { mostWaiting: Number.POSITIVE_INFINITY };
+const limits = {
+  maxInFlight: Number.POSITIVE_INFINITY,
+};
 const app = await createServer(await openDatabase(config.databaseUrl), { ...config, limits }, false);
 await app.listen({ host: config.host, port: config.port });
 process.stdout.write(`http://${config.host}:${(app.server.address() as AddressInfo).port}\n`);

@@ -79,7 +79,7 @@ export function createCommit<DB>(insert: (rows: Rows<DB>) => Promise<void>) {
       else delayed.push(dispatch);
     },
   });
-  let pending = 0; // and not a Set of them: see roster.ts
+  let pending = 0;
   let idle: PromiseWithResolvers<void> | undefined;
   const commit = async (rows: Rows<DB>): Promise<void> => {
     const stored = loader.load({

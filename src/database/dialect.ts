@@ -78,8 +78,6 @@ export interface Dialect {
   /** Inserts row by row in one transaction, where that is faster than many rows in a statement. */
   insertEach?(orm: Orm, inserts: Insert[]): Promise<void>;
   insertAlong: InsertAlong;
-  /** For how long commits have held the event loop so far, in milliseconds; 0 where they do not. */
-  heldMs(): number;
   connections(): Connections[];
   /** Copies all that is committed into a file, while others go on writing. */
   copyTo?(orm: Orm, file: string): Promise<void>;

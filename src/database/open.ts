@@ -82,8 +82,6 @@ export async function openDatabase(url: string, settings: Partial<Settings> = {}
     reuse: { hits: 0, misses: 0 },
     /** What there is of connections, by server; empty where the database is a file. */
     connections: dialect.connections,
-    /** For how long commits have held the event loop so far, in milliseconds. */
-    heldMs: dialect.heldMs,
     /** How logs are found by their words and their metadata. */
     search,
     /** For reads that may run beside a write; sees all that was committed. */

@@ -67,7 +67,6 @@ export function postgresql(url: string, { poolSize, replicaUrls, silenceMs }: Se
       await insertWords(transaction, entity, rows);
       await tellOfLogs(self, transaction, entity, rows);
     },
-    heldMs: () => 0,
     connections: () =>
       [primary, ...replicas].map((pool, n) => ({
         server: n === 0 ? "primary" : `replica ${n}`,

@@ -17,17 +17,14 @@ const OPENING_MS = 1_500;
 /** The dialect of `sqlite:PATH`; file and folder are made when missing. */
 export function sqlite(url: string): Dialect {
   const path = resolve(url.slice("sqlite:".length));
-  const clock = createClock();
   return {
     place: path,
     options: {
       driver: SqliteDriver,
       dbName: path,
       // Reads have a connection of their own: a long one never holds up a write.
-      replicas: [
-        { name: "reader", dbName: path, onCreateConnection: setPragmas(["query_only = on"], clock) },
-      ],
-      onCreateConnection: setPragmas([], clock),
+      replicas: [{ name: "reader", dbName: path, onCreateConnection: setPragmas(["query_only = on"]) }],
+      onCreateConnection: setPragmas([]),
       driverOptions: { timeout: OPENING_MS },
       // The full-text index, what keeps it and the statistics are no entities.
       schemaGenerator: {
@@ -49,9 +46,8 @@ export function sqlite(url: string): Dialect {
     hearOthers,
     placeholder: () => "?",
     rowsPerStatement: 1, // prepared once and run for each row it takes half the time of one over all rows
-    runEach: (orm, statements) => writeAlone(orm, clock, runEach(statements)),
-    insertEach: (orm, inserts) => writeAlone(orm, clock, insertEach(inserts)),
-    heldMs: clock.heldMs,
+    runEach: (orm, statements) => writeAlone(orm, runEach(statements)),
+    insertEach: (orm, inserts) => writeAlone(orm, insertEach(inserts)),
     connections: () => [],
     insertAlong: async () => {}, // a trigger keeps the full-text index
     copyTo,
@@ -139,24 +135,6 @@ const insertEach = (inserts: Insert[]) => (prepare: Prepare) => {
   addWords();
 };
 
-type Clock = ReturnType<typeof createClock>;
-
-/** Measures commits: they wait for the disk, and hold the event loop meanwhile. */
-function createClock() {
-  let heldMs = 0;
-  return {
-    heldMs: () => heldMs,
-    commit: <Result>(run: () => Result): Result => {
-      const begun = performance.now();
-      try {
-        return run();
-      } finally {
-        heldMs += performance.now() - begun;
-      }
-    },
-  };
-}
-
 const preparedOf = new WeakMap<WritingHandle, Map<string, Statement>>();
 
 /**
@@ -165,7 +143,6 @@ const preparedOf = new WeakMap<WritingHandle, Map<string, Statement>>();
  */
 function writeAlone<Result>(
   { em }: Parameters<Dialect["runEach"]>[0],
-  clock: Clock,
   write: (prepare: Prepare) => Result,
 ): Promise<Result> {
   return em
@@ -183,7 +160,7 @@ function writeAlone<Result>(
           known.set(statement, prepared);
           return prepared;
         });
-        clock.commit(() => handle.exec("commit"));
+        handle.exec("commit");
         return result;
       } catch (error) {
         if (handle.inTransaction) handle.exec("rollback"); // of a full disk SQLite rolls back by itself
@@ -203,7 +180,7 @@ interface HandleOwner<Handle> {
 const SYNCHRONOUS_FULL = 2;
 
 /** WAL with FULL sync: with less, a power cut may undo what was committed last (https://sqlite.org/pragma.html#pragma_synchronous). */
-function setPragmas(more: string[], clock: Clock) {
+function setPragmas(more: string[]) {
   return async (connection: unknown) => {
     const pragma = async (statement: string) => {
       const { rows } = await (connection as PragmaConnection).executeQuery(
@@ -215,7 +192,7 @@ function setPragmas(more: string[], clock: Clock) {
       await pragma(statement);
     }
     await pragma(`busy_timeout = ${BUSY_MS}`);
-    takeEndedTransactions(connection as PragmaConnection, clock);
+    takeEndedTransactions(connection as PragmaConnection);
     const journal = await pragma("journal_mode");
     const synchronous = await pragma("synchronous");
     if (journal !== "wal" || synchronous !== SYNCHRONOUS_FULL) {
@@ -230,12 +207,11 @@ function setPragmas(more: string[], clock: Clock) {
  * Of a full or failing disk SQLite ends a transaction by itself, and refuses to roll back what is no transaction any more.
  * Kysely would then never give the connection back, and nothing would be written until the next start.
  */
-function takeEndedTransactions(connection: PragmaConnection, clock: Clock): void {
+function takeEndedTransactions(connection: PragmaConnection): void {
   const { executeQuery } = connection;
   connection.executeQuery = async (query) => {
-    const run = () => executeQuery.call(connection, query);
     try {
-      return await (query.sql === "commit" ? clock.commit(run) : run());
+      return await executeQuery.call(connection, query);
     } catch (error) {
       if (query.sql === "rollback" && /no transaction is active/.test((error as Error).message))
         return { rows: [] };

@@ -124,7 +124,7 @@ async function textOrStream(pieces: AsyncGenerator<string>): Promise<string | Re
     if (done) return text;
     text += value;
   }
-  return Readable.from(resumed(text, pieces));
+  return Readable.from(resumed(text, pieces), { highWaterMark: 1 }); // none is read before it is asked for
 }
 
 async function* resumed(begun: string, rest: AsyncGenerator<string>): AsyncGenerator<string> {

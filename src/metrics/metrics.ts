@@ -9,7 +9,7 @@ import { countRequests } from "./requests.ts";
 /** Serves `GET /metrics`, for Prometheus, to who has that token. */
 export function exposeMetrics(
   app: RestApp,
-  { database, overload }: { database: Database; overload: { refused(): number } },
+  { database, limiter }: { database: Database; limiter: Record<"inFlight" | "refused", () => number> },
   token: string,
 ): void {
   const requests = countRequests(app);
@@ -25,10 +25,22 @@ export function exposeMetrics(
     const refused = single(
       "gabbro_refused_requests_total",
       "counter",
-      "Requests answered 503 unseen, as there was more to do than could be done.",
-      overload.refused(),
+      "Requests answered 503 unread, as there was more to do than could be done.",
+      limiter.refused(),
     );
-    const families = [...requests(), refused, ...familiesOf(database), ...(await watched.families())];
+    const inFlight = single(
+      "gabbro_requests_in_flight",
+      "gauge",
+      "Requests that are taken and not answered, whatever they wait for.",
+      limiter.inFlight(),
+    );
+    const families = [
+      ...requests(),
+      inFlight,
+      refused,
+      ...familiesOf(database),
+      ...(await watched.families()),
+    ];
     return reply.type(CONTENT_TYPE).send(toText(families));
   });
 }

@@ -1,5 +1,4 @@
 import { performance } from "node:perf_hooks";
-import { setImmediate } from "node:timers/promises";
 import type { ExpressionBuilder, Kysely } from "kysely";
 import type { Context } from "../context.ts";
 import type { Database } from "../database/open.ts";
@@ -80,7 +79,7 @@ export async function* stretches(context: Context, lead: Lead, range: Stretch): 
   let { before } = range;
   let entries = FIRST_STRETCH;
   for (;;) {
-    await setImmediate();
+    await context.database.turn(lead.workspaceId);
     keepDeadline(context);
     const { active } = performance.eventLoopUtilization();
     const [end] = await context.database.rows(

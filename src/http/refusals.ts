@@ -1,46 +1,28 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type ErrorCode, errorStatus, GabbroError } from "./errors.ts";
+import { type ErrorCode, errorStatus, GabbroError } from "../errors.ts";
 
 const CODE: ErrorCode = "UNAVAILABLE";
 const MESSAGE = "The service has more to do than it can. Send the request again in a moment.";
 const RETRY_AFTER = { "retry-after": "1" };
 
-/** These tell how the service fares, and cost little. */
-const NEVER_REFUSED = /^\/(?:health|ready|metrics)(?:\?|$)/;
 const GRAPHQL = /^\/graphql(?:\?|$)/;
-
-interface Refusal {
-  headers: string[];
-  body: string;
-  /** All of it, for a request that Node.js does not know of. */
-  bytes: Buffer;
-}
 
 const rest = refusalOf({ error: MESSAGE, code: CODE });
 const graphql = refusalOf({ errors: [{ message: MESSAGE, extensions: { code: CODE } }] });
 
-function refusalOf(told: object): Refusal {
+function refusalOf(told: object) {
   const body = JSON.stringify(told);
-  const headers = Object.entries({
+  const headers = {
     ...RETRY_AFTER,
     "content-type": "application/json; charset=utf-8",
     "content-length": String(Buffer.byteLength(body)),
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",
-  });
-  const head = [
-    `HTTP/1.1 ${errorStatus[CODE]} Service Unavailable`,
-    ...headers.map((header) => header.join(": ")),
-  ];
-  return { headers: headers.flat(), body, bytes: Buffer.from([...head, "", body].join("\r\n")) };
+  };
+  return { headers: Object.entries(headers).flat(), body };
 }
 
-/** Whether a request may be refused, by its address. */
-export function isRefusable(url: string): boolean {
-  return !NEVER_REFUSED.test(url);
-}
-
-/** Refuses a request in the form of its door: as little as can be told, since each of these costs. */
+/** Refuses a request in the form of its API, and without the way that other answers take: each of these costs. */
 export function refuse(
   { url, headers }: IncomingMessage,
   response: ServerResponse,
@@ -52,11 +34,6 @@ export function refuse(
   const all = allowed ? [...own, "access-control-allow-origin", allowed, "vary", "Origin"] : own;
   response.writeHead(errorStatus[CODE], all);
   response.end(body);
-}
-
-/** The same answer as bytes, to a request that does not tell its origin. */
-export function refusalFor(url: string): Buffer {
-  return (GRAPHQL.test(url) ? graphql : rest).bytes;
 }
 
 /** The same as an error, for what was begun already. */

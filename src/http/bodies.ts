@@ -1,0 +1,38 @@
+import { Transform } from "node:stream";
+import type { FastifyReply } from "fastify";
+import { createShares } from "./shares.ts";
+
+interface Arriving {
+  workspaceId: string;
+  reply: FastifyReply;
+  /** What to answer when too much is held. */
+  refusal: () => Error;
+}
+
+/** Holds what has arrived of request bodies: at most so many bytes for all requests that are not answered. */
+export function createBodies(maxBytes: number) {
+  const shares = createShares(maxBytes);
+  return {
+    /** Passes a body on as it arrives, and breaks it off when it would hold too much. */
+    hold: ({ workspaceId, reply, refusal }: Arriving): Transform => {
+      let bytes = 0;
+      const held = new Transform({
+        transform: (chunk: Buffer, _, done) => {
+          if (!shares.hasRoom(workspaceId, chunk.length)) return done(refusal());
+          bytes += chunk.length;
+          shares.take(workspaceId, chunk.length);
+          done(null, chunk);
+        },
+      });
+      const end = () => {
+        if (bytes > 0) shares.giveBack(workspaceId, bytes);
+        bytes = 0;
+        // Nobody may read it to its end, as when it is too large.
+        reply.request.raw.unpipe(held);
+        reply.request.raw.resume();
+      };
+      reply.raw.once("finish", end).once("close", end);
+      return held;
+    },
+  };
+}

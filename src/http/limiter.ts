@@ -1,0 +1,145 @@
+import type { Readable } from "node:stream";
+import { getHeapStatistics } from "node:v8";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { RestApp } from "../rest/app.ts";
+import { createBodies } from "./bodies.ts";
+import { refusalError, refuse } from "./refusals.ts";
+import { createShares } from "./shares.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** The workspace among whose requests in flight it is counted, if any. */
+    countedFor?: string | undefined;
+    /** Whether it was refused because there was too much to do. */
+    isRefused?: true;
+  }
+}
+
+/** From when on requests are refused, so that those that are taken are answered soon. */
+export interface Limits {
+  /** Requests that are taken and not answered, whatever they wait for: a body, a worker, the database. */
+  maxInFlight: number;
+  /** What bodies may hold together, as far as they have arrived. Parsed, JSON can take twenty times that. */
+  maxBodyBytes: number;
+}
+
+const DEFAULTS: Limits = {
+  maxInFlight: 500,
+  maxBodyBytes: Math.max(12 * 1024 * 1024, getHeapStatistics().heap_size_limit / 32),
+};
+/** Asked by what watches the service, which must not be kept from it. */
+export const WATCHED = new Set(["/health", "/ready", "/metrics"]);
+/** Whose requests have no token, or none that was looked up yet. */
+const NOBODY = "";
+
+/**
+ * Refuses what is more than the service can do, as UNAVAILABLE with Retry-After: whoever waits in a queue without end is
+ * served too late, and so is everybody behind. Every limit is shared out between the workspaces, so that none of them can
+ * have the others refused.
+ */
+export function createLimiter(given: Partial<Limits>, corsOrigins: string[]) {
+  const limits = { ...DEFAULTS, ...given };
+  const inFlight = createShares(limits.maxInFlight);
+  /** Those of nobody have places of their own, which nobody else can be short of. */
+  const unknown = createShares(limits.maxInFlight);
+  const placesOf = (workspaceId: string) => (workspaceId === NOBODY ? unknown : inFlight);
+  const bodies = createBodies(limits.maxBodyBytes);
+  const refusals = createRefusals(corsOrigins);
+
+  const leave = (request: FastifyRequest) => {
+    if (request.countedFor !== undefined) placesOf(request.countedFor).giveBack(request.countedFor, 1);
+    request.countedFor = undefined;
+  };
+  /** Counts a request for a workspace, if that has room for it. */
+  const enter = (request: FastifyRequest, workspaceId: string): boolean => {
+    leave(request);
+    if (!placesOf(workspaceId).hasRoom(workspaceId, 1)) return false;
+    placesOf(workspaceId).take(workspaceId, 1);
+    request.countedFor = workspaceId;
+    return true;
+  };
+  const countEach = (app: RestApp) => {
+    app.addHook("onRequest", (request, reply, done) => {
+      if (WATCHED.has(request.routeOptions.url!)) return done();
+      if (!enter(request, NOBODY)) return refusals.answer(request, reply);
+      reply.raw.once("close", () => leave(request));
+      done();
+    });
+    app.addHook("onSend", (request, reply, payload, done) => {
+      const isMade = isStream(payload) && !`${reply.getHeader("content-type")}`.includes("event-stream");
+      if (!isMade) leave(request); // it only waits for its reader from here on, or for what there is to hear
+      done();
+    });
+  };
+  const shareOut = (app: RestApp) => {
+    // The first hook after those in which the routes find out who is asking, and before the body is read.
+    app.addHook("preParsing", (request, reply, payload, done) => {
+      if (WATCHED.has(request.routeOptions.url!)) return done(null, payload);
+      const workspaceId = workspaceOf(request);
+      if (!enter(request, workspaceId)) return refusals.answer(request, reply);
+      if (request.raw.complete) return done(null, payload);
+      done(null, payload.pipe(bodies.hold({ workspaceId, reply, refusal: refusals.error })));
+    });
+  };
+  return {
+    /** To be called after the hooks that set headers of every answer, and before the routes. */
+    watch: (app: RestApp): void => {
+      refusals.watch(app);
+      countEach(app);
+      shareOut(app);
+    },
+    /** How many are in flight. */
+    inFlight: (): number => inFlight.total() + unknown.total(),
+    /** How many were refused since the start. */
+    refused: refusals.count,
+  };
+}
+
+export type Limiter = ReturnType<typeof createLimiter>;
+
+function workspaceOf({ context }: FastifyRequest): string {
+  return context?.access?.workspaceId ?? NOBODY;
+}
+
+function isStream(payload: unknown): payload is Readable {
+  return typeof (payload as Readable | null)?.pipe === "function";
+}
+
+const REPORT_INTERVAL_MS = 1_000;
+
+/** Refuses requests, and counts them. */
+function createRefusals(corsOrigins: string[]) {
+  let total = 0;
+  let unreported = 0;
+  let app: RestApp;
+  /** One line a second says how many were refused: one for each would cost as much as serving them. */
+  const count = () => {
+    total += 1;
+    unreported += 1;
+    if (unreported > 1) return;
+    setTimeout(() => {
+      app.log.warn({ refused: unreported }, "overloaded: requests were refused");
+      unreported = 0;
+    }, REPORT_INTERVAL_MS).unref();
+  };
+  return {
+    watch: (watched: RestApp) => {
+      app = watched;
+    },
+    count: () => total,
+    /** Answers without what else Fastify does for an answer: that costs twice as much. */
+    answer: (request: FastifyRequest, reply: FastifyReply) => {
+      count();
+      request.isRefused = true;
+      request.errorCode = "UNAVAILABLE";
+      reply.hijack();
+      if (app.isStopping()) reply.raw.setHeader("connection", "close");
+      refuse(request.raw, reply.raw, corsOrigins);
+    },
+    /** Refuses what was begun already. */
+    error: () => {
+      count();
+      return refusalError();
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { expect, test } from "vitest";
+import { addPrompt, addWorkspace } from "./data.ts";
+import { type Server, startServer } from "./server.ts";
+
+const METRICS_TOKEN = "a token for the metrics only";
+
+/** A request whose body does not come to its end. */
+function openUnfinished({ url }: Server, token: string | null): Socket {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  socket.on("error", () => {}); // it is cut
+  const authorization = token === null ? "" : `Authorization: Bearer ${token}\r\n`;
+  const head = `POST /monitor/log HTTP/1.1\r\nHost: x\r\n${authorization}Content-Type: application/json\r\n`;
+  socket.write(`${head}Content-Length: 100\r\n\r\n{"slug"`);
+  return socket;
+}
+
+const statusOf = async ({ url }: Server, token: string) =>
+  (await fetch(`${url}/datasets`, { headers: { authorization: `Bearer ${token}` } })).status;
+
+async function inFlight({ url }: Server): Promise<number> {
+  const answer = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${METRICS_TOKEN}` } });
+  return Number(/^gabbro_requests_in_flight (\d+)$/m.exec(await answer.text())![1]);
+}
+
+test("a workspace that is alone may have all requests in flight, and gets no other one refused by that", async () => {
+  await using server = await startServer({ limits: { maxInFlight: 8 }, metricsToken: METRICS_TOKEN });
+  const other = await addWorkspace(server, "other");
+  // Both tokens are known by now, so that requests are soon those of their workspaces.
+  for (const token of [server.token, other.token, server.token])
+    expect(await statusOf(server, token)).toBe(200);
+  const held = Array.from({ length: 8 }, () => openUnfinished(server, server.token));
+  await expect.poll(() => statusOf(server, server.token)).toBe(503);
+  expect(await statusOf(server, other.token)).toBe(200);
+  for (const socket of held) socket.destroy();
+  await expect.poll(() => inFlight(server)).toBe(0);
+  expect(await statusOf(server, server.token)).toBe(200);
+});
+
+test("no workspace has more than half of the requests in flight while another has any", async () => {
+  await using server = await startServer({ limits: { maxInFlight: 8 }, metricsToken: METRICS_TOKEN });
+  const other = await addWorkspace(server, "other");
+  const held = [openUnfinished(server, other.token)];
+  await expect.poll(() => inFlight(server)).toBe(1);
+  for (let n = 0; n < 4; n++) held.push(openUnfinished(server, server.token));
+  await expect.poll(() => statusOf(server, server.token)).toBe(503);
+  expect(await statusOf(server, other.token)).toBe(200);
+  for (const socket of held) socket.destroy();
+});
+
+test("who has no token is answered before a body is read, and holds nothing", async () => {
+  await using server = await startServer({ limits: { maxInFlight: 4 }, metricsToken: METRICS_TOKEN });
+  const held = Array.from({ length: 40 }, () => openUnfinished(server, null));
+  for (const socket of held) expect(`${(await once(socket, "data"))[0]}`).toMatch(/^HTTP\/1\.1 401 /);
+  expect(await inFlight(server)).toBe(0);
+  expect(await statusOf(server, server.token)).toBe(200);
+  for (const socket of held) socket.destroy();
+});
+
+const FOR_EVER = `${"{% for i in range(1000) %}".repeat(5)}${"{% endfor %}".repeat(5)}`;
+
+test("requests that wait for a worker keep no other out of the same workspace", async () => {
+  await using server = await startServer({ limits: { maxInFlight: 20 }, metricsToken: METRICS_TOKEN });
+  await addPrompt(server, { slug: "slow" });
+  const input = { version: "1", text: FOR_EVER };
+  const add =
+    'mutation ($input: PromptVersionInput!) { createPromptVersion(slug: "slow", input: $input) { __typename } }';
+  expect((await server.graphql(add, { input })).body.errors).toBeUndefined();
+  const waiting = new AbortController();
+  const query = '{ renderPrompt(slug: "slow", tag: "latest") { text } }';
+  const render = () =>
+    fetch(`${server.url}/graphql`, {
+      ...{ method: "POST", signal: waiting.signal, body: JSON.stringify({ query }) },
+      headers: { authorization: `Bearer ${server.token}`, "content-type": "application/json" },
+    }).catch(() => {}); // broken off below
+  const renders = [];
+  for (let n = 1; n <= 12; n++) {
+    renders.push(render());
+    await expect.poll(() => inFlight(server)).toBe(n);
+  }
+  for (let n = 0; n < 20; n++) expect(await statusOf(server, server.token)).toBe(200);
+  expect(await inFlight(server)).toBeGreaterThan(4);
+  waiting.abort();
+  await Promise.all(renders);
+});
