@@ -65,7 +65,7 @@ test("requests are counted by route or field, status and code of the error, with
   expect(grown(requests("graphql", "describePrompt", 200))).toBe(1);
   expect(grown(requests("graphql", "describePrompt", 200, "PROMPT_NOT_FOUND"))).toBe(1);
   expect(grown(requests("graphql", "(several)", 200))).toBe(1);
-  expect(grown(requests("graphql", "logPrompt", 401, "UNAUTHENTICATED"))).toBe(1);
+  expect(grown(requests("graphql", "(none)", 401, "UNAUTHENTICATED"))).toBe(1);
   const times = (part: string, more = "") =>
     `gabbro_request_duration_seconds_${part}{door="rest",operation="${describe}"${more}}`;
   expect(grown(times("count"))).toBe(4);

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { sql } from "kysely";
+import { type Expression, sql } from "kysely";
 import { spendAnswerBytes } from "../answerBudget.ts";
 import type { Context } from "../context.ts";
 import { keepDeadline } from "../deadline.ts";
@@ -50,7 +50,8 @@ export async function readByLength<Row extends { id: string }>(
 }
 
 /** How many bytes a text has, which both databases know without reading it. */
-export const lengthOf = (column: string) => sql<number>`coalesce(octet_length(${sql.ref(column)}), 0)`;
+export const lengthOf = (column: string | Expression<unknown>) =>
+  sql<number>`coalesce(octet_length(${typeof column === "string" ? sql.ref(column) : column}), 0)`;
 
 const MAX_ENTRIES_IN_PIECE = 5_000;
 /** What an entry of a list takes in memory, roughly. */

@@ -2,7 +2,9 @@ import { type Expression, sql } from "kysely";
 import { spendAnswerBytes } from "../answerBudget.ts";
 import type { Context } from "../context.ts";
 import { batched } from "../database/batch.ts";
+import { lengthOf } from "../database/lengths.ts";
 import { readInPieces } from "../database/pieces.ts";
+import { GabbroError } from "../errors.ts";
 import { authenticated } from "../workspaces/resolvers.ts";
 import type { Log, Trace } from "./entities.ts";
 
@@ -46,7 +48,7 @@ const succeeds = (reading: Promise<unknown>): Promise<boolean> =>
 
 function payloadOf<Payload>(entity: "Log" | "Trace", columns: readonly (keyof Payload & string)[]) {
   const payload: Table = { entity, columns };
-  const read = batched((context: Context, keys: string[], times) => {
+  const read = batched<string, Value>((context, keys, times) => {
     const { workspaceId } = authenticated(context);
     return readPayloads({ context, workspaceId, payload }, keys, times);
   });
@@ -78,9 +80,6 @@ export function bytesOfLog(ref: (column: (typeof logColumns)[number]) => Express
   )})`;
 }
 
-/** How many bytes a column has; the database knows it without reading the column. */
-export const lengthOf = (column: Expression<unknown>) => sql<number>`coalesce(octet_length(${column}), 0)`;
-
 interface Table {
   entity: "Log" | "Trace";
   columns: readonly string[];
@@ -102,7 +101,7 @@ async function readPayloads(
   source: Source,
   keys: string[],
   times: ReadonlyMap<string, number>,
-): Promise<Value[]> {
+): Promise<(Value | GabbroError)[]> {
   const { context, workspaceId } = source;
   const asked = keys.map((key): Asked => {
     const [column, id] = key.split(" ") as [string, string];
@@ -123,7 +122,15 @@ async function readPayloads(
     });
     for (const [key, value] of found) values.set(key, value);
   }
-  return asked.map((one) => ({ value: values.get(one.key) ?? null, bytes: bytesOf(one) }));
+  return asked.map((one) =>
+    lengths.has(one.id) ? { value: values.get(one.key) ?? null, bytes: bytesOf(one) } : removed(source),
+  );
+}
+
+/** The error for a row that was removed between two reads of a request. */
+function removed({ payload: { entity } }: Source): GabbroError {
+  const code = entity === "Log" ? "LOG_NOT_FOUND" : "TRACE_NOT_FOUND";
+  return new GabbroError(code, `The ${entity.toLowerCase()} has just been removed.`);
 }
 
 type Lengths = Record<string, number>;

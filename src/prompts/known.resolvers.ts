@@ -35,7 +35,12 @@ export const findDetails = ofVersion<Details>(["model", "variables"]);
 export async function textsOf(database: Database, workspaceId: string, versionId: string): Promise<Texts> {
   const texts = await findTexts(database, workspaceId, versionId);
   if (texts) return texts;
-  throw new GabbroError("VERSION_NOT_FOUND", "The version has just been removed with its prompt.");
+  throw versionRemoved();
+}
+
+/** The error for a version that was removed between two reads of a request. */
+export function versionRemoved(): GabbroError {
+  return new GabbroError("VERSION_NOT_FOUND", "The version has just been removed with its prompt.");
 }
 
 /** Reads columns of a version once: it never changes once made. */

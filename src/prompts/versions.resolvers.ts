@@ -4,7 +4,7 @@ import { batched } from "../database/batch.ts";
 import { lengthOf, type Measured, readByLength, readLists } from "../database/lengths.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
 import type { PromptTagMove, PromptVersion } from "./entities.ts";
-import { readVersions } from "./known.resolvers.ts";
+import { readVersions, versionRemoved } from "./known.resolvers.ts";
 import { type NamedVersion, PRODUCTION } from "./selection.ts";
 
 // What belongs to prompts, for many of them at once, afresh each time: a mutation before may have changed it.
@@ -124,7 +124,7 @@ export type ShownVersion = NamedVersion & Partial<Content>;
 
 /** One thing that a version holds: it is read for all those of an answer where it is asked for. */
 export function contentOf<Column extends keyof Content>(column: Column) {
-  const load: (context: Context, id: string) => Promise<Content[Column]> = batched(async (context, ids) => {
+  const load = batched<string, Content[Column]>(async (context, ids) => {
     const versions = (some: string[]) =>
       context.database.read
         .selectFrom("PromptVersion")
@@ -137,7 +137,10 @@ export function contentOf<Column extends keyof Content>(column: Column) {
         .execute() as Promise<Measured[]>;
     const read = (some: string[]) => versions(some).select(["id", column]).execute();
     const found = await readByLength(context, ids, { measure, read: read as never });
-    return ids.map((id) => (found.get(id) as unknown as Content)[column]);
+    return ids.map((id) => {
+      const version = found.get(id) as unknown as Content | undefined;
+      return version ? version[column] : versionRemoved();
+    });
   });
   return (version: ShownVersion, _: unknown, context: Context): Content[Column] | Promise<Content[Column]> =>
     (version[column] as Content[Column] | undefined) ?? load(context, version.id);
