@@ -1,4 +1,5 @@
 import { GabbroError } from "./errors.ts";
+import { whileWaiting } from "./places.ts";
 
 export interface FairQueueOptions {
   /** How many run at once. One workspace gets at most half of them, so that another never waits for it. */
@@ -41,27 +42,30 @@ export function createFairQueue({ places, maxWaiting, maxWaitMs, busy }: FairQue
 
   return {
     /** Runs `work` when it is the workspace's turn. Throws UNAVAILABLE when too much of the workspace waits already. */
-    run: async <Result>(workspaceId: string, work: () => Promise<Result>): Promise<Result> => {
-      const lane = lanes.get(workspaceId) ?? { running: 0, waiting: [] };
-      if (lane.waiting.length >= maxWaiting) throw refusal(busy);
-      lanes.set(workspaceId, lane);
-      const since = performance.now();
-      await new Promise<void>((start) => {
-        lane.waiting.push({ start, since });
-        startNext();
-      });
-      try {
-        if (performance.now() - since > maxWaitMs) throw refusal(busy);
-        return await work();
-      } finally {
-        running -= 1;
-        lane.running -= 1;
-        lanes.delete(workspaceId);
-        if (lane.running > 0 || lane.waiting.length > 0) lanes.set(workspaceId, lane); // behind all others
-        startNext();
-      }
-    },
+    run: <Result>(workspaceId: string, work: () => Promise<Result>): Promise<Result> =>
+      whileWaiting(() => takeTurn(workspaceId, work)),
   };
+
+  async function takeTurn<Result>(workspaceId: string, work: () => Promise<Result>): Promise<Result> {
+    const lane = lanes.get(workspaceId) ?? { running: 0, waiting: [] };
+    if (lane.waiting.length >= maxWaiting) throw refusal(busy);
+    lanes.set(workspaceId, lane);
+    const since = performance.now();
+    await new Promise<void>((start) => {
+      lane.waiting.push({ start, since });
+      startNext();
+    });
+    try {
+      if (performance.now() - since > maxWaitMs) throw refusal(busy);
+      return await work();
+    } finally {
+      running -= 1;
+      lane.running -= 1;
+      lanes.delete(workspaceId);
+      if (lane.running > 0 || lane.waiting.length > 0) lanes.set(workspaceId, lane); // behind all others
+      startNext();
+    }
+  }
 }
 
 function refusal(busy: string): GabbroError {

@@ -85,3 +85,19 @@ test("requests that wait for a worker keep no other out of the same workspace", 
   waiting.abort();
   await Promise.all(renders);
 });
+
+test("of many heavy requests of one workspace a few run at once, and a neighbour is answered long before the last", async () => {
+  await using server = await startServer();
+  const other = await addWorkspace(server, "other");
+  const heavy = { slug: "x", output: Array.from({ length: 2_000 }, (_, n) => ({ word: `${n}` })) };
+  for (let n = 0; n < 20; n++) await server.post("/monitor/log", heavy);
+  expect((await server.get("/datasets", { token: other.token })).status).toBe(200);
+  let answered = 0;
+  const query = "{ logs(first: 20) { id output } }";
+  const all = Array.from({ length: 80 }, () => server.graphql(query).then(() => (answered += 1)));
+  await expect.poll(() => answered, { interval: 1 }).toBeGreaterThan(0);
+  const answeredBefore = answered;
+  expect((await server.get("/datasets", { token: other.token })).status).toBe(200);
+  expect(answered - answeredBefore).toBeLessThan(40);
+  await Promise.all(all);
+});

@@ -3,6 +3,7 @@ import DataLoader from "dataloader";
 import type { Insertable, Kysely, Transaction } from "kysely";
 import { GabbroError } from "../errors.ts";
 import { jsonSize } from "../jsonSize.ts";
+import { whileWaiting } from "../places.ts";
 import { ailsAll, isInTheWay, isUniqueViolation, unavailable } from "./codes.ts";
 import type { Insert } from "./dialect.ts";
 import type { createEncoder } from "./encode.ts";
@@ -82,14 +83,15 @@ export function createCommit<DB>(insert: (rows: Rows<DB>) => Promise<void>) {
   let pending = 0;
   let idle: PromiseWithResolvers<void> | undefined;
   const commit = async (rows: Rows<DB>): Promise<void> => {
-    const stored = loader.load({
-      rows,
-      sinceMs: performance.now(),
-      size: jsonSize(rows, MAX_TRANSACTION_CHARACTERS),
-    });
+    const store = () =>
+      loader.load({
+        rows,
+        sinceMs: performance.now(),
+        size: jsonSize(rows, MAX_TRANSACTION_CHARACTERS),
+      });
     pending += 1;
     try {
-      await stored;
+      await whileWaiting(store);
     } finally {
       pending -= 1;
       if (pending === 0) {

@@ -5,6 +5,8 @@ import { createShares } from "./shares.ts";
 interface Arriving {
   workspaceId: string;
   reply: FastifyReply;
+  /** Called when all has arrived; calls back when the body may be read. */
+  arrived: (read: () => void) => void;
   /** What to answer when too much is held. */
   refusal: () => Error;
 }
@@ -14,7 +16,7 @@ export function createBodies(maxBytes: number) {
   const shares = createShares(maxBytes);
   return {
     /** Passes a body on as it arrives, and breaks it off when it would hold too much. */
-    hold: ({ workspaceId, reply, refusal }: Arriving): Transform => {
+    hold: ({ workspaceId, reply, refusal, arrived }: Arriving): Transform => {
       let bytes = 0;
       const held = new Transform({
         transform: (chunk: Buffer, _, done) => {
@@ -23,6 +25,7 @@ export function createBodies(maxBytes: number) {
           shares.take(workspaceId, chunk.length);
           done(null, chunk);
         },
+        flush: (done) => arrived(done),
       });
       const end = () => {
         if (bytes > 0) shares.giveBack(workspaceId, bytes);
