@@ -17,7 +17,7 @@ const megabytes = Number(process.argv[2] ?? 1_000);
 const formats = process.argv[3] ? [process.argv[3]] : ["csv", "jsonl", "json"];
 const BYTES_IN_A_MEGABYTE = 1_000_000;
 const SAMPLE_EVERY_MS = 50;
-const LARGEST_MB = 200;
+const LARGEST_MB = 500;
 
 const folder = await mkdtemp(join(tmpdir(), "gabbro-bench-"));
 try {
