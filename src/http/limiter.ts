@@ -48,23 +48,23 @@ const NOBODY = "";
 export function createLimiter(given: Partial<Limits>, corsOrigins: string[]) {
   const limits = { ...DEFAULTS, ...given };
   const inFlight = createShares(limits.maxInFlight);
-  /** Those of nobody have places of their own, which nobody else can be short of. */
+  /** Those of nobody have shares of their own, which nobody else can be short of. */
   const unknown = createShares(limits.maxInFlight);
-  const placesOf = (workspaceId: string) => (workspaceId === NOBODY ? unknown : inFlight);
+  const sharesOf = (workspaceId: string) => (workspaceId === NOBODY ? unknown : inFlight);
   const bodies = createBodies(limits.maxBodyBytes);
   const places = createPlaces(MAX_RUNNING);
   const refusals = createRefusals(corsOrigins);
 
   const leave = (request: FastifyRequest) => {
-    if (request.countedFor !== undefined) placesOf(request.countedFor).giveBack(request.countedFor, 1);
+    if (request.countedFor !== undefined) sharesOf(request.countedFor).giveBack(request.countedFor, 1);
     request.countedFor = undefined;
     request.place?.end();
   };
   /** Counts a request for a workspace, if that has room for it. */
   const enter = (request: FastifyRequest, workspaceId: string): boolean => {
     leave(request);
-    if (!placesOf(workspaceId).hasRoom(workspaceId, 1)) return false;
-    placesOf(workspaceId).take(workspaceId, 1);
+    if (!sharesOf(workspaceId).hasRoom(workspaceId, 1)) return false;
+    sharesOf(workspaceId).take(workspaceId, 1);
     request.countedFor = workspaceId;
     return true;
   };
