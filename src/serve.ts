@@ -44,7 +44,6 @@ export async function serve(config: Config, sample: "with sample" | "empty"): Pr
   }
   const address = addressOf(config, (app.server.address() as AddressInfo).port);
   print(token ? firstWords(address, token, config, sample) : laterWords(address, config));
-  void import("./graphql/yoga.ts"); // its modules take a third of a second, for which the first error would hold up others
 }
 
 async function loggerOptions(level: string): Promise<FastifyServerOptions["logger"]> {
