@@ -5,6 +5,8 @@ import { addPrompt, addWorkspace } from "./data.ts";
 import { type Server, startServer } from "./server.ts";
 
 const METRICS_TOKEN = "a token for the metrics only";
+/** A busy machine takes its time. */
+const PATIENT = { timeout: 20_000 };
 
 /** A request whose body does not come to its end. */
 function openUnfinished({ url }: Server, token: string | null): Socket {
@@ -32,10 +34,11 @@ test("a workspace that is alone may have all requests in flight, and gets no oth
   for (const token of [server.token, other.token, server.token])
     expect(await statusOf(server, token)).toBe(200);
   const held = Array.from({ length: 8 }, () => openUnfinished(server, server.token));
-  await expect.poll(() => statusOf(server, server.token)).toBe(503);
+  await expect.poll(() => inFlight(server), PATIENT).toBe(8);
+  await expect.poll(() => statusOf(server, server.token), PATIENT).toBe(503);
   expect(await statusOf(server, other.token)).toBe(200);
   for (const socket of held) socket.destroy();
-  await expect.poll(() => inFlight(server)).toBe(0);
+  await expect.poll(() => inFlight(server), PATIENT).toBe(0);
   expect(await statusOf(server, server.token)).toBe(200);
 });
 
@@ -43,9 +46,9 @@ test("no workspace has more than half of the requests in flight while another ha
   await using server = await startServer({ limits: { maxInFlight: 8 }, metricsToken: METRICS_TOKEN });
   const other = await addWorkspace(server, "other");
   const held = [openUnfinished(server, other.token)];
-  await expect.poll(() => inFlight(server)).toBe(1);
+  await expect.poll(() => inFlight(server), PATIENT).toBe(1);
   for (let n = 0; n < 4; n++) held.push(openUnfinished(server, server.token));
-  await expect.poll(() => statusOf(server, server.token)).toBe(503);
+  await expect.poll(() => statusOf(server, server.token), PATIENT).toBe(503);
   expect(await statusOf(server, other.token)).toBe(200);
   for (const socket of held) socket.destroy();
 });
@@ -78,7 +81,7 @@ test("requests that wait for a worker keep no other out of the same workspace", 
   const renders = [];
   for (let n = 1; n <= 12; n++) {
     renders.push(render());
-    await expect.poll(() => inFlight(server)).toBe(n);
+    await expect.poll(() => inFlight(server), PATIENT).toBe(n);
   }
   for (let n = 0; n < 20; n++) expect(await statusOf(server, server.token)).toBe(200);
   expect(await inFlight(server)).toBeGreaterThan(4);
@@ -95,7 +98,7 @@ test("of many heavy requests of one workspace a few run at once, and a neighbour
   let answered = 0;
   const query = "{ logs(first: 20) { id output } }";
   const all = Array.from({ length: 160 }, () => server.graphql(query).then(() => (answered += 1)));
-  await expect.poll(() => answered, { interval: 1 }).toBeGreaterThan(0);
+  await expect.poll(() => answered, { interval: 1, timeout: 20_000 }).toBeGreaterThan(0);
   const answeredBefore = answered;
   expect((await server.get("/datasets", { token: other.token })).status).toBe(200);
   expect(answered - answeredBefore).toBeLessThan(90);
