@@ -48,6 +48,7 @@ test("no workspace has more than half of the requests in flight while another ha
   const held = [openUnfinished(server, other.token)];
   await expect.poll(() => inFlight(server), PATIENT).toBe(1);
   for (let n = 0; n < 4; n++) held.push(openUnfinished(server, server.token));
+  await expect.poll(() => inFlight(server), PATIENT).toBe(5); // before anything else takes a place
   await expect.poll(() => statusOf(server, server.token), PATIENT).toBe(503);
   expect(await statusOf(server, other.token)).toBe(200);
   for (const socket of held) socket.destroy();
