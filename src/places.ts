@@ -14,34 +14,62 @@ interface Holder {
 }
 
 interface Lane {
+  workspaceId: string;
+  /** Those that have not ended. */
+  members: number;
   running: number;
   waiting: (() => void)[];
+  /** Until when more may begin in this turn of the event loop; undefined while none has begun in it. */
+  untilMs: number | undefined;
 }
+
+/** A request that waits for nothing ends in the turn in which it begins, and the next one would follow in the same turn. */
+const MAX_TURN_MS = 10;
 
 const current = new AsyncLocalStorage<Holder>();
 
 /**
- * Lets a few requests of each workspace use the event loop at once: what one request does goes on step by step, and a
- * neighbour waits for one step of each that is under way. The others of the workspace wait for a place.
+ * Lets a few requests of each workspace use the event loop at once, and begins no more of them in one turn than take 10 ms:
+ * what one request does goes on step by step, and a neighbour waits for one step of each that is under way. The others of
+ * the workspace wait for a place.
  */
 export function createPlaces(maxRunning: number) {
   const lanes = new Map<string, Lane>();
-  const startNext = (workspaceId: string, lane: Lane) => {
-    while (lane.running < maxRunning && lane.waiting.length > 0) lane.waiting.shift()!();
-    if (lane.running === 0 && lane.waiting.length === 0) lanes.delete(workspaceId);
+  /** Not within a turn: with a new lane for each request, each had a turn of its own. */
+  const removeIfUnused = (lane: Lane) => {
+    if (lane.members === 0 && lane.untilMs === undefined) lanes.delete(lane.workspaceId);
+  };
+  const startNext = (lane: Lane) => {
+    if (lane.waiting.length === 0 || lane.running >= maxRunning) return;
+    lane.untilMs ??= beginTurn(lane);
+    if (performance.now() < lane.untilMs) lane.waiting.shift()!();
+  };
+  const beginTurn = (lane: Lane): number => {
+    setImmediate(endTurn, lane);
+    return performance.now() + MAX_TURN_MS;
+  };
+  const endTurn = (lane: Lane) => {
+    lane.untilMs = undefined;
+    removeIfUnused(lane);
+    // What follows from one that has begun takes place before the next of these.
+    const next = Math.min(lane.waiting.length, maxRunning - lane.running);
+    for (let n = 0; n < next; n++) setImmediate(startNext, lane);
   };
   return {
     /** Calls `begin` once there is a place, with whatever follows from it in that place. */
     enter: (workspaceId: string, begin: () => void): Place => {
-      const lane = lanes.get(workspaceId) ?? { running: 0, waiting: [] };
+      const lane = lanes.get(workspaceId) ?? newLane(workspaceId);
       lanes.set(workspaceId, lane);
+      lane.members += 1;
       let state: "waiting" | "running" | "paused" | "ended" = "waiting";
       const change = (next: typeof state) => {
         if (state === "ended") return;
         if (state === "running") lane.running -= 1;
         state = next;
         if (state === "running") lane.running += 1;
-        startNext(workspaceId, lane);
+        if (state === "ended") lane.members -= 1;
+        removeIfUnused(lane);
+        startNext(lane);
       };
       const holder = { waits: 0, pause: () => change("paused"), resume: () => change("running") };
       lane.waiting.push(() => {
@@ -50,11 +78,16 @@ export function createPlaces(maxRunning: number) {
         lane.running += 1;
         current.run(holder, begin);
       });
-      startNext(workspaceId, lane);
+      startNext(lane);
       return { end: () => change("ended") };
     },
   };
 }
+
+const newLane = (workspaceId: string): Lane => ({
+  ...{ workspaceId, members: 0, running: 0 },
+  ...{ waiting: [], untilMs: undefined },
+});
 
 /** Gives the place of this request to others while it waits for a process, a thread or the disk: that is no load. */
 export async function whileWaiting<Result>(work: () => Promise<Result>): Promise<Result> {

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { expect, test } from "vitest";
+import { createPlaces } from "../src/places.ts";
 import { addPrompt, addWorkspace } from "./data.ts";
 import { type Server, startServer } from "./server.ts";
 
@@ -104,4 +105,23 @@ test("of many heavy requests of one workspace a few run at once, and a neighbour
   expect((await server.get("/datasets", { token: other.token })).status).toBe(200);
   expect(answered - answeredBefore).toBeLessThan(90);
   await Promise.all(all);
+});
+
+test("of requests of one workspace that wait for nothing, no more follow one another in a turn than take 10 ms", async () => {
+  const { enter } = createPlaces(1_000);
+  const began: string[] = [];
+  const enterFor = (workspaceId: string) => {
+    const work = async () => {
+      await Promise.resolve();
+      began.push(workspaceId);
+      const untilMs = performance.now() + 3;
+      while (performance.now() < untilMs);
+      place.end();
+    };
+    const place = enter(workspaceId, () => void work());
+  };
+  for (let n = 0; n < 100; n++) setImmediate(enterFor, "one");
+  setImmediate(enterFor, "other");
+  await expect.poll(() => began.length, PATIENT).toBe(101);
+  expect(began.indexOf("other")).toBeLessThan(10);
 });
