@@ -3,17 +3,12 @@ import type { Context } from "../context.ts";
 import { createDocumentCache } from "./documents.ts";
 import { toParameters } from "./parameters.ts";
 import { runDirectly } from "./transport.ts";
+import { createYogaTransport } from "./yoga.ts";
 
-type YogaTransport = ReturnType<typeof import("./yoga.ts")["createYogaTransport"]>;
-
-/**
- * Makes the handler of `/graphql`, with the resolvers' context of the request. What transport.ts leaves is for Yoga, which
- * is loaded when it is first needed: it is a quarter of all modules, and would delay every start by as much.
- */
+/** Makes the handler of `/graphql`, with the resolvers' context of the request. What transport.ts leaves is for Yoga. */
 export function createGraphqlHandler() {
   const documents = createDocumentCache();
-  let loading: Promise<YogaTransport> | undefined;
-  const load = async () => (await import("./yoga.ts")).createYogaTransport();
+  const answer = createYogaTransport();
   return async (request: FastifyRequest, reply: FastifyReply, context: Context): Promise<FastifyReply> => {
     // Not a copy: that would make the unit of work, which most requests do without.
     const asked = Object.assign(context, { requestId: request.id, log: request.log });
@@ -21,8 +16,6 @@ export function createGraphqlHandler() {
       const outcome = await runDirectly(request, reply, toParameters(request.body), { documents, asked });
       if (outcome === "answered") return reply;
     }
-    loading ??= load();
-    const answer = await loading;
     return answer(request, reply, asked);
   };
 }

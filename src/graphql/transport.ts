@@ -12,6 +12,7 @@ import { keptAnswer, type Made } from "./keeping.ts";
 import type { Parameters } from "./parameters.ts";
 import { schema } from "./schema.ts";
 import { topFieldOf } from "./topField.ts";
+import { answerWithErrors } from "./yoga.ts";
 
 /**
  * Runs a query or a mutation that came by POST and is answered in JSON, without the requests and responses of the Fetch
@@ -41,7 +42,7 @@ export async function runDirectly(
       : await execute({ schema, document, contextValue, variableValues, operationName, options });
     throwFailure();
     const bounded = refuseTooLarge(result as ExecutionResult, operation, contextValue.answerBudget);
-    const answer = await toAnswer(bounded, mediaType, asked);
+    const answer = toAnswer(bounded, mediaType, asked);
     return { answer, isWhole: bounded.errors === undefined };
   };
   if (operation.operation === "query") {
@@ -67,10 +68,9 @@ interface Transport {
 const ONLY_JSON_IS_REPEATED =
   "A request with an Idempotency-Key is answered in JSON: send it with Accept: application/json.";
 
-async function toAnswer(result: ExecutionResult, mediaType: string, asked: Asked): Promise<Answer> {
+function toAnswer(result: ExecutionResult, mediaType: string, asked: Asked): Answer {
   const headers = { "Content-Type": `${mediaType}; charset=utf-8` };
   if (!result.errors) return { status: 200, headers, body: JSON.stringify(result) };
-  const { answerWithErrors } = await import("./yoga.ts");
   return answerWithErrors({ ...result, errors: presentErrors(result, asked) }, mediaType);
 }
 
