@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import packageJson from "../package.json" with { type: "json" };
 import { freePort } from "../test/postgresServer.ts";
 import { TOKEN } from "./prepare.ts";
 
@@ -14,7 +15,7 @@ const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const programs: Record<Server, string[]> = {
   bare: [here("servers/bare.ts")],
   plain: [here("servers/plain.ts")],
-  gabbro: [here("../bin/gabbro.js"), "serve"],
+  gabbro: packageJson.scripts.start.split(" ").slice(1), // in place of "node"
 };
 const LOAD_CORE = 1;
 const canPin = process.platform === "linux" && cpus().length > 1;
@@ -42,7 +43,7 @@ export async function start(server: Server, database: string) {
     ...{ DATABASE_URL: database.includes(":") ? database : `sqlite:${database}` },
   };
   const began = performance.now();
-  const child = spawn(command, args, { env, stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(command, args, { cwd: here(".."), env, stdio: ["ignore", "pipe", "inherit"] });
   await new Promise<void>((resolve, reject) => {
     child.stdout.on("data", (chunk: Buffer) => /ready/.test(chunk.toString()) && resolve());
     child.once("exit", () => reject(new Error(`The server ${server} ended early.`)));
