@@ -94,6 +94,19 @@ test("rejected rows are written to a new private file, and those of an earlier i
   });
 });
 
+test("an import that finds a thousand files of rejected rows adds no other one, and says what to do", async () => {
+  await give("full.jsonl", "1\n");
+  await give("full.jsonl.rejected", "");
+  await Promise.all(Array.from({ length: 999 }, (_, n) => give(`full.jsonl.rejected-${n + 2}`, "")));
+  expect(await run("import", "dataset", "full.jsonl", "--slug", "quiz")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(
+      "There are 1000 files of rejected rows at full.jsonl.rejected. Import or remove them.",
+    ),
+  });
+  expect(await lstat(at.path("full.jsonl.rejected-1001")).catch(() => null)).toBeNull();
+});
+
 test.each([
   ["a dataset", ["export", "dataset", "quiz", "--format", "csv", "--output", "link/guide.yaml"]],
   ["prompts", ["export", "prompts", "link"]],
