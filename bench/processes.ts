@@ -12,10 +12,12 @@ export type Server = "bare" | "plain" | "gabbro";
 export type Running = Awaited<ReturnType<typeof start>>;
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+/** What `npm start` gives to Node.js, in the folder of the project. */
+export const startCommand = packageJson.scripts.start.split(" ").slice(1);
 const programs: Record<Server, string[]> = {
   bare: [here("servers/bare.ts")],
   plain: [here("servers/plain.ts")],
-  gabbro: packageJson.scripts.start.split(" ").slice(1), // in place of "node"
+  gabbro: startCommand,
 };
 const LOAD_CORE = 1;
 const canPin = process.platform === "linux" && cpus().length > 1;

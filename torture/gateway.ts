@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import packageJson from "../package.json" with { type: "json" };
 import { migrate } from "../src/database/migrate.ts";
 import { openDatabase } from "../src/database/open.ts";
 import { createDataset } from "../src/datasets/authoring.resolvers.ts";
@@ -12,6 +13,8 @@ export const TOKEN = "a-token-for-torture-only-0123456789";
 export const DATASET = "tortured";
 
 const gabbro = fileURLToPath(new URL("../bin/gabbro.js", import.meta.url));
+/** Of Node.js, as `npm start` gives them. */
+export const startFlags = packageJson.scripts.start.split(" ").filter((word) => word.startsWith("--"));
 
 export interface How {
   databaseUrl: string;
@@ -31,7 +34,15 @@ export async function startGateway(how: How) {
   const importing = preload
     ? ["--import", new URL(`preloads/${preload}.ts`, import.meta.url).href, "--no-warnings"]
     : [];
-  const [command, ...args] = [...within, process.execPath, ...importing, program, "serve", "--empty"];
+  const [command, ...args] = [
+    ...within,
+    process.execPath,
+    ...startFlags,
+    ...importing,
+    program,
+    "serve",
+    "--empty",
+  ];
   const child = spawn(command!, args, {
     env: {
       PATH: process.env.PATH,

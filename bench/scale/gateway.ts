@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { freePort } from "../../test/postgresServer.ts";
+import { startCommand } from "../processes.ts";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -15,8 +16,11 @@ export async function startGateway(databaseUrl: string) {
     ...process.env,
     ...{ PORT: String(port), HOST: "127.0.0.1", DATABASE_URL: databaseUrl, LOG_LEVEL: "warn" },
   };
-  const args = [here("../../bin/gabbro.js"), "serve"];
-  const child = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, startCommand, {
+    cwd: here("../.."),
+    env,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   await new Promise<void>((resolve, reject) => {
     child.stdout.on("data", (chunk: Buffer) => /ready/.test(chunk.toString()) && resolve());
     child.once("exit", () => reject(new Error("The gateway ended early.")));
