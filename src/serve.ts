@@ -4,10 +4,10 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { FastifyServerOptions } from "fastify";
 import pino from "pino";
 import type { Config } from "./config.ts";
-import { createListen } from "./connections.ts";
 import { bringUpToDate } from "./database/migrate.ts";
 import { openDatabase } from "./database/open.ts";
 import { fillNewDatabase } from "./firstStart.ts";
+import { createListen } from "./http/server.ts";
 import type { RestApp } from "./rest/app.ts";
 import { createServer } from "./server.ts";
 

@@ -1,8 +1,8 @@
 import type { AddressInfo } from "node:net";
 import { platform } from "node:os";
 import { expect, test, vi } from "vitest";
-import { createListen } from "../src/connections.ts";
 import { openDatabase } from "../src/database/open.ts";
+import { createListen } from "../src/http/server.ts";
 import { createServer } from "../src/server.ts";
 import { startServer } from "./server.ts";
 

@@ -27,7 +27,7 @@ test.each([
     'import { x } from "../monitor/entities.ts";',
     "stands to its right",
   ],
-  ["a source imports a test", "server.ts", 'import { x } from "../test/server.ts";', "from outside src"],
+  ["a source imports a test", "server.ts", 'import { x } from "./server.ts";', "from outside src"],
   [
     "a door imports the database",
     "datasets/graphql.ts",

@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { PATIENCE } from "../src/connections.ts";
+import { PATIENCE } from "../src/http/server.ts";
 import { runOrder } from "../torture/openLoop.ts";
 import { addDataset, addWorkspace } from "./data.ts";
 import { isOnPostgresql, type Server, startServer } from "./server.ts";

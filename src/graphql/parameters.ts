@@ -1,5 +1,5 @@
 import { badInput, GabbroError } from "../errors.ts";
-import { parseJson } from "../rest/body.ts";
+import { parseJson } from "../http/jsonBody.ts";
 
 /** What a request asks for, as it came. */
 export interface Parameters {

@@ -1,4 +1,4 @@
-import { codeOf, topFieldOf } from "../requestLog.ts";
+import { codeOf, topFieldOf } from "../http/logging.ts";
 import type { RestApp } from "../rest/app.ts";
 import { type Family, histogram } from "./families.ts";
 

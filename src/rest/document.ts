@@ -4,7 +4,7 @@ import Fastify from "fastify";
 import { createJsonSchemaTransform, createJsonSchemaTransformObject } from "fastify-type-provider-zod";
 import type { OpenAPIV3_1 } from "openapi-types";
 import packageJson from "../../package.json" with { type: "json" };
-import { answerError } from "./answers.ts";
+import { answerError } from "../http/errorHandler.ts";
 import type { RestApp } from "./app.ts";
 import type { Documented, Pages } from "./openapi.ts";
 import { schemaController } from "./schemas.ts";

@@ -8,7 +8,7 @@ import {
 } from "node:net";
 import { getHeapStatistics } from "node:v8";
 import type { FastifyServerOptions } from "fastify";
-import type { RestApp } from "./rest/app.ts";
+import type { RestApp } from "../rest/app.ts";
 
 // An import reads all that a module exports, and with it loads the client of the Fetch API, which nothing here uses.
 const { createServer } = process.getBuiltinModule("node:http");

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { FastifyBaseLogger, FastifyServerOptions } from "fastify";
 import pino from "pino";
-import { withoutRows } from "./database/codes.ts";
-import type { Asked } from "./graphql/errors.ts";
-import { printableLines } from "./printable.ts";
-import type { FastifyRequest, RestApp } from "./rest/app.ts";
+import { withoutRows } from "../database/codes.ts";
+import type { Asked } from "../graphql/errors.ts";
+import { printableLines } from "../printable.ts";
+import type { FastifyRequest, RestApp } from "../rest/app.ts";
 
 /** The caller's id where it is fit for a log, which a token is not, else a new one. */
 export function requestIdOf(given: string | string[] | undefined): string {

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
-import type { Database } from "./database/open.ts";
-import type { RestApp } from "./rest/app.ts";
+import type { Database } from "../database/open.ts";
+import type { RestApp } from "../rest/app.ts";
 
 declare module "fastify" {
   interface FastifyInstance {

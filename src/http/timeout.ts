@@ -1,6 +1,6 @@
 import type { FastifyReply } from "fastify";
-import { type Deadline, timedOut } from "./deadline.ts";
-import type { RestApp } from "./rest/app.ts";
+import { type Deadline, timedOut } from "../deadline.ts";
+import type { RestApp } from "../rest/app.ts";
 
 declare module "fastify" {
   interface FastifyRequest {

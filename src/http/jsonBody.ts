@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { FastifyInstance } from "fastify";
 import { GabbroError } from "../errors.ts";
-import { checkJson } from "./jsonScan.ts";
+import { checkJson } from "./jsonLimits.ts";
 
 /** Bodies are JSON in UTF-8 and nothing else; anything else is refused before a route sees it. */
 export function readJsonBodies(app: FastifyInstance): void {

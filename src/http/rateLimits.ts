@@ -1,8 +1,8 @@
 import type { CreateRateLimitOptions } from "@fastify/rate-limit";
-import type { Config } from "./config.ts";
-import { GabbroError } from "./errors.ts";
-import { WATCHED } from "./http/limiter.ts";
-import type { FastifyReply, RestApp } from "./rest/app.ts";
+import type { Config } from "../config.ts";
+import { GabbroError } from "../errors.ts";
+import type { FastifyReply, RestApp } from "../rest/app.ts";
+import { WATCHED } from "./limiter.ts";
 
 const WINDOW_MS = 60_000;
 /** Of more tokens or addresses in a minute, those that have not come for longest are counted anew. */

@@ -1,6 +1,6 @@
 import { pipeline, Readable } from "node:stream";
 import { createGzip } from "node:zlib";
-import type { RestApp } from "./app.ts";
+import type { RestApp } from "../rest/app.ts";
 
 /** Below this, compressing takes longer than sending. */
 const LEAST_CHARACTERS = 16_384;
