@@ -1,6 +1,6 @@
-import type { AnswerBudget } from "./answerBudget.ts";
 import type { Database, EntityManager } from "./database/open.ts";
-import type { Deadline } from "./deadline.ts";
+import type { AnswerBudget } from "./limits/answerBudget.ts";
+import type { Deadline } from "./limits/deadline.ts";
 
 /** What every resolver receives: the way to the data and who is asking. */
 export interface Context {

@@ -5,13 +5,10 @@ import Fastify, {
   type FastifyServerOptions,
   LogController,
 } from "fastify";
-import { type AnswerBudget, newAnswerBudget } from "./answerBudget.ts";
-import { createAnswerMemory } from "./answerMemory.ts";
 import type { Config } from "./config.ts";
 import type { Access, Context } from "./context.ts";
 import type { Database, EntityManager } from "./database/open.ts";
 import { removeDeletedDatasets } from "./datasets/removal.resolvers.ts";
-import type { Deadline } from "./deadline.ts";
 import { GabbroError } from "./errors.ts";
 import { createGraphqlHandler } from "./graphql/handler.ts";
 import { playground, sendPlayground } from "./graphql/playground.ts";
@@ -26,6 +23,9 @@ import { protect } from "./http/securityHeaders.ts";
 import { createHttpServer, PATIENCE, type Patience } from "./http/server.ts";
 import { closeGracefully } from "./http/shutdown.ts";
 import { limitTime } from "./http/timeout.ts";
+import { type AnswerBudget, newAnswerBudget } from "./limits/answerBudget.ts";
+import { createAnswerMemory } from "./limits/answerMemory.ts";
+import type { Deadline } from "./limits/deadline.ts";
 import { exposeMetrics } from "./metrics/metrics.ts";
 import type { RestApp } from "./rest/app.ts";
 import { openApi, type Pages } from "./rest/openapi.ts";

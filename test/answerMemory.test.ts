@@ -1,6 +1,6 @@
 import { Writable } from "node:stream";
 import { expect, test } from "vitest";
-import { createAnswerMemory } from "../src/answerMemory.ts";
+import { createAnswerMemory } from "../src/limits/answerMemory.ts";
 
 const answer = () => new Writable();
 const closed = async (writable: Writable) => {

@@ -1,6 +1,6 @@
 import { type CompiledQuery, sql } from "kysely";
 import { afterAll, expect, test } from "vitest";
-import { createFairQueue } from "../src/fairQueue.ts";
+import { createFairQueue } from "../src/limits/fairQueue.ts";
 import { parseTemplate } from "../src/prompts/templates.ts";
 import { addWorkspace } from "./data.ts";
 import { startServer } from "./server.ts";

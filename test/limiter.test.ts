@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { expect, test } from "vitest";
-import { createPlaces } from "../src/places.ts";
+import { createPlaces } from "../src/limits/eventLoop.ts";
 import { addPrompt, addWorkspace } from "./data.ts";
 import { type Server, startServer } from "./server.ts";
 

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "vitest";
-import { MAX_ANSWER_BYTES } from "../src/answerBudget.ts";
 import { createDocumentCache, readDocument } from "../src/graphql/documents.ts";
 import { chooseEncoding } from "../src/http/compression.ts";
+import { MAX_ANSWER_BYTES } from "../src/limits/answerBudget.ts";
 import { parseMoment } from "../src/moments.ts";
 import { bearerToken } from "../src/workspaces/resolvers.ts";
 import { startServer } from "./server.ts";

@@ -1,6 +1,6 @@
 import DataLoader from "dataloader";
 import type { Context } from "../context.ts";
-import { keepDeadline } from "../deadline.ts";
+import { keepDeadline } from "../limits/deadline.ts";
 
 /**
  * Turns a look-up of many keys into one of a single key that gathers all those of one request which are asked for

@@ -2,8 +2,8 @@ import { setImmediate as nextTurn, setTimeout as wait } from "node:timers/promis
 import DataLoader from "dataloader";
 import type { Insertable, Kysely, Transaction } from "kysely";
 import { GabbroError } from "../errors.ts";
-import { jsonSize } from "../jsonSize.ts";
-import { whileWaiting } from "../places.ts";
+import { whileWaiting } from "../limits/eventLoop.ts";
+import { jsonSize } from "../limits/jsonSize.ts";
 import { ailsAll, isInTheWay, isUniqueViolation, unavailable } from "./codes.ts";
 import type { Insert } from "./dialect.ts";
 import type { createEncoder } from "./encode.ts";

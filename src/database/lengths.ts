@@ -1,8 +1,8 @@
 import { setImmediate } from "node:timers/promises";
 import { type Expression, sql } from "kysely";
-import { spendAnswerBytes } from "../answerBudget.ts";
 import type { Context } from "../context.ts";
-import { keepDeadline } from "../deadline.ts";
+import { spendAnswerBytes } from "../limits/answerBudget.ts";
+import { keepDeadline } from "../limits/deadline.ts";
 
 /** What one statement reads at most, unless a single row is larger: SQLite reads while nobody else is served. */
 export const MAX_PIECE_BYTES = 1024 * 1024;

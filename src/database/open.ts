@@ -6,6 +6,7 @@ import type { SqlEntityManager } from "@mikro-orm/sql";
 import { SqlMikroORM } from "@mikro-orm/sql";
 import type { Compilable, Kysely, Transaction } from "kysely";
 import { Dataset, DatasetRow } from "../datasets/entities.ts";
+import { createTurns } from "../limits/turns.ts";
 import { Log, ModelPrice, Trace } from "../monitor/entities.ts";
 import { Prompt, PromptTag, PromptTagMove, PromptVersion } from "../prompts/entities.ts";
 import { AccessToken, AuditEntry, IdempotentAnswer, Workspace } from "../workspaces/entities.ts";
@@ -16,7 +17,6 @@ import type { Dialect, Settings } from "./dialect.ts";
 import { createEncoder } from "./encode.ts";
 import { createGeneration } from "./generation.ts";
 import { createReadiness } from "./readiness.ts";
-import { createTurns } from "./turns.ts";
 
 const entities = [
   Workspace,

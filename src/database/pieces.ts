@@ -1,5 +1,5 @@
 import type { Context } from "../context.ts";
-import { keepDeadline } from "../deadline.ts";
+import { keepDeadline } from "../limits/deadline.ts";
 
 /** How many bytes one turn of the event loop reads and parses at most; a larger row has a turn to itself. */
 export const MAX_PIECE_BYTES = 4 * 1024 * 1024;

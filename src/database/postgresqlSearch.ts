@@ -1,5 +1,5 @@
 import { type Expression, type Kysely, type RawBuilder, type SqlBool, sql, type Transaction } from "kysely";
-import { createFairQueue } from "../fairQueue.ts";
+import { createFairQueue } from "../limits/fairQueue.ts";
 import { wasTimedOut } from "./codes.ts";
 import { summedParts } from "./postgresqlSums.ts";
 import {

@@ -1,5 +1,5 @@
 import { type SqlBool, sql } from "kysely";
-import { createWorkerProcesses } from "../workerProcesses.ts";
+import { createWorkerProcesses } from "../limits/workerProcesses.ts";
 import { type Key, lowered, SEARCH_BUSY, SEARCH_LIMIT_MS, type Search, searchTookTooLong } from "./search.ts";
 import type { SearchAnswer, SearchTask } from "./sqliteSearchProcess.ts";
 import { phrasesOf } from "./words.ts";

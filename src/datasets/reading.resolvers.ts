@@ -1,7 +1,7 @@
-import { spendAnswerBytes } from "../answerBudget.ts";
 import type { Context } from "../context.ts";
 import { batched } from "../database/batch.ts";
 import { badInput } from "../errors.ts";
+import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { atCursor } from "../paging.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { showing } from "./columns.ts";

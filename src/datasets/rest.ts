@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { z } from "zod";
 import type { Context } from "../context.ts";
-import { liftDeadline } from "../deadline.ts";
+import { liftDeadline } from "../limits/deadline.ts";
 import { allPages } from "../paging.ts";
 import { errorBody, errorResponses, errorResponsesToBody, type RestApp } from "../rest/app.ts";
 import { datasetsAfter } from "./authoring.resolvers.ts";

@@ -2,7 +2,7 @@ import { type CompiledQuery, sql } from "kysely";
 import type { Context } from "../context.ts";
 import { inTurn, MAX_PIECE_BYTES } from "../database/lengths.ts";
 import type { Database } from "../database/open.ts";
-import { keepDeadline } from "../deadline.ts";
+import { keepDeadline } from "../limits/deadline.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import type { DatasetHead, Row } from "./resolvers.ts";
 

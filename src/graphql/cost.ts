@@ -16,7 +16,7 @@ import {
   type SelectionSetNode,
   valueFromASTUntyped,
 } from "graphql";
-import { MAX_ANSWER_FIELDS } from "../answerBudget.ts";
+import { MAX_ANSWER_FIELDS } from "../limits/answerBudget.ts";
 import { defaultsOf } from "./faults.ts";
 
 /** How many entries a list of the schema itself has: types, fields and arguments, on average. */

@@ -9,9 +9,9 @@ import {
   isListType,
   isObjectType,
 } from "graphql";
-import { type AnswerBudget, spendAnswerFields } from "../answerBudget.ts";
 import type { Context } from "../context.ts";
-import { keepDeadline } from "../deadline.ts";
+import { type AnswerBudget, spendAnswerFields } from "../limits/answerBudget.ts";
+import { keepDeadline } from "../limits/deadline.ts";
 import { fieldCounter } from "./cost.ts";
 
 /** graphql-js takes about a microsecond for a field, in which nobody else is served. */

@@ -10,8 +10,8 @@ import {
 } from "graphql";
 import { createYoga, type Plugin, processRegularResult } from "graphql-yoga";
 import type { Context } from "../context.ts";
-import { liftDeadline } from "../deadline.ts";
 import { GabbroError } from "../errors.ts";
+import { liftDeadline } from "../limits/deadline.ts";
 import type { Answer } from "../workspaces/idempotency.resolvers.ts";
 import { refuseTooLarge } from "./answerSize.ts";
 import { refusalOfCost } from "./cost.ts";

@@ -1,6 +1,6 @@
 import { Transform } from "node:stream";
 import type { FastifyReply } from "fastify";
-import { createShares } from "./shares.ts";
+import { createShares } from "../limits/shares.ts";
 
 interface Arriving {
   workspaceId: string;

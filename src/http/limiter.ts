@@ -1,11 +1,11 @@
 import type { Readable } from "node:stream";
 import { getHeapStatistics } from "node:v8";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { createPlaces, type Place } from "../places.ts";
+import { createPlaces, type Place } from "../limits/eventLoop.ts";
+import { createShares } from "../limits/shares.ts";
 import type { RestApp } from "../rest/app.ts";
 import { createBodies } from "./bodies.ts";
 import { refusalError, refuse } from "./refusals.ts";
-import { createShares } from "./shares.ts";
 
 declare module "fastify" {
   interface FastifyRequest {

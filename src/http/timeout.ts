@@ -1,5 +1,5 @@
 import type { FastifyReply } from "fastify";
-import { type Deadline, timedOut } from "../deadline.ts";
+import { type Deadline, timedOut } from "../limits/deadline.ts";
 import type { RestApp } from "../rest/app.ts";
 
 declare module "fastify" {

@@ -1,8 +1,8 @@
 import { Repeater } from "@graphql-yoga/subscription";
 import { LRUCache } from "lru-cache";
-import { MAX_EVENT_BYTES, newAnswerBudget } from "../answerBudget.ts";
 import type { Context } from "../context.ts";
 import type { Database } from "../database/open.ts";
+import { MAX_EVENT_BYTES, newAnswerBudget } from "../limits/answerBudget.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
 import type { Log } from "./entities.ts";
 import { share } from "./payloads.resolvers.ts";

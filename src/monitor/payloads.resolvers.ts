@@ -1,10 +1,10 @@
 import { type Expression, sql } from "kysely";
-import { spendAnswerBytes } from "../answerBudget.ts";
 import type { Context } from "../context.ts";
 import { batched } from "../database/batch.ts";
 import { lengthOf } from "../database/lengths.ts";
 import { readInPieces } from "../database/pieces.ts";
 import { GabbroError } from "../errors.ts";
+import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { authenticated } from "../workspaces/resolvers.ts";
 import type { Log, Trace } from "./entities.ts";
 

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Context } from "../context.ts";
 import { transact } from "../database/transact.ts";
-import { liftDeadline } from "../deadline.ts";
+import { liftDeadline } from "../limits/deadline.ts";
 import { type FindOwnPrice, measureUsage, rounded } from "../usage/usage.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";

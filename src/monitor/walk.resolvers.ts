@@ -2,7 +2,7 @@ import { performance } from "node:perf_hooks";
 import type { ExpressionBuilder, Kysely } from "kysely";
 import type { Context } from "../context.ts";
 import type { Database } from "../database/open.ts";
-import { keepDeadline } from "../deadline.ts";
+import { keepDeadline } from "../limits/deadline.ts";
 
 /** Where a log stands in the order of all: by start, which is as the database has it, then by id. */
 export interface Place {

@@ -1,8 +1,8 @@
-import { spendAnswerBytes } from "../answerBudget.ts";
 import type { Context } from "../context.ts";
 import { inTurn } from "../database/lengths.ts";
-import { keepDeadline } from "../deadline.ts";
 import { GabbroError, quoted } from "../errors.ts";
+import { spendAnswerBytes } from "../limits/answerBudget.ts";
+import { keepDeadline } from "../limits/deadline.ts";
 import { atCursor, PAGE } from "../paging.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { type Model, Prompt, PromptVersion } from "./entities.ts";

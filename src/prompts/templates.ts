@@ -1,5 +1,5 @@
 import { badInput } from "../errors.ts";
-import { createWorkerProcesses } from "../workerProcesses.ts";
+import { createWorkerProcesses } from "../limits/workerProcesses.ts";
 import type { Variable } from "./entities.ts";
 import { BUILT_INS, freeNames } from "./template-names.ts";
 import type { TemplateAnswer, TemplateTask } from "./template-process.ts";

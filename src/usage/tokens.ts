@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import DataLoader from "dataloader";
 import { modelToEncodingMap } from "gpt-tokenizer/mapping";
 import type { Piscina } from "piscina";
-import { createFairQueue } from "../fairQueue.ts";
+import { createFairQueue } from "../limits/fairQueue.ts";
 import type { countTexts, EncodedText, Encoding } from "./token-worker.ts";
 
 export type { EncodedText, Encoding } from "./token-worker.ts";

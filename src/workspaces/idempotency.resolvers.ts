@@ -1,13 +1,13 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
-import { newAnswerBudget } from "../answerBudget.ts";
 import type { Context } from "../context.ts";
 import { isUniqueViolation } from "../database/codes.ts";
 import { newId } from "../database/ids.ts";
 import type { Database } from "../database/open.ts";
 import { removeInSteps } from "../database/steps.ts";
 import { type Together, together } from "../database/together.ts";
-import { readOn } from "../deadline.ts";
 import { GabbroError } from "../errors.ts";
+import { newAnswerBudget } from "../limits/answerBudget.ts";
+import { readOn } from "../limits/deadline.ts";
 import { IdempotentAnswer } from "./entities.ts";
 import { authenticated, bearerToken } from "./resolvers.ts";
 

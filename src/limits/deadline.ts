@@ -1,5 +1,5 @@
-import type { Context } from "./context.ts";
-import { GabbroError } from "./errors.ts";
+import type { Context } from "../context.ts";
+import { GabbroError } from "../errors.ts";
 
 /** Until when the work for a request may go on, on the clock of `performance.now()`. */
 export interface Deadline {

@@ -1,7 +1,7 @@
 import type { Writable } from "node:stream";
 import { getHeapStatistics } from "node:v8";
+import { GabbroError } from "../errors.ts";
 import { MAX_ANSWER_BYTES } from "./answerBudget.ts";
-import { GabbroError } from "./errors.ts";
 
 /** What is read takes a few times as much memory until it is written as text: a quarter of the heap at most. */
 const MAX_HELD_BYTES = Math.max(2 * MAX_ANSWER_BYTES, getHeapStatistics().heap_size_limit / 16);

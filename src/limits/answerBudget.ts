@@ -1,5 +1,5 @@
-import type { Context } from "./context.ts";
-import { GabbroError } from "./errors.ts";
+import type { Context } from "../context.ts";
+import { GabbroError } from "../errors.ts";
 
 /** What is read for one answer may have as many bytes in the database: more would fill the memory for one caller. */
 export const MAX_ANSWER_BYTES = 32 * 1024 * 1024;

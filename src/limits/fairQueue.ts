@@ -1,5 +1,5 @@
-import { GabbroError } from "./errors.ts";
-import { whileWaiting } from "./places.ts";
+import { GabbroError } from "../errors.ts";
+import { whileWaiting } from "./eventLoop.ts";
 
 export interface FairQueueOptions {
   /** How many run at once. One workspace gets at most half of them, so that another never waits for it. */
