@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { z } from "zod";
 import { hostsOf } from "./database/hosts.ts";
-import { faultsOf } from "./inputs.ts";
+import { faultsOf } from "./validation/inputs.ts";
 
 export interface Config {
   databaseUrl: string;

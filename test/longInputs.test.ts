@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { createDocumentCache, readDocument } from "../src/graphql/documents.ts";
 import { chooseEncoding } from "../src/http/compression.ts";
 import { MAX_ANSWER_BYTES } from "../src/limits/answerBudget.ts";
-import { parseMoment } from "../src/moments.ts";
+import { parseMoment } from "../src/validation/dateTime.ts";
 import { bearerToken } from "../src/workspaces/resolvers.ts";
 import { startServer } from "./server.ts";
 

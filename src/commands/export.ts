@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { parseMoment } from "../moments.ts";
+import { parseMoment } from "../validation/dateTime.ts";
 import type { ExportDatasetOptions } from "./exportDataset.ts";
 import type { ExportLogsOptions } from "./exportLogs.ts";
 import { formatOption } from "./import.ts";

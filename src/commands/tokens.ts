@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type Scope, scopes } from "../context.ts";
-import { parseMoment } from "../moments.ts";
+import { parseMoment } from "../validation/dateTime.ts";
 import { createWorkspace, listWorkspaces } from "../workspaces/resolvers.ts";
 import { accessTokens, createAccessToken, revokeAccessToken } from "../workspaces/tokens.resolvers.ts";
 import { parseName, say, withDatabase, withWorkspace, workspaceOption } from "./workspace.ts";

@@ -5,7 +5,7 @@ import { lengthOf, readByLength } from "../database/lengths.ts";
 import type { EntityManager } from "../database/open.ts";
 import { transact } from "../database/transact.ts";
 import { badInput, GabbroError, quoted } from "../errors.ts";
-import { atCursor, PAGE } from "../paging.ts";
+import { atCursor, PAGE } from "../validation/pagination.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { type Columns, keyOf, withColumns } from "./columns.ts";

@@ -9,8 +9,8 @@ import {
   newSlug,
   text,
   textOrNothing,
-} from "../inputs.ts";
-import { searchText, slugPage } from "../paging.ts";
+} from "../validation/inputs.ts";
+import { searchText, slugPage } from "../validation/pagination.ts";
 
 export const datasetInput = z.object({ slug: lookUpText().describe("The slug of the dataset.") });
 

@@ -2,7 +2,7 @@ import type { Context } from "../context.ts";
 import { batched } from "../database/batch.ts";
 import { badInput } from "../errors.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
-import { atCursor } from "../paging.ts";
+import { atCursor } from "../validation/pagination.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { showing } from "./columns.ts";
 import { DatasetRow } from "./entities.ts";

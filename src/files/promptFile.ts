@@ -9,7 +9,6 @@ import {
   type YAMLMap,
 } from "yaml";
 import { z } from "zod";
-import { faultsOf, INEXACT, isInexact } from "../inputs.ts";
 import type { PromptContent } from "../prompts/content.resolvers.ts";
 import {
   createPromptInput,
@@ -18,6 +17,7 @@ import {
   promptVariable,
   promptVersionInput,
 } from "../prompts/inputs.ts";
+import { faultsOf, INEXACT, isInexact } from "../validation/inputs.ts";
 import { isObject } from "./rows.ts";
 
 const strict = "is not known here";

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { versionChoice } from "../prompts/inputs.ts";
+import { momentOrNothing } from "../validation/dateTime.ts";
 import {
   idOf,
   json,
@@ -8,9 +10,7 @@ import {
   lookUpText,
   text,
   textOrNothing,
-} from "../inputs.ts";
-import { momentOrNothing } from "../moments.ts";
-import { versionChoice } from "../prompts/inputs.ts";
+} from "../validation/inputs.ts";
 
 const MOST_VARIABLES = 1_000;
 const MOST_TOKENS = 2 ** 31 - 1;

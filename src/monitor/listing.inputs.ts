@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { idOf, list, text } from "../inputs.ts";
-import { momentOrNothing } from "../moments.ts";
-import { pageSize } from "../paging.ts";
+import { momentOrNothing } from "../validation/dateTime.ts";
+import { idOf, list, text } from "../validation/inputs.ts";
+import { pageSize } from "../validation/pagination.ts";
 
 const MOST_METADATA = 10;
 const LONGEST_SEARCH = 1_000;

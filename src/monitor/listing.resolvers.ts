@@ -1,7 +1,7 @@
 import { type Expression, type SqlBool, sql } from "kysely";
 import type { Context } from "../context.ts";
 import type { Key, Search } from "../database/search.ts";
-import { atCursor, PAGE } from "../paging.ts";
+import { atCursor, PAGE } from "../validation/pagination.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { Log, Trace } from "./entities.ts";
 import type { LogFilter, LogsInput } from "./listing.inputs.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { idOf, text } from "../inputs.ts";
-import { momentOrNothing } from "../moments.ts";
+import { momentOrNothing } from "../validation/dateTime.ts";
+import { idOf, text } from "../validation/inputs.ts";
 
 const LONGEST_NAME = 256;
 const MOST_ON_A_PAGE = 1_000;

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { text } from "../inputs.ts";
-import { momentOrNothing } from "../moments.ts";
+import { momentOrNothing } from "../validation/dateTime.ts";
+import { text } from "../validation/inputs.ts";
 
 const MOST_GROUPS = 1_000;
 export const GROUPS = 100;

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { allPages } from "../paging.ts";
 import { errorBody, errorResponses, errorResponsesToBody, type RestApp } from "../rest/app.ts";
+import { allPages } from "../validation/pagination.ts";
 import type { Model } from "./entities.ts";
 import { describePromptInput, promptsInput, publishPromptInput, versionChoice } from "./inputs.ts";
 import { promptsAfter, servedPrompt } from "./reading.resolvers.ts";

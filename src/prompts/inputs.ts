@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { jsonObjectOrNothing, list, lookUpText, newSlug, text, textOrNothing } from "../inputs.ts";
-import { searchText, slugPage } from "../paging.ts";
+import { jsonObjectOrNothing, list, lookUpText, newSlug, text, textOrNothing } from "../validation/inputs.ts";
+import { searchText, slugPage } from "../validation/pagination.ts";
 
 /** What picks a version of a prompt: a version wins over a tag; with neither it is the production version. */
 export const versionChoice = z.object({

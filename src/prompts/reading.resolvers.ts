@@ -3,7 +3,7 @@ import { inTurn } from "../database/lengths.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { keepDeadline } from "../limits/deadline.ts";
-import { atCursor, PAGE } from "../paging.ts";
+import { atCursor, PAGE } from "../validation/pagination.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { type Model, Prompt, PromptVersion } from "./entities.ts";
 import type { DescribePromptInput, PromptDiffInput, PromptsInput, RenderPromptInput } from "./inputs.ts";

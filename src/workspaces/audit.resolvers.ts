@@ -3,7 +3,7 @@ import { batched } from "../database/batch.ts";
 import { newId } from "../database/ids.ts";
 import { lengthOf, readByLength } from "../database/lengths.ts";
 import type { EntityManager } from "../database/open.ts";
-import { atCursor, PAGE } from "../paging.ts";
+import { atCursor, PAGE } from "../validation/pagination.ts";
 import { AuditEntry } from "./entities.ts";
 import type { AuditLogInput } from "./inputs.ts";
 import { authenticated, authorize } from "./resolvers.ts";

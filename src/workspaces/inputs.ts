@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { idOf, list, text } from "../inputs.ts";
-import { momentOrNothing } from "../moments.ts";
+import { momentOrNothing } from "../validation/dateTime.ts";
+import { idOf, list, text } from "../validation/inputs.ts";
 
 const MAX_SCOPES = 10;
 const scope = z.enum(["read", "write", "publish", "admin"]);

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Fault } from "./errors.ts";
+import type { Fault } from "../errors.ts";
 
 /** How many levels deep a value may be nested that is kept. */
 export const MAX_JSON_DEPTH = 100;

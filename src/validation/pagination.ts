@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { badInput } from "./errors.ts";
+import { badInput } from "../errors.ts";
 import { lookUpText, text } from "./inputs.ts";
 
 const MOST_ON_A_PAGE = 100;
