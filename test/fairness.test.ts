@@ -1,7 +1,7 @@
 import { type CompiledQuery, sql } from "kysely";
 import { afterAll, expect, test } from "vitest";
 import { createFairQueue } from "../src/limits/fairQueue.ts";
-import { parseTemplate } from "../src/prompts/templates.ts";
+import { parseTemplate } from "../src/templates/templates.ts";
 import { addWorkspace } from "./data.ts";
 import { startServer } from "./server.ts";
 

@@ -6,7 +6,12 @@ import { applyPatch, parsePatch } from "diff";
 import { describe, expect, test } from "vitest";
 import { diffVersions, type VersionText } from "../src/prompts/diff.ts";
 import type { Model } from "../src/prompts/entities.ts";
-import { compareVariables, mergeVariables, parseTemplate, renderTemplate } from "../src/prompts/templates.ts";
+import {
+  compareVariables,
+  mergeVariables,
+  parseTemplate,
+  renderTemplate,
+} from "../src/templates/templates.ts";
 
 const MEGABYTE = 1_000_000;
 const FOR_EVER = `${"{% for i in range(1000) %}".repeat(5)}${"{% endfor %}".repeat(5)}`;
@@ -302,7 +307,7 @@ describe("rendering", () => {
   });
 
   test("ends in its process also when the server is gone", async () => {
-    const child = fork(fileURLToPath(new URL("../src/prompts/template-process.ts", import.meta.url)), {
+    const child = fork(fileURLToPath(new URL("../src/templates/process.ts", import.meta.url)), {
       execArgv: [],
       stdio: ["ignore", "ignore", "ignore", "ipc"],
     });

@@ -12,7 +12,7 @@ import {
 import type { PromptContent } from "../prompts/content.resolvers.ts";
 import { LATEST } from "../prompts/selection.ts";
 import { publishPrompt, setTagProtection } from "../prompts/tags.resolvers.ts";
-import { parseTemplate } from "../prompts/templates.ts";
+import { parseTemplate } from "../templates/templates.ts";
 
 /** One change that an import would make, as people read it and as it is made. */
 export interface Step {

@@ -4,6 +4,7 @@ import { newId } from "../database/ids.ts";
 import type { EntityManager } from "../database/open.ts";
 import { transact } from "../database/transact.ts";
 import { badInput, quoted } from "../errors.ts";
+import { findVariables, mergeVariables, type NamedTemplate } from "../templates/templates.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { Prompt, PromptVersion, type Variable } from "./entities.ts";
@@ -15,7 +16,6 @@ import {
   type UpdatePromptInput,
 } from "./inputs.ts";
 import { describeStored, type PromptDescription, promptNotFound } from "./resolvers.ts";
-import { findVariables, mergeVariables, type NamedTemplate } from "./templates.ts";
 
 /** Makes a prompt, without any version yet; CONFLICT when the slug is taken. */
 export async function createPrompt(context: Context, input: CreatePromptInput): Promise<PromptDescription> {

@@ -1,6 +1,6 @@
 import { parse, tokenize } from "@huggingface/jinja";
 import { quoted } from "../errors.ts";
-import { type Fault, type PlacedToken, scanTokens } from "./template-tokens.ts";
+import { type Fault, type PlacedToken, scanTokens } from "./tokens.ts";
 
 /** The library's tree of a template. Throws the errors of the library, for `describeSyntaxFault`. */
 export function toProgram(text: string): object {

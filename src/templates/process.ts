@@ -1,7 +1,7 @@
 import { runInThisContext } from "node:vm";
 import { Template } from "@huggingface/jinja";
-import { freeNames } from "./template-names.ts";
-import { describeSyntaxFault, toProgram } from "./template-syntax.ts";
+import { describeSyntaxFault, toProgram } from "./parse.ts";
+import { freeNames } from "./variables.ts";
 
 /** What the process is sent: a template to fill in, or without values one whose variables are to be found. */
 export interface TemplateTask {

@@ -1,9 +1,9 @@
 import { badInput } from "../errors.ts";
 import { createWorkerProcesses } from "../limits/workerProcesses.ts";
-import type { Variable } from "./entities.ts";
-import { BUILT_INS, freeNames } from "./template-names.ts";
-import type { TemplateAnswer, TemplateTask } from "./template-process.ts";
-import { describeSyntaxFault, toProgram } from "./template-syntax.ts";
+import type { Variable } from "../prompts/entities.ts";
+import { describeSyntaxFault, toProgram } from "./parse.ts";
+import type { TemplateAnswer, TemplateTask } from "./process.ts";
+import { BUILT_INS, freeNames } from "./variables.ts";
 
 /** A template under the name by which errors call it. */
 export interface NamedTemplate {
@@ -30,7 +30,7 @@ const RENDER_LIMIT_MS = 1_000;
 
 /** They must be processes: a template that grows a list fills a thread's heap in one step, and V8 then ends the server. */
 const processes = createWorkerProcesses<TemplateTask, TemplateAnswer>({
-  file: new URL("./template-process.ts", import.meta.url),
+  file: new URL("./process.ts", import.meta.url),
   heapMb: HEAP_MB,
   busy: "Too many templates are being rendered. Try again in a while.",
 });
