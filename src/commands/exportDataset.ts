@@ -1,8 +1,8 @@
 import type { Context } from "../context.ts";
 import { allDatasetRows, omittedOnRead, rowCount } from "../datasets/reading.resolvers.ts";
 import { dataset, type Row } from "../datasets/resolvers.ts";
-import { datasetText } from "../files/datasetText.ts";
-import { type Format, formatOf } from "../files/formats.ts";
+import { datasetText } from "../formats/datasetText.ts";
+import { type Format, formatOf } from "../formats/formats.ts";
 import { writeOut } from "./output.ts";
 import { showProgress } from "./progress.ts";
 import { warn } from "./workspace.ts";

@@ -1,6 +1,6 @@
 import type { Context } from "../context.ts";
-import { type Cell, toCell } from "../files/cells.ts";
-import { toCsv } from "../files/csv.ts";
+import { type Cell, toCell } from "../formats/cells.ts";
+import { toCsv } from "../formats/csv.ts";
 import {
   countLogsOfPeriod,
   type ExportedLog,

@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Context } from "../context.ts";
-import { toPromptYaml } from "../files/promptFile.ts";
+import { toPromptYaml } from "../formats/promptFile.ts";
 import { createPrivateFolder } from "../privateFiles.ts";
 import { promptContents } from "../prompts/content.resolvers.ts";
 import { findFile, writeFileWhole } from "./output.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
 import type { Context } from "../context.ts";
 import { quoted } from "../errors.ts";
-import { fromPromptYaml } from "../files/promptFile.ts";
+import { fromPromptYaml } from "../formats/promptFile.ts";
 import { printable } from "../printable.ts";
 import { promptContents } from "../prompts/content.resolvers.ts";
 import { planPrompt, type Step } from "./promptPlan.ts";

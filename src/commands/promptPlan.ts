@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Context } from "../context.ts";
 import { type Fault, GabbroError, quoted } from "../errors.ts";
-import type { LineFault, PromptFile } from "../files/promptFile.ts";
+import type { LineFault, PromptFile } from "../formats/promptFile.ts";
 import {
   contentOf,
   createPrompt,

@@ -1,7 +1,7 @@
 import type { FileHandle } from "node:fs/promises";
 import type { Fault } from "../errors.ts";
 import { quoted } from "../errors.ts";
-import type { FileRow, RowFile } from "../files/rows.ts";
+import type { FileRow, RowFile } from "../formats/rows.ts";
 import { createPrivateFile } from "../privateFiles.ts";
 
 const MOST_TOLD = 20;

@@ -5,7 +5,7 @@ import type { Column } from "../datasets/entities.ts";
 import { columnInput, createDatasetInput, type DatasetRowInput } from "../datasets/inputs.ts";
 import { type DatasetHead, dataset } from "../datasets/resolvers.ts";
 import { badInput, GabbroError } from "../errors.ts";
-import type { ColumnType, RowFile } from "../files/rows.ts";
+import type { ColumnType, RowFile } from "../formats/rows.ts";
 import { faultsOf } from "../validation/inputs.ts";
 
 /** The dataset that rows are imported into, which may not be there yet. */
