@@ -1,6 +1,6 @@
 import type { Page, Request } from "playwright-core";
 import { describe, expect, it, vi } from "vitest";
-import { examples } from "../src/graphql/playground/examples.ts";
+import { examples } from "../src/graphiql/examples.ts";
 import { chromiumPath, openBrowser, openDocs, skipReason } from "./browser.ts";
 import { startServer } from "./server.ts";
 

@@ -10,7 +10,7 @@ import {
   validate,
 } from "graphql";
 import { afterAll, expect, test } from "vitest";
-import { examples } from "../src/graphql/playground/examples.ts";
+import { examples } from "../src/graphiql/examples.ts";
 import { printedSchema, schema } from "../src/graphql/schema.ts";
 import { startServer } from "./server.ts";
 

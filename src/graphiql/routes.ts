@@ -2,10 +2,10 @@ import type {} from "@fastify/swagger";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { chooseEncoding } from "../http/compression.ts";
 import { isKnown } from "../rest/caching.ts";
-import { assetsVersion, readAsset } from "./playground/assets.ts";
-import { playgroundPage } from "./playground/page.ts";
+import { assetsVersion, readAsset } from "./assets.ts";
+import { playgroundPage } from "./page.ts";
 
-import { type AssetName, sources } from "./playground/sources.ts";
+import { type AssetName, sources } from "./sources.ts";
 
 /** Serves what the page of sendPlayground loads: GraphiQL, its workers, and our few lines around it. */
 export async function playground(app: FastifyInstance): Promise<void> {
