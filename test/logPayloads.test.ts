@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from "vitest";
 import { MAX_PIECE_BYTES } from "../src/database/pieces.ts";
-import { logsOfPeriod } from "../src/monitor/export.resolvers.ts";
+import { logsOfPeriod } from "../src/logs/export.resolvers.ts";
 import { commandLineContext, getWorkspaceId } from "../src/workspaces/resolvers.ts";
 import { addLogs } from "./logs.ts";
 import { isOnPostgresql, startServer } from "./server.ts";

@@ -1,5 +1,5 @@
 import { afterAll, expect, test, vi } from "vitest";
-import { pruneTraces } from "../src/monitor/prune.resolvers.ts";
+import { pruneTraces } from "../src/logs/prune.resolvers.ts";
 import { commandLineContext, getWorkspaceId } from "../src/workspaces/resolvers.ts";
 import { addPrompt, addWorkspace } from "./data.ts";
 import { addLogs } from "./logs.ts";

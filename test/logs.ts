@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from "uuid";
-import type { Log } from "../src/monitor/entities.ts";
+import type { Log } from "../src/logs/entities.ts";
 import { getWorkspaceId } from "../src/workspaces/resolvers.ts";
 import type { Server } from "./server.ts";
 

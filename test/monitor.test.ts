@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "vitest";
-import { logPromptAnswer } from "../src/monitor/rest.ts";
+import { logPromptAnswer } from "../src/logs/rest.ts";
 import { addPrompt, model } from "./data.ts";
 import { startServer } from "./server.ts";
 import { captureStatements } from "./statements.ts";

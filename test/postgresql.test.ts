@@ -9,7 +9,7 @@ import { keysByMembers, keysOf } from "../src/database/postgresqlSearch.ts";
 import { transact } from "../src/database/transact.ts";
 import { addDatasetItem } from "../src/datasets/resolvers.ts";
 import { fillNewDatabase } from "../src/firstStart.ts";
-import { setModelPrice } from "../src/monitor/prices.resolvers.ts";
+import { setModelPrice } from "../src/pricing/resolvers.ts";
 import { publishPrompt, rollbackPromptTag } from "../src/prompts/tags.resolvers.ts";
 import { commandLineContext, createWorkspace, getWorkspaceId } from "../src/workspaces/resolvers.ts";
 import { createAccessToken, revokeAccessToken } from "../src/workspaces/tokens.resolvers.ts";

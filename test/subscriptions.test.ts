@@ -1,8 +1,8 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterAll, expect, test, vi } from "vitest";
-import { logAdded } from "../src/monitor/live.resolvers.ts";
-import { traceOf } from "../src/monitor/resolvers.ts";
+import { logAdded } from "../src/logs/live.resolvers.ts";
+import { traceOf } from "../src/logs/resolvers.ts";
 import { commandLineContext, getWorkspaceId } from "../src/workspaces/resolvers.ts";
 import { revokeAccessToken } from "../src/workspaces/tokens.resolvers.ts";
 import { addPrompt, addToken, addWorkspace } from "./data.ts";

@@ -5,8 +5,8 @@ import { createDataset } from "../src/datasets/authoring.resolvers.ts";
 import { addDatasetItems } from "../src/datasets/items.resolvers.ts";
 import { allDatasetRows } from "../src/datasets/reading.resolvers.ts";
 import { dataset } from "../src/datasets/resolvers.ts";
-import { logPromptRecord } from "../src/monitor/inputs.ts";
-import { logPrompt } from "../src/monitor/resolvers.ts";
+import { logPromptRecord } from "../src/logs/inputs.ts";
+import { logPrompt } from "../src/logs/resolvers.ts";
 import { openFolder } from "./program.ts";
 
 let at: Awaited<ReturnType<typeof openFolder>>;

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { loadConfig } from "../config.ts";
 import { backUp, restore } from "../database/backup.ts";
-import { countTracesBefore, pruneTraces } from "../monitor/prune.resolvers.ts";
+import { countTracesBefore, pruneTraces } from "../logs/prune.resolvers.ts";
 import { addSample } from "../sample/sample.ts";
 import { getWorkspaceId } from "../workspaces/resolvers.ts";
 import { say, withDatabase, withWorkspace, workspaceOption } from "./workspace.ts";

@@ -1,12 +1,7 @@
 import type { Context } from "../context.ts";
 import { type Cell, toCell } from "../formats/cells.ts";
 import { toCsv } from "../formats/csv.ts";
-import {
-  countLogsOfPeriod,
-  type ExportedLog,
-  logsOfPeriod,
-  type Period,
-} from "../monitor/export.resolvers.ts";
+import { countLogsOfPeriod, type ExportedLog, logsOfPeriod, type Period } from "../logs/export.resolvers.ts";
 import { writeOut } from "./output.ts";
 import { showProgress } from "./progress.ts";
 

@@ -7,7 +7,7 @@ import { SqlMikroORM } from "@mikro-orm/sql";
 import type { Compilable, Kysely, Transaction } from "kysely";
 import { Dataset, DatasetRow } from "../datasets/entities.ts";
 import { createTurns } from "../limits/turns.ts";
-import { Log, ModelPrice, Trace } from "../monitor/entities.ts";
+import { Log, ModelPrice, Trace } from "../logs/entities.ts";
 import { Prompt, PromptTag, PromptTagMove, PromptVersion } from "../prompts/entities.ts";
 import { AccessToken, AuditEntry, IdempotentAnswer, Workspace } from "../workspaces/entities.ts";
 import { createAnnouncements } from "./announcements.ts";

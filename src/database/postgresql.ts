@@ -3,7 +3,7 @@ import { type EntityMetadata, ReferenceKind, TextType } from "@mikro-orm/core";
 import { PostgreSqlDriver } from "@mikro-orm/postgresql";
 import { CompiledQuery, PostgresDialect, type PostgresPool } from "kysely";
 import pg from "pg";
-import type { Log } from "../monitor/entities.ts";
+import type { Log } from "../logs/entities.ts";
 import type { Dialect, Settings } from "./dialect.ts";
 import { databaseNameOf, describeUrl, hostsOf } from "./hosts.ts";
 import { postgresqlMigrations } from "./migrations/postgresql/list.ts";

@@ -1,6 +1,6 @@
 import type { Context } from "../context.ts";
 import { datasetRoutes } from "../datasets/rest.ts";
-import { monitorRoutes } from "../monitor/rest.ts";
+import { monitorRoutes } from "../logs/rest.ts";
 import { promptPublishingRoutes, promptReadingRoutes } from "../prompts/authoring.rest.ts";
 import { promptRoutes } from "../prompts/rest.ts";
 import { authenticated } from "../workspaces/resolvers.ts";

@@ -1,6 +1,6 @@
 import { argumentsOf, builder } from "../graphql/builder.ts";
-import { usageInput } from "./usage.inputs.ts";
-import { type Usage, usage } from "./usage.resolvers.ts";
+import { usageInput } from "./inputs.ts";
+import { type Usage, usage } from "./resolvers.ts";
 
 const UsageGroup = builder.enumType("UsageGroup", {
   description: "What usage is summed up by.",

@@ -1,6 +1,7 @@
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
 import { GabbroError, quoted } from "../errors.ts";
+import { ownPriceFinder } from "../pricing/resolvers.ts";
 import { findDetails, knownPrompt } from "../prompts/known.resolvers.ts";
 import { describeVersion, type PromptDescription } from "../prompts/resolvers.ts";
 import { selectVersion } from "../prompts/selection.ts";
@@ -8,7 +9,6 @@ import { measureUsage } from "../usage/usage.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
 import { Log, Trace } from "./entities.ts";
 import type { LogPromptRecord } from "./inputs.ts";
-import { ownPriceFinder } from "./prices.resolvers.ts";
 
 /** What was stored, as plain rows; `loggedTrace` and `loggedLog` make entities of them. */
 export type LoggedPrompt = Awaited<ReturnType<typeof logPrompt>>;

@@ -2,12 +2,12 @@ import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
 import { transact } from "../database/transact.ts";
 import { GabbroError, quoted } from "../errors.ts";
+import { ModelPrice } from "../logs/entities.ts";
 import type { FindOwnPrice } from "../usage/usage.ts";
 import { atCursor, PAGE } from "../validation/pagination.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
-import { ModelPrice } from "./entities.ts";
-import { type ModelPricesInput, type SetModelPriceInput, toPricedName } from "./prices.inputs.ts";
+import { type ModelPricesInput, type SetModelPriceInput, toPricedName } from "./inputs.ts";
 
 const ANY_PROVIDER = "";
 /** Before every time that a call can have. */

@@ -1,12 +1,7 @@
 import { argumentsOf, builder } from "../graphql/builder.ts";
-import {
-  deleteModelPriceInput,
-  modelPricesInput,
-  repriceLogsInput,
-  setModelPriceInput,
-} from "./prices.inputs.ts";
-import { deleteModelPrice, modelPrices, type OwnPrice, setModelPrice } from "./prices.resolvers.ts";
-import { type Repricing, repriceLogs } from "./reprice.resolvers.ts";
+import { type Repricing, repriceLogs } from "../logs/reprice.resolvers.ts";
+import { deleteModelPriceInput, modelPricesInput, repriceLogsInput, setModelPriceInput } from "./inputs.ts";
+import { deleteModelPrice, modelPrices, type OwnPrice, setModelPrice } from "./resolvers.ts";
 
 const ModelPrice = builder.objectRef<OwnPrice>("ModelPrice").implement({
   description:

@@ -1,6 +1,6 @@
 import { DateTime } from "luxon";
 import { badInput } from "../errors.ts";
-import type { UsageInput } from "./usage.inputs.ts";
+import type { UsageInput } from "./inputs.ts";
 
 const MOST_DAYS = 1_100;
 

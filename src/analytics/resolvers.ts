@@ -1,10 +1,10 @@
 import type { SelectQueryBuilder } from "kysely";
 import type { Context } from "../context.ts";
+import { type Lead, logsIn, type Stretch, startOf, stretches } from "../logs/walk.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import type { Day } from "./days.ts";
+import { GROUPS, type UsageInput } from "./inputs.ts";
 import { addSums, type Latencies, largest, noSums, percentiles, type Sums } from "./sums.ts";
-import { GROUPS, type UsageInput } from "./usage.inputs.ts";
-import { type Lead, logsIn, type Stretch, startOf, stretches } from "./walk.resolvers.ts";
 
 /** What the calls of one group took together; a latency is null when none was reported. */
 export interface Usage extends Sums {
