@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { z } from "zod";
-import { hostsOf } from "./database/hosts.ts";
+import { hostsOf } from "./database/urls.ts";
 import { faultsOf } from "./validation/inputs.ts";
 
 export interface Config {

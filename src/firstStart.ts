@@ -1,6 +1,6 @@
 import type { Config } from "./config.ts";
 import { scopes } from "./context.ts";
-import { isUniqueViolation } from "./database/codes.ts";
+import { isUniqueViolation } from "./database/driverErrors.ts";
 import { newId } from "./database/ids.ts";
 import type { Database } from "./database/open.ts";
 import { sampleRows } from "./sample/sample.ts";

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { createCommit } from "../src/database/commit.ts";
+import { createCommit } from "../src/database/groupCommit.ts";
 import { GabbroError } from "../src/errors.ts";
 
 const AT_ONCE = 4;

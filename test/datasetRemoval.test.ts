@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterAll, expect, test, vi } from "vitest";
-import { removeInSteps } from "../src/database/steps.ts";
+import { removeInSteps } from "../src/database/deleteInBatches.ts";
 import { putDatasetItems } from "../src/datasets/bulk.resolvers.ts";
 import { datasetRowInput } from "../src/datasets/inputs.ts";
 import { removeDeletedDatasets } from "../src/datasets/removal.resolvers.ts";

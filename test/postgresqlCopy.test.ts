@@ -4,7 +4,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import pg from "pg";
 import { expect, test, vi } from "vitest";
-import type { Snapshot } from "../src/database/copying.ts";
+import type { Snapshot } from "../src/database/copy/copier.ts";
 import { openDatabase } from "../src/database/open.ts";
 import { tablesOf } from "../src/database/tables.ts";
 import { answersOf, dump, fillWithOddValues } from "./copies.ts";

@@ -1,10 +1,6 @@
 import { connect } from "node:net";
 import { afterAll, afterEach, expect, test, vi } from "vitest";
-import {
-  createAnnouncements,
-  MAX_SUBSCRIPTION_MS,
-  MAX_SUBSCRIPTIONS,
-} from "../src/database/announcements.ts";
+import { createAnnouncements, MAX_SUBSCRIPTION_MS, MAX_SUBSCRIPTIONS } from "../src/database/pubsub.ts";
 import { getWorkspaceId } from "../src/workspaces/resolvers.ts";
 import { addPrompt, addToken } from "./data.ts";
 import { subscribe } from "./events.ts";

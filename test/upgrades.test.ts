@@ -6,7 +6,7 @@ import { migrate } from "../src/database/migrate.ts";
 import { postgresqlMigrations } from "../src/database/migrations/postgresql/list.ts";
 import { sqliteMigrations } from "../src/database/migrations/sqlite/list.ts";
 import { openDatabase } from "../src/database/open.ts";
-import { insertWords } from "../src/database/postgresqlSearch.ts";
+import { insertWords } from "../src/database/postgresql/search.ts";
 import { createServer } from "../src/server.ts";
 import { hashToken } from "../src/workspaces/tokens.ts";
 import { isOnPostgresql, newPostgresqlDatabase } from "./server.ts";

@@ -1,7 +1,7 @@
 import pg from "pg";
 import { migrate } from "../../src/database/migrate.ts";
 import { type Database, openDatabase } from "../../src/database/open.ts";
-import { bodyOf } from "../../src/database/postgresqlSearch.ts";
+import { bodyOf } from "../../src/database/postgresql/search.ts";
 import { createDataset } from "../../src/datasets/authoring.resolvers.ts";
 import { addDatasetItems } from "../../src/datasets/items.resolvers.ts";
 import { createPrompt, createPromptVersion } from "../../src/prompts/authoring.resolvers.ts";

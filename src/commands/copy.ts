@@ -24,7 +24,7 @@ export function addCopyCommand(program: Command): void {
     .action(async ({ from, to }: { from: string; to: string }) => {
       refuseOther("--from", from);
       refuseOther("--to", to);
-      const { copyDatabase } = await import("../database/copy.ts");
+      const { copyDatabase } = await import("../database/copy/copyDatabase.ts");
       const { showProgress } = await import("./progress.ts");
       let progress: Progress | undefined;
       const copied = await copyDatabase(from, to, {

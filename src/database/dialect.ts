@@ -2,10 +2,10 @@ import type { Constructor } from "@mikro-orm/core";
 import type { Migration } from "@mikro-orm/migrations";
 import type { SqlEntityManager, SqlMikroORM, SqlOptions } from "@mikro-orm/sql";
 import type { Kysely } from "kysely";
-import type { LogAnnouncement } from "./announcements.ts";
-import type { InsertAlong } from "./commit.ts";
-import type { Copying } from "./copying.ts";
-import type { Others } from "./others.ts";
+import type { Others } from "./changeFeed.ts";
+import type { Copying } from "./copy/copier.ts";
+import type { InsertAlong } from "./groupCommit.ts";
+import type { LogAnnouncement } from "./pubsub.ts";
 import type { Search } from "./search.ts";
 
 export interface Settings {

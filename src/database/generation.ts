@@ -1,6 +1,6 @@
 import type { EventSubscriber } from "@mikro-orm/core";
 import type { SqlEntityManager } from "@mikro-orm/sql";
-import type { Others } from "./others.ts";
+import type { Others } from "./changeFeed.ts";
 
 /**
  * Tells whether anything may have changed since: it gives the same text only as long as no unit of work of this process

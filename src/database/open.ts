@@ -10,13 +10,13 @@ import { createTurns } from "../limits/turns.ts";
 import { Log, ModelPrice, Trace } from "../logs/entities.ts";
 import { Prompt, PromptTag, PromptTagMove, PromptVersion } from "../prompts/entities.ts";
 import { AccessToken, AuditEntry, IdempotentAnswer, Workspace } from "../workspaces/entities.ts";
-import { createAnnouncements } from "./announcements.ts";
-import { createBulk, createStatements } from "./bulk.ts";
-import { createCommit, createInsert, insertOneByOne, insertTogether, type Rows } from "./commit.ts";
 import type { Dialect, Settings } from "./dialect.ts";
 import { createEncoder } from "./encode.ts";
 import { createGeneration } from "./generation.ts";
+import { createCommit, createInsert, insertOneByOne, insertTogether, type Rows } from "./groupCommit.ts";
+import { createAnnouncements } from "./pubsub.ts";
 import { createReadiness } from "./readiness.ts";
+import { createBulk, createStatements } from "./statements.ts";
 
 const entities = [
   Workspace,
@@ -157,8 +157,8 @@ function createWriters(orm: Awaited<ReturnType<typeof openOrm>>, dialect: Dialec
 
 /** Each database brings its driver along only when it is used. */
 export async function dialectOf(url: string, settings = DEFAULTS): Promise<Dialect> {
-  if (url.startsWith("sqlite:")) return (await import("./sqlite.ts")).sqlite(url);
-  return (await import("./postgresql.ts")).postgresql(url, settings);
+  if (url.startsWith("sqlite:")) return (await import("./sqlite/dialect.ts")).sqlite(url);
+  return (await import("./postgresql/dialect.ts")).postgresql(url, settings);
 }
 
 /** The ORM for a database, not connected yet. */

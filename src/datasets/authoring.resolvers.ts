@@ -1,9 +1,9 @@
 import type { Context } from "../context.ts";
-import { refuseDuplicates } from "../database/commit.ts";
+import { refuseDuplicates } from "../database/groupCommit.ts";
 import { newId } from "../database/ids.ts";
 import { lengthOf, readByLength } from "../database/lengths.ts";
 import type { EntityManager } from "../database/open.ts";
-import { transact } from "../database/transact.ts";
+import { transact } from "../database/transaction.ts";
 import { badInput, GabbroError, quoted } from "../errors.ts";
 import { atCursor, PAGE } from "../validation/pagination.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";

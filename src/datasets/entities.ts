@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
-import { json, moment } from "../database/columns.ts";
+import { json, moment } from "../database/columnTypes.ts";
 import { Workspace } from "../workspaces/entities.ts";
 
 export const columnTypes = ["text", "image", "file", "json"] as const;

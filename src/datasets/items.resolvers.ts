@@ -1,6 +1,6 @@
 import type { Context } from "../context.ts";
 import type { EntityManager } from "../database/open.ts";
-import { transact } from "../database/transact.ts";
+import { transact } from "../database/transaction.ts";
 import { badInput, type Fault, GabbroError, quoted } from "../errors.ts";
 import { faultsOf } from "../validation/inputs.ts";
 import { authorize } from "../workspaces/resolvers.ts";

@@ -1,5 +1,5 @@
 import type { Context } from "../context.ts";
-import { batched } from "../database/batch.ts";
+import { batched } from "../database/loader.ts";
 import { badInput } from "../errors.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { atCursor } from "../validation/pagination.ts";

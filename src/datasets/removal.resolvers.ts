@@ -1,6 +1,6 @@
-import { whenUnlocked } from "../database/commit.ts";
+import { removeInSteps } from "../database/deleteInBatches.ts";
+import { whenUnlocked } from "../database/groupCommit.ts";
 import type { Database, EntityManager } from "../database/open.ts";
-import { removeInSteps } from "../database/steps.ts";
 import { type Dataset, DatasetRow } from "./entities.ts";
 
 /** Up to so many rows go with their dataset, in one statement. */

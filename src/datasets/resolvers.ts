@@ -1,9 +1,9 @@
 import type { Context } from "../context.ts";
-import { isOrphan } from "../database/codes.ts";
+import { remembered } from "../database/cache.ts";
+import { isOrphan } from "../database/driverErrors.ts";
 import { newId } from "../database/ids.ts";
 import type { Database, EntityManager } from "../database/open.ts";
-import { remembered } from "../database/remember.ts";
-import { transact } from "../database/transact.ts";
+import { transact } from "../database/transaction.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { showing, storing } from "./columns.ts";

@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from "fastify";
 import { type ExecutionResult, GraphQLError, type GraphQLErrorExtensions } from "graphql";
-import { unavailable } from "../database/codes.ts";
+import { unavailable } from "../database/driverErrors.ts";
 import { badInput, type ErrorCode, errorStatus, type Fault, GabbroError, internalError } from "../errors.ts";
 import { MAX_ERRORS, parseDocument } from "./documents.ts";
 import { argumentFaults } from "./faults.ts";

@@ -1,6 +1,6 @@
 import { Kind, type OperationDefinitionNode } from "graphql";
 import type { Context } from "../context.ts";
-import { remembered } from "../database/remember.ts";
+import { remembered } from "../database/cache.ts";
 import type { Answer } from "../workspaces/idempotency.resolvers.ts";
 import { schema } from "./schema.ts";
 

@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { unavailable } from "../database/codes.ts";
+import { unavailable } from "../database/driverErrors.ts";
 import { type ErrorCode, GabbroError, internalError } from "../errors.ts";
 
 const GRAPHQL_PATH = /^\/graphql(?:\?|$)/;

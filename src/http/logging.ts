@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { FastifyBaseLogger, FastifyServerOptions } from "fastify";
 import pino from "pino";
-import { withoutRows } from "../database/codes.ts";
+import { withoutRows } from "../database/driverErrors.ts";
 import type { Asked } from "../graphql/errors.ts";
 import { printableLines } from "../printable.ts";
 import type { FastifyRequest, RestApp } from "../rest/app.ts";

@@ -1,5 +1,5 @@
 import type { Context } from "../context.ts";
-import { transact } from "../database/transact.ts";
+import { transact } from "../database/transaction.ts";
 import type { DatasetRow } from "../datasets/entities.ts";
 import { getDataset, putRows, type Row, whileThere } from "../datasets/resolvers.ts";
 import { badInput } from "../errors.ts";

@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
-import { json, moment } from "../database/columns.ts";
+import { json, moment } from "../database/columnTypes.ts";
 import { Prompt } from "../prompts/entities.ts";
 import { Workspace } from "../workspaces/entities.ts";
 

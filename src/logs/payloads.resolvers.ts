@@ -1,7 +1,7 @@
 import { type Expression, sql } from "kysely";
 import type { Context } from "../context.ts";
-import { batched } from "../database/batch.ts";
 import { lengthOf } from "../database/lengths.ts";
+import { batched } from "../database/loader.ts";
 import { readInPieces } from "../database/pieces.ts";
 import { GabbroError } from "../errors.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";

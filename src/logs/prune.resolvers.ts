@@ -1,6 +1,6 @@
 import type { Context } from "../context.ts";
-import { removeInSteps } from "../database/steps.ts";
-import { transact } from "../database/transact.ts";
+import { removeInSteps } from "../database/deleteInBatches.ts";
+import { transact } from "../database/transaction.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 

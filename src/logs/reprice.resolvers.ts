@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { Context } from "../context.ts";
-import { transact } from "../database/transact.ts";
+import { transact } from "../database/transaction.ts";
 import { liftDeadline } from "../limits/deadline.ts";
 import type { RepriceLogsInput } from "../pricing/inputs.ts";
 import { loadOwnPrices } from "../pricing/resolvers.ts";

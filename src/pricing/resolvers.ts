@@ -1,6 +1,6 @@
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
-import { transact } from "../database/transact.ts";
+import { transact } from "../database/transaction.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { ModelPrice } from "../logs/entities.ts";
 import type { FindOwnPrice } from "../usage/usage.ts";

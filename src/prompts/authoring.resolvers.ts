@@ -1,8 +1,8 @@
 import type { Context } from "../context.ts";
-import { refuseDuplicates } from "../database/commit.ts";
+import { refuseDuplicates } from "../database/groupCommit.ts";
 import { newId } from "../database/ids.ts";
 import type { EntityManager } from "../database/open.ts";
-import { transact } from "../database/transact.ts";
+import { transact } from "../database/transaction.ts";
 import { badInput, quoted } from "../errors.ts";
 import { findVariables, mergeVariables, type NamedTemplate } from "../templates/templates.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";

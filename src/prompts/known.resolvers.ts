@@ -1,7 +1,7 @@
 import type { LRUCache } from "lru-cache";
+import { boundedByCharacters, remembered } from "../database/cache.ts";
 import { inPieces, type Piece } from "../database/lengths.ts";
 import type { Database } from "../database/open.ts";
-import { boundedByCharacters, remembered } from "../database/remember.ts";
 import { GabbroError } from "../errors.ts";
 import type { Prompt, PromptVersion } from "./entities.ts";
 import type { NamedVersion, Selectable } from "./selection.ts";

@@ -1,5 +1,5 @@
 import type { Context } from "../context.ts";
-import { batched } from "../database/batch.ts";
+import { batched } from "../database/loader.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import type { Prompt, Variable } from "./entities.ts";

@@ -2,7 +2,7 @@ import { ref } from "@mikro-orm/core";
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
 import type { EntityManager } from "../database/open.ts";
-import { transact } from "../database/transact.ts";
+import { transact } from "../database/transaction.ts";
 import { badInput, GabbroError, quoted } from "../errors.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Context } from "../context.ts";
-import { batched } from "../database/batch.ts";
 import { lengthOf, type Measured, readByLength, readLists } from "../database/lengths.ts";
+import { batched } from "../database/loader.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
 import type { PromptTagMove, PromptVersion } from "./entities.ts";
 import { readVersions, versionRemoved } from "./known.resolvers.ts";

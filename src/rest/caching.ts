@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { remembered } from "../database/remember.ts";
+import { remembered } from "../database/cache.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import type { RestApp } from "./app.ts";
 

@@ -1,4 +1,4 @@
-import { refuseDuplicates } from "../database/commit.ts";
+import { refuseDuplicates } from "../database/groupCommit.ts";
 import { newId } from "../database/ids.ts";
 import type { Database } from "../database/open.ts";
 import type { Column } from "../datasets/entities.ts";

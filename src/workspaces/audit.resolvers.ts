@@ -1,7 +1,7 @@
 import type { Context } from "../context.ts";
-import { batched } from "../database/batch.ts";
 import { newId } from "../database/ids.ts";
 import { lengthOf, readByLength } from "../database/lengths.ts";
+import { batched } from "../database/loader.ts";
 import type { EntityManager } from "../database/open.ts";
 import { atCursor, PAGE } from "../validation/pagination.ts";
 import { AuditEntry } from "./entities.ts";

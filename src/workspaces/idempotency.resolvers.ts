@@ -1,10 +1,10 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
 import type { Context } from "../context.ts";
-import { isUniqueViolation } from "../database/codes.ts";
+import { removeInSteps } from "../database/deleteInBatches.ts";
+import { isUniqueViolation } from "../database/driverErrors.ts";
 import { newId } from "../database/ids.ts";
 import type { Database } from "../database/open.ts";
-import { removeInSteps } from "../database/steps.ts";
-import { type Together, together } from "../database/together.ts";
+import { type Together, together } from "../database/requestTransaction.ts";
 import { GabbroError } from "../errors.ts";
 import { newAnswerBudget } from "../limits/answerBudget.ts";
 import { readOn } from "../limits/deadline.ts";

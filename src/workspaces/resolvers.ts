@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { type Access, type Context, type Scope, scopes } from "../context.ts";
-import { refuseDuplicates, whenUnlocked } from "../database/commit.ts";
+import { refuseDuplicates, whenUnlocked } from "../database/groupCommit.ts";
 import { newId } from "../database/ids.ts";
 import type { Database } from "../database/open.ts";
 import { GabbroError, quoted } from "../errors.ts";

@@ -1,6 +1,6 @@
 import type { Context, Scope } from "../context.ts";
 import { newId } from "../database/ids.ts";
-import { transact } from "../database/transact.ts";
+import { transact } from "../database/transaction.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { recordChange } from "./audit.resolvers.ts";
 import { AccessToken } from "./entities.ts";

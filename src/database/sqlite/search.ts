@@ -1,8 +1,15 @@
 import { type SqlBool, sql } from "kysely";
-import { createWorkerProcesses } from "../limits/workerProcesses.ts";
-import { type Key, lowered, SEARCH_BUSY, SEARCH_LIMIT_MS, type Search, searchTookTooLong } from "./search.ts";
-import type { SearchAnswer, SearchTask } from "./sqliteSearchProcess.ts";
-import { phrasesOf } from "./words.ts";
+import { createWorkerProcesses } from "../../limits/workerProcesses.ts";
+import {
+  type Key,
+  lowered,
+  SEARCH_BUSY,
+  SEARCH_LIMIT_MS,
+  type Search,
+  searchTookTooLong,
+} from "../search.ts";
+import { phrasesOf } from "../words.ts";
+import type { SearchAnswer, SearchTask } from "./searchProcess.ts";
 
 interface Query {
   workspaceId: string;
@@ -18,7 +25,7 @@ const WITHIN = "and rowid between cast(? as integer) and cast(? as integer)";
 /** Searches in processes beside the server, which open the file for reading at the first search. */
 export function createSqliteSearch(file: string): Search<Query> {
   const processes = createWorkerProcesses<SearchTask, SearchAnswer>({
-    file: new URL("./sqliteSearchProcess.ts", import.meta.url),
+    file: new URL("./searchProcess.ts", import.meta.url),
     args: [file],
     heapMb: HEAP_MB,
     busy: SEARCH_BUSY,

@@ -1,7 +1,7 @@
 import { CompiledQuery, type Transaction } from "kysely";
-import { type Copying, type Filling, nameOf, portions, type Snapshot } from "./copying.ts";
-import { insertWords } from "./postgresqlSearch.ts";
-import type { Column, Table, Value } from "./tables.ts";
+import { type Copying, type Filling, nameOf, portions, type Snapshot } from "../copy/copier.ts";
+import type { Column, Table, Value } from "../tables.ts";
+import { insertWords } from "./search.ts";
 
 /** How all of a PostgreSQL database is read and written: in one transaction each. */
 export const postgresqlCopying: Copying = {

@@ -1,9 +1,9 @@
 import { setImmediate } from "node:timers/promises";
-import type { Filling, Snapshot } from "./copying.ts";
-import { createFingerprint } from "./fingerprint.ts";
-import { migrate } from "./migrate.ts";
-import { type Database, dialectOf, missingDatabase, openDatabase } from "./open.ts";
-import { type Table, tablesOf } from "./tables.ts";
+import { migrate } from "../migrate.ts";
+import { type Database, dialectOf, missingDatabase, openDatabase } from "../open.ts";
+import { type Table, tablesOf } from "../tables.ts";
+import { createFingerprint } from "./checksum.ts";
+import type { Filling, Snapshot } from "./copier.ts";
 
 export interface Copy {
   /** Learns once how many rows there are. */

@@ -3,9 +3,9 @@ import { existsSync } from "node:fs";
 import { open, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { SqlEntityManager } from "@mikro-orm/sql";
-import { createPrivateFolder, recreatePrivateFile } from "../privateFiles.ts";
-import { type Copying, type Filling, MOST_ROWS, nameOf, type Snapshot } from "./copying.ts";
-import type { Table, Value } from "./tables.ts";
+import { createPrivateFolder, recreatePrivateFile } from "../../privateFiles.ts";
+import { type Copying, type Filling, MOST_ROWS, nameOf, type Snapshot } from "../copy/copier.ts";
+import type { Table, Value } from "../tables.ts";
 
 interface Statement {
   raw(): Statement;

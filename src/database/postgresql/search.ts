@@ -1,7 +1,6 @@
 import { type Expression, type Kysely, type RawBuilder, type SqlBool, sql, type Transaction } from "kysely";
-import { createFairQueue } from "../limits/fairQueue.ts";
-import { wasTimedOut } from "./codes.ts";
-import { summedParts } from "./postgresqlSums.ts";
+import { createFairQueue } from "../../limits/fairQueue.ts";
+import { wasTimedOut } from "../driverErrors.ts";
 import {
   type Key,
   lowered,
@@ -10,8 +9,9 @@ import {
   SEARCH_LIMIT_MS,
   type Search,
   searchTookTooLong,
-} from "./search.ts";
-import { phrasesOf, textsOf, wordsIn } from "./words.ts";
+} from "../search.ts";
+import { phrasesOf, textsOf, wordsIn } from "../words.ts";
+import { summedParts } from "./sums.ts";
 
 const MAX_WAITING = 100;
 const MAX_WAIT_MS = 5_000;

@@ -2,7 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import DataLoader from "dataloader";
 import type { PostgresPool, PostgresPoolClient } from "kysely";
 import pg from "pg";
-import { isWorthAnotherServer } from "./codes.ts";
+import { isWorthAnotherServer } from "../driverErrors.ts";
 
 export type Pool = Pick<PostgresPool, "connect" | "end">;
 

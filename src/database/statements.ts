@@ -1,7 +1,7 @@
 import type { MetadataStorage, Platform } from "@mikro-orm/core";
-import { whenUnlocked } from "./commit.ts";
 import type { Dialect } from "./dialect.ts";
 import type { createEncoder } from "./encode.ts";
+import { whenUnlocked } from "./groupCommit.ts";
 
 /** What a row of an entity does when another one has the same key. */
 export interface Replacement {

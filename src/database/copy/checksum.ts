@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { Value } from "./tables.ts";
+import type { Value } from "../tables.ts";
 
 const BITS = 256;
 

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from "kysely";
-import type { LogAnnouncement } from "./announcements.ts";
-import { keepListening, type ListeningClient, type Others } from "./others.ts";
+import { keepListening, type ListeningClient, type Others } from "../changeFeed.ts";
+import type { LogAnnouncement } from "../pubsub.ts";
 
 const CHANGES = "gabbro_changes";
 const LOGS = "gabbro_logs";

@@ -1,6 +1,6 @@
 import type { Transaction } from "kysely";
 import type { Insert } from "./dialect.ts";
-import type { Statement } from "./sqliteWords.ts";
+import type { Statement } from "./sqlite/wordIndex.ts";
 
 /**
  * A dataset that is marked as deleted is there until its rows are removed: for the foreign key of rows that somebody adds

@@ -1,13 +1,13 @@
 import { resolve } from "node:path";
 import { SqliteDriver } from "@mikro-orm/sqlite";
 import { CompiledQuery } from "kysely";
-import type { Dialect, Insert } from "./dialect.ts";
-import { refuseOfMarked } from "./marked.ts";
-import { sqliteMigrations } from "./migrations/sqlite/list.ts";
-import { createSqliteCopying } from "./sqliteCopy.ts";
-import { createFile, inspectFile, isOpenToAll } from "./sqliteFile.ts";
-import { createSqliteSearch } from "./sqliteSearch.ts";
-import { placeWords, type Statement } from "./sqliteWords.ts";
+import type { Dialect, Insert } from "../dialect.ts";
+import { sqliteMigrations } from "../migrations/sqlite/list.ts";
+import { refuseOfMarked } from "../softDelete.ts";
+import { createSqliteCopying } from "./copier.ts";
+import { createFile, inspectFile, isOpenToAll } from "./file.ts";
+import { createSqliteSearch } from "./search.ts";
+import { placeWords, type Statement } from "./wordIndex.ts";
 
 // SQLite waits for another process by blocking this whole one, so it hardly waits and commit.ts tries again. Before it
 // serves it may wait.

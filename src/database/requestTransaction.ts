@@ -1,7 +1,7 @@
 import { IsolationLevel } from "@mikro-orm/core";
 import { GabbroError } from "../errors.ts";
-import { ailsAll, endsTransaction, isUniqueViolation } from "./codes.ts";
-import { whenUnlocked } from "./commit.ts";
+import { ailsAll, endsTransaction, isUniqueViolation } from "./driverErrors.ts";
+import { whenUnlocked } from "./groupCommit.ts";
 import type { Database, EntityManager } from "./open.ts";
 
 /** The ways to the data of one request whose writes are one transaction. */

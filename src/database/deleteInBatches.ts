@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { whenUnlocked } from "./commit.ts";
+import { whenUnlocked } from "./groupCommit.ts";
 
 const MOST_AT_ONCE = 500;
 /** Rows may be of a megabyte each, and while SQLite removes some nobody else is served: fewer are when it took longer. */

@@ -4,10 +4,10 @@ import type { Insertable, Kysely, Transaction } from "kysely";
 import { GabbroError } from "../errors.ts";
 import { whileWaiting } from "../limits/eventLoop.ts";
 import { jsonSize } from "../limits/jsonSize.ts";
-import { ailsAll, isInTheWay, isUniqueViolation, unavailable } from "./codes.ts";
 import type { Insert } from "./dialect.ts";
+import { ailsAll, isInTheWay, isUniqueViolation, unavailable } from "./driverErrors.ts";
 import type { createEncoder } from "./encode.ts";
-import { refuseMarked } from "./marked.ts";
+import { refuseMarked } from "./softDelete.ts";
 
 /** Rows by the name of their entity, parents first: all of them are stored, or none. */
 export type Rows<DB> = { [Entity in keyof DB & string]: [Entity, Insertable<DB[Entity]>] }[keyof DB &

@@ -1,5 +1,5 @@
 import type { SqlEntityManager } from "@mikro-orm/sql";
-import type { Table, Value } from "./tables.ts";
+import type { Table, Value } from "../tables.ts";
 
 /** All that a database holds, as it was at one moment. */
 export interface Snapshot {

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import pg from "pg";
-import { hostsOf } from "./hosts.ts";
+import { hostsOf } from "../urls.ts";
 
 const PROBE_TIMEOUT_MS = 2_000;
 

@@ -1,4 +1,4 @@
-import type { Insert } from "./dialect.ts";
+import type { Insert } from "../dialect.ts";
 
 /** A prepared statement. */
 export interface Statement {

@@ -1,8 +1,8 @@
 import { IsolationLevel } from "@mikro-orm/core";
-import { isUniqueViolation } from "./codes.ts";
-import { whenUnlocked } from "./commit.ts";
+import { isUniqueViolation } from "./driverErrors.ts";
+import { whenUnlocked } from "./groupCommit.ts";
 import type { EntityManager } from "./open.ts";
-import { joinOf } from "./together.ts";
+import { joinOf } from "./requestTransaction.ts";
 
 const isolationLevels = {
   // What others changed since is not overwritten: PostgreSQL then refuses, and it runs again.

@@ -3,16 +3,16 @@ import { type EntityMetadata, ReferenceKind, TextType } from "@mikro-orm/core";
 import { PostgreSqlDriver } from "@mikro-orm/postgresql";
 import { CompiledQuery, PostgresDialect, type PostgresPool } from "kysely";
 import pg from "pg";
-import type { Log } from "../logs/entities.ts";
-import type { Dialect, Settings } from "./dialect.ts";
-import { databaseNameOf, describeUrl, hostsOf } from "./hosts.ts";
-import { postgresqlMigrations } from "./migrations/postgresql/list.ts";
-import { primaryClient } from "./postgresqlClients.ts";
-import { postgresqlCopying } from "./postgresqlCopy.ts";
-import { hearPostgresqlOthers, tellOfLogs } from "./postgresqlOthers.ts";
-import { createPool, createReadingPool, type Pool } from "./postgresqlPools.ts";
-import { createPostgresqlSearch, insertWords } from "./postgresqlSearch.ts";
-import { summedIndexes } from "./postgresqlSums.ts";
+import type { Log } from "../../logs/entities.ts";
+import type { Dialect, Settings } from "../dialect.ts";
+import { postgresqlMigrations } from "../migrations/postgresql/list.ts";
+import { databaseNameOf, describeUrl, hostsOf } from "../urls.ts";
+import { hearPostgresqlOthers, tellOfLogs } from "./changeFeed.ts";
+import { primaryClient } from "./clients.ts";
+import { postgresqlCopying } from "./copier.ts";
+import { createPool, createReadingPool, type Pool } from "./pools.ts";
+import { createPostgresqlSearch, insertWords } from "./search.ts";
+import { summedIndexes } from "./sums.ts";
 
 // Else times are sent in the zone of this machine, which in the first centuries are off by seconds.
 pg.defaults.parseInputDatesAsUTC = true;

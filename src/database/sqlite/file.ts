@@ -1,8 +1,8 @@
 import { existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
-import { createPrivateFile, createPrivateFolder } from "../privateFiles.ts";
-import { refuseNewer } from "./migrate.ts";
+import { createPrivateFile, createPrivateFolder } from "../../privateFiles.ts";
+import { refuseNewer } from "../migrate.ts";
 
 /** Makes the file of a new database, which only its user may read. What SQLite puts beside it gets the same permissions. */
 export async function createFile(path: string): Promise<void> {
