@@ -10,7 +10,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { migrate } from "../src/database/migrate.ts";
 import { openDatabase } from "../src/database/open.ts";
-import { fillNewDatabase } from "../src/firstStart.ts";
+import { fillNewDatabase } from "../src/sample/newDatabase.ts";
 
 const program = fileURLToPath(new URL("../bin/gabbro.js", import.meta.url));
 const megabytes = Number(process.argv[2] ?? 1_000);

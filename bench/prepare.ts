@@ -2,9 +2,9 @@ import { migrate } from "../src/database/migrate.ts";
 import { type Database, openDatabase } from "../src/database/open.ts";
 import { createDataset } from "../src/datasets/authoring.resolvers.ts";
 import { addDatasetItems } from "../src/datasets/items.resolvers.ts";
-import { fillNewDatabase } from "../src/firstStart.ts";
 import { createPrompt, createPromptVersion } from "../src/prompts/authoring.resolvers.ts";
 import { publishPrompt } from "../src/prompts/tags.resolvers.ts";
+import { fillNewDatabase } from "../src/sample/newDatabase.ts";
 import { commandLineContext, getWorkspaceId } from "../src/workspaces/resolvers.ts";
 
 export const TOKEN = "a-token-for-measuring-only-0123456789";

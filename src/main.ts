@@ -21,7 +21,7 @@ program
   .description("run the service; on a new database also make a workspace, a sample and an access token")
   .option("--empty", "leave the sample out of a new database")
   .action(async ({ empty }: { empty?: true }) => {
-    const { serve } = await import("./serve.ts");
+    const { serve } = await import("./commands/serve.ts");
     await serve(loadConfig(), empty ? "empty" : "with sample");
   });
 

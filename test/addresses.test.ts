@@ -1,9 +1,9 @@
 import type { AddressInfo } from "node:net";
 import { platform } from "node:os";
 import { expect, test, vi } from "vitest";
+import { createServer } from "../src/app.ts";
 import { openDatabase } from "../src/database/open.ts";
 import { createListen } from "../src/http/server.ts";
-import { createServer } from "../src/server.ts";
 import { startServer } from "./server.ts";
 
 test.skipIf(platform() !== "linux")(

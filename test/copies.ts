@@ -1,8 +1,8 @@
 import Database from "better-sqlite3";
 import pg from "pg";
 import { v7 as uuidv7 } from "uuid";
+import { createServer } from "../src/app.ts";
 import { openDatabase } from "../src/database/open.ts";
-import { createServer } from "../src/server.ts";
 import { getWorkspaceId } from "../src/workspaces/resolvers.ts";
 import { addDataset, addPrompt, addToken, addWorkspace, model } from "./data.ts";
 import { addLogs } from "./logs.ts";

@@ -6,7 +6,7 @@ import { v7 as uuidv7 } from "uuid";
 import { expect, test, vi } from "vitest";
 import { migrate } from "../src/database/migrate.ts";
 import { openDatabase } from "../src/database/open.ts";
-import { fillNewDatabase } from "../src/firstStart.ts";
+import { fillNewDatabase } from "../src/sample/newDatabase.ts";
 
 /** A database in a folder of its own, migrated or not; gone when the test ends. */
 async function newDatabase(schema: "migrated" | "bare" = "migrated") {

@@ -5,7 +5,7 @@ import Database from "better-sqlite3";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { migrate } from "../src/database/migrate.ts";
 import { openDatabase } from "../src/database/open.ts";
-import { fillNewDatabase } from "../src/firstStart.ts";
+import { fillNewDatabase } from "../src/sample/newDatabase.ts";
 import { startGateway } from "../torture/gateway.ts";
 import { gabbro } from "./program.ts";
 

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { v7 as uuidv7 } from "uuid";
 import { afterAll, expect, test } from "vitest";
+import { createServer } from "../src/app.ts";
 import { openDatabase } from "../src/database/open.ts";
-import { createServer } from "../src/server.ts";
 import { forgetOldAnswers } from "../src/workspaces/idempotency.resolvers.ts";
 import { getWorkspaceId } from "../src/workspaces/resolvers.ts";
 import { addDataset, addPrompt, addToken, addWorkspace } from "./data.ts";

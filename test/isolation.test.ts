@@ -1,7 +1,7 @@
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
+import { createServer } from "../src/app.ts";
 import type { Database, EntityManager } from "../src/database/open.ts";
-import { createServer } from "../src/server.ts";
 import { crossWorkspaces } from "../torture/isolation.ts";
 import { type Server, startServer } from "./server.ts";
 

@@ -4,10 +4,10 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { afterAll, expect, test, vi } from "vitest";
+import { createServer } from "../src/app.ts";
 import { migrate } from "../src/database/migrate.ts";
 import { openDatabase } from "../src/database/open.ts";
-import { fillNewDatabase } from "../src/firstStart.ts";
-import { createServer } from "../src/server.ts";
+import { fillNewDatabase } from "../src/sample/newDatabase.ts";
 
 // Two gateways on a primary and a replica of the tests' own; the tests follow each other, the last one promotes.
 const program = fileURLToPath(new URL("./postgresCluster.ts", import.meta.url));

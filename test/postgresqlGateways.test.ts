@@ -1,6 +1,6 @@
 import { afterAll, expect, test, vi } from "vitest";
+import { createServer } from "../src/app.ts";
 import { openDatabase } from "../src/database/open.ts";
-import { createServer } from "../src/server.ts";
 import { addPrompt, addToken } from "./data.ts";
 import { subscribe } from "./events.ts";
 import { startServer } from "./server.ts";

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
+import { createServer } from "../src/app.ts";
 import { migrate } from "../src/database/migrate.ts";
 import { openDatabase } from "../src/database/open.ts";
-import { createServer } from "../src/server.ts";
 import { startPostgresql } from "../torture/postgresql.ts";
 import { findBinaries } from "./postgresServer.ts";
 

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import type { Context } from "../src/context.ts";
 import { migrate } from "../src/database/migrate.ts";
 import { openDatabase } from "../src/database/open.ts";
-import { fillNewDatabase } from "../src/firstStart.ts";
+import { fillNewDatabase } from "../src/sample/newDatabase.ts";
 import { commandLineContext, createWorkspace, getWorkspaceId } from "../src/workspaces/resolvers.ts";
 
 export const program = fileURLToPath(new URL("../bin/gabbro.js", import.meta.url));

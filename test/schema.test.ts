@@ -11,7 +11,7 @@ import {
 } from "graphql";
 import { afterAll, expect, test } from "vitest";
 import { examples } from "../src/graphiql/examples.ts";
-import { printedSchema, schema } from "../src/graphql/schema.ts";
+import { printedSchema, schema } from "../src/schema.ts";
 import { startServer } from "./server.ts";
 
 const server = await startServer({ sample: true });

@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { v7 as uuidv7 } from "uuid";
 import { inject, vi } from "vitest";
+import { createServer, type Settings } from "../src/app.ts";
 import { migrate } from "../src/database/migrate.ts";
 import { openDatabase } from "../src/database/open.ts";
-import { fillNewDatabase } from "../src/firstStart.ts";
-import { createServer, type Settings } from "../src/server.ts";
+import { fillNewDatabase } from "../src/sample/newDatabase.ts";
 import { execute, NEW_DATABASE, urlOf } from "./postgresSetup.ts";
 
 export interface Options extends Partial<Settings> {

@@ -2,12 +2,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { createServer } from "../src/app.ts";
 import { migrate } from "../src/database/migrate.ts";
 import { postgresqlMigrations } from "../src/database/migrations/postgresql/list.ts";
 import { sqliteMigrations } from "../src/database/migrations/sqlite/list.ts";
 import { openDatabase } from "../src/database/open.ts";
 import { insertWords } from "../src/database/postgresql/search.ts";
-import { createServer } from "../src/server.ts";
 import { hashToken } from "../src/workspaces/tokens.ts";
 import { isOnPostgresql, newPostgresqlDatabase } from "./server.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "vitest";
-import { schema } from "../src/graphql/schema.ts";
+import { schema } from "../src/schema.ts";
 import { startServer } from "./server.ts";
 import { captureStatements, type Statement } from "./statements.ts";
 

@@ -10,7 +10,7 @@ import {
 } from "graphql";
 import type { OpenAPIV3_1 } from "openapi-types";
 import { v7 as uuidv7 } from "uuid";
-import { schema } from "../src/graphql/schema.ts";
+import { schema } from "../src/schema.ts";
 
 export type Path = (string | number)[];
 

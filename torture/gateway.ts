@@ -5,7 +5,7 @@ import packageJson from "../package.json" with { type: "json" };
 import { migrate } from "../src/database/migrate.ts";
 import { openDatabase } from "../src/database/open.ts";
 import { createDataset } from "../src/datasets/authoring.resolvers.ts";
-import { FIRST_WORKSPACE, fillNewDatabase } from "../src/firstStart.ts";
+import { FIRST_WORKSPACE, fillNewDatabase } from "../src/sample/newDatabase.ts";
 import { commandLineContext, getWorkspaceId } from "../src/workspaces/resolvers.ts";
 
 /** The token of every gateway that is tortured. */

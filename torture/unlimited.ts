@@ -1,7 +1,7 @@
 import type { AddressInfo } from "node:net";
+import { createServer } from "../src/app.ts";
 import { loadConfig } from "../src/config.ts";
 import { openDatabase } from "../src/database/open.ts";
-import { createServer } from "../src/server.ts";
 
 // Run as a program, for a control that must fail: the gateway without a limit from which on it refuses.
 const config = loadConfig();

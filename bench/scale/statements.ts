@@ -1,6 +1,6 @@
 import pg from "pg";
+import { createServer } from "../../src/app.ts";
 import { openDatabase } from "../../src/database/open.ts";
-import { createServer } from "../../src/server.ts";
 import { type Probe, probes, type Target } from "./probes.ts";
 
 /** How many statements of SQL each operation takes once it is warm; a transaction counts its beginning and its end. */

@@ -3,8 +3,8 @@ import { loadConfig } from "../config.ts";
 import type { Context } from "../context.ts";
 import { bringUpToDate } from "../database/migrate.ts";
 import { type Database, missingDatabase, openDatabase } from "../database/open.ts";
-import { FIRST_WORKSPACE } from "../firstStart.ts";
 import { printable } from "../printable.ts";
+import { FIRST_WORKSPACE } from "../sample/newDatabase.ts";
 import { commandLineContext, getWorkspaceId } from "../workspaces/resolvers.ts";
 
 /** Runs a command in a workspace of the database of the configuration. */

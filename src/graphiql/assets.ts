@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { deserialize } from "node:v8";
 import { gunzip } from "node:zlib";
 import graphiql from "@graphql-yoga/render-graphiql/package.json" with { type: "json" };
-import { printedSchema } from "../graphql/schema.ts";
+import { printedSchema } from "../schema.ts";
 import { type AssetName, sources } from "./sources.ts";
 
 export type Packing = "br" | "gzip";

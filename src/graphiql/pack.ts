@@ -3,7 +3,7 @@ import { serialize } from "node:v8";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import * as exported from "@graphql-yoga/render-graphiql/graphiql";
 import { introspectionFromSchema } from "graphql";
-import { schema } from "../graphql/schema.ts";
+import { schema } from "../schema.ts";
 import { type Source, sources } from "./sources.ts";
 
 // A program: `node pack.ts br` writes all assets, compressed, to its output.

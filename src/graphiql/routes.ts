@@ -1,7 +1,7 @@
 import type {} from "@fastify/swagger";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { chooseEncoding } from "../http/compression.ts";
-import { isKnown } from "../rest/caching.ts";
+import { isKnown } from "../rest/etag.ts";
 import { assetsVersion, readAsset } from "./assets.ts";
 import { playgroundPage } from "./page.ts";
 

@@ -1,7 +1,7 @@
 import { type DocumentNode, GraphQLError, parse, specifiedRules, validate } from "graphql";
 import { LRUCache } from "lru-cache";
+import { schema } from "../schema.ts";
 import { withinLimits } from "./limits.ts";
-import { schema } from "./schema.ts";
 
 export const MAX_TOKENS = 5_000;
 /** More would repeat a document's text many times over. */

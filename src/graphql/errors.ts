@@ -2,9 +2,9 @@ import type { FastifyBaseLogger } from "fastify";
 import { type ExecutionResult, GraphQLError, type GraphQLErrorExtensions } from "graphql";
 import { unavailable } from "../database/driverErrors.ts";
 import { badInput, type ErrorCode, errorStatus, type Fault, GabbroError, internalError } from "../errors.ts";
+import { schema } from "../schema.ts";
 import { MAX_ERRORS, parseDocument } from "./documents.ts";
 import { argumentFaults } from "./faults.ts";
-import { schema } from "./schema.ts";
 
 /** What an operation was asked as, and where faults of ours are logged. */
 export interface Asked {

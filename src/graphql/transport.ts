@@ -2,15 +2,15 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { type ExecutionResult, execute, getOperationAST } from "graphql";
 import type { Context } from "../context.ts";
 import { GabbroError } from "../errors.ts";
-import { sendAnswer } from "../rest/repeats.ts";
+import { sendAnswer } from "../rest/idempotency.ts";
+import { schema } from "../schema.ts";
 import { type Answer, answerOnce, idempotencyKeyOf } from "../workspaces/idempotency.resolvers.ts";
 import { refuseTooLarge } from "./answerSize.ts";
 import { refusalOfCost } from "./cost.ts";
 import { type DocumentCache, EXECUTION_OPTIONS as options, readDocument } from "./documents.ts";
 import { type Asked, presentErrors } from "./errors.ts";
-import { keptAnswer, type Made } from "./keeping.ts";
 import type { Parameters } from "./parameters.ts";
-import { schema } from "./schema.ts";
+import { keptAnswer, type Made } from "./responseCache.ts";
 import { topFieldOf } from "./topField.ts";
 import { answerWithErrors } from "./yoga.ts";
 

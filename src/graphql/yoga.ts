@@ -12,13 +12,13 @@ import { createYoga, type Plugin, processRegularResult } from "graphql-yoga";
 import type { Context } from "../context.ts";
 import { GabbroError } from "../errors.ts";
 import { liftDeadline } from "../limits/deadline.ts";
+import { schema } from "../schema.ts";
 import type { Answer } from "../workspaces/idempotency.resolvers.ts";
 import { refuseTooLarge } from "./answerSize.ts";
 import { refusalOfCost } from "./cost.ts";
 import { EXECUTION_OPTIONS as options, parseDocument, validateDocument } from "./documents.ts";
 import { type Asked, presentErrors } from "./errors.ts";
 import { toParameters, toQueryParameters } from "./parameters.ts";
-import { schema } from "./schema.ts";
 import { topFieldOf } from "./topField.ts";
 
 type ServerContext = Context & Asked;

@@ -1,4 +1,4 @@
-import { printedSchema } from "./schema.ts";
+import { printedSchema } from "../schema.ts";
 
 // npm run schema: prints what schema.graphql must hold.
 process.stdout.write(printedSchema());

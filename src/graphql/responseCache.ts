@@ -1,8 +1,8 @@
 import { Kind, type OperationDefinitionNode } from "graphql";
 import type { Context } from "../context.ts";
 import { remembered } from "../database/cache.ts";
+import { schema } from "../schema.ts";
 import type { Answer } from "../workspaces/idempotency.resolvers.ts";
-import { schema } from "./schema.ts";
 
 export interface Made {
   answer: Answer;

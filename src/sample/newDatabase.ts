@@ -1,10 +1,10 @@
-import type { Config } from "./config.ts";
-import { scopes } from "./context.ts";
-import { isUniqueViolation } from "./database/driverErrors.ts";
-import { newId } from "./database/ids.ts";
-import type { Database } from "./database/open.ts";
-import { sampleRows } from "./sample/sample.ts";
-import { newToken } from "./workspaces/tokens.resolvers.ts";
+import type { Config } from "../config.ts";
+import { scopes } from "../context.ts";
+import { isUniqueViolation } from "../database/driverErrors.ts";
+import { newId } from "../database/ids.ts";
+import type { Database } from "../database/open.ts";
+import { newToken } from "../workspaces/tokens.resolvers.ts";
+import { sampleRows } from "./sample.ts";
 
 export const FIRST_WORKSPACE = "default";
 

@@ -1,12 +1,12 @@
-import type { Context } from "../context.ts";
-import { datasetRoutes } from "../datasets/rest.ts";
-import { monitorRoutes } from "../logs/rest.ts";
-import { promptPublishingRoutes, promptReadingRoutes } from "../prompts/authoring.rest.ts";
-import { promptRoutes } from "../prompts/rest.ts";
-import { authenticated } from "../workspaces/resolvers.ts";
-import type { FastifyReply, FastifyRequest, RestApp } from "./app.ts";
-import { answerOnlyChanges } from "./caching.ts";
-import { answerRepeatsAlike } from "./repeats.ts";
+import type { Context } from "./context.ts";
+import { datasetRoutes } from "./datasets/rest.ts";
+import { monitorRoutes } from "./logs/rest.ts";
+import { promptPublishingRoutes, promptReadingRoutes } from "./prompts/authoring.rest.ts";
+import { promptRoutes } from "./prompts/rest.ts";
+import type { FastifyReply, FastifyRequest, RestApp } from "./rest/app.ts";
+import { answerOnlyChanges } from "./rest/etag.ts";
+import { answerRepeatsAlike } from "./rest/idempotency.ts";
+import { authenticated } from "./workspaces/resolvers.ts";
 
 /** Every route of the features: a token is needed before the body is read, and the input's schema validates it. */
 export async function restRoutes(

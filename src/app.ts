@@ -29,8 +29,8 @@ import type { Deadline } from "./limits/deadline.ts";
 import { exposeMetrics } from "./metrics/metrics.ts";
 import type { RestApp } from "./rest/app.ts";
 import { openApi, type Pages } from "./rest/openapi.ts";
-import { restRoutes } from "./rest/routes.ts";
 import { schemaController } from "./rest/schemas.ts";
+import { restRoutes } from "./routes.ts";
 import { forgetOldAnswers } from "./workspaces/idempotency.resolvers.ts";
 import { authenticated, createAuthenticate } from "./workspaces/resolvers.ts";
 

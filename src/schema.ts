@@ -1,0 +1,22 @@
+import "./workspaces/graphql.ts";
+import "./datasets/graphql.ts";
+import "./datasets/authoring.graphql.ts";
+import "./prompts/graphql.ts";
+import "./prompts/types.ts";
+import "./prompts/reading.graphql.ts";
+import "./prompts/authoring.graphql.ts";
+import "./logs/graphql.ts";
+import "./logs/datasets.graphql.ts";
+import "./logs/listing.graphql.ts";
+import "./analytics/graphql.ts";
+import "./pricing/graphql.ts";
+import "./logs/live.graphql.ts";
+import { lexicographicSortSchema, printSchema } from "graphql";
+import { builder } from "./graphql/builder.ts";
+import { countLists } from "./graphql/lists.ts";
+
+/** The whole schema: importing a feature's graphql.ts adds it. */
+export const schema = countLists(builder.toSchema({ sortSchema: true }));
+
+/** The schema in the GraphQL language, as `schema.graphql` has it. */
+export const printedSchema = () => `${printSchema(lexicographicSortSchema(schema))}\n`;
