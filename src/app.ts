@@ -12,6 +12,7 @@ import { removeDeletedDatasets } from "./datasets/removal.resolvers.ts";
 import { GabbroError } from "./errors.ts";
 import { playground, sendPlayground } from "./graphiql/routes.ts";
 import { createGraphqlHandler } from "./graphql/handler.ts";
+import type { App } from "./http/app.ts";
 import { compressAnswers } from "./http/compression.ts";
 import { answerError, refuseUnrouted } from "./http/errorHandler.ts";
 import { readJsonBodies } from "./http/jsonBody.ts";
@@ -27,7 +28,6 @@ import { type AnswerBudget, newAnswerBudget } from "./limits/answerBudget.ts";
 import { createAnswerMemory } from "./limits/answerMemory.ts";
 import type { Deadline } from "./limits/deadline.ts";
 import { exposeMetrics } from "./metrics/metrics.ts";
-import type { RestApp } from "./rest/app.ts";
 import { openApi, type Pages } from "./rest/openapi.ts";
 import { schemaController } from "./rest/schemas.ts";
 import { restRoutes } from "./routes.ts";
@@ -60,7 +60,7 @@ export async function createServer(
   database: Database,
   settings: Settings,
   logger: FastifyServerOptions["logger"],
-): Promise<RestApp> {
+): Promise<App> {
   const {
     corsOrigins = [],
     trustedProxies = [],
@@ -70,7 +70,7 @@ export async function createServer(
   } = settings;
   const pages = settings.playground === false ? "left out" : "served";
   const limiter = createLimiter(limits, corsOrigins);
-  const app: RestApp = Fastify({
+  const app: App = Fastify({
     logger: logger && { ...(logger === true ? {} : logger), serializers: { err: toLogged } },
     logController: new LogController({ disableRequestLogging: true }), // logRequests does
     bodyLimit: MAX_BODY_BYTES,
@@ -104,14 +104,14 @@ export async function createServer(
   openApi(app, pages);
   healthRoutes(app, database);
   if (settings.metricsToken) exposeMetrics(app, { database, limiter }, settings.metricsToken);
-  await app.register((routes: RestApp) => restRoutes(routes, contextOf));
-  await app.register((routes: RestApp) => graphqlRoutes(routes, contextOf, pages));
+  await app.register((routes: App) => restRoutes(routes, contextOf));
+  await app.register((routes: App) => graphqlRoutes(routes, contextOf, pages));
   clearRegularly(app, database);
   closeGracefully(app, database, settings.graceMs);
   return app;
 }
 
-function createContextOf(database: Database, app: RestApp) {
+function createContextOf(database: Database, app: App) {
   const authenticate = createAuthenticate(database, app.log);
   const memory = createAnswerMemory();
   return async ({ headers, deadline }: FastifyRequest, { raw }: FastifyReply): Promise<Context> => {
@@ -156,7 +156,7 @@ class RequestContext implements Context {
 }
 
 async function graphqlRoutes(
-  app: RestApp,
+  app: App,
   contextOf: (request: FastifyRequest, reply: FastifyReply) => Promise<Context>,
   pages: Pages,
 ): Promise<void> {
@@ -184,7 +184,7 @@ function sendNothing(_: FastifyRequest, reply: FastifyReply): FastifyReply {
 }
 
 /** Clears away what nobody asks for any more: answers too old to be repeated, and the rows of deleted datasets. */
-function clearRegularly(app: RestApp, database: Database): void {
+function clearRegularly(app: App, database: Database): void {
   const closing = new AbortController();
   let isUnderWay = false;
   const warn = (error: unknown) => app.log.warn(error, "cannot clear away what is old or deleted");
@@ -207,7 +207,7 @@ function isFromBrowser({ method, headers, query }: FastifyRequest): boolean {
   return method === "GET" && asksForPage && !Object.hasOwn(query as object, "query");
 }
 
-function healthRoutes(app: RestApp, database: Database): void {
+function healthRoutes(app: App, database: Database): void {
   app.get("/health", { schema: { hide: true } }, async (_, reply) => {
     reply.header("cache-control", "no-store");
     return { status: "ok" };

@@ -1,16 +1,16 @@
 import type { Context } from "./context.ts";
 import { datasetRoutes } from "./datasets/rest.ts";
+import type { App, FastifyReply, FastifyRequest } from "./http/app.ts";
 import { monitorRoutes } from "./logs/rest.ts";
 import { promptPublishingRoutes, promptReadingRoutes } from "./prompts/authoring.rest.ts";
 import { promptRoutes } from "./prompts/rest.ts";
-import type { FastifyReply, FastifyRequest, RestApp } from "./rest/app.ts";
 import { answerOnlyChanges } from "./rest/etag.ts";
 import { answerRepeatsAlike } from "./rest/idempotency.ts";
 import { authenticated } from "./workspaces/resolvers.ts";
 
 /** Every route of the features: a token is needed before the body is read, and the input's schema validates it. */
 export async function restRoutes(
-  app: RestApp,
+  app: App,
   contextOf: (request: FastifyRequest, reply: FastifyReply) => Promise<Context>,
 ): Promise<void> {
   app.addHook("onRequest", async (request, reply) => {
@@ -20,7 +20,7 @@ export async function restRoutes(
   answerRepeatsAlike(app);
   datasetRoutes(app);
   promptPublishingRoutes(app);
-  await app.register(async (reading: RestApp) => {
+  await app.register(async (reading: App) => {
     answerOnlyChanges(reading);
     promptRoutes(reading);
     promptReadingRoutes(reading);

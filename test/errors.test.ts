@@ -2,7 +2,7 @@ import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
 import { afterAll, expect, test } from "vitest";
-import { errorBody } from "../src/rest/app.ts";
+import { errorBody } from "../src/rest/errorResponses.ts";
 import { type Server, startServer } from "./server.ts";
 
 const lines: string[] = [];

@@ -7,8 +7,8 @@ import { createServer } from "../app.ts";
 import type { Config } from "../config.ts";
 import { bringUpToDate } from "../database/migrate.ts";
 import { openDatabase } from "../database/open.ts";
+import type { App } from "../http/app.ts";
 import { createListen } from "../http/server.ts";
-import type { RestApp } from "../rest/app.ts";
 import { fillNewDatabase } from "../sample/newDatabase.ts";
 
 const PARENT_CHECK_MS = 250;
@@ -55,7 +55,7 @@ async function loggerOptions(level: string): Promise<FastifyServerOptions["logge
   };
 }
 
-function stopOnSignals(app: RestApp, { drainMs, isRunByNpm }: Config): void {
+function stopOnSignals(app: App, { drainMs, isRunByNpm }: Config): void {
   const stop = async (reason: string, drainForMs: number) => {
     clearInterval(watch);
     app.log.info({ reason }, "stopping: requests in flight finish first");
@@ -76,7 +76,7 @@ function stopOnSignals(app: RestApp, { drainMs, isRunByNpm }: Config): void {
  * What is still gathered at the exit would be written by pino at any price: without anybody to read it, it would try for
  * ever.
  */
-async function writeLastLines({ log }: RestApp): Promise<void> {
+async function writeLastLines({ log }: App): Promise<void> {
   await Promise.race([
     new Promise<unknown>((resolve) => (log as pino.Logger).flush(resolve)),
     wait(LAST_LINES_MS, undefined, { ref: false }),

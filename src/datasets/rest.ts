@@ -1,8 +1,9 @@
 import { Readable } from "node:stream";
 import { z } from "zod";
 import type { Context } from "../context.ts";
+import type { App } from "../http/app.ts";
 import { liftDeadline } from "../limits/deadline.ts";
-import { errorBody, errorResponses, errorResponsesToBody, type RestApp } from "../rest/app.ts";
+import { errorBody, errorResponses, errorResponsesToBody } from "../rest/errorResponses.ts";
 import { allPages } from "../validation/pagination.ts";
 import { datasetsAfter } from "./authoring.resolvers.ts";
 import { type Column, columnTypes } from "./entities.ts";
@@ -54,7 +55,7 @@ export const addDatasetItemAnswer = z
   .describe("The row as it was stored.");
 
 /** The REST routes of datasets. */
-export function datasetRoutes(app: RestApp): void {
+export function datasetRoutes(app: App): void {
   app.route({
     method: "GET",
     url: "/datasets",

@@ -3,7 +3,7 @@ import { getHeapStatistics } from "node:v8";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { createPlaces, type Place } from "../limits/eventLoop.ts";
 import { createShares } from "../limits/shares.ts";
-import type { RestApp } from "../rest/app.ts";
+import type { App } from "./app.ts";
 import { createBodies } from "./bodies.ts";
 import { refusalError, refuse } from "./refusals.ts";
 
@@ -65,7 +65,7 @@ export function createLimiter(given: Partial<Limits>, corsOrigins: string[]) {
     request.countedFor = workspaceId;
     return true;
   };
-  const countEach = (app: RestApp) => {
+  const countEach = (app: App) => {
     app.addHook("onRequest", (request, reply, done) => {
       if (WATCHED.has(request.routeOptions.url!)) return done();
       if (!enter(request, NOBODY)) return refusals.answer(request, reply);
@@ -79,7 +79,7 @@ export function createLimiter(given: Partial<Limits>, corsOrigins: string[]) {
       done();
     });
   };
-  const shareOut = (app: RestApp) => {
+  const shareOut = (app: App) => {
     // The first hook after those in which the routes find out who is asking, and before the body is read.
     app.addHook("preParsing", (request, reply, payload, done) => {
       if (WATCHED.has(request.routeOptions.url!)) return done(null, payload);
@@ -97,7 +97,7 @@ export function createLimiter(given: Partial<Limits>, corsOrigins: string[]) {
   };
   return {
     /** To be called after the hooks that set headers of every answer, and before the routes. */
-    watch: (app: RestApp): void => {
+    watch: (app: App): void => {
       refusals.watch(app);
       countEach(app);
       shareOut(app);
@@ -125,7 +125,7 @@ const REPORT_INTERVAL_MS = 1_000;
 function createRefusals(corsOrigins: string[]) {
   let total = 0;
   let unreported = 0;
-  let app: RestApp;
+  let app: App;
   /** One line a second says how many were refused: one for each would cost as much as serving them. */
   const count = () => {
     total += 1;
@@ -137,7 +137,7 @@ function createRefusals(corsOrigins: string[]) {
     }, REPORT_INTERVAL_MS).unref();
   };
   return {
-    watch: (watched: RestApp) => {
+    watch: (watched: App) => {
       app = watched;
     },
     count: () => total,

@@ -4,7 +4,7 @@ import pino from "pino";
 import { withoutRows } from "../database/driverErrors.ts";
 import type { Asked } from "../graphql/errors.ts";
 import { printableLines } from "../printable.ts";
-import type { FastifyRequest, RestApp } from "../rest/app.ts";
+import type { App, FastifyRequest } from "./app.ts";
 
 /** The caller's id where it is fit for a log, which a token is not, else a new one. */
 export function requestIdOf(given: string | string[] | undefined): string {
@@ -33,7 +33,7 @@ function traceIdOf(traceparent: string | string[] | undefined): string | undefin
 }
 
 /** One line a request: what was asked by route or by field, never by payload, token or query string. */
-export function logRequests(app: RestApp): void {
+export function logRequests(app: App): void {
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", request.id);
     done();

@@ -1,7 +1,7 @@
 import type { CreateRateLimitOptions } from "@fastify/rate-limit";
 import type { Config } from "../config.ts";
 import { GabbroError } from "../errors.ts";
-import type { FastifyReply, RestApp } from "../rest/app.ts";
+import type { App, FastifyReply } from "./app.ts";
 import { WATCHED } from "./limiter.ts";
 
 const WINDOW_MS = 60_000;
@@ -12,10 +12,7 @@ const MOST_COUNTED = 10_000;
  * Answers TOO_MANY_REQUESTS to a token or an address that sends more requests in a minute than it may. Who is asking is
  * known from the token once it was found; a token that nobody knows is no other than its address.
  */
-export async function limitRates(
-  app: RestApp,
-  { perToken, perAddress }: Config["rateLimits"],
-): Promise<void> {
+export async function limitRates(app: App, { perToken, perAddress }: Config["rateLimits"]): Promise<void> {
   if (perToken === null && perAddress === null) return;
   const { default: rateLimit } = await import("@fastify/rate-limit");
   await app.register(rateLimit, { global: false });
@@ -38,7 +35,7 @@ export async function limitRates(
   }
 }
 
-type Counted = Awaited<ReturnType<ReturnType<RestApp["createRateLimit"]>>>;
+type Counted = Awaited<ReturnType<ReturnType<App["createRateLimit"]>>>;
 
 /** Tells the count whose limit is nearer, and refuses what is beyond it. */
 function hold(reply: FastifyReply, whose: "token" | "address", counted: Counted): void {

@@ -8,7 +8,7 @@ import {
 } from "node:net";
 import { getHeapStatistics } from "node:v8";
 import type { FastifyServerOptions } from "fastify";
-import type { RestApp } from "../rest/app.ts";
+import type { App } from "./app.ts";
 
 // An import reads all that a module exports, and with it loads the client of the Fetch API, which nothing here uses.
 const { createServer } = process.getBuiltinModule("node:http");
@@ -112,7 +112,7 @@ function cutTheLargest(behind: Socket[], mostWaitingBytes: number): void {
  * Lets the service listen at each of some addresses, such as both of `localhost`, until it closes. It fails when it cannot
  * at the first; a machine may lack the others.
  */
-export function createListen(app: RestApp) {
+export function createListen(app: App) {
   const listeners: Listener[] = [];
   const closed: Promise<unknown>[] = [];
   app.addHook("preClose", async () => {

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Database } from "../database/open.ts";
-import type { RestApp } from "../rest/app.ts";
+import type { App } from "./app.ts";
 
 declare module "fastify" {
   interface FastifyInstance {
@@ -21,7 +21,7 @@ const FIRST_BYTES_MS = 500;
  * before it has each client close its connection by itself, after an answer: a request that is sent on a connection
  * while the service closes it is lost, and nobody can tell whether it was carried out.
  */
-export function closeGracefully(app: RestApp, database: Database, graceMs = GRACE_MS): void {
+export function closeGracefully(app: App, database: Database, graceMs = GRACE_MS): void {
   const opened = openConnections(app);
   let isStopping = false;
   app.decorate("isStopping", () => isStopping);
@@ -53,7 +53,7 @@ export function closeGracefully(app: RestApp, database: Database, graceMs = GRAC
 }
 
 /** The connections with when they were opened. Listening for their first bytes would make all later ones cost more. */
-function openConnections(app: RestApp): Map<Socket, number> {
+function openConnections(app: App): Map<Socket, number> {
   const opened = new Map<Socket, number>();
   app.server.on("connection", (socket) => {
     opened.set(socket, performance.now());

@@ -1,6 +1,6 @@
 import type { FastifyReply } from "fastify";
 import { type Deadline, timedOut } from "../limits/deadline.ts";
-import type { RestApp } from "../rest/app.ts";
+import type { App } from "./app.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -16,7 +16,7 @@ declare module "fastify" {
  * are sent. An answer that has begun takes as long as its reader. Fastify's `handlerTimeout` would count the sending of
  * bodies, break streams off, and let no operation take longer.
  */
-export function limitTime(app: RestApp, limitMs: number): void {
+export function limitTime(app: App, limitMs: number): void {
   const giveUp = (reply: FastifyReply) => {
     const { raw, deadline, timeLimit } = reply.request;
     if (reply.raw.headersSent || reply.raw.destroyed) return;

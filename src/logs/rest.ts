@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { errorResponsesToBody, type RestApp } from "../rest/app.ts";
+import type { App } from "../http/app.ts";
+import { errorResponsesToBody } from "../rest/errorResponses.ts";
 import { logPromptRecord } from "./inputs.ts";
 import { logPrompt } from "./resolvers.ts";
 
@@ -12,7 +13,7 @@ export const logPromptAnswer = z
   .describe("What was stored.");
 
 /** The REST routes of monitoring. */
-export function monitorRoutes(app: RestApp): void {
+export function monitorRoutes(app: App): void {
   app.route({
     method: "POST",
     url: "/monitor/log",

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Database } from "../database/open.ts";
-import type { RestApp } from "../rest/app.ts";
+import type { App } from "../http/app.ts";
 import { bearerToken, unauthenticated } from "../workspaces/resolvers.ts";
 import { CONTENT_TYPE, type Family, histogram, single, toText } from "./families.ts";
 import { watchProcess } from "./process.ts";
@@ -8,7 +8,7 @@ import { countRequests } from "./requests.ts";
 
 /** Serves `GET /metrics`, for Prometheus, to who has that token. */
 export function exposeMetrics(
-  app: RestApp,
+  app: App,
   { database, limiter }: { database: Database; limiter: Record<"inFlight" | "refused", () => number> },
   token: string,
 ): void {

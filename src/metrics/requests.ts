@@ -1,5 +1,5 @@
+import type { App } from "../http/app.ts";
 import { codeOf, topFieldOf } from "../http/logging.ts";
-import type { RestApp } from "../rest/app.ts";
 import { type Family, histogram } from "./families.ts";
 
 const BOUNDS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -15,7 +15,7 @@ interface Series {
  * Counts the requests by operation, and gives what was counted. Operations are routes and fields of the schema, never
  * what a caller wrote, so there are only so many.
  */
-export function countRequests(app: RestApp): () => Family[] {
+export function countRequests(app: App): () => Family[] {
   const rest = new Map<string, Series>();
   const graphql = new Map<string, Series>();
   app.addHook("onResponse", (request, reply, done) => {

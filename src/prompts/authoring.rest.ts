@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { errorBody, errorResponses, errorResponsesToBody, type RestApp } from "../rest/app.ts";
+import type { App } from "../http/app.ts";
+import { errorBody, errorResponses, errorResponsesToBody } from "../rest/errorResponses.ts";
 import { allPages } from "../validation/pagination.ts";
 import type { Model } from "./entities.ts";
 import { describePromptInput, promptsInput, publishPromptInput, versionChoice } from "./inputs.ts";
@@ -58,7 +59,7 @@ export const publishPromptAnswer = z
   .describe("The tag that was moved.");
 
 /** The REST routes that list and give prompts, as the published clients know them. */
-export function promptReadingRoutes(app: RestApp): void {
+export function promptReadingRoutes(app: App): void {
   app.route({
     method: "GET",
     url: "/prompts",
@@ -105,7 +106,7 @@ export function promptReadingRoutes(app: RestApp): void {
 }
 
 /** The REST route that publishes a prompt. */
-export function promptPublishingRoutes(app: RestApp): void {
+export function promptPublishingRoutes(app: App): void {
   app.route({
     method: "POST",
     url: "/prompts/:slug/publish",

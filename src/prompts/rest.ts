@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { errorBody, errorResponses, type RestApp } from "../rest/app.ts";
+import type { App } from "../http/app.ts";
+import { errorBody, errorResponses } from "../rest/errorResponses.ts";
 import { describePromptInput, versionChoice } from "./inputs.ts";
 import { availableVersionsOf, describePrompt, variablesOf } from "./resolvers.ts";
 
@@ -23,7 +24,7 @@ export const describePromptAnswer = z
   .describe("The prompt, as the version asked for shows it.");
 
 /** The REST routes of prompts. */
-export function promptRoutes(app: RestApp): void {
+export function promptRoutes(app: App): void {
   app.route({
     method: "GET",
     url: "/prompts/:slug/describe",

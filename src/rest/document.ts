@@ -4,8 +4,8 @@ import Fastify from "fastify";
 import { createJsonSchemaTransform, createJsonSchemaTransformObject } from "fastify-type-provider-zod";
 import type { OpenAPIV3_1 } from "openapi-types";
 import packageJson from "../../package.json" with { type: "json" };
+import type { App } from "../http/app.ts";
 import { answerError } from "../http/errorHandler.ts";
-import type { RestApp } from "./app.ts";
 import type { Documented, Pages } from "./openapi.ts";
 import { schemaController } from "./schemas.ts";
 
@@ -14,8 +14,8 @@ Every operation needs the header \`Authorization: Bearer <token>\`. An answer ma
 says what was left out or not found.`;
 
 /** Makes the OpenAPI document of routes, and pages under `/docs` that show it; both as the answers of a server by itself. */
-export async function createDocument(routes: Documented[], pages: Pages): Promise<RestApp> {
-  const app: RestApp = Fastify({ schemaController: schemaController! });
+export async function createDocument(routes: Documented[], pages: Pages): Promise<App> {
+  const app: App = Fastify({ schemaController: schemaController! });
   app.setErrorHandler(answerError);
   await app.register(swagger, {
     openapi: {
@@ -41,7 +41,7 @@ export async function createDocument(routes: Documented[], pages: Pages): Promis
   return app;
 }
 
-async function showDocument(app: RestApp): Promise<void> {
+async function showDocument(app: App): Promise<void> {
   await app.register(swaggerUi, {
     routePrefix: "/docs",
     uiConfig: { layout: "BaseLayout", persistAuthorization: false, validatorUrl: null },

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { remembered } from "../database/cache.ts";
+import type { App } from "../http/app.ts";
 import { authorize } from "../workspaces/resolvers.ts";
-import type { RestApp } from "./app.ts";
 
 interface Answer {
   body: string;
@@ -14,7 +14,7 @@ const answerTo = remembered<Answer>();
  * Has the routes with GET that are registered after it keep their answers until anything may have changed, and answer 304
  * to who has the same by its `ETag`. For routes that need the scope `read`, and whose answers follow from the address alone.
  */
-export function answerOnlyChanges(app: RestApp): void {
+export function answerOnlyChanges(app: App): void {
   app.addHook("onRoute", (route) => {
     if (route.method !== "GET") return;
     const { handler } = route;

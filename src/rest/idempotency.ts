@@ -1,9 +1,9 @@
 import type { RouteHandlerMethod } from "fastify";
+import type { App, FastifyReply, FastifyRequest } from "../http/app.ts";
 import { type Answer, answerOnce, idempotencyKeyOf } from "../workspaces/idempotency.resolvers.ts";
-import type { FastifyReply, FastifyRequest, RestApp } from "./app.ts";
 
 /** Has the routes with POST that are registered after it answer a request with an `Idempotency-Key` once. */
-export function answerRepeatsAlike(app: RestApp): void {
+export function answerRepeatsAlike(app: App): void {
   app.addHook("onRoute", (route) => {
     if (route.method !== "POST") return;
     const { handler } = route;

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest, RouteOptions } from "fastify";
-import type { RestApp } from "./app.ts";
+import type { App } from "../http/app.ts";
 
 /** Whether pages are there to try everything in the browser. */
 export type Pages = "served" | "left out";
@@ -14,13 +14,13 @@ const OF_CONNECTION = new Set(["connection", "keep-alive", "date", "content-leng
  * Collects the routes registered after it into `GET /openapi.json`, which `GET /docs` shows in the browser. What makes them
  * is loaded by the first request for either: it would delay every start.
  */
-export function openApi(app: RestApp, pages: Pages): void {
+export function openApi(app: App, pages: Pages): void {
   const routes: Documented[] = [];
   app.addHook("onRoute", ({ method, url, schema }) => {
     const isHidden = (schema as { hide?: boolean } | undefined)?.hide;
     if (!isHidden && method !== "HEAD") routes.push({ method, url, ...(schema && { schema }) });
   });
-  let loading: Promise<RestApp> | undefined;
+  let loading: Promise<App> | undefined;
   const load = async () => (await import("./document.ts")).createDocument(routes, pages);
   const answer = async ({ method, raw, headers }: FastifyRequest, reply: FastifyReply) => {
     loading ??= load();

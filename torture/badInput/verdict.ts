@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type ErrorCode, errorStatus } from "../../src/errors.ts";
-import { errorBody } from "../../src/rest/app.ts";
+import { errorBody } from "../../src/rest/errorResponses.ts";
 import type { Answer } from "./exchange.ts";
 
 const graphqlError = z.strictObject({

@@ -1,33 +1,5 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type {
-  FastifyBaseLogger,
-  FastifyInstance,
-  FastifyReply,
-  FastifyRequest,
-  RawServerDefault,
-} from "fastify";
-import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
-import type { Context } from "../context.ts";
 import { type ErrorCode, errorStatus } from "../errors.ts";
-
-declare module "fastify" {
-  interface FastifyRequest {
-    /** What the resolvers need of this request; there once its token was checked. */
-    context: Context;
-    /** With which error it was answered, by the door of REST or before its operation was executed. */
-    errorCode?: ErrorCode;
-  }
-}
-
-/** The server as the routes of the features see it: zod schemas type and validate what a request holds. */
-export type RestApp = FastifyInstance<
-  RawServerDefault,
-  IncomingMessage,
-  ServerResponse,
-  FastifyBaseLogger,
-  ZodTypeProvider
->;
 
 /** The body of every error answer. */
 export const errorBody = z
@@ -81,5 +53,3 @@ export const errorResponsesToBody = {
   413: errorBody.describe("The body is larger than 10 MB."),
   415: errorBody.describe("The body is not JSON."),
 };
-
-export type { FastifyReply, FastifyRequest };

@@ -1,0 +1,31 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type {
+  FastifyBaseLogger,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  RawServerDefault,
+} from "fastify";
+import type { ZodTypeProvider } from "fastify-type-provider-zod";
+import type { Context } from "../context.ts";
+import type { ErrorCode } from "../errors.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** What the resolvers need of this request; there once its token was checked. */
+    context: Context;
+    /** The error that answered it, at REST or before its GraphQL operation was executed. */
+    errorCode?: ErrorCode;
+  }
+}
+
+/** The server as routes see it: zod schemas type and validate what a request holds. */
+export type App = FastifyInstance<
+  RawServerDefault,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  ZodTypeProvider
+>;
+
+export type { FastifyReply, FastifyRequest };
