@@ -7,6 +7,7 @@ import Fastify, {
 } from "fastify";
 import type { Config } from "./config.ts";
 import type { Access, Context } from "./context.ts";
+import { unavailable, withoutRows } from "./database/driverErrors.ts";
 import type { Database, EntityManager } from "./database/open.ts";
 import { removeDeletedDatasets } from "./datasets/removal.resolvers.ts";
 import { GabbroError } from "./errors.ts";
@@ -14,7 +15,7 @@ import { playground, sendPlayground } from "./graphiql/routes.ts";
 import { createGraphqlHandler } from "./graphql/handler.ts";
 import type { App } from "./http/app.ts";
 import { compressAnswers } from "./http/compression.ts";
-import { answerError, refuseUnrouted } from "./http/errorHandler.ts";
+import { createErrorHandler, refuseUnrouted } from "./http/errorHandler.ts";
 import { readJsonBodies } from "./http/jsonBody.ts";
 import { createLimiter, type Limits } from "./http/limiter.ts";
 import { logRequests, requestIdOf, toLogged, traced } from "./http/logging.ts";
@@ -70,8 +71,12 @@ export async function createServer(
   } = settings;
   const pages = settings.playground === false ? "left out" : "served";
   const limiter = createLimiter(limits, corsOrigins);
+  const handleError = createErrorHandler(unavailable);
   const app: App = Fastify({
-    logger: logger && { ...(logger === true ? {} : logger), serializers: { err: toLogged } },
+    logger: logger && {
+      ...(logger === true ? {} : logger),
+      serializers: { err: (error: Error) => toLogged(withoutRows(error)) },
+    },
     logController: new LogController({ disableRequestLogging: true }), // logRequests does
     bodyLimit: MAX_BODY_BYTES,
     serverFactory: (handle, options) => createHttpServer(handle, options, { ...PATIENCE, ...patience }),
@@ -81,11 +86,11 @@ export async function createServer(
     requestIdHeader: false,
     genReqId: ({ headers }) => requestIdOf(headers["x-request-id"]),
     childLoggerFactory: traced,
-    frameworkErrors: answerError,
+    frameworkErrors: handleError,
     schemaController: schemaController!,
     clientErrorHandler: (error, socket) => void socket.end(answerToNoRequest(error)),
   });
-  app.setErrorHandler(answerError);
+  app.setErrorHandler(handleError);
   readJsonBodies(app);
   logRequests(app);
   protect(app);
@@ -107,7 +112,9 @@ export async function createServer(
   await app.register((routes: App) => restRoutes(routes, contextOf));
   await app.register((routes: App) => graphqlRoutes(routes, contextOf, pages));
   clearRegularly(app, database);
-  closeGracefully(app, database, settings.graceMs);
+  app.addHook("preClose", async () => database.announcements.close()); // subscriptions would else never end
+  closeGracefully(app, settings.graceMs);
+  app.addHook("onClose", () => database.close());
   return app;
 }
 

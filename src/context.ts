@@ -1,4 +1,5 @@
 import type { Database, EntityManager } from "./database/open.ts";
+import type { ErrorCode } from "./errors.ts";
 import type { AnswerBudget } from "./limits/answerBudget.ts";
 import type { Deadline } from "./limits/deadline.ts";
 
@@ -15,6 +16,10 @@ export interface Context {
   deadline: Deadline;
   /** How much may still be read for the answer. */
   answerBudget: AnswerBudget;
+  /** Set by GraphQL: the field that was asked for, once the operation is known to be valid. */
+  topField?: string;
+  /** Set by GraphQL: the code of the first error of the answer. */
+  errorCode?: ErrorCode;
 }
 
 /** What a valid token stands for. */

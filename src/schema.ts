@@ -11,6 +11,7 @@ import "./logs/listing.graphql.ts";
 import "./analytics/graphql.ts";
 import "./pricing/graphql.ts";
 import "./logs/live.graphql.ts";
+import "./logs/reprice.graphql.ts";
 import { lexicographicSortSchema, printSchema } from "graphql";
 import { builder } from "./graphql/builder.ts";
 import { countLists } from "./graphql/lists.ts";

@@ -5,7 +5,8 @@ import { SqliteDriver } from "@mikro-orm/sqlite";
 import { createSchema, createYoga } from "graphql-yoga";
 import { v7 as uuidv7 } from "uuid";
 import { Dataset, DatasetRow } from "../../src/datasets/entities.ts";
-import { Log, ModelPrice, Trace } from "../../src/logs/entities.ts";
+import { Log, Trace } from "../../src/logs/entities.ts";
+import { ModelPrice } from "../../src/pricing/entities.ts";
 import { Prompt, PromptTag, PromptTagMove, PromptVersion } from "../../src/prompts/entities.ts";
 import { AccessToken, AuditEntry, Workspace } from "../../src/workspaces/entities.ts";
 

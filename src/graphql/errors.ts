@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from "fastify";
 import { type ExecutionResult, GraphQLError, type GraphQLErrorExtensions } from "graphql";
+import type { Context } from "../context.ts";
 import { unavailable } from "../database/driverErrors.ts";
 import { badInput, type ErrorCode, errorStatus, type Fault, GabbroError, internalError } from "../errors.ts";
 import { schema } from "../schema.ts";
@@ -7,12 +8,8 @@ import { MAX_ERRORS, parseDocument } from "./documents.ts";
 import { argumentFaults } from "./faults.ts";
 
 /** What an operation was asked as, and where faults of ours are logged. */
-export interface Asked {
+export interface Asked extends Pick<Context, "topField" | "errorCode"> {
   params?: { query?: string; operationName?: string; variables?: Record<string, unknown> } | undefined;
-  /** The code of the first error of the answer. */
-  errorCode?: ErrorCode;
-  /** The field that was asked for, once the operation is known to be valid. */
-  topField?: string;
   requestId: string;
   log: FastifyBaseLogger;
 }

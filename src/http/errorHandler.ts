@@ -1,32 +1,35 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { unavailable } from "../database/driverErrors.ts";
 import { type ErrorCode, GabbroError, internalError } from "../errors.ts";
 
 const GRAPHQL_PATH = /^\/graphql(?:\?|$)/;
 
-/** Answers with an error in the form of the door it came by; a fault of ours is logged whole under the request's id. */
-export function answerError(
-  error: FastifyError | GabbroError,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): void {
-  const told =
-    error instanceof GabbroError
-      ? error
-      : (ofHttp(error) ?? unavailable(error) ?? internalError(request.id, error));
-  if (told.status >= 500) request.log.error(told.cause ?? told, "a request failed");
-  const { message, code, details } = told;
+type ErrorHandler = (error: FastifyError | GabbroError, request: FastifyRequest, reply: FastifyReply) => void;
+
+/**
+ * Makes the one place that writes the body of an error, in the form of the API that was called. `translate` knows the
+ * errors of what lies below; one that nobody knows is INTERNAL, and is logged whole under the id of the request.
+ */
+export function createErrorHandler(translate: (error: unknown) => GabbroError | undefined): ErrorHandler {
+  return (error, request, reply) => {
+    const known = error instanceof GabbroError ? error : (ofHttp(error) ?? translate(error));
+    sendError(known ?? internalError(request.id, error), request, reply);
+  };
+}
+
+function sendError(error: GabbroError, request: FastifyRequest, reply: FastifyReply): void {
+  const { message, code, details, status, headers, cause } = error;
+  if (status >= 500) request.log.error(cause ?? error, "a request failed");
   request.errorCode = code;
   // A client that sends all of its body before it reads must find the answer, not a connection that was cut.
-  if (told.code === "BODY_TOO_LARGE") reply.removeHeader("connection");
+  if (code === "BODY_TOO_LARGE") reply.removeHeader("connection");
   request.raw.resume();
   const body = GRAPHQL_PATH.test(request.url)
     ? { errors: [{ message, extensions: { code, ...(details && { details }) } }] }
     : { error: message, code, ...(details && { details }) };
   reply.removeHeader("content-encoding"); // of an answer that broke off before anything of it was sent
   void reply
-    .status(told.status)
-    .headers(told.headers)
+    .status(status)
+    .headers(headers)
     .type("application/json; charset=utf-8")
     .send(JSON.stringify(body));
 }
@@ -38,7 +41,7 @@ export function answerError(
 export function refuseUnrouted(app: FastifyInstance): void {
   const routes: { path: URLPattern; methods: string[] }[] = [];
   // For routes that find out themselves that they have nothing, such as those of assets.
-  app.setNotFoundHandler((request, reply) => answerError(routeNotFound(), request, reply));
+  app.setNotFoundHandler((request, reply) => sendError(routeNotFound(), request, reply));
   app.addHook("onRoute", ({ url, method }) => {
     if (url === "*") return; // of the CORS plugin, for preflights of any path
     routes.push({ path: new URLPattern({ pathname: url }), methods: [method].flat() });

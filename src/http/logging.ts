@@ -1,8 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { FastifyBaseLogger, FastifyServerOptions } from "fastify";
 import pino from "pino";
-import { withoutRows } from "../database/driverErrors.ts";
-import type { Asked } from "../graphql/errors.ts";
 import { printableLines } from "../printable.ts";
 import type { App, FastifyRequest } from "./app.ts";
 
@@ -56,16 +54,16 @@ export function logRequests(app: App): void {
 
 /** The code of the error that was answered, or of the first one; undefined when there was none. */
 export function codeOf({ errorCode, context }: FastifyRequest): string | undefined {
-  return errorCode ?? (context as Partial<Asked> | undefined)?.errorCode;
+  return errorCode ?? context?.errorCode;
 }
 
 /** The field of GraphQL that was asked for; undefined at the other door, and for what is no valid operation. */
 export function topFieldOf({ context }: FastifyRequest): string | undefined {
-  return (context as Partial<Asked> | undefined)?.topField;
+  return context?.topField;
 }
 
 /** An error as the log has it; on a terminal its message and its stack are printed as they are. */
 export function toLogged(error: Error) {
-  const { message, stack, ...more } = pino.stdSerializers.err(withoutRows(error));
+  const { message, stack, ...more } = pino.stdSerializers.err(error);
   return { ...more, message: printableLines(message), stack: printableLines(stack) };
 }

@@ -1,6 +1,5 @@
 import type { Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
-import type { Database } from "../database/open.ts";
 import type { App } from "./app.ts";
 
 declare module "fastify" {
@@ -21,7 +20,7 @@ const FIRST_BYTES_MS = 500;
  * before it has each client close its connection by itself, after an answer: a request that is sent on a connection
  * while the service closes it is lost, and nobody can tell whether it was carried out.
  */
-export function closeGracefully(app: App, database: Database, graceMs = GRACE_MS): void {
+export function closeGracefully(app: App, graceMs = GRACE_MS): void {
   const opened = openConnections(app);
   let isStopping = false;
   app.decorate("isStopping", () => isStopping);
@@ -35,7 +34,6 @@ export function closeGracefully(app: App, database: Database, graceMs = GRACE_MS
   });
   app.addHook("preClose", async () => {
     isStopping = true;
-    database.announcements.close(); // subscriptions would else never end
     // Node.js closes what is idle now; this closes what falls idle later, such as after a long answer.
     const sweep = setInterval(() => {
       app.server.closeIdleConnections();
@@ -49,7 +47,6 @@ export function closeGracefully(app: App, database: Database, graceMs = GRACE_MS
       clearTimeout(end);
     });
   });
-  app.addHook("onClose", () => database.close());
 }
 
 /** The connections with when they were opened. Listening for their first bytes would make all later ones cost more. */

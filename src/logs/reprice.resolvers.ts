@@ -2,12 +2,12 @@ import { setImmediate } from "node:timers/promises";
 import type { Context } from "../context.ts";
 import { transact } from "../database/transaction.ts";
 import { liftDeadline } from "../limits/deadline.ts";
-import type { RepriceLogsInput } from "../pricing/inputs.ts";
 import { loadOwnPrices } from "../pricing/resolvers.ts";
 import { type FindOwnPrice, measureUsage, rounded } from "../usage/usage.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { Log } from "./entities.ts";
+import type { RepriceLogsInput } from "./reprice.inputs.ts";
 
 const AT_ONCE = 100;
 

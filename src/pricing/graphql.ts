@@ -1,6 +1,5 @@
 import { argumentsOf, builder } from "../graphql/builder.ts";
-import { type Repricing, repriceLogs } from "../logs/reprice.resolvers.ts";
-import { deleteModelPriceInput, modelPricesInput, repriceLogsInput, setModelPriceInput } from "./inputs.ts";
+import { deleteModelPriceInput, modelPricesInput, setModelPriceInput } from "./inputs.ts";
 import { deleteModelPrice, modelPrices, type OwnPrice, setModelPrice } from "./resolvers.ts";
 
 const ModelPrice = builder.objectRef<OwnPrice>("ModelPrice").implement({
@@ -23,26 +22,6 @@ const ModelPrice = builder.objectRef<OwnPrice>("ModelPrice").implement({
         "From when on it holds, until the next price of the same model and provider; null when it has always held.",
     }),
     createdAt: t.expose("createdAt", { type: "DateTime", description: "When it was added." }),
-  }),
-});
-
-const RepriceLogsPayload = builder.objectRef<Repricing>("RepriceLogsPayload").implement({
-  description: "What computing costs again changed, or would change.",
-  fields: (t) => ({
-    examined: t.exposeInt("examined", {
-      description:
-        "How many logs were computed again: those of the time that have a model, both counts of tokens and no reported cost.",
-    }),
-    changed: t.exposeInt("changed", { description: "How many of them have another cost now." }),
-    priced: t.exposeInt("priced", { description: "How many of them were unpriced and have a cost now." }),
-    unpriced: t.exposeInt("unpriced", { description: "How many of them had a cost and are unpriced now." }),
-    costBefore: t.exposeFloat("costBefore", {
-      description: "What all of them cost before, in US dollars; unpriced ones count as 0.",
-    }),
-    costAfter: t.exposeFloat("costAfter", {
-      description: "What all of them cost now, in US dollars; unpriced ones count as 0.",
-    }),
-    dryRun: t.exposeBoolean("dryRun", { description: "Whether nothing was stored." }),
   }),
 });
 
@@ -78,15 +57,5 @@ builder.mutationFields((t) => ({
       id: t.arg.id({ required: true, description: deleteModelPriceInput.shape.id.description }),
     }),
     resolve: (_, args, context) => deleteModelPrice(context, args),
-  }),
-  repriceLogs: t.field({
-    type: RepriceLogsPayload,
-    description:
-      "Computes costs again by the prices as they are now, each at the time of its call, and tells what changed. Costs that a caller reported stay. Needs the scope `admin`.",
-    args: argumentsOf(t, repriceLogsInput, {
-      from: t.arg({ type: "DateTime", required: true, description: repriceLogsInput.shape.from.description }),
-      to: t.arg({ type: "DateTime", required: true, description: repriceLogsInput.shape.to.description }),
-    }),
-    resolve: (_, args, context) => repriceLogs(context, args),
   }),
 }));

@@ -15,13 +15,6 @@ const name = () => text().overwrite(toPricedName).max(LONGEST_NAME);
 const price = () => z.number().min(0).max(MOST_DOLLARS);
 const id = () => idOf("a price");
 
-const moment = () =>
-  momentOrNothing().transform((value, context) => {
-    if (value) return value;
-    context.addIssue({ code: "custom", message: "is required" });
-    return z.NEVER;
-  });
-
 export const modelPricesInput = z.object({
   model: name().nullish().describe("Only those of the model with this name, in any case."),
   first: z
@@ -52,15 +45,3 @@ export const setModelPriceInput = z.object({
 export type SetModelPriceInput = z.output<typeof setModelPriceInput>;
 
 export const deleteModelPriceInput = z.object({ id: id().describe("The id of the price.") });
-
-export const repriceLogsInput = z
-  .object({
-    from: moment().describe("The logs of calls that began at this time or later."),
-    to: moment().describe("The logs of calls that began before this time."),
-    dryRun: z.boolean().nullish().describe("Whether to tell only what would change; false when absent."),
-  })
-  .superRefine(({ from, to }, context) => {
-    if (from <= to) return;
-    context.addIssue({ code: "custom", path: ["to"], message: "must not be before from" });
-  });
-export type RepriceLogsInput = z.output<typeof repriceLogsInput>;

@@ -2,11 +2,11 @@ import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
 import { transact } from "../database/transaction.ts";
 import { GabbroError, quoted } from "../errors.ts";
-import { ModelPrice } from "../logs/entities.ts";
 import type { FindOwnPrice } from "../usage/usage.ts";
 import { atCursor, PAGE } from "../validation/pagination.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
+import { ModelPrice } from "./entities.ts";
 import { type ModelPricesInput, type SetModelPriceInput, toPricedName } from "./inputs.ts";
 
 const ANY_PROVIDER = "";

@@ -5,7 +5,7 @@ import { createJsonSchemaTransform, createJsonSchemaTransformObject } from "fast
 import type { OpenAPIV3_1 } from "openapi-types";
 import packageJson from "../../package.json" with { type: "json" };
 import type { App } from "../http/app.ts";
-import { answerError } from "../http/errorHandler.ts";
+import { createErrorHandler } from "../http/errorHandler.ts";
 import type { Documented, Pages } from "./openapi.ts";
 import { schemaController } from "./schemas.ts";
 
@@ -16,7 +16,7 @@ says what was left out or not found.`;
 /** Makes the OpenAPI document of routes, and pages under `/docs` that show it; both as the answers of a server by itself. */
 export async function createDocument(routes: Documented[], pages: Pages): Promise<App> {
   const app: App = Fastify({ schemaController: schemaController! });
-  app.setErrorHandler(answerError);
+  app.setErrorHandler(createErrorHandler(() => undefined));
   await app.register(swagger, {
     openapi: {
       openapi: "3.1.0",

@@ -1,0 +1,21 @@
+import { z } from "zod";
+import { momentOrNothing } from "../validation/dateTime.ts";
+
+const moment = () =>
+  momentOrNothing().transform((value, context) => {
+    if (value) return value;
+    context.addIssue({ code: "custom", message: "is required" });
+    return z.NEVER;
+  });
+
+export const repriceLogsInput = z
+  .object({
+    from: moment().describe("The logs of calls that began at this time or later."),
+    to: moment().describe("The logs of calls that began before this time."),
+    dryRun: z.boolean().nullish().describe("Whether to tell only what would change; false when absent."),
+  })
+  .superRefine(({ from, to }, context) => {
+    if (from <= to) return;
+    context.addIssue({ code: "custom", path: ["to"], message: "must not be before from" });
+  });
+export type RepriceLogsInput = z.output<typeof repriceLogsInput>;
