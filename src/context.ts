@@ -2,6 +2,7 @@ import type { Database, EntityManager } from "./database/open.ts";
 import type { ErrorCode } from "./errors.ts";
 import type { AnswerBudget } from "./limits/answerBudget.ts";
 import type { Deadline } from "./limits/deadline.ts";
+import type { Scope } from "./scopes.ts";
 
 /** What every resolver receives: the way to the data and who is asking. */
 export interface Context {
@@ -30,7 +31,3 @@ export interface Access {
   workspaceId: string;
   scopes: Scope[];
 }
-
-/** `publish` moves protected tags, `admin` makes and revokes tokens, sets prices and reads the audit log. */
-export const scopes = ["read", "write", "publish", "admin"] as const;
-export type Scope = (typeof scopes)[number];

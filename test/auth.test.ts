@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import { afterAll, expect, test, vi } from "vitest";
-import { scopes } from "../src/context.ts";
+import { scopes } from "../src/scopes.ts";
 import { commandLineContext } from "../src/workspaces/resolvers.ts";
 import { accessTokens, newToken, revokeAccessToken } from "../src/workspaces/tokens.resolvers.ts";
 import { generateToken, isIntact } from "../src/workspaces/tokens.ts";

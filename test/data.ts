@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
-import { type Scope, scopes } from "../src/context.ts";
 import type { Column } from "../src/datasets/entities.ts";
 import type { Model, Variable } from "../src/prompts/entities.ts";
+import { type Scope, scopes } from "../src/scopes.ts";
 import { commandLineContext, createWorkspace, getWorkspaceId } from "../src/workspaces/resolvers.ts";
 import { createAccessToken } from "../src/workspaces/tokens.resolvers.ts";
 import type { Server } from "./server.ts";

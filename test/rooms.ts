@@ -25,7 +25,16 @@ export function toSource(path: string, text: string): Source {
   return { path, text, imports };
 }
 
-const features = ["workspaces", "datasets", "prompts", "monitor"];
+/** Each may import those before it, never those behind it. */
+const features = ["workspaces", "datasets", "prompts", "pricing", "logs", "analytics"];
+/** What the folders beside the features may import, types included; each may import itself and libraries. */
+const mayReach: Record<string, string[]> = {
+  limits: ["errors.ts"],
+  validation: ["errors.ts"],
+  usage: ["limits"],
+  templates: ["errors.ts", "limits"],
+  http: ["config.ts", "context.ts", "errors.ts", "printable.ts", "limits", "validation"],
+};
 const parts = ["entities.ts", "inputs.ts", "resolvers.ts", "graphql.ts", "rest.ts"];
 
 /** Every break of the rules of the house, as a sentence. */
@@ -48,29 +57,29 @@ function roomOf(path: string): string {
 
 function towardsTheRight({ path, imports }: Source): string[] {
   const room = features.indexOf(roomOf(path));
-  const outside = imports.filter(({ target }) => target.startsWith(".."));
-  const right = imports.filter(({ target }) => room >= 0 && features.indexOf(roomOf(target)) > room);
-  const intoUsage =
-    roomOf(path) === "usage"
-      ? imports.filter(
-          ({ target }) => /^[a-z]+\//i.test(target) && target.endsWith(".ts") && roomOf(target) !== "usage",
-        )
-      : [];
+  const ours = imports.filter(({ target }) => target.endsWith(".ts"));
+  const outside = ours.filter(({ target }) => target.startsWith(".."));
+  const right = ours.filter(({ target }) => room >= 0 && features.indexOf(roomOf(target)) > room);
+  const reach = mayReach[roomOf(path)];
+  const beyond = ours.filter(
+    ({ target }) =>
+      reach && roomOf(target) !== roomOf(path) && !reach.includes(target) && !reach.includes(roomOf(target)),
+  );
   return [
-    ...[...right, ...intoUsage].map(({ target }) => `${path} imports ${target}, which stands to its right`),
-    ...outside
-      .filter(({ target }) => !target.endsWith("package.json"))
-      .map(({ target }) => `${path} imports ${target} from outside src`),
+    ...right.map(({ target }) => `${path} imports ${target}, which stands to its right`),
+    ...beyond.map(({ target }) => `${path} imports ${target}, which ${roomOf(path)}/ may not`),
+    ...outside.map(({ target }) => `${path} imports ${target} from outside src`),
   ];
 }
 
 /** What each of a feature's five files may import of ours, beside types and what stands at the top of src. */
 const mayImport: Record<string, RegExp> = {
-  "entities.ts": /(?:^|\/)entities\.ts$|^database\/columns\.ts$/,
-  "inputs.ts": /(?:^|[/.])inputs\.ts$|^(?:paging|moments)\.ts$/,
-  "resolvers.ts": /^(?!graphql\/|rest\/|server\.ts)(?!.*[/.](?:graphql|rest|types)\.ts$)/,
+  "entities.ts": /(?:^|\/)entities\.ts$|^database\/columnTypes\.ts$/,
+  "inputs.ts": /(?:^|[/.])inputs\.ts$|^validation\//,
+  "resolvers.ts": /^(?!graphql\/|rest\/|http\/|app\.ts)(?!.*[/.](?:graphql|rest|types)\.ts$)/,
   "graphql.ts": /^graphql\/builder\.ts$|(?:^|[/.])(?:entities|inputs|resolvers|graphql|types|selection)\.ts$/,
-  "rest.ts": /^rest\/app\.ts$|(?:^|[/.])(?:entities|inputs|resolvers|rest|paging|deadline)\.ts$/,
+  "rest.ts":
+    /^rest\/errorResponses\.ts$|^limits\/deadline\.ts$|^validation\/|(?:^|[/.])(?:entities|inputs|resolvers|rest)\.ts$/,
 };
 
 function beyondItsPart({ path, imports }: Source): string[] {
@@ -90,11 +99,11 @@ function secondReaders({ path, text, imports }: Source): string[] {
     /^@mikro-orm\/(?:sqlite|postgresql)$|^better-sqlite3$|^pg$/.test(target),
   );
   return [
-    ...(/^database\/(?:sqlite|postgresql)\w*\.ts$/.test(path)
+    ...(/^database\/(?:sqlite|postgresql)\//.test(path)
       ? []
       : drivers.map(
           ({ target }) =>
-            `${path} names the driver ${target}; only database/sqlite*.ts and database/postgresql*.ts may`,
+            `${path} names the driver ${target}; only database/sqlite/ and database/postgresql/ may`,
         )),
     ...(path !== "config.ts" && text.includes("process.env")
       ? [`${path} reads the environment; only config.ts may`]
@@ -106,7 +115,7 @@ function writesOutsideResolvers({ path, text }: Source): string[] {
   const isWriter =
     /[/.]resolvers\.ts$/.test(path) ||
     path.startsWith("database/") ||
-    ["firstStart.ts", "sample/sample.ts"].includes(path);
+    ["sample/newDatabase.ts", "sample/sample.ts"].includes(path);
   const writes = /\.(?:commit|insertInto|updateTable|deleteFrom)\(|\bem\.(?:flush|persist)\(/.exec(text)?.[0];
   return writes && !isWriter ? [`${path} writes with ${writes}…); only resolvers do`] : [];
 }
@@ -124,12 +133,7 @@ function shape({ path, text }: Source): string[] {
 }
 
 function cycles(sources: Source[]): string[] {
-  const next = new Map(
-    sources.map(({ path, imports }) => [
-      path,
-      imports.filter(({ kind }) => kind === "value").map(({ target }) => target),
-    ]),
-  );
+  const next = new Map(sources.map(({ path, imports }) => [path, imports.map(({ target }) => target)]));
   const done = new Set<string>();
   const found: string[] = [];
   const visit = (path: string, way: string[]) => {

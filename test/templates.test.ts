@@ -6,12 +6,8 @@ import { applyPatch, parsePatch } from "diff";
 import { describe, expect, test } from "vitest";
 import { diffVersions, type VersionText } from "../src/prompts/diff.ts";
 import type { Model } from "../src/prompts/entities.ts";
-import {
-  compareVariables,
-  mergeVariables,
-  parseTemplate,
-  renderTemplate,
-} from "../src/templates/templates.ts";
+import { compareVariables, mergeVariables } from "../src/prompts/variables.ts";
+import { parseTemplate, renderTemplate } from "../src/templates/templates.ts";
 
 const MEGABYTE = 1_000_000;
 const FOR_EVER = `${"{% for i in range(1000) %}".repeat(5)}${"{% endfor %}".repeat(5)}`;

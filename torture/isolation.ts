@@ -1,5 +1,5 @@
-import { scopes } from "../src/context.ts";
 import type { Database } from "../src/database/open.ts";
+import { scopes } from "../src/scopes.ts";
 import { commandLineContext, createWorkspace } from "../src/workspaces/resolvers.ts";
 import { createAccessToken } from "../src/workspaces/tokens.resolvers.ts";
 import type { Gateway } from "./gateway.ts";

@@ -1,6 +1,6 @@
 import type { GraphQLField } from "graphql";
-import type { Scope } from "../src/context.ts";
 import { schema } from "../src/schema.ts";
+import type { Scope } from "../src/scopes.ts";
 import type { Things } from "./things.ts";
 
 /** What an operation needs; a token with one scope alone never does what needs two. */

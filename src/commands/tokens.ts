@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { type Scope, scopes } from "../context.ts";
+import { type Scope, scopes } from "../scopes.ts";
 import { parseMoment } from "../validation/dateTime.ts";
 import { createWorkspace, listWorkspaces } from "../workspaces/resolvers.ts";
 import { accessTokens, createAccessToken, revokeAccessToken } from "../workspaces/tokens.resolvers.ts";

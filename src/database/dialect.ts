@@ -4,7 +4,7 @@ import type { SqlEntityManager, SqlMikroORM, SqlOptions } from "@mikro-orm/sql";
 import type { Kysely } from "kysely";
 import type { Others } from "./changeFeed.ts";
 import type { Copying } from "./copy/copier.ts";
-import type { InsertAlong } from "./groupCommit.ts";
+import type { Insert, InsertAlong } from "./inserts.ts";
 import type { LogAnnouncement } from "./pubsub.ts";
 import type { Search } from "./search.ts";
 
@@ -24,14 +24,6 @@ export interface Connections {
   idle: number;
   /** How many wait for one. */
   waiting: number;
-}
-
-export interface Insert {
-  entity: string;
-  /** Of the values of each row, in their order. */
-  fields: string[];
-  statement: string;
-  rows: unknown[][];
 }
 
 type Orm = Pick<SqlMikroORM, "migrator"> & { em: SqlEntityManager };

@@ -4,9 +4,9 @@ import type { Insertable, Kysely, Transaction } from "kysely";
 import { GabbroError } from "../errors.ts";
 import { whileWaiting } from "../limits/eventLoop.ts";
 import { jsonSize } from "../limits/jsonSize.ts";
-import type { Insert } from "./dialect.ts";
 import { ailsAll, isInTheWay, isUniqueViolation, unavailable } from "./driverErrors.ts";
 import type { createEncoder } from "./encode.ts";
+import type { Insert, InsertAlong } from "./inserts.ts";
 import { refuseMarked } from "./softDelete.ts";
 
 /** Rows by the name of their entity, parents first: all of them are stored, or none. */
@@ -21,13 +21,6 @@ interface Unit<DB> {
 }
 
 type Encoder = ReturnType<typeof createEncoder>;
-
-/** What a database stores beside the rows of an entity, in the same transaction. */
-export type InsertAlong = (
-  transaction: Transaction<never>,
-  entity: string,
-  rows: Record<string, unknown>[],
-) => Promise<void>;
 
 const MOST_IN_ONE_TRANSACTION = 200;
 /** SQLite writes a transaction in one go, while nobody else is served: a few large requests would take a second together. */

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { MigrateOptions } from "./dialect.ts";
+import { NewerDatabaseError, refuseNewer } from "./newerDatabase.ts";
 import type { Database } from "./open.ts";
 
 /**
@@ -26,8 +27,6 @@ export async function bringUpToDate(
 const ATTEMPTS = 4;
 const ATTEMPT_MS = 100;
 
-class NewerDatabaseError extends Error {}
-
 /** On SQLite two processes may get here at once; then one of them fails, and finds the work done when it looks again. */
 async function applyPending(database: Database, options: MigrateOptions, attempt = 1): Promise<string[]> {
   try {
@@ -44,14 +43,5 @@ async function refuseNewerDatabase({ orm, dialect }: Database): Promise<void> {
   refuseNewer(
     (await orm.migrator.getExecuted()).map(({ name }) => name),
     dialect.migrations,
-  );
-}
-
-/** Throws when a database in which these migrations were executed was made by a newer program. */
-export function refuseNewer(executed: string[], known: { name: string }[]): void {
-  const unknown = executed.filter((name) => !known.some((migration) => migration.name === name));
-  if (unknown.length === 0) return;
-  throw new NewerDatabaseError(
-    `This database was made by a newer Gabbro (${unknown.join(", ")}). Run that version or a newer one.`,
   );
 }

@@ -1,6 +1,5 @@
 import type { Transaction } from "kysely";
-import type { Insert } from "./dialect.ts";
-import type { Statement } from "./sqlite/wordIndex.ts";
+import type { Insert, Statement } from "./inserts.ts";
 
 /**
  * A dataset that is marked as deleted is there until its rows are removed: for the foreign key of rows that somebody adds

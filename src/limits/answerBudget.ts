@@ -1,4 +1,3 @@
-import type { Context } from "../context.ts";
 import { GabbroError } from "../errors.ts";
 
 /** What is read for one answer may have as many bytes in the database: more would fill the memory for one caller. */
@@ -17,6 +16,10 @@ export interface AnswerBudget {
   hold?: ((bytes: number) => void) | undefined;
 }
 
+interface Budgeted {
+  answerBudget: AnswerBudget;
+}
+
 /** The budget of an answer to a caller, or of an event. */
 export function newAnswerBudget({
   maxBytes = MAX_ANSWER_BYTES,
@@ -29,7 +32,7 @@ export function newAnswerBudget({
  * Takes bytes off the budget of the answer; call it with the length that the database reports, before reading the text.
  * Throws QUERY_TOO_COMPLEX when the answer would be too large.
  */
-export function spendAnswerBytes({ answerBudget }: Pick<Context, "answerBudget">, bytes: number): void {
+export function spendAnswerBytes({ answerBudget }: Budgeted, bytes: number): void {
   answerBudget.leftBytes -= bytes;
   if (answerBudget.leftBytes < 0) throw answerTooLarge(answerBudget);
   answerBudget.hold?.(bytes);
@@ -42,7 +45,7 @@ export function answerTooLarge({ maxBytes }: Pick<AnswerBudget, "maxBytes">, not
 }
 
 /** Takes the fields of a list off the budget of the answer, before they are executed. Throws QUERY_TOO_COMPLEX. */
-export function spendAnswerFields({ answerBudget }: Pick<Context, "answerBudget">, fields: number): void {
+export function spendAnswerFields({ answerBudget }: Budgeted, fields: number): void {
   answerBudget.leftFields -= fields;
   if (answerBudget.leftFields >= 0) return;
   const message = `The answer would have more than ${MAX_ANSWER_FIELDS} fields. Ask for fewer entries with the argument "first", or for fewer fields.`;

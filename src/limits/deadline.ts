@@ -1,4 +1,3 @@
-import type { Context } from "../context.ts";
 import { GabbroError } from "../errors.ts";
 
 /** Until when the work for a request may go on, on the clock of `performance.now()`. */
@@ -8,7 +7,9 @@ export interface Deadline {
   isReadOn?: boolean;
 }
 
-type Limited = Pick<Context, "deadline">;
+interface Limited {
+  deadline: Deadline;
+}
 
 /** Ends what nobody waits for any more; called between the pieces of what may take long. Throws TIMED_OUT. */
 export function keepDeadline({ deadline }: Limited): void {

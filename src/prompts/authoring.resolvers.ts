@@ -4,7 +4,7 @@ import { newId } from "../database/ids.ts";
 import type { EntityManager } from "../database/open.ts";
 import { transact } from "../database/transaction.ts";
 import { badInput, quoted } from "../errors.ts";
-import { findVariables, mergeVariables, type NamedTemplate } from "../templates/templates.ts";
+import { findVariables, type NamedTemplate } from "../templates/templates.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { Prompt, PromptVersion, type Variable } from "./entities.ts";
@@ -16,6 +16,7 @@ import {
   type UpdatePromptInput,
 } from "./inputs.ts";
 import { describeStored, type PromptDescription, promptNotFound } from "./resolvers.ts";
+import { mergeVariables } from "./variables.ts";
 
 /** Makes a prompt, without any version yet; CONFLICT when the slug is taken. */
 export async function createPrompt(context: Context, input: CreatePromptInput): Promise<PromptDescription> {

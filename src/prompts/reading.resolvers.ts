@@ -3,7 +3,7 @@ import { inTurn } from "../database/lengths.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { keepDeadline } from "../limits/deadline.ts";
-import { compareVariables, renderTemplate } from "../templates/templates.ts";
+import { renderTemplate } from "../templates/templates.ts";
 import { atCursor, PAGE } from "../validation/pagination.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { type Model, Prompt, PromptVersion } from "./entities.ts";
@@ -11,6 +11,7 @@ import type { DescribePromptInput, PromptDiffInput, PromptsInput, RenderPromptIn
 import { findDetails, knownPrompt, textsOf } from "./known.resolvers.ts";
 import { describe, type PromptDescription, promptNotFound, withServing } from "./resolvers.ts";
 import { selectVersion, selectVersionToDescribe } from "./selection.ts";
+import { compareVariables } from "./variables.ts";
 
 /** A page of the prompts, in the order of their slugs, each described by its production version, else its newest. */
 export async function prompts(context: Context, input: PromptsInput): Promise<PromptDescription[]> {

@@ -1,13 +1,18 @@
 import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
-import Fastify from "fastify";
+import Fastify, { type RouteOptions } from "fastify";
 import { createJsonSchemaTransform, createJsonSchemaTransformObject } from "fastify-type-provider-zod";
 import type { OpenAPIV3_1 } from "openapi-types";
 import packageJson from "../../package.json" with { type: "json" };
 import type { App } from "../http/app.ts";
 import { createErrorHandler } from "../http/errorHandler.ts";
-import type { Documented, Pages } from "./openapi.ts";
 import { schemaController } from "./schemas.ts";
+
+/** Whether pages are there to try everything in the browser. */
+export type Pages = "served" | "left out";
+
+/** What the document tells of a route. */
+export type Documented = Pick<RouteOptions, "method" | "url" | "schema">;
 
 const description = `Read prompts and datasets, add rows, record what prompts answered.
 Every operation needs the header \`Authorization: Bearer <token>\`. An answer may carry a \`warning\`: a sentence that

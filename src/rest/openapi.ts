@@ -1,11 +1,6 @@
-import type { FastifyReply, FastifyRequest, RouteOptions } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import type { App } from "../http/app.ts";
-
-/** Whether pages are there to try everything in the browser. */
-export type Pages = "served" | "left out";
-
-/** What the document tells of a route. */
-export type Documented = Pick<RouteOptions, "method" | "url" | "schema">;
+import type { Documented, Pages } from "./document.ts";
 
 /** What the connection says for itself. */
 const OF_CONNECTION = new Set(["connection", "keep-alive", "date", "content-length", "transfer-encoding"]);

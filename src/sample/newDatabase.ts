@@ -1,8 +1,8 @@
 import type { Config } from "../config.ts";
-import { scopes } from "../context.ts";
 import { isUniqueViolation } from "../database/driverErrors.ts";
 import { newId } from "../database/ids.ts";
 import type { Database } from "../database/open.ts";
+import { scopes } from "../scopes.ts";
 import { newToken } from "../workspaces/tokens.resolvers.ts";
 import { sampleRows } from "./sample.ts";
 

@@ -1,6 +1,6 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
-import type { Scope } from "../context.ts";
 import { json, moment } from "../database/columnTypes.ts";
+import type { Scope } from "../scopes.ts";
 
 /** What one team owns: no query ever crosses its border. */
 export const Workspace = defineEntity({

@@ -1,5 +1,5 @@
-import type { scopes } from "../context.ts";
 import { argumentsOf, builder } from "../graphql/builder.ts";
+import type { scopes } from "../scopes.ts";
 import { auditLog, stateOf } from "./audit.resolvers.ts";
 import type * as entities from "./entities.ts";
 import { accessTokenInput, auditLogInput, createAccessTokenInput } from "./inputs.ts";

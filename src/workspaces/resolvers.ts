@@ -1,9 +1,10 @@
 import { LRUCache } from "lru-cache";
-import { type Access, type Context, type Scope, scopes } from "../context.ts";
+import type { Access, Context } from "../context.ts";
 import { refuseDuplicates, whenUnlocked } from "../database/groupCommit.ts";
 import { newId } from "../database/ids.ts";
 import type { Database } from "../database/open.ts";
 import { GabbroError, quoted } from "../errors.ts";
+import { type Scope, scopes } from "../scopes.ts";
 import { hashToken, isIntact } from "./tokens.ts";
 
 const LAST_USED_PRECISION_MS = 60_000;

@@ -1,7 +1,8 @@
-import type { Context, Scope } from "../context.ts";
+import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
 import { transact } from "../database/transaction.ts";
 import { GabbroError, quoted } from "../errors.ts";
+import type { Scope } from "../scopes.ts";
 import { recordChange } from "./audit.resolvers.ts";
 import { AccessToken } from "./entities.ts";
 import { authenticated, authorize } from "./resolvers.ts";

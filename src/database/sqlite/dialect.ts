@@ -1,15 +1,16 @@
 import { resolve } from "node:path";
 import { SqliteDriver } from "@mikro-orm/sqlite";
 import { CompiledQuery } from "kysely";
-import type { Dialect, Insert } from "../dialect.ts";
+import type { Dialect } from "../dialect.ts";
+import type { Insert, Statement } from "../inserts.ts";
 import { sqliteMigrations } from "../migrations/sqlite/list.ts";
 import { refuseOfMarked } from "../softDelete.ts";
 import { createSqliteCopying } from "./copier.ts";
 import { createFile, inspectFile, isOpenToAll } from "./file.ts";
 import { createSqliteSearch } from "./search.ts";
-import { placeWords, type Statement } from "./wordIndex.ts";
+import { placeWords } from "./wordIndex.ts";
 
-// SQLite waits for another process by blocking this whole one, so it hardly waits and commit.ts tries again. Before it
+// SQLite waits for another process by blocking this whole one, so it hardly waits and groupCommit.ts tries again. Before it
 // serves it may wait.
 const BUSY_MS = 5;
 const OPENING_MS = 1_500;

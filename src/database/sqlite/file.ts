@@ -2,7 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
 import { createPrivateFile, createPrivateFolder } from "../../privateFiles.ts";
-import { refuseNewer } from "../migrate.ts";
+import { refuseNewer } from "../newerDatabase.ts";
 
 /** Makes the file of a new database, which only its user may read. What SQLite puts beside it gets the same permissions. */
 export async function createFile(path: string): Promise<void> {

@@ -1,10 +1,4 @@
-import type { Insert } from "../dialect.ts";
-
-/** A prepared statement. */
-export interface Statement {
-  all(values: unknown[]): unknown[];
-  run(values: unknown[]): unknown;
-}
+import type { Insert, Statement } from "../inserts.ts";
 
 const LAST = "select coalesce(max(id), 0) as last from log_texts_docsize";
 const ADD =
