@@ -58,7 +58,7 @@ export interface Settings
  * Makes the server of both doors over a migrated database; it does not listen yet. Closing it lets requests in flight
  * finish, then closes the database.
  */
-export async function createServer(
+export async function createApp(
   database: Database,
   settings: Settings,
   logger: FastifyServerOptions["logger"],

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { z } from "zod";
 import { hostsOf } from "./database/urls.ts";
-import { faultsOf } from "./validation/inputs.ts";
+import { faultsOf } from "./validation/messages.ts";
 
 export interface Config {
   databaseUrl: string;

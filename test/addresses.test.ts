@@ -1,7 +1,7 @@
 import type { AddressInfo } from "node:net";
 import { platform } from "node:os";
 import { expect, test, vi } from "vitest";
-import { createServer } from "../src/app.ts";
+import { createApp } from "../src/app.ts";
 import { openDatabase } from "../src/database/open.ts";
 import { createListen } from "../src/http/server.ts";
 import { startServer } from "./server.ts";
@@ -11,7 +11,7 @@ test.skipIf(platform() !== "linux")(
   async () => {
     await using server = await startServer();
     const database = await openDatabase(server.databaseUrl);
-    const app = await createServer(database, { corsOrigins: [] }, false);
+    const app = await createApp(database, { corsOrigins: [] }, false);
     const listen = createListen(app);
     let connected = 0;
     app.server.on("connection", () => {

@@ -1,7 +1,7 @@
 import Database from "better-sqlite3";
 import pg from "pg";
 import { v7 as uuidv7 } from "uuid";
-import { createServer } from "../src/app.ts";
+import { createApp } from "../src/app.ts";
 import { openDatabase } from "../src/database/open.ts";
 import { getWorkspaceId } from "../src/workspaces/resolvers.ts";
 import { addDataset, addPrompt, addToken, addWorkspace, model } from "./data.ts";
@@ -137,7 +137,7 @@ async function openServer(url: string) {
 /** What the service answers on a database to one who looks at everything. */
 export async function answersOf(url: string, token: string): Promise<unknown[]> {
   const database = await openDatabase(url);
-  const app = await createServer(database, { corsOrigins: [] }, false);
+  const app = await createApp(database, { corsOrigins: [] }, false);
   const headers = { authorization: `Bearer ${token}` };
   const ask = async (operation: string) => {
     const payload = { query: operation };

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { v7 as uuidv7 } from "uuid";
 import { afterAll, expect, test } from "vitest";
-import { createServer } from "../src/app.ts";
+import { createApp } from "../src/app.ts";
 import { openDatabase } from "../src/database/open.ts";
 import { forgetOldAnswers } from "../src/workspaces/idempotency.resolvers.ts";
 import { getWorkspaceId } from "../src/workspaces/resolvers.ts";
@@ -285,7 +285,7 @@ test("who listens is told of a log with a key once, however often it is sent", a
 
 test("of two gateways on one database that get a request with one key at once, one carries it out", async () => {
   const database = await openDatabase(server.databaseUrl, { poolSize: 5 });
-  const other = await createServer(database, { corsOrigins: [] }, false);
+  const other = await createApp(database, { corsOrigins: [] }, false);
   const send = (app: typeof other, n: number) =>
     app.inject({
       method: "POST",

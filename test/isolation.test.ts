@@ -1,6 +1,6 @@
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
-import { createServer } from "../src/app.ts";
+import { createApp } from "../src/app.ts";
 import type { Database, EntityManager } from "../src/database/open.ts";
 import { crossWorkspaces } from "../torture/isolation.ts";
 import { type Server, startServer } from "./server.ts";
@@ -39,7 +39,7 @@ async function serveAllWorkspaces({ database }: Server) {
     return em;
   };
   const spoilt: Database = { ...database, fork, close: async () => {} };
-  const app = await createServer(spoilt, { corsOrigins: [] }, false);
+  const app = await createApp(spoilt, { corsOrigins: [] }, false);
   await app.listen({ host: "127.0.0.1", port: 0 });
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
   return { url, stop: () => app.close() };

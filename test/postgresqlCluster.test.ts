@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { afterAll, expect, test, vi } from "vitest";
-import { createServer } from "../src/app.ts";
+import { createApp } from "../src/app.ts";
 import { migrate } from "../src/database/migrate.ts";
 import { openDatabase } from "../src/database/open.ts";
 import { fillNewDatabase } from "../src/sample/newDatabase.ts";
@@ -26,8 +26,8 @@ const open = () => openDatabase(url, { poolSize: 5, replicaUrls: [urls.replica] 
 const database = await open();
 await migrate(database);
 const token = (await fillNewDatabase(database, { firstToken: null, sample: "with sample" }))!;
-const one = await createServer(database, { corsOrigins: [] }, false);
-const two = await createServer(await open(), { corsOrigins: [] }, false);
+const one = await createApp(database, { corsOrigins: [] }, false);
+const two = await createApp(await open(), { corsOrigins: [] }, false);
 afterAll(async () => {
   await Promise.all([one.close(), two.close()]);
   const ended = once(cluster, "exit");

@@ -1,5 +1,5 @@
 import { afterAll, expect, test, vi } from "vitest";
-import { createServer } from "../src/app.ts";
+import { createApp } from "../src/app.ts";
 import { openDatabase } from "../src/database/open.ts";
 import { addPrompt, addToken } from "./data.ts";
 import { subscribe } from "./events.ts";
@@ -8,7 +8,7 @@ import { startServer } from "./server.ts";
 // Two gateways on one database, as on two machines.
 const one = await startServer();
 const database = await openDatabase(one.databaseUrl, { poolSize: 5 });
-const two = await createServer(database, { corsOrigins: [] }, false);
+const two = await createApp(database, { corsOrigins: [] }, false);
 afterAll(async () => {
   await two.close();
   await one[Symbol.asyncDispose]();

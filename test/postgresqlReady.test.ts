@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { createServer } from "../src/app.ts";
+import { createApp } from "../src/app.ts";
 import { migrate } from "../src/database/migrate.ts";
 import { openDatabase } from "../src/database/open.ts";
 import { startPostgresql } from "../torture/postgresql.ts";
@@ -14,7 +14,7 @@ test.skipIf(why)(
     const server = await startPostgresql({ fsync: "off" });
     const database = await openDatabase(server.url, { poolSize: 3 });
     await migrate(database);
-    const app = await createServer(database, {}, false);
+    const app = await createApp(database, {}, false);
     const ready = async () => (await app.inject("/ready")).statusCode;
     try {
       expect(await ready()).toBe(200);

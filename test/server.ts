@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { v7 as uuidv7 } from "uuid";
 import { inject, vi } from "vitest";
-import { createServer, type Settings } from "../src/app.ts";
+import { createApp, type Settings } from "../src/app.ts";
 import { migrate } from "../src/database/migrate.ts";
 import { openDatabase } from "../src/database/open.ts";
 import { fillNewDatabase } from "../src/sample/newDatabase.ts";
@@ -57,7 +57,7 @@ export async function startServer({ sample = false, log, ...settings }: Options 
     sample: sample ? "with sample" : "empty",
   });
   const logger = log ? { level: "trace", stream: { write: log } } : false;
-  const app = await createServer(database, { corsOrigins: [], ...settings }, logger);
+  const app = await createApp(database, { corsOrigins: [], ...settings }, logger);
   await app.listen({ host: "127.0.0.1", port: 0 });
   const token = firstToken!;
 

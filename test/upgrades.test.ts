@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createServer } from "../src/app.ts";
+import { createApp } from "../src/app.ts";
 import { migrate } from "../src/database/migrate.ts";
 import { postgresqlMigrations } from "../src/database/migrations/postgresql/list.ts";
 import { sqliteMigrations } from "../src/database/migrations/sqlite/list.ts";
@@ -148,7 +148,7 @@ test.each(migrations)(
 );
 
 async function expectToServe(database: Awaited<ReturnType<typeof newDatabase>>["database"]): Promise<void> {
-  const app = await createServer(database, { corsOrigins: [] }, false);
+  const app = await createApp(database, { corsOrigins: [] }, false);
   const headers = { authorization: `Bearer ${token}` };
   const get = async (url: string) => (await app.inject({ url, headers })).json();
   expect((await get("/datasets/quiz")).dataset.rows[0]).toMatchObject({ values: { q: "Wo? \u{1F600}" } });

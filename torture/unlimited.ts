@@ -1,5 +1,5 @@
 import type { AddressInfo } from "node:net";
-import { createServer } from "../src/app.ts";
+import { createApp } from "../src/app.ts";
 import { loadConfig } from "../src/config.ts";
 import { openDatabase } from "../src/database/open.ts";
 
@@ -8,6 +8,6 @@ const config = loadConfig();
 const limits = {
   maxInFlight: Number.POSITIVE_INFINITY,
 };
-const app = await createServer(await openDatabase(config.databaseUrl), { ...config, limits }, false);
+const app = await createApp(await openDatabase(config.databaseUrl), { ...config, limits }, false);
 await app.listen({ host: config.host, port: config.port });
 process.stdout.write(`http://${config.host}:${(app.server.address() as AddressInfo).port}\n`);

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { momentOrNothing } from "../validation/dateTime.ts";
-import { text } from "../validation/inputs.ts";
+import { text } from "../validation/text.ts";
 
 const MOST_GROUPS = 1_000;
 export const GROUPS = 100;

@@ -1,7 +1,7 @@
 import { type DatasetRowInput, datasetRowInput } from "../datasets/inputs.ts";
 import type { Fault } from "../errors.ts";
 import type { FileRow } from "../formats/rows.ts";
-import { faultsOf } from "../validation/inputs.ts";
+import { faultsOf } from "../validation/messages.ts";
 
 /** Whether a row of a file can be stored, by the rules that the service has for rows; `key` names the column that tells it from others. */
 export function judge(

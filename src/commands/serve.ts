@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import type { FastifyServerOptions } from "fastify";
 import pino from "pino";
-import { createServer } from "../app.ts";
+import { createApp } from "../app.ts";
 import type { Config } from "../config.ts";
 import { bringUpToDate } from "../database/migrate.ts";
 import { openDatabase } from "../database/open.ts";
@@ -24,7 +24,7 @@ export async function serve(config: Config, sample: "with sample" | "empty"): Pr
   process.stdout.on("error", () => {}); // nobody reads it any more, which is no reason to stop serving
   const database = await openDatabase(config.databaseUrl, config);
   await bringUpToDate(database, config);
-  const app = await createServer(database, config, await loggerOptions(config.logLevel));
+  const app = await createApp(database, config, await loggerOptions(config.logLevel));
   if (database.dialect.isOpenToAll?.())
     app.log.warn(
       { file: database.dialect.place },

@@ -6,7 +6,7 @@ import { columnInput, createDatasetInput, type DatasetRowInput } from "../datase
 import { type DatasetHead, dataset } from "../datasets/resolvers.ts";
 import { badInput, GabbroError } from "../errors.ts";
 import type { ColumnType, RowFile } from "../formats/rows.ts";
-import { faultsOf } from "../validation/inputs.ts";
+import { faultsOf } from "../validation/messages.ts";
 
 /** The dataset that rows are imported into, which may not be there yet. */
 export type Target = Awaited<ReturnType<typeof openTarget>>;

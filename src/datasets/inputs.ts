@@ -1,16 +1,8 @@
 import { z } from "zod";
-import {
-  idOf,
-  jsonObject,
-  jsonObjectOrNothing,
-  jsonObjectOrUndefined,
-  list,
-  lookUpText,
-  newSlug,
-  text,
-  textOrNothing,
-} from "../validation/inputs.ts";
+import { jsonObject, jsonObjectOrNothing, jsonObjectOrUndefined } from "../validation/json.ts";
+import { list } from "../validation/list.ts";
 import { searchText, slugPage } from "../validation/pagination.ts";
+import { idOf, lookUpText, newSlug, text, textOrNothing } from "../validation/text.ts";
 
 export const datasetInput = z.object({ slug: lookUpText().describe("The slug of the dataset.") });
 

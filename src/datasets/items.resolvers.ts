@@ -2,7 +2,7 @@ import type { Context } from "../context.ts";
 import type { EntityManager } from "../database/open.ts";
 import { transact } from "../database/transaction.ts";
 import { badInput, type Fault, GabbroError, quoted } from "../errors.ts";
-import { faultsOf } from "../validation/inputs.ts";
+import { faultsOf } from "../validation/messages.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { storing } from "./columns.ts";
 import { Dataset, DatasetRow } from "./entities.ts";

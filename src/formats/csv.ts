@@ -2,7 +2,7 @@ import { CsvError, parse } from "csv-parse";
 import { stringify } from "csv-stringify/sync";
 import { columnInput } from "../datasets/inputs.ts";
 import { type Fault, quoted } from "../errors.ts";
-import { faultsOf } from "../validation/inputs.ts";
+import { faultsOf } from "../validation/messages.ts";
 import { type Cell, fromCell, type Heading, readJson, toHeading } from "./cells.ts";
 import { type ColumnType, type FileRow, isObject, type RowFile } from "./rows.ts";
 import { FileFault, type Input, LONGEST_ROW, piecesOf } from "./text.ts";

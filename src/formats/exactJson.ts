@@ -1,5 +1,5 @@
 import type { Fault } from "../errors.ts";
-import { INEXACT, isInexact } from "../validation/inputs.ts";
+import { INEXACT, isInexact } from "../validation/numbers.ts";
 
 declare global {
   interface JSON {

@@ -1,6 +1,6 @@
 import { jsonParser, type Token } from "stream-json/core/parser.js";
 import type { Column } from "../datasets/entities.ts";
-import { faultsOf } from "../validation/inputs.ts";
+import { faultsOf } from "../validation/messages.ts";
 import { exactNumber, inexactFaults } from "./exactJson.ts";
 import { fileHead } from "./jsonLines.ts";
 import { type FileRow, isObject, type RowFile, toItem } from "./rows.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { columnInput } from "../datasets/inputs.ts";
-import { faultsOf } from "../validation/inputs.ts";
+import { faultsOf } from "../validation/messages.ts";
 import { parseExactJson } from "./exactJson.ts";
 import { type FileRow, isObject, type RowFile, toItem } from "./rows.ts";
 import { FileFault, type Input, LONGEST_ROW, piecesOf } from "./text.ts";

@@ -17,7 +17,8 @@ import {
   promptVariable,
   promptVersionInput,
 } from "../prompts/inputs.ts";
-import { faultsOf, INEXACT, isInexact } from "../validation/inputs.ts";
+import { faultsOf } from "../validation/messages.ts";
+import { INEXACT, isInexact } from "../validation/numbers.ts";
 import { isObject } from "./rows.ts";
 
 const strict = "is not known here";

@@ -3,7 +3,7 @@ import ValidationPlugin from "@pothos/plugin-validation";
 import { z } from "zod";
 import type { Context } from "../context.ts";
 import { badInput } from "../errors.ts";
-import { faultsOf } from "../validation/inputs.ts";
+import { faultsOf } from "../validation/messages.ts";
 import { INPUT } from "./faults.ts";
 import { dateTime, json, jsonObject } from "./scalars.ts";
 

@@ -13,7 +13,7 @@ import {
 } from "graphql";
 import type { z } from "zod";
 import type { Fault } from "../errors.ts";
-import { faultsOf } from "../validation/inputs.ts";
+import { faultsOf } from "../validation/messages.ts";
 
 type Variables = Record<string, unknown>;
 

@@ -1,5 +1,5 @@
 import { GraphQLError, GraphQLScalarType, Kind, type ValueNode, valueFromASTUntyped, visit } from "graphql";
-import { INEXACT, isInexact } from "../validation/inputs.ts";
+import { INEXACT, isInexact } from "../validation/numbers.ts";
 
 // Scalars let their input through: the zod schemas of the inputs judge it, in the same words at both doors.
 

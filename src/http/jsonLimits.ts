@@ -1,5 +1,6 @@
 import { badInput, type GabbroError } from "../errors.ts";
-import { INEXACT, isInexact, MAX_JSON_DEPTH } from "../validation/inputs.ts";
+import { MAX_JSON_DEPTH } from "../validation/json.ts";
+import { INEXACT, isInexact } from "../validation/numbers.ts";
 
 /** A value that may be kept stands a few levels deep in a body: within the variables of an operation, in a list of rows. */
 const MAX_BODY_DEPTH = MAX_JSON_DEPTH + 28;

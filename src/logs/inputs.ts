@@ -1,16 +1,9 @@
 import { z } from "zod";
 import { versionChoice } from "../prompts/inputs.ts";
 import { momentOrNothing } from "../validation/dateTime.ts";
-import {
-  idOf,
-  json,
-  jsonObjectOrNothing,
-  jsonOrNothing,
-  list,
-  lookUpText,
-  text,
-  textOrNothing,
-} from "../validation/inputs.ts";
+import { json, jsonObjectOrNothing, jsonOrNothing } from "../validation/json.ts";
+import { list } from "../validation/list.ts";
+import { idOf, lookUpText, text, textOrNothing } from "../validation/text.ts";
 
 const MOST_VARIABLES = 1_000;
 const MOST_TOKENS = 2 ** 31 - 1;

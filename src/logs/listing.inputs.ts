@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { momentOrNothing } from "../validation/dateTime.ts";
-import { idOf, list, text } from "../validation/inputs.ts";
+import { list } from "../validation/list.ts";
 import { pageSize } from "../validation/pagination.ts";
+import { idOf, text } from "../validation/text.ts";
 
 const MOST_METADATA = 10;
 const LONGEST_SEARCH = 1_000;

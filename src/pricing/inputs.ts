@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { momentOrNothing } from "../validation/dateTime.ts";
-import { idOf, text } from "../validation/inputs.ts";
+import { idOf, text } from "../validation/text.ts";
 
 const LONGEST_NAME = 256;
 const MOST_ON_A_PAGE = 1_000;

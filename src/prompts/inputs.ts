@@ -1,6 +1,8 @@
 import { z } from "zod";
-import { jsonObjectOrNothing, list, lookUpText, newSlug, text, textOrNothing } from "../validation/inputs.ts";
+import { jsonObjectOrNothing } from "../validation/json.ts";
+import { list } from "../validation/list.ts";
 import { searchText, slugPage } from "../validation/pagination.ts";
+import { lookUpText, newSlug, text, textOrNothing } from "../validation/text.ts";
 
 /** What picks a version of a prompt: a version wins over a tag; with neither it is the production version. */
 export const versionChoice = z.object({

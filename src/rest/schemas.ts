@@ -1,7 +1,7 @@
 import type { FastifySchemaCompiler, FastifyServerOptions } from "fastify";
 import type { ZodType } from "zod";
 import { badInput } from "../errors.ts";
-import { faultsOf } from "../validation/inputs.ts";
+import { faultsOf } from "../validation/messages.ts";
 
 /** Without these Fastify would load what it brings along for JSON Schema. */
 export const schemaController: FastifyServerOptions["schemaController"] = {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { badInput } from "../errors.ts";
-import { lookUpText, text } from "./inputs.ts";
+import { lookUpText, text } from "./text.ts";
 
 const MOST_ON_A_PAGE = 100;
 /** How many entries a page has when nobody says how many. */

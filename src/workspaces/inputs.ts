@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { momentOrNothing } from "../validation/dateTime.ts";
-import { idOf, list, text } from "../validation/inputs.ts";
+import { list } from "../validation/list.ts";
+import { idOf, text } from "../validation/text.ts";
 
 const MAX_SCOPES = 10;
 const scope = z.enum(["read", "write", "publish", "admin"]);

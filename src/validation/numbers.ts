@@ -1,0 +1,15 @@
+export const INEXACT = "is a whole number too large to be kept exactly; send it as a text";
+
+const WHOLE_NUMBER = /^(-?\d+)(?:\.0*)?$/;
+
+/**
+ * Whether a whole number, as it was written, becomes another one when JavaScript reads it and writes it again. Fractions
+ * and exponents are approximate by their nature.
+ */
+export function isInexact(source: string): boolean {
+  const whole = WHOLE_NUMBER.exec(source)?.[1];
+  if (whole === undefined) return false;
+  const read = Number(whole);
+  if (Number.isSafeInteger(read)) return false;
+  return !Number.isFinite(read) || (BigInt(whole) !== BigInt(read) && String(read) !== whole);
+}
