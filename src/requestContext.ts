@@ -1,0 +1,55 @@
+import type { FastifyBaseLogger } from "fastify";
+import type { Access, Context } from "./context.ts";
+import type { Database, EntityManager } from "./database/open.ts";
+import type { FastifyReply, FastifyRequest } from "./http/app.ts";
+import { type AnswerBudget, newAnswerBudget } from "./limits/answerBudget.ts";
+import { createAnswerMemory } from "./limits/answerMemory.ts";
+import type { Deadline } from "./limits/deadline.ts";
+import { createAuthenticate } from "./workspaces/resolvers.ts";
+
+/** Makes the context of a request, once its token was looked up. */
+export type ContextOf = (request: FastifyRequest, reply: FastifyReply) => Promise<Context>;
+
+export function createContextOf(database: Database, log: FastifyBaseLogger): ContextOf {
+  const authenticate = createAuthenticate(database, log);
+  const memory = createAnswerMemory();
+  return async ({ headers, deadline }, { raw }) => {
+    const askAgain = () => authenticate(headers.authorization);
+    const access = await askAgain();
+    const hold = (bytes: number) => memory.hold(raw, access!.workspaceId, bytes);
+    return new RequestContext(database, access, askAgain, deadline, newAnswerBudget({ hold }));
+  };
+}
+
+class RequestContext implements Context {
+  readonly database: Database;
+  readonly access: Access | null;
+  readonly askAgain: Context["askAgain"];
+  readonly deadline: Deadline;
+  readonly answerBudget: AnswerBudget;
+  #em: EntityManager | undefined;
+
+  constructor(
+    database: Database,
+    access: Access | null,
+    askAgain: Context["askAgain"],
+    deadline: Deadline,
+    answerBudget: AnswerBudget,
+  ) {
+    this.database = database;
+    this.access = access;
+    this.askAgain = askAgain;
+    this.deadline = deadline;
+    this.answerBudget = answerBudget;
+  }
+
+  /** Made when it is needed: what is remembered, and rows that are only added, do without. */
+  get em(): EntityManager {
+    this.#em ??= this.database.fork(this.access?.workspaceId ?? null);
+    return this.#em;
+  }
+
+  set em(other: EntityManager) {
+    this.#em = other;
+  }
+}
