@@ -1,4 +1,4 @@
-/** Every code an answer can carry, with its HTTP status: the one table for both doors. */
+/** Every code an answer can carry, with its HTTP status: the one table for both APIs. */
 export const errorStatus = {
   BAD_JSON: 400,
   BAD_INPUT: 400,

@@ -12,7 +12,7 @@ const handleOf = ({ database }: Server, type: "write" | "read" = "write"): Promi
   // biome-ignore lint/suspicious/noExplicitAny: only the driver's connection has it
   (database.orm.em.getConnection(type) as any).getNativeClient();
 
-/** One write by each way: by the group commit and by a unit of work, at each door. */
+/** One write by each way: by the group commit and by a unit of work, at each API. */
 const writes: ((server: Server) => Promise<Answer>)[] = [
   ({ post }) => post("/monitor/log", { slug: "x", output: "a log that is refused" }),
   ({ graphql }) => graphql('mutation { logPrompt(input: { slug: "x", output: "one" }) { log { id } } }'),

@@ -21,7 +21,7 @@ const ADD_MANY =
 
 const text = (name: string) => ({ name, type: "text" });
 
-/** The dataset as REST shows it, which both doors agree about. */
+/** The dataset as REST shows it, which both APIs agree about. */
 const read = async (slug: string) => (await server.get(`/datasets/${slug}`)).body;
 
 test("a dataset is made from nothing, listed, filled and read", async () => {

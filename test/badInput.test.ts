@@ -10,7 +10,7 @@ const KEPT = 500;
 const FIXED = 1;
 
 test(
-  "whatever is sent to either door is answered as documented, and what is accepted is read back as it was sent",
+  "whatever is sent to either API is answered as documented, and what is accepted is read back as it was sent",
   async () => {
     await using database = await newDatabase();
     const seeds = [FIXED, Math.floor(Math.random() * 2 ** 30)];

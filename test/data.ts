@@ -6,7 +6,7 @@ import { commandLineContext, createWorkspace, getWorkspaceId } from "../src/work
 import { createAccessToken } from "../src/workspaces/tokens.resolvers.ts";
 import type { Server } from "./server.ts";
 
-// No door makes workspaces, datasets and prompts yet, so the tests store them as the sample is stored.
+// No API makes workspaces, datasets and prompts yet, so the tests store them as the sample is stored.
 
 /** Another workspace with a token of its own. */
 export async function addWorkspace({ database }: Server, name: string) {

@@ -37,7 +37,7 @@ test("REST gives a dataset with its columns and all rows in the order in which t
   });
 });
 
-test("a dataset without rows has an empty list of rows and no warning at both doors", async () => {
+test("a dataset without rows has an empty list of rows and no warning at both APIs", async () => {
   await addDataset(server, { slug: "empty", columns });
   expect((await server.get("/datasets/empty")).body).toEqual({
     dataset: { slug: "empty", name: "empty", columns, rows: [] },
@@ -201,7 +201,7 @@ test.each([
   "a'; drop table datasets; --",
   "x".repeat(2_000),
 ])(
-  "reading and adding to a dataset that does not exist is DATASET_NOT_FOUND at both doors: %s",
+  "reading and adding to a dataset that does not exist is DATASET_NOT_FOUND at both APIs: %s",
   async (slug) => {
     const path = `/datasets/${encodeURIComponent(slug)}`;
     const expected = { code: "DATASET_NOT_FOUND" };

@@ -47,7 +47,7 @@ test.each([
   "multipart/form-data; boundary=x",
   "application/jsonp",
   "x",
-])("a body of type %s is 415 at both doors", async (type) => {
+])("a body of type %s is 415 at both APIs", async (type) => {
   for (const path of ["/monitor/log", "/datasets/country-quiz/items", "/graphql"]) {
     const answer = await server.request("POST", path, '{"slug":"x","output":1}', {
       headers: { "content-type": type },
@@ -84,7 +84,7 @@ test.each([
   expect((await server.graphql("{ __typename }", {}, call)).body).toEqual({ data: { __typename: "Query" } });
 });
 
-test("a compressed body is 415 at both doors, and a stray Content-Encoding does no harm", async () => {
+test("a compressed body is 415 at both APIs, and a stray Content-Encoding does no harm", async () => {
   for (const path of ["/monitor/log", "/graphql"]) {
     const answer = await server.request("POST", path, gzipSync("{}"), {
       headers: { ...json, "content-encoding": "gzip" },
@@ -103,7 +103,7 @@ test.each([
   ["bytes that are not UTF-8", Buffer.from('{"slug":"x","output":"\xff"}', "latin1")],
   ["UTF-16", Buffer.from('{"slug":"x","output":1}', "utf16le")],
   ["what only looks compressed", gzipSync("{}")],
-])("a body that is not JSON is BAD_JSON at both doors: %s", async (_, body) => {
+])("a body that is not JSON is BAD_JSON at both APIs: %s", async (_, body) => {
   for (const path of ["/monitor/log", "/graphql"]) {
     const answer = await server.request("POST", path, body, { headers: json });
     expect(answer.status).toBe(400);
@@ -183,7 +183,7 @@ test.each([
   ["9007199254740993.5", true],
   ["123456789012345680000", true],
   ["1e21", true],
-])("the number %s is kept exactly or refused, at both doors", async (number, isKept) => {
+])("the number %s is kept exactly or refused, at both APIs", async (number, isKept) => {
   const rest = await server.post("/monitor/log", `{"slug":"x","output":{"id":${number}}}`);
   const graphql = await server.graphql(
     `mutation { logPrompt(input: {slug: "x", output: {id: ${number}}}) { log { output } } }`,
@@ -196,7 +196,7 @@ test.each([
     );
 });
 
-test("a whole number of hundreds of digits is too large, at both doors", async () => {
+test("a whole number of hundreds of digits is too large, at both APIs", async () => {
   const number = "9".repeat(400);
   const rest = await server.post("/monitor/log", `{"slug":"x","output":${number}}`);
   const graphql = await server.graphql(
@@ -451,7 +451,7 @@ test("a value nested so deep that reading it would overflow is the caller's faul
   });
 });
 
-test("JSON nested 128 levels deep is read and one level more is refused at both doors, by body and by URL", async () => {
+test("JSON nested 128 levels deep is read and one level more is refused at both APIs, by body and by URL", async () => {
   const steps = (levels: number) =>
     Array.from({ length: levels }, (_, n) => (n % 2 ? ['{"a":', "}"] : ["[", "]"]));
   const nested = (levels: number) =>

@@ -31,10 +31,10 @@ const logMutation =
 
 test.each(["REST", "GraphQL"])(
   "%s: a request sent again with its key gets its first answer, and is stored once",
-  async (door) => {
-    const key = `again-${door}`;
+  async (api) => {
+    const key = `again-${api}`;
     const send = () =>
-      door === "REST"
+      api === "REST"
         ? server.post("/monitor/log", log(key), keyed(key))
         : server.graphql(logMutation, { input: log(key) }, keyed(key));
     const first = await send();
@@ -57,7 +57,7 @@ test("without a key nothing is guessed: the same request twice is stored twice",
 const otherRequests: [string, () => Promise<{ status: number }>][] = [
   ["another body", () => server.post("/monitor/log", log("other"), keyed("one"))],
   ["another path", () => server.post("/datasets/quiz/items", { values: { question: "one" } }, keyed("one"))],
-  ["another door", () => server.graphql(logMutation, { input: log("one") }, keyed("one"))],
+  ["another API", () => server.graphql(logMutation, { input: log("one") }, keyed("one"))],
 ];
 test.each(otherRequests)("a key that came with %s is a CONFLICT, and nothing is stored", async (_, send) => {
   await server.post("/monitor/log", log("one"), keyed("one"));
@@ -77,12 +77,12 @@ test("the same key of another token is another key", async () => {
 
 test.each(["REST", "GraphQL"])(
   "%s: of fifty that come at once with one key, one is carried out and all get its answer",
-  async (door) => {
-    const output = `at once ${door}`;
+  async (api) => {
+    const output = `at once ${api}`;
     const send = () =>
-      door === "REST"
-        ? server.post("/monitor/log", log(output), keyed(`at-once-${door}`))
-        : server.graphql(logMutation, { input: log(output) }, keyed(`at-once-${door}`));
+      api === "REST"
+        ? server.post("/monitor/log", log(output), keyed(`at-once-${api}`))
+        : server.graphql(logMutation, { input: log(output) }, keyed(`at-once-${api}`));
     const answers = await Promise.all(Array.from({ length: 50 }, send));
     expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
     expect(answers[0]!.status).toBe(200);

@@ -41,7 +41,7 @@ test.each([
   ],
   ["a source imports a test", "app.ts", 'import { x } from "../test/server.ts";', "from outside src"],
   [
-    "a door imports the database",
+    "an API imports the database",
     "datasets/graphql.ts",
     'import { x } from "../database/open.ts";',
     "which graphql.ts may not",
@@ -53,7 +53,7 @@ test.each([
     "which inputs.ts may not",
   ],
   [
-    "entities import a door",
+    "entities import an API",
     "prompts/entities.ts",
     'export { x } from "../graphql/builder.ts";',
     "which entities.ts may not",
@@ -70,7 +70,7 @@ test.each([
     "const port = process.env.PORT;",
     "reads the environment",
   ],
-  ["a door writes", "datasets/rest.ts", "await database.commit([]);", "only resolvers do"],
+  ["an API writes", "datasets/rest.ts", "await database.commit([]);", "only resolvers do"],
   ["a file is too long", "app.ts", "x;\n".repeat(251), "has 251 lines"],
   ["a file has a name that says nothing", "rest/utils.ts", "", "is not named after what it is for"],
 ])("the rules notice when %s", (_, path, text, told) => {

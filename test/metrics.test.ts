@@ -43,8 +43,8 @@ async function grownBy(work: () => Promise<unknown>) {
   return (name: string) => (after[name] ?? Number.NaN) - (before[name] ?? 0);
 }
 
-const requests = (door: string, operation: string, status: number, code = "") =>
-  `gabbro_requests_total{door="${door}",operation="${operation}",status="${status}",code="${code}"}`;
+const requests = (api: string, operation: string, status: number, code = "") =>
+  `gabbro_requests_total{api="${api}",operation="${operation}",status="${status}",code="${code}"}`;
 
 test("requests are counted by route or field, status and code of the error, with a histogram of their times", async () => {
   const grown = await grownBy(async () => {
@@ -67,7 +67,7 @@ test("requests are counted by route or field, status and code of the error, with
   expect(grown(requests("graphql", "(several)", 200))).toBe(1);
   expect(grown(requests("graphql", "(none)", 401, "UNAUTHENTICATED"))).toBe(1);
   const times = (part: string, more = "") =>
-    `gabbro_request_duration_seconds_${part}{door="rest",operation="${describe}"${more}}`;
+    `gabbro_request_duration_seconds_${part}{api="rest",operation="${describe}"${more}}`;
   expect(grown(times("count"))).toBe(4);
   expect(grown(times("bucket", ',le="+Inf"'))).toBe(4);
   expect(grown(times("sum"))).toBeGreaterThan(0);

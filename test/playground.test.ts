@@ -49,7 +49,7 @@ it.for(["/graphql", "/docs/"])("the page %s may load nothing from elsewhere", as
 });
 
 describe("without pages", () => {
-  it("there is neither, both doors are open, and the schema can be asked for", async () => {
+  it("there is neither, both APIs are open, and the schema can be asked for", async () => {
     await using server = await startServer({ playground: false });
     const accept = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
     const page = await server.get("/graphql", { headers: accept });

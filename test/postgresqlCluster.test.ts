@@ -130,11 +130,11 @@ test("when the primary dies under load and the replica is promoted, nothing ackn
   const acknowledged = new Map<string, string>();
   const troubles: { status: number; retryAfter: unknown }[] = [];
   const writing = { isGoingOn: true };
-  const log = async (app: typeof one, output: string, door: "REST" | "GraphQL") => {
+  const log = async (app: typeof one, output: string, api: "REST" | "GraphQL") => {
     const input = { slug: "country-guide", output };
     const query = "mutation ($input: LogPromptInput!) { logPrompt(input: $input) { log { id } } }";
     const answer =
-      door === "REST"
+      api === "REST"
         ? await send(app, "POST", "/monitor/log", input, output)
         : await send(app, "POST", "/graphql", { query, variables: { input } }, output);
     return { ...answer, id: answer.body.log?.id ?? answer.body.data?.logPrompt.log.id };

@@ -83,7 +83,7 @@ test("a target that is not empty, or in use, or the source itself is refused", a
   expect(await copy(server, target.url, target.url)).toEqual(refused("are the same database"));
 });
 
-/** A file with three logs, changed as no door lets it be changed. */
+/** A file with three logs, changed as no API lets it be changed. */
 async function damagedFile(server: Server, change: string): Promise<string> {
   const path = join(server.folder, "damaged.sqlite");
   expect(await copy(server, server.databaseUrl, `sqlite:${path}`)).toMatchObject({ code: 0 });

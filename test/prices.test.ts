@@ -184,12 +184,12 @@ describe("an own price", () => {
     expect(await server.run(LIST, { model: name })).toHaveLength(1);
   });
 
-  test("is the same at both doors", async () => {
+  test("is the same at both APIs", async () => {
     const name = newName();
     await setPrice({ model: name, inputPrice: 0.3, outputPrice: 0.7 });
     const versions = [{ version: "1", model: model("x", name) }];
-    await addPrompt(server, { slug: "both-doors", versions, tags: { production: "1" } });
-    const record = { slug: "both-doors", output: "ok", inputTokens: 1_234_567, outputTokens: 7_654_321 };
+    await addPrompt(server, { slug: "both-apis", versions, tags: { production: "1" } });
+    const record = { slug: "both-apis", output: "ok", inputTokens: 1_234_567, outputTokens: 7_654_321 };
     const { body } = await server.post("/monitor/log", record);
     const { log } = await server.run(
       "mutation($input: LogPromptInput!) { logPrompt(input: $input) { log { cost costSource } } }",

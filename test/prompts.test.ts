@@ -110,7 +110,7 @@ test.each([
     'Prompt "bare" has no version yet.',
   ],
 ])(
-  "a prompt is described by what was asked for, at both doors: %s",
+  "a prompt is described by what was asked for, at both APIs: %s",
   async (_, slug, choice, version, tag, warning) => {
     const rest = await server.get(`/prompts/${slug}/describe?${new URLSearchParams(choice)}`);
     expect(rest.status).toBe(200);

@@ -11,7 +11,7 @@ const told = ({ status, headers, body }: Answer) => ({
   remaining: headers["ratelimit-remaining"],
 });
 
-test("a token may send so many requests a minute, at both doors together, and then gets 429 with Retry-After", async () => {
+test("a token may send so many requests a minute, at both APIs together, and then gets 429 with Retry-After", async () => {
   await using server = await startServer({ rateLimits: { perToken: 3, perAddress: null } });
   const other = await addToken(server);
   expect(told(await server.get("/datasets"))).toMatchObject({ status: 200, limit: "3", remaining: "2" });

@@ -74,7 +74,7 @@ test("the README's GraphQL examples fit the schema and work on the sample", asyn
   for (const operation of operations) expect((await server.graphql(operation)).body.errors).toBeUndefined();
 });
 
-test("GET /openapi.json describes the REST door in OpenAPI 3.1, without a token", async () => {
+test("GET /openapi.json describes REST in OpenAPI 3.1, without a token", async () => {
   const { status, body } = await server.get("/openapi.json", { token: null });
   expect(status).toBe(200);
   expect(body.openapi).toMatch(/^3\.1\./);

@@ -26,7 +26,7 @@ const add = (record: object, token?: string) =>
 
 const listeners = ({ database }: Server) => database.announcements.count();
 
-test("a log is told once it is stored, whole and with its relations, whichever door it came in by", async () => {
+test("a log is told once it is stored, whole and with its relations, whichever API it came in by", async () => {
   await using events = await subscribe(server, ADDED);
   const rest = await add({ output: { answer: 42 }, name: "by rest" });
   expect(await events.next()).toEqual({

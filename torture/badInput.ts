@@ -1,4 +1,4 @@
-import { type Count, type Door, doors, roundsOf } from "./badInput/rounds.ts";
+import { type Api, apis, type Count, roundsOf } from "./badInput/rounds.ts";
 import { type How, prepareDatabase, startGateway } from "./gateway.ts";
 
 /** Cases that are drawn from one seed, and so can be repeated by it alone. */
@@ -6,7 +6,7 @@ const ROUND = 250;
 /** The same where a case takes longer: the server waits for the rest of what has no end, and what is kept is read back. */
 const SHORT_ROUND = 50;
 const RAW_SHARE = 0.05;
-const sizes: Record<Door, number> = { rest: ROUND, graphql: ROUND, raw: SHORT_ROUND, kept: SHORT_ROUND };
+const sizes: Record<Api, number> = { rest: ROUND, graphql: ROUND, raw: SHORT_ROUND, kept: SHORT_ROUND };
 const ASKING_AT_ONCE = 4;
 const LONGEST_SHOWN = 5_000;
 
@@ -16,7 +16,7 @@ export interface BadInputResult extends Count {
 }
 
 interface Wanted {
-  /** How many cases each door gets. */
+  /** How many cases each API gets. */
   cases: number;
   /** How many accepted values are read back, beside them. */
   kept: number;
@@ -42,7 +42,7 @@ export async function sendBadInput(
   };
   const name = how.databaseUrl.startsWith("sqlite:") ? "bad-input" : "bad-input-on-postgresql";
   const begun = zeros();
-  const isDone: Record<Door, () => boolean> = {
+  const isDone: Record<Api, () => boolean> = {
     rest: () => begun.rest * ROUND >= cases,
     graphql: () => begun.graphql * ROUND >= cases,
     raw: () => begun.raw * SHORT_ROUND >= 2 * cases * RAW_SHARE,
@@ -51,13 +51,13 @@ export async function sendBadInput(
   const endOnFailure = mostFaults === 1;
   const askAll = async (own: string) => {
     const rounds = await roundsOf(gateway.url, own, result);
-    for (const door of doors) {
-      while (!isDone[door]() && result.faults.length < mostFaults) {
-        const n = begun[door]++;
+    for (const api of apis) {
+      while (!isDone[api]() && result.faults.length < mostFaults) {
+        const n = begun[api]++;
         const seed = seeds[n % seeds.length]! + Math.floor(n / seeds.length);
-        const fault = await rounds[door]({ seed, size: sizes[door], endOnFailure });
+        const fault = await rounds[api]({ seed, size: sizes[api], endOnFailure });
         if (fault)
-          result.faults.push(`${door}: ${fault} (again: npm run torture -- ${name} ${ROUND} ${seed})`);
+          result.faults.push(`${api}: ${fault} (again: npm run torture -- ${name} ${ROUND} ${seed})`);
       }
     }
   };
@@ -72,4 +72,4 @@ export async function sendBadInput(
   return result;
 }
 
-const zeros = (): Record<Door, number> => ({ rest: 0, graphql: 0, raw: 0, kept: 0 });
+const zeros = (): Record<Api, number> => ({ rest: 0, graphql: 0, raw: 0, kept: 0 });

@@ -17,7 +17,7 @@ export interface InjectionResult {
 export type Send = (request: Sent) => Promise<{ status: number; body: unknown }>;
 
 /**
- * Puts payloads in place of every field of every input by both doors. Each must be refused, or be stored as the text that it
+ * Puts payloads in place of every field of every input by both APIs. Each must be refused, or be stored as the text that it
  * is; no row may change but those that the operation changes without it. `perField` says how many each field gets, in turn; those of
  * queries get all. Stops after the first operation with a fault.
  */

@@ -109,7 +109,7 @@ async function sendRefusals(asked: Asking, things: Things): Promise<void> {
   await asked.raw(`GET / HTTP/1.1\r\nAuthorization: Bearer ${TOKEN}\r\nX: ${PAYLOAD.repeat(2_000)}\r\n\r\n`);
 }
 
-/** Of all operations one that reads by REST, one that writes, and one of GraphQL are enough for a door. */
+/** Of all operations one that reads by REST, one that writes, and one of GraphQL are enough for an API. */
 async function sendTokens(asked: Asking, tokens: string[]): Promise<void> {
   const all = everyOperation(NOWHERE);
   const some = [all[1]!, all[7]!, all[12]!];

@@ -35,7 +35,7 @@ const addItem = (input: object) => ({
   variables: { input },
 });
 
-/** By both doors, and both by the group commit and by a unit of work of the ORM (rows with a key). */
+/** By both APIs, and both by the group commit and by a unit of work of the ORM (rows with a key). */
 export const kinds: ((name: string) => [path: string, body: object])[] = [
   (name) => ["/monitor/log", log(name)],
   (name) => ["/graphql", logPrompt(log(name))],

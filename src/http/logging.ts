@@ -57,7 +57,7 @@ export function codeOf({ errorCode, context }: FastifyRequest): string | undefin
   return errorCode ?? context?.errorCode;
 }
 
-/** The field of GraphQL that was asked for; undefined at the other door, and for what is no valid operation. */
+/** The field of GraphQL that was asked for; undefined at the other API, and for what is no valid operation. */
 export function topFieldOf({ context }: FastifyRequest): string | undefined {
   return context?.topField;
 }

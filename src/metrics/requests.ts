@@ -49,9 +49,9 @@ function seriesOf(known: Map<string, Series>, operation: string): Series {
   return series;
 }
 
-function families(doors: [door: string, series: Map<string, Series>][]): Family[] {
-  const all = doors.flatMap(([door, series]) =>
-    [...series].map(([operation, counted]) => ({ labels: { door, operation }, counted })),
+function families(apis: [api: string, series: Map<string, Series>][]): Family[] {
+  const all = apis.flatMap(([api, series]) =>
+    [...series].map(([operation, counted]) => ({ labels: { api, operation }, counted })),
   );
   return [
     {

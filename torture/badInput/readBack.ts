@@ -14,7 +14,7 @@ interface Request {
   body: object | null;
 }
 
-/** A way to write something by one door and to read it by the other, into a dataset or a prompt of its own. */
+/** A way to write something by one API and to read it by the other, into a dataset or a prompt of its own. */
 interface Way {
   kind: string;
   kept: fc.Arbitrary<Kept>;

@@ -11,12 +11,12 @@ import { keptCases, prepareOwn, readBack } from "./readBack.ts";
 import { type RestCase, restCase } from "./rest.ts";
 import { answersIn, faultOfBytes, faultOfGraphql, faultOfRest, isAccepted } from "./verdict.ts";
 
-export const doors = ["rest", "graphql", "raw", "kept"] as const;
-export type Door = (typeof doors)[number];
+export const apis = ["rest", "graphql", "raw", "kept"] as const;
+export type Api = (typeof apis)[number];
 
 export interface Count {
-  /** How many cases each door had. */
-  cases: Record<Door, number>;
+  /** How many cases each API had. */
+  cases: Record<Api, number>;
   /** How many requests were answered without an error, as not everything that is sent is wrong. */
   accepted: { rest: number; graphql: number };
   /** How many accepted values were read back. */
@@ -34,8 +34,8 @@ export type Round = (drawn: {
   endOnFailure: boolean;
 }) => Promise<string | undefined>;
 
-/** What each door is asked by one of several that ask at once, each with things of its `own`. */
-export async function roundsOf(url: string, own: string, count: Count): Promise<Record<Door, Round>> {
+/** What each API is asked by one of several that ask at once, each with things of its `own`. */
+export async function roundsOf(url: string, own: string, count: Count): Promise<Record<Api, Round>> {
   const known: Known = { slugs: [`known-${own}`, "shared"], ids: [] };
   const { operations, schema } = await readInterface(url);
   await prepareOwn(url, own);
@@ -96,14 +96,14 @@ interface Asked<Case> {
 /** How long fast-check may ask for less, once something was found: what is slow is asked three times each time. */
 const LESS_MS = 30_000;
 
-function roundOf<Case>(door: Door, count: Count, { prepare, cases, judge, show }: Asked<Case>): Round {
+function roundOf<Case>(api: Api, count: Count, { prepare, cases, judge, show }: Asked<Case>): Round {
   return async ({ seed, size, endOnFailure }) => {
     await prepare();
     let isFound = false;
     let until = Number.POSITIVE_INFINITY;
     const property = fc.asyncProperty(cases, async (one) => {
       if (performance.now() > until) return;
-      if (!isFound) count.cases[door] += 1;
+      if (!isFound) count.cases[api] += 1;
       const { fault, tookMs } = await watched(() => judge(one));
       count.slowestMs = Math.max(count.slowestMs, tookMs);
       if (fault && !isFound) until = performance.now() + LESS_MS;

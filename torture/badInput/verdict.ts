@@ -66,7 +66,7 @@ export function faultOfGraphql({ method, status, headers, body }: Answer): strin
   return inside && `is told of insides: ${inside.message}`;
 }
 
-/** Whether an answer of either door has no error in it. */
+/** Whether an answer of either API has no error in it. */
 export function isAccepted({ status, body }: Answer): boolean {
   return status < 400 && !body.includes('"errors":[{"message":');
 }

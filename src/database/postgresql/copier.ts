@@ -179,7 +179,7 @@ function toWords(columns: Column[], row: Value[]): Record<string, unknown> {
 const NUL = "\0";
 const NUL_IN_JSON = /(?<!\\)(?:\\\\)*\\u0000/;
 
-/** No door lets that character in, but a file of SQLite may hold one all the same. */
+/** No API lets that character in, but a file of SQLite may hold one all the same. */
 function refuseNul(table: Table, row: Value[]): void {
   const at = row.findIndex(
     (value, n) =>

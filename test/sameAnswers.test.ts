@@ -18,7 +18,7 @@ interface Outcome {
   error: { code: string; message: string; details: unknown } | null;
 }
 
-/** One operation through both doors, each told in the same shape. */
+/** One operation through both APIs, each told in the same shape. */
 const operations = {
   dataset: {
     rest: ({ slug }: Input) =>
@@ -154,7 +154,7 @@ const accepted: [string, Operation, Input][] = [
   ["a record with an unknown version", "logPrompt", { input: { ...record, version: "9" } }],
 ];
 
-test.each(accepted)("both doors answer the same: %s", async (_, operation, input) => {
+test.each(accepted)("both APIs answer the same: %s", async (_, operation, input) => {
   const rest = await operations[operation].rest(input);
   expect(rest.error).toBeNull();
   expect(await operations[operation].graphql(input)).toEqual(rest);
@@ -301,7 +301,7 @@ async function countStored(): Promise<number> {
 }
 
 test.each(refused)(
-  "both doors refuse the same with the same words, and nothing is stored: %s (%s)",
+  "both APIs refuse the same with the same words, and nothing is stored: %s (%s)",
   async (_, operation, input, faults) => {
     const before = await countStored();
     const rest = await operations[operation].rest(input);
@@ -325,7 +325,7 @@ test.each([
   ["a slug with NUL", "dataset", { slug: "a\0" }, "BAD_INPUT"],
   ["a version with NUL", "describePrompt", { slug: "country-guide", version: "\0" }, "BAD_INPUT"],
 ] as [string, Operation, Input, string][])(
-  "both doors say the same of what is not there: %s",
+  "both APIs say the same of what is not there: %s",
   async (_, operation, input, code) => {
     const rest = await operations[operation].rest(input);
     expect(rest.error?.code).toBe(code);
