@@ -10,7 +10,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { migrate } from "../src/database/migrate.ts";
 import { openDatabase } from "../src/database/open.ts";
-import { fillNewDatabase } from "../src/sample/newDatabase.ts";
+import { seedDatabase } from "../src/sample/seed.ts";
 
 const program = fileURLToPath(new URL("../bin/gabbro.js", import.meta.url));
 const megabytes = Number(process.argv[2] ?? 1_000);
@@ -23,7 +23,7 @@ const folder = await mkdtemp(join(tmpdir(), "gabbro-bench-"));
 try {
   const database = await openDatabase(`sqlite:${join(folder, "data", "gabbro.sqlite")}`);
   await migrate(database);
-  await fillNewDatabase(database, { firstToken: null, sample: "empty" });
+  await seedDatabase(database, { firstToken: null, sample: "empty" });
   await database.close();
   for (const format of formats) {
     const file = join(folder, `made.${format}`);

@@ -4,7 +4,7 @@ import { createDataset } from "../src/datasets/authoring.resolvers.ts";
 import { addDatasetItems } from "../src/datasets/items.resolvers.ts";
 import { createPrompt, createPromptVersion } from "../src/prompts/authoring.resolvers.ts";
 import { publishPrompt } from "../src/prompts/tags.resolvers.ts";
-import { fillNewDatabase } from "../src/sample/newDatabase.ts";
+import { seedDatabase } from "../src/sample/seed.ts";
 import { commandLineContext, getWorkspaceId } from "../src/workspaces/resolvers.ts";
 
 export const TOKEN = "a-token-for-measuring-only-0123456789";
@@ -17,7 +17,7 @@ export async function prepare(at: string): Promise<void> {
   const database = await openDatabase(at.includes(":") ? at : `sqlite:${at}`);
   try {
     await migrate(database);
-    await fillNewDatabase(database, { firstToken: TOKEN, sample: "empty" });
+    await seedDatabase(database, { firstToken: TOKEN, sample: "empty" });
     await fill(database);
   } finally {
     await database.close();

@@ -1,22 +1,22 @@
 import cors from "@fastify/cors";
 import Fastify, { type FastifyServerOptions, LogController } from "fastify";
 import type { Config } from "./config.ts";
-import { unavailable, withoutRows } from "./database/driverErrors.ts";
+import { unavailable, withoutParameters } from "./database/driverErrors.ts";
 import type { Database } from "./database/open.ts";
 import { graphqlRoutes } from "./graphql/routes.ts";
 import type { App } from "./http/app.ts";
-import { compressAnswers } from "./http/compression.ts";
+import { compressResponses } from "./http/compression.ts";
 import { createErrorHandler, refuseUnrouted } from "./http/errorHandler.ts";
 import { healthRoutes } from "./http/health.ts";
-import { readJsonBodies } from "./http/jsonBody.ts";
+import { parseJsonBodies } from "./http/jsonBody.ts";
 import { createLimiter, type Limits } from "./http/limiter.ts";
 import { logRequests, requestIdOf, toLogged, traced } from "./http/logging.ts";
 import { limitRates } from "./http/rateLimits.ts";
 import { answerToNoRequest } from "./http/refusals.ts";
-import { protect } from "./http/securityHeaders.ts";
+import { addSecurityHeaders } from "./http/securityHeaders.ts";
 import { createHttpServer, PATIENCE, type Patience } from "./http/server.ts";
 import { closeGracefully } from "./http/shutdown.ts";
-import { limitTime } from "./http/timeout.ts";
+import { addTimeout } from "./http/timeout.ts";
 import { clearRegularly } from "./maintenance.ts";
 import { exposeMetrics } from "./metrics/metrics.ts";
 import { createContextOf } from "./requestContext.ts";
@@ -63,7 +63,7 @@ export async function createApp(
   const app: App = Fastify({
     logger: logger && {
       ...(logger === true ? {} : logger),
-      serializers: { err: (error: Error) => toLogged(withoutRows(error)) },
+      serializers: { err: (error: Error) => toLogged(withoutParameters(error)) },
     },
     logController: new LogController({ disableRequestLogging: true }), // logRequests does
     bodyLimit: MAX_BODY_BYTES,
@@ -79,9 +79,9 @@ export async function createApp(
     clientErrorHandler: (error, socket) => void socket.end(answerToNoRequest(error)),
   });
   app.setErrorHandler(handleError);
-  readJsonBodies(app);
+  parseJsonBodies(app);
   logRequests(app);
-  protect(app);
+  addSecurityHeaders(app);
   if (corsOrigins.length > 0)
     await app.register(cors, {
       origin: corsOrigins.includes("*") ? "*" : corsOrigins,
@@ -90,17 +90,17 @@ export async function createApp(
   if (settings.rateLimits) await limitRates(app, settings.rateLimits);
   refuseUnrouted(app);
   limiter.watch(app);
-  limitTime(app, timeLimitMs);
+  addTimeout(app, timeLimitMs);
 
   const contextOf = createContextOf(database, app.log);
-  compressAnswers(app);
+  compressResponses(app);
   openApi(app, pages);
   healthRoutes(app, database.isReady);
   if (settings.metricsToken) exposeMetrics(app, { database, limiter }, settings.metricsToken);
   await app.register((routes: App) => restRoutes(routes, contextOf));
   await app.register((routes: App) => graphqlRoutes(routes, contextOf, pages));
   clearRegularly(app, database);
-  app.addHook("preClose", async () => database.announcements.close()); // subscriptions would else never end
+  app.addHook("preClose", async () => database.pubSub.close()); // subscriptions would else never end
   closeGracefully(app, settings.graceMs);
   app.addHook("onClose", () => database.close());
   return app;

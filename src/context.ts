@@ -12,7 +12,7 @@ export interface Context {
   /** Null when the request came without a token; only `authorize`, and what keeps answers, read it. */
   access: Access | null;
   /** Asks once more what the token stands for: an answer that goes on for long must end with it. Throws when it did. */
-  askAgain: () => Promise<Access | null>;
+  reauthenticate: () => Promise<Access | null>;
   /** What takes longer is given up; shared by all that works for the request. */
   deadline: Deadline;
   /** How much may still be read for the answer. */

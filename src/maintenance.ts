@@ -1,7 +1,7 @@
 import type { Database } from "./database/open.ts";
 import { removeDeletedDatasets } from "./datasets/removal.resolvers.ts";
 import type { App } from "./http/app.ts";
-import { forgetOldAnswers } from "./workspaces/idempotency.resolvers.ts";
+import { deleteOldResponses } from "./workspaces/idempotency.resolvers.ts";
 
 const CLEARING_INTERVAL_MS = 60_000;
 
@@ -12,7 +12,7 @@ export function clearRegularly(app: App, database: Database): void {
   const warn = (error: unknown) => app.log.warn(error, "cannot clear away what is old or deleted");
   const clear = async () => {
     isUnderWay = true;
-    await forgetOldAnswers(database, closing.signal).catch(warn);
+    await deleteOldResponses(database, closing.signal).catch(warn);
     await removeDeletedDatasets(database, closing.signal).catch(warn);
     isUnderWay = false;
   };

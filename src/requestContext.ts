@@ -14,17 +14,17 @@ export function createContextOf(database: Database, log: FastifyBaseLogger): Con
   const authenticate = createAuthenticate(database, log);
   const memory = createAnswerMemory();
   return async ({ headers, deadline }, { raw }) => {
-    const askAgain = () => authenticate(headers.authorization);
-    const access = await askAgain();
+    const reauthenticate = () => authenticate(headers.authorization);
+    const access = await reauthenticate();
     const hold = (bytes: number) => memory.hold(raw, access!.workspaceId, bytes);
-    return new RequestContext(database, access, askAgain, deadline, newAnswerBudget({ hold }));
+    return new RequestContext(database, access, reauthenticate, deadline, newAnswerBudget({ hold }));
   };
 }
 
 class RequestContext implements Context {
   readonly database: Database;
   readonly access: Access | null;
-  readonly askAgain: Context["askAgain"];
+  readonly reauthenticate: Context["reauthenticate"];
   readonly deadline: Deadline;
   readonly answerBudget: AnswerBudget;
   #em: EntityManager | undefined;
@@ -32,18 +32,18 @@ class RequestContext implements Context {
   constructor(
     database: Database,
     access: Access | null,
-    askAgain: Context["askAgain"],
+    reauthenticate: Context["reauthenticate"],
     deadline: Deadline,
     answerBudget: AnswerBudget,
   ) {
     this.database = database;
     this.access = access;
-    this.askAgain = askAgain;
+    this.reauthenticate = reauthenticate;
     this.deadline = deadline;
     this.answerBudget = answerBudget;
   }
 
-  /** Made when it is needed: what is remembered, and rows that are only added, do without. */
+  /** Made when it is needed: what is cached, and rows that are only added, do without. */
   get em(): EntityManager {
     this.#em ??= this.database.fork(this.access?.workspaceId ?? null);
     return this.#em;

@@ -4,7 +4,7 @@ import type { App, FastifyReply, FastifyRequest } from "./http/app.ts";
 import { monitorRoutes } from "./logs/rest.ts";
 import { promptPublishingRoutes, promptReadingRoutes } from "./prompts/authoring.rest.ts";
 import { promptRoutes } from "./prompts/rest.ts";
-import { answerOnlyChanges } from "./rest/etag.ts";
+import { cacheWithEtags } from "./rest/etag.ts";
 import { answerRepeatsAlike } from "./rest/idempotency.ts";
 import { authenticated } from "./workspaces/resolvers.ts";
 
@@ -21,7 +21,7 @@ export async function restRoutes(
   datasetRoutes(app);
   promptPublishingRoutes(app);
   await app.register(async (reading: App) => {
-    answerOnlyChanges(reading);
+    cacheWithEtags(reading);
     promptRoutes(reading);
     promptReadingRoutes(reading);
   });

@@ -169,7 +169,7 @@ test.each(["gab_0123456789012345678901234567890123456789012345678", "a token tha
   },
 );
 
-test("a token that expires while it is remembered stops working then", async () => {
+test("a token that expires while it is cached stops working then", async () => {
   const { token } = await addToken(server, { expiresAt: new Date(Date.now() + 60_000) });
   expect((await server.get("/prompts/country-guide/describe", { token })).status).toBe(200);
   const clock = vi.spyOn(Date, "now").mockReturnValue(Date.now() + 60_001);

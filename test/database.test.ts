@@ -6,7 +6,7 @@ import { v7 as uuidv7 } from "uuid";
 import { expect, test, vi } from "vitest";
 import { migrate } from "../src/database/migrate.ts";
 import { openDatabase } from "../src/database/open.ts";
-import { fillNewDatabase } from "../src/sample/newDatabase.ts";
+import { seedDatabase } from "../src/sample/seed.ts";
 
 /** A database in a folder of its own, migrated or not; gone when the test ends. */
 async function newDatabase(schema: "migrated" | "bare" = "migrated") {
@@ -64,7 +64,7 @@ test("a database made by a newer program is refused and left as it is", async ()
 
 test("migrating keeps the rows that depend on a table which is rebuilt", async () => {
   await using database = await newDatabase();
-  await fillNewDatabase(database, { firstToken: null, sample: "with sample" });
+  await seedDatabase(database, { firstToken: null, sample: "with sample" });
   const connection = database.orm.em.getConnection("write");
   const [table] = await connection.execute<{ sql: string }[]>(
     "select sql from sqlite_master where name = 'datasets'",
@@ -345,8 +345,8 @@ test("closing waits for what is still to be committed", async () => {
 test("a new database is filled once, in one piece, and kept as it is from then on", async () => {
   await using database = await newDatabase();
   const options = { firstToken: null, sample: "with sample" } as const;
-  const tokens = await Promise.all([fillNewDatabase(database, options), fillNewDatabase(database, options)]);
+  const tokens = await Promise.all([seedDatabase(database, options), seedDatabase(database, options)]);
   expect(tokens.filter((token) => token !== null)).toHaveLength(1);
   expect(await names(database)).toEqual(["default"]);
-  expect(await fillNewDatabase(database, options)).toBeNull();
+  expect(await seedDatabase(database, options)).toBeNull();
 });

@@ -5,7 +5,7 @@ import Database from "better-sqlite3";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { migrate } from "../src/database/migrate.ts";
 import { openDatabase } from "../src/database/open.ts";
-import { fillNewDatabase } from "../src/sample/newDatabase.ts";
+import { seedDatabase } from "../src/sample/seed.ts";
 import { startGateway } from "../torture/gateway.ts";
 import { gabbro } from "./program.ts";
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
   whole = join(folder, "whole.sqlite");
   const database = await openDatabase(`sqlite:${whole}`);
   await migrate(database);
-  await fillNewDatabase(database, { firstToken: null, sample: "with sample" });
+  await seedDatabase(database, { firstToken: null, sample: "with sample" });
   await database.close();
   const gateway = await startGateway({ databaseUrl: `sqlite:${whole}` });
   await gateway.stop();

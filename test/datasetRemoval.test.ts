@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterAll, expect, test, vi } from "vitest";
-import { removeInSteps } from "../src/database/deleteInBatches.ts";
+import { deleteInBatches } from "../src/database/deleteInBatches.ts";
 import { putDatasetItems } from "../src/datasets/bulk.resolvers.ts";
 import { datasetRowInput } from "../src/datasets/inputs.ts";
 import { removeDeletedDatasets } from "../src/datasets/removal.resolvers.ts";
@@ -83,7 +83,7 @@ test("a step that keeps others waiting has a smaller one follow", async () => {
   const takeLong = () => {
     for (const begun = performance.now(); performance.now() - begun < 20; );
   };
-  await removeInSteps({
+  await deleteInBatches({
     find: async (most) => (asked.push(most) > 6 ? [] : [{ id: `${asked.length}` }]),
     remove: async () => asked.length <= 3 && takeLong(),
   });

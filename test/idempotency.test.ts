@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from "uuid";
 import { afterAll, expect, test } from "vitest";
 import { createApp } from "../src/app.ts";
 import { openDatabase } from "../src/database/open.ts";
-import { forgetOldAnswers } from "../src/workspaces/idempotency.resolvers.ts";
+import { deleteOldResponses } from "../src/workspaces/idempotency.resolvers.ts";
 import { getWorkspaceId } from "../src/workspaces/resolvers.ts";
 import { addDataset, addPrompt, addToken, addWorkspace } from "./data.ts";
 import { startServer } from "./server.ts";
@@ -233,7 +233,7 @@ test("after 24 hours a key is new again, also before its answer is cleared away"
   expect(second.body.log.id).not.toBe(first.body.log.id);
   expect((await send()).body).toEqual(second.body);
   await age();
-  await forgetOldAnswers(server.database, new AbortController().signal);
+  await deleteOldResponses(server.database, new AbortController().signal);
   expect(await count("idempotent_answers")).toBe(0);
 });
 
@@ -247,7 +247,7 @@ test("while many answers are cleared away, others are served", async () => {
   const turning = (async () => {
     for (; !isOver; turns++) await nextTurn();
   })();
-  await forgetOldAnswers(server.database, new AbortController().signal);
+  await deleteOldResponses(server.database, new AbortController().signal);
   isOver = true;
   await turning;
   expect(await count("idempotent_answers", "answer = ''")).toBe(0);
@@ -269,11 +269,11 @@ test.each([
 });
 
 test("who listens is told of a log with a key once, however often it is sent", async () => {
-  const { announcements } = server.database;
+  const { pubSub } = server.database;
   const [workspace] = await server.database.orm.em
     .fork()
     .execute("select id from workspaces where name = 'default'");
-  const listening = announcements.listen({ workspaceId: workspace!.id, tokenId: null });
+  const listening = pubSub.listen({ workspaceId: workspace!.id, tokenId: null });
   const first = listening.next();
   const keyedLog = await server.post("/monitor/log", log("told"), keyed("told"));
   await server.post("/monitor/log", log("told"), keyed("told"));

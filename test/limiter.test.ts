@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { expect, test } from "vitest";
-import { createPlaces } from "../src/limits/eventLoop.ts";
+import { createEventLoopSlots } from "../src/limits/eventLoop.ts";
 import { addPrompt, addWorkspace } from "./data.ts";
 import { type Server, startServer } from "./server.ts";
 
@@ -108,7 +108,7 @@ test("of many heavy requests of one workspace a few run at once, and a neighbour
 });
 
 test("of requests of one workspace that wait for nothing, no more follow one another in a turn than take 10 ms", async () => {
-  const { enter } = createPlaces(1_000);
+  const { enter } = createEventLoopSlots(1_000);
   const began: string[] = [];
   const enterFor = (workspaceId: string) => {
     const work = async () => {

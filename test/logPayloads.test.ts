@@ -32,7 +32,7 @@ function columnsRead(statements: Statement[]): string[] {
 }
 
 async function readBy(query: string) {
-  await server.graphql(query); // the token is remembered from then on
+  await server.graphql(query); // the token is cached from then on
   const stop = await captureStatements(server);
   const { body } = await server.graphql(query);
   const statements = stop();

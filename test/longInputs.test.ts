@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { createDocumentCache, readDocument } from "../src/graphql/documents.ts";
 import { chooseEncoding } from "../src/http/compression.ts";
 import { MAX_ANSWER_BYTES } from "../src/limits/answerBudget.ts";
-import { parseMoment } from "../src/validation/dateTime.ts";
+import { parseTimestamp } from "../src/validation/dateTime.ts";
 import { bearerToken } from "../src/workspaces/resolvers.ts";
 import { startServer } from "./server.ts";
 
@@ -24,8 +24,8 @@ test("an encoding is chosen in linear time", SOON, () => {
 });
 
 test("a text is found to be no timestamp in linear time", SOON, () => {
-  expect(parseMoment("T".repeat(LONG))).toBeUndefined();
-  expect(parseMoment(`2026-01-31T${"+00".repeat(LONG)}`)).toBeUndefined();
+  expect(parseTimestamp("T".repeat(LONG))).toBeUndefined();
+  expect(parseTimestamp(`2026-01-31T${"+00".repeat(LONG)}`)).toBeUndefined();
 });
 
 test.each([
@@ -35,7 +35,7 @@ test.each([
   ["2026-01-31 09:30:00 +02:00", undefined],
   ["2026-01-31  09:30:00", undefined],
 ])("the timestamp %s is read as %s", (text, read) => {
-  expect(parseMoment(text)?.toISOString()).toBe(read);
+  expect(parseTimestamp(text)?.toISOString()).toBe(read);
 });
 
 test("the error for a wrong argument repeats little of it, in linear time", SOON, async () => {

@@ -317,7 +317,7 @@ test.each([
       expect(body.errors).toBeUndefined();
       expect(Object.values<{ id: string }>(body.data).map(({ id }) => id)).toEqual(wanted);
     });
-  await statementsFor(ids.slice(0, 1)); // the token, too, is remembered from then on
+  await statementsFor(ids.slice(0, 1)); // the token, too, is cached from then on
   const few = await statementsFor(ids.slice(0, 2));
   expect(few).toBeGreaterThan(3);
   expect(await statementsFor(ids)).toBe(few);

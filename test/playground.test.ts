@@ -203,7 +203,7 @@ describe.skipIf(!chromiumPath)(`in Chromium${skipReason}`, () => {
       await page.locator(".result-window").getByText(output).waitFor();
     }
     await page.getByRole("button", { name: /^Stop query/ }).click();
-    await expect.poll(() => server.database.announcements.count()).toBe(0);
+    await expect.poll(() => server.database.pubSub.count()).toBe(0);
     expect(complaints).toEqual([]);
   });
 

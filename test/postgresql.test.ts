@@ -6,11 +6,11 @@ import { unavailable } from "../src/database/driverErrors.ts";
 import { bringUpToDate, migrate } from "../src/database/migrate.ts";
 import { openDatabase } from "../src/database/open.ts";
 import { keysByMembers, keysOf } from "../src/database/postgresql/search.ts";
-import { transact } from "../src/database/transaction.ts";
+import { inTransaction } from "../src/database/transaction.ts";
 import { addDatasetItem } from "../src/datasets/resolvers.ts";
 import { setModelPrice } from "../src/pricing/resolvers.ts";
 import { publishPrompt, rollbackPromptTag } from "../src/prompts/tags.resolvers.ts";
-import { fillNewDatabase } from "../src/sample/newDatabase.ts";
+import { seedDatabase } from "../src/sample/seed.ts";
 import { commandLineContext, createWorkspace, getWorkspaceId } from "../src/workspaces/resolvers.ts";
 import { createAccessToken, revokeAccessToken } from "../src/workspaces/tokens.resolvers.ts";
 import { addDataset, addPrompt } from "./data.ts";
@@ -57,7 +57,7 @@ test("of several programs that migrate a new database at once one does, and the 
   const applied = await Promise.all(programs.map(migrate));
   expect(applied.filter((names) => names.length > 0)).toHaveLength(1);
   const options = { firstToken: null, sample: "with sample" } as const;
-  const tokens = await Promise.all(programs.map((program) => fillNewDatabase(program, options)));
+  const tokens = await Promise.all(programs.map((program) => seedDatabase(program, options)));
   expect(tokens.filter((token) => token !== null)).toHaveLength(1);
 });
 
@@ -300,7 +300,7 @@ test("a transaction that others are in the way of for long is UNAVAILABLE, not a
     now += 1_000;
     return now;
   });
-  const failing = transact(database.fork(null), async () => {
+  const failing = inTransaction(database.fork(null), async () => {
     throw Object.assign(new Error("could not serialize access"), { code: "40001" });
   }).finally(() => clock.mockRestore());
   await expect(failing).rejects.toMatchObject({ code: "UNAVAILABLE", headers: { "retry-after": "1" } });

@@ -7,7 +7,7 @@ import { afterAll, expect, test, vi } from "vitest";
 import { createApp } from "../src/app.ts";
 import { migrate } from "../src/database/migrate.ts";
 import { openDatabase } from "../src/database/open.ts";
-import { fillNewDatabase } from "../src/sample/newDatabase.ts";
+import { seedDatabase } from "../src/sample/seed.ts";
 
 // Two gateways on a primary and a replica of the tests' own; the tests follow each other, the last one promotes.
 const program = fileURLToPath(new URL("./postgresCluster.ts", import.meta.url));
@@ -25,7 +25,7 @@ const url = `postgresql://postgres@${primaryHost},${replicaHost}/postgres`;
 const open = () => openDatabase(url, { poolSize: 5, replicaUrls: [urls.replica] });
 const database = await open();
 await migrate(database);
-const token = (await fillNewDatabase(database, { firstToken: null, sample: "with sample" }))!;
+const token = (await seedDatabase(database, { firstToken: null, sample: "with sample" }))!;
 const one = await createApp(database, { corsOrigins: [] }, false);
 const two = await createApp(await open(), { corsOrigins: [] }, false);
 afterAll(async () => {

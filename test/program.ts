@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import type { Context } from "../src/context.ts";
 import { migrate } from "../src/database/migrate.ts";
 import { openDatabase } from "../src/database/open.ts";
-import { fillNewDatabase } from "../src/sample/newDatabase.ts";
+import { seedDatabase } from "../src/sample/seed.ts";
 import { commandLineContext, createWorkspace, getWorkspaceId } from "../src/workspaces/resolvers.ts";
 
 export const program = fileURLToPath(new URL("../bin/gabbro.js", import.meta.url));
@@ -29,7 +29,7 @@ export async function openFolder() {
   const folder = await mkdtemp(join(tmpdir(), "gabbro-"));
   const database = await openDatabase(`sqlite:${join(folder, "data", "gabbro.sqlite")}`);
   await migrate(database);
-  await fillNewDatabase(database, { firstToken: null, sample: "empty" });
+  await seedDatabase(database, { firstToken: null, sample: "empty" });
   await createWorkspace(database, "other");
   return {
     folder,

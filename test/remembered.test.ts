@@ -72,7 +72,7 @@ test.skipIf(isOnPostgresql)(
 );
 
 test.skipIf(isOnPostgresql)(
-  "on SQLite: a change while a prompt is read is not lost to what is remembered",
+  "on SQLite: a change while a prompt is read is not lost to what is cached",
   async () => {
     await addPrompt(server, {
       slug: "racing",
@@ -109,7 +109,7 @@ test.skipIf(isOnPostgresql)(
   },
 );
 
-test("what is remembered for one token is not answered to who may not read it", async () => {
+test("what is cached for one token is not answered to who may not read it", async () => {
   await addPrompt(server, { slug: "ours", versions: [{ version: "1" }], tags: { production: "1" } });
   const ask = (token?: string | null) =>
     Promise.all([
@@ -118,7 +118,7 @@ test("what is remembered for one token is not answered to who may not read it", 
     ]);
   const statuses = async (token?: string | null) =>
     (await ask(token)).map(({ status, body }) => body.code ?? body.errors?.[0].extensions.code ?? status);
-  // Made before: a change would have what is remembered forgotten.
+  // Made before: a change would have what is cached forgotten.
   const [elsewhere, writing] = [
     await addWorkspace(server, "another"),
     await addToken(server, { scopes: ["write"] }),
@@ -130,7 +130,7 @@ test("what is remembered for one token is not answered to who may not read it", 
   expect(await statuses()).toEqual([200, 200]);
 });
 
-test("answers of GraphQL that are remembered differ with everything that was asked", async () => {
+test("answers of GraphQL that are cached differ with everything that was asked", async () => {
   await addPrompt(server, {
     slug: "asked",
     versions: [{ version: "1" }, { version: "2" }],
@@ -155,7 +155,7 @@ test("answers of GraphQL that are remembered differ with everything that was ask
   }
 });
 
-test("fields whose answers are remembered reach nothing that is written without a unit of work", () => {
+test("fields whose answers are cached reach nothing that is written without a unit of work", () => {
   const reached = new Set<string>();
   const reach = (type: GraphQLOutputType): void => {
     const named = getNamedType(type);

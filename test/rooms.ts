@@ -115,7 +115,7 @@ function writesOutsideResolvers({ path, text }: Source): string[] {
   const isWriter =
     /[/.]resolvers\.ts$/.test(path) ||
     path.startsWith("database/") ||
-    ["sample/newDatabase.ts", "sample/sample.ts"].includes(path);
+    ["sample/seed.ts", "sample/sample.ts"].includes(path);
   const writes = /\.(?:commit|insertInto|updateTable|deleteFrom)\(|\bem\.(?:flush|persist)\(/.exec(text)?.[0];
   return writes && !isWriter ? [`${path} writes with ${writes}…); only resolvers do`] : [];
 }

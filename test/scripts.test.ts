@@ -100,7 +100,7 @@ async function runTab(page: Page, title: string, { database }: Server): Promise<
     async () => {
       await page.getByRole("button", { name: /^Execute query/ }).click();
       if (title === "Told")
-        await vi.waitFor(() => expect(database.announcements.count()).toBe(1), { timeout: 3_000 });
+        await vi.waitFor(() => expect(database.pubSub.count()).toBe(1), { timeout: 3_000 });
       else
         await page
           .locator(".result-window .view-lines")
@@ -199,7 +199,7 @@ describe.skipIf(!chromiumPath)(title, { timeout: TIMEOUT_MS }, () => {
     const opened = visit(context, [
       server.url + query("subscription { logAdded { output trace { name } } }"),
     ]);
-    await expect.poll(() => server.database.announcements.count(), { timeout: 15_000 }).toBeGreaterThan(0);
+    await expect.poll(() => server.database.pubSub.count(), { timeout: 15_000 }).toBeGreaterThan(0);
     for (const text of payloads) await server.post("/monitor/log", logOf(text));
     await opened;
     await context.close();

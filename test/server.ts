@@ -8,7 +8,7 @@ import { inject, vi } from "vitest";
 import { createApp, type Settings } from "../src/app.ts";
 import { migrate } from "../src/database/migrate.ts";
 import { openDatabase } from "../src/database/open.ts";
-import { fillNewDatabase } from "../src/sample/newDatabase.ts";
+import { seedDatabase } from "../src/sample/seed.ts";
 import { execute, NEW_DATABASE, urlOf } from "./postgresSetup.ts";
 
 export interface Options extends Partial<Settings> {
@@ -52,7 +52,7 @@ export async function startServer({ sample = false, log, ...settings }: Options 
   const databaseUrl = own?.url ?? `sqlite:${join(folder, "gabbro.sqlite")}`;
   const database = await openDatabase(databaseUrl, { poolSize: 5 });
   if (!own) await migrate(database);
-  const firstToken = await fillNewDatabase(database, {
+  const firstToken = await seedDatabase(database, {
     firstToken: null,
     sample: sample ? "with sample" : "empty",
   });

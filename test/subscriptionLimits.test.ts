@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import { afterAll, afterEach, expect, test, vi } from "vitest";
-import { createAnnouncements, MAX_SUBSCRIPTION_MS, MAX_SUBSCRIPTIONS } from "../src/database/pubsub.ts";
+import { createPubSub, MAX_SUBSCRIPTION_MS, MAX_SUBSCRIPTIONS } from "../src/database/pubsub.ts";
 import { getWorkspaceId } from "../src/workspaces/resolvers.ts";
 import { addPrompt, addToken } from "./data.ts";
 import { subscribe } from "./events.ts";
@@ -14,7 +14,7 @@ afterEach(() => {
 });
 
 const log = (record: object) => server.post("/monitor/log", { slug: "x", output: "hi", ...record });
-const { announcements } = server.database;
+const { pubSub } = server.database;
 
 test("an event that would have too many fields is an error, as the answer of a query would be", async () => {
   await addPrompt(server, { slug: "wide" });
@@ -25,17 +25,17 @@ test("an event that would have too many fields is an error, as the answer of a q
   const labels = Array.from({ length: 9 }, (_, n) => `a${n}: label`).join(" ");
   const fields = `prompt { versions { variables { ${labels} } } }`;
   await using events = await subscribe(server, `subscription { logAdded(slug: "wide") { ${fields} } }`);
-  await vi.waitFor(() => expect(announcements.count()).toBe(1));
+  await vi.waitFor(() => expect(pubSub.count()).toBe(1));
   await log({ slug: "wide" });
   expect(await events.next()).toMatchObject({ errors: [{ extensions: { code: "QUERY_TOO_COMPLEX" } }] });
 });
 
 test("a token may have twenty subscriptions open, and another one when it has closed one", async () => {
-  await vi.waitFor(() => expect(announcements.count()).toBe(0));
+  await vi.waitFor(() => expect(pubSub.count()).toBe(0));
   const { token } = await addToken(server, { scopes: ["read"] });
   const open = () => subscribe(server, "subscription { logAdded { id } }", {}, token);
   const opened = await Promise.all(Array.from({ length: MAX_SUBSCRIPTIONS.token }, open));
-  await vi.waitFor(() => expect(announcements.count()).toBe(MAX_SUBSCRIPTIONS.token));
+  await vi.waitFor(() => expect(pubSub.count()).toBe(MAX_SUBSCRIPTIONS.token));
   const refused = await open();
   const { errors } = await refused.next();
   expect(errors).toMatchObject([
@@ -45,7 +45,7 @@ test("a token may have twenty subscriptions open, and another one when it has cl
     },
   ]);
   await opened.pop()![Symbol.asyncDispose]();
-  await vi.waitFor(() => expect(announcements.count()).toBe(MAX_SUBSCRIPTIONS.token - 1));
+  await vi.waitFor(() => expect(pubSub.count()).toBe(MAX_SUBSCRIPTIONS.token - 1));
   await using another = await open();
   const { body } = await log({});
   expect((await another.next()).data.logAdded.id).toBe(body.log.id);
@@ -57,16 +57,16 @@ test("many who come at once are no more than a token may have", async () => {
   const all = await Promise.all(
     Array.from({ length: 60 }, () => subscribe(server, "subscription { logAdded { id } }", {}, token)),
   );
-  await vi.waitFor(() => expect(announcements.count()).toBeGreaterThanOrEqual(MAX_SUBSCRIPTIONS.token));
-  expect(announcements.count()).toBe(MAX_SUBSCRIPTIONS.token);
+  await vi.waitFor(() => expect(pubSub.count()).toBeGreaterThanOrEqual(MAX_SUBSCRIPTIONS.token));
+  expect(pubSub.count()).toBe(MAX_SUBSCRIPTIONS.token);
   for (const events of all) await events[Symbol.asyncDispose]();
-  await vi.waitFor(() => expect(announcements.count()).toBe(0));
+  await vi.waitFor(() => expect(pubSub.count()).toBe(0));
 });
 
 test.each(["workspace", "process"] as const)(
   "the subscriptions of a %s are limited, whoever has them",
   (of) => {
-    const own = createAnnouncements();
+    const own = createPubSub();
     const listen = (n: number) => {
       const listening = own.listen({
         workspaceId: of === "workspace" ? "one" : `workspace ${Math.floor(n / 20)}`,
@@ -84,7 +84,7 @@ test.each(["workspace", "process"] as const)(
 
 test("a subscription ends after an hour, and its client may subscribe again", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-  const own = createAnnouncements();
+  const own = createPubSub();
   const listening = own.listen({ workspaceId: "one", tokenId: null });
   const next = listening.next();
   await vi.advanceTimersByTimeAsync(MAX_SUBSCRIPTION_MS - 1);
@@ -98,7 +98,7 @@ test("a log is read once for all who hear of it", async () => {
   const all = await Promise.all(
     Array.from({ length: 10 }, () => subscribe(server, "subscription { logAdded { id output } }")),
   );
-  await vi.waitFor(() => expect(announcements.count()).toBe(10));
+  await vi.waitFor(() => expect(pubSub.count()).toBe(10));
   const stop = await captureStatements(server);
   const { body } = await log({ output: { answer: 42 } });
   for (const events of all)
@@ -120,21 +120,21 @@ test("an event that would be too large is an error, and the next one is told", a
 });
 
 test("a listener that does not read is cut off, and nothing is gathered for it", async () => {
-  await vi.waitFor(() => expect(announcements.count()).toBe(0));
+  await vi.waitFor(() => expect(pubSub.count()).toBe(0));
   const body = JSON.stringify({ query: "subscription { logAdded { id output } }" });
   const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
   socket.pause();
   socket.write(
     `POST /graphql HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${server.token}\r\naccept: text/event-stream\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
   );
-  await vi.waitFor(() => expect(announcements.count()).toBe(1));
+  await vi.waitFor(() => expect(pubSub.count()).toBe(1));
   const workspace = await getWorkspaceId(server.database, "default");
   const { body: logged } = await log({ output: "word ".repeat(200_000) });
-  for (let told = 0; announcements.count() > 0 && told < 3_000; told++) {
-    announcements.announce(workspace, { id: logged.log.id, promptSlug: "x" });
+  for (let told = 0; pubSub.count() > 0 && told < 3_000; told++) {
+    pubSub.announce(workspace, { id: logged.log.id, promptSlug: "x" });
     await new Promise((resolve) => setImmediate(resolve));
   }
-  await vi.waitFor(() => expect(announcements.count()).toBe(0));
+  await vi.waitFor(() => expect(pubSub.count()).toBe(0));
   socket.destroy();
 });
 

@@ -24,7 +24,7 @@ const add = (record: object, token?: string) =>
     token === undefined ? {} : { token },
   );
 
-const listeners = ({ database }: Server) => database.announcements.count();
+const listeners = ({ database }: Server) => database.pubSub.count();
 
 test("a log is told once it is stored, whole and with its relations, whichever API it came in by", async () => {
   await using events = await subscribe(server, ADDED);
@@ -121,7 +121,7 @@ test("a field of a log that fails has its code and leaves the log's other fields
   await server.database.orm.em.fork().execute("alter table prompt_versions rename to elsewhere");
   try {
     await add({ slug: "guide" }).catch(() => {});
-    server.database.announcements.announce(await getWorkspaceId(server.database, "default"), await anyLog());
+    server.database.pubSub.announce(await getWorkspaceId(server.database, "default"), await anyLog());
     const { data, errors } = await events.next();
     expect(data.logAdded.first).toBeNull();
     expect(errors).toMatchObject([
@@ -148,7 +148,7 @@ test("a failure while listening is told without its insides, and logged whole", 
   const workspace = await getWorkspaceId(own.database, "default");
   await using events = await subscribe(own, "subscription { logAdded { id } }");
   await own.database.orm.em.fork().execute("alter table logs rename to elsewhere");
-  own.database.announcements.announce(workspace, {
+  own.database.pubSub.announce(workspace, {
     id: "01890a5d-ac96-774b-bcce-b302099a8057",
     promptSlug: "x",
   });
@@ -196,15 +196,15 @@ test("who asks for it in another way than by events is told how", async () => {
 test("a listener that falls a thousand logs behind is cut off, and the others are served", async () => {
   await using own = await startServer();
   const workspace = await getWorkspaceId(own.database, "default");
-  const slow = own.database.announcements.listen({ workspaceId: workspace, tokenId: null });
+  const slow = own.database.pubSub.listen({ workspaceId: workspace, tokenId: null });
   const first = slow.next();
   await using events = await subscribe(own, "subscription { logAdded { id } }");
   const { body } = await own.post("/monitor/log", { slug: "x", output: 1 });
   expect((await first).value).toMatchObject({ id: body.log.id });
   expect((await events.next()).data.logAdded.id).toBe(body.log.id);
   for (let n = 0; n < 1_100; n++)
-    own.database.announcements.announce(workspace, { id: body.log.id, promptSlug: "x" });
-  await vi.waitFor(() => expect(own.database.announcements.count()).toBeLessThan(2));
+    own.database.pubSub.announce(workspace, { id: body.log.id, promptSlug: "x" });
+  await vi.waitFor(() => expect(own.database.pubSub.count()).toBeLessThan(2));
   let told = 0;
   for await (const _ of slow) told++;
   expect(told).toBeLessThan(1_100);
@@ -215,8 +215,7 @@ test("the logs that wait for a listener are told with others served in between",
   const workspace = await getWorkspaceId(own.database, "default");
   await using events = await subscribe(own, "subscription { logAdded { id } }");
   const { body } = await own.post("/monitor/log", { slug: "x", output: 1 });
-  for (let n = 0; n < 500; n++)
-    own.database.announcements.announce(workspace, { id: body.log.id, promptSlug: "x" });
+  for (let n = 0; n < 500; n++) own.database.pubSub.announce(workspace, { id: body.log.id, promptSlug: "x" });
   let turns = 0;
   const turn = () => {
     turns += 1;
@@ -231,11 +230,11 @@ test("the logs that wait for a listener are told with others served in between",
 test("who comes while the service stops is sent away and does not hold it up", async () => {
   const own = await startServer();
   const workspace = await getWorkspaceId(own.database, "default");
-  own.database.announcements.close();
-  expect(
-    await own.database.announcements.listen({ workspaceId: workspace, tokenId: null }).next(),
-  ).toMatchObject({ done: true });
-  expect(own.database.announcements.count()).toBe(0);
+  own.database.pubSub.close();
+  expect(await own.database.pubSub.listen({ workspaceId: workspace, tokenId: null }).next()).toMatchObject({
+    done: true,
+  });
+  expect(own.database.pubSub.count()).toBe(0);
   await own[Symbol.asyncDispose]();
 });
 

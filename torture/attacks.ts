@@ -1,5 +1,5 @@
 import { openDatabase } from "../src/database/open.ts";
-import { FIRST_WORKSPACE } from "../src/sample/newDatabase.ts";
+import { FIRST_WORKSPACE } from "../src/sample/seed.ts";
 import { createWorkspace, getWorkspaceId } from "../src/workspaces/resolvers.ts";
 import { sendBadInput } from "./badInput.ts";
 import { type Gateway, type How, headers, prepareDatabase, startGateway } from "./gateway.ts";

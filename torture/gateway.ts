@@ -5,7 +5,7 @@ import packageJson from "../package.json" with { type: "json" };
 import { migrate } from "../src/database/migrate.ts";
 import { openDatabase } from "../src/database/open.ts";
 import { createDataset } from "../src/datasets/authoring.resolvers.ts";
-import { FIRST_WORKSPACE, fillNewDatabase } from "../src/sample/newDatabase.ts";
+import { FIRST_WORKSPACE, seedDatabase } from "../src/sample/seed.ts";
 import { commandLineContext, getWorkspaceId } from "../src/workspaces/resolvers.ts";
 
 /** The token of every gateway that is tortured. */
@@ -107,7 +107,7 @@ export async function prepareDatabase(
   const database = await openDatabase(databaseUrl);
   try {
     await migrate(database);
-    await fillNewDatabase(database, { firstToken: TOKEN, sample });
+    await seedDatabase(database, { firstToken: TOKEN, sample });
     const context = commandLineContext(database, await getWorkspaceId(database, FIRST_WORKSPACE));
     await createDataset(context, { slug: DATASET, columns: [{ name: "a", type: "text" }] });
   } finally {

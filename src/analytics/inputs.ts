@@ -1,12 +1,12 @@
 import { z } from "zod";
-import { momentOrNothing } from "../validation/dateTime.ts";
+import { optionalTimestamp } from "../validation/dateTime.ts";
 import { text } from "../validation/text.ts";
 
 const MOST_GROUPS = 1_000;
 export const GROUPS = 100;
 
 const required = () =>
-  momentOrNothing().transform((moment, context) => {
+  optionalTimestamp().transform((moment, context) => {
     if (moment) return moment;
     context.addIssue({ code: "custom", message: "is required" });
     return z.NEVER;

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { parseMoment } from "../validation/dateTime.ts";
+import { parseTimestamp } from "../validation/dateTime.ts";
 import type { ExportDatasetOptions } from "./exportDataset.ts";
 import type { ExportLogsOptions } from "./exportLogs.ts";
 import { formatOption } from "./import.ts";
@@ -54,7 +54,7 @@ export function addExportCommands(program: Command): void {
 }
 
 function parseTime(value: string): Date {
-  const moment = parseMoment(value);
+  const moment = parseTimestamp(value);
   if (!moment) throw new InvalidArgumentError("It is not an existing time in ISO 8601.");
   return moment;
 }

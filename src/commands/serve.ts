@@ -9,7 +9,7 @@ import { bringUpToDate } from "../database/migrate.ts";
 import { openDatabase } from "../database/open.ts";
 import type { App } from "../http/app.ts";
 import { createListen } from "../http/server.ts";
-import { fillNewDatabase } from "../sample/newDatabase.ts";
+import { seedDatabase } from "../sample/seed.ts";
 
 const PARENT_CHECK_MS = 250;
 const LAST_LINES_MS = 1_000;
@@ -25,12 +25,12 @@ export async function serve(config: Config, sample: "with sample" | "empty"): Pr
   const database = await openDatabase(config.databaseUrl, config);
   await bringUpToDate(database, config);
   const app = await createApp(database, config, await loggerOptions(config.logLevel));
-  if (database.dialect.isOpenToAll?.())
+  if (database.dialect.isWorldReadable?.())
     app.log.warn(
       { file: database.dialect.place },
       "every user of this machine can read the database: restrict it, such as with chmod 640",
     );
-  const token = await fillNewDatabase(database, { ...config, sample });
+  const token = await seedDatabase(database, { ...config, sample });
   const listen = createListen(app);
   stopOnSignals(app, config);
   await app.ready();

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type Scope, scopes } from "../scopes.ts";
-import { parseMoment } from "../validation/dateTime.ts";
+import { parseTimestamp } from "../validation/dateTime.ts";
 import { createWorkspace, listWorkspaces } from "../workspaces/resolvers.ts";
 import { accessTokens, createAccessToken, revokeAccessToken } from "../workspaces/tokens.resolvers.ts";
 import { parseName, say, withDatabase, withWorkspace, workspaceOption } from "./workspace.ts";
@@ -105,7 +105,7 @@ function parseScopes(list: string): Scope[] {
 }
 
 function parseExpiry(value: string): Date {
-  const moment = parseMoment(value);
+  const moment = parseTimestamp(value);
   if (!moment) throw new InvalidArgumentError("It is not an existing time in ISO 8601.");
   if (moment <= new Date()) throw new InvalidArgumentError("It is in the past.");
   return moment;

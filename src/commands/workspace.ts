@@ -4,7 +4,7 @@ import type { Context } from "../context.ts";
 import { bringUpToDate } from "../database/migrate.ts";
 import { type Database, missingDatabase, openDatabase } from "../database/open.ts";
 import { printable } from "../printable.ts";
-import { FIRST_WORKSPACE } from "../sample/newDatabase.ts";
+import { FIRST_WORKSPACE } from "../sample/seed.ts";
 import { commandLineContext, getWorkspaceId } from "../workspaces/resolvers.ts";
 
 /** Runs a command in a workspace of the database of the configuration. */

@@ -4,7 +4,7 @@ import type { Database } from "./open.ts";
 const CACHED_CHARACTERS = 8_000_000;
 
 /** What was found under that key in that workspace, else what `load` finds now; null is what is not there. */
-type Remembered<Value> = (
+type Cache<Value> = (
   database: Database,
   of: { workspaceId: string; key: string },
   load: () => Promise<Value | null>,
@@ -14,7 +14,7 @@ type Remembered<Value> = (
  * Remembers what is read often and seldom changes, until anybody may have changed anything: the next request then sees
  * the change, also when another process made it. What is not there is looked for each time.
  */
-export function remembered<Value extends object>(): Remembered<Value> {
+export function createCache<Value extends object>(): Cache<Value> {
   const memories = new WeakMap<Database["orm"], { generation: string; values: LRUCache<string, Value> }>();
   return async (database, { workspaceId, key }, load) => {
     const generation = database.generation.now();

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 
 /** What other processes on the same database do, and what they are told of this one. */
-export interface Others<Em = unknown> {
+export interface ChangeFeed<Em = unknown> {
   /** A count that changes whenever another process may have committed something. */
   countWrites(): number;
   /** Has the others told of a unit of work of this process, in its transaction. */

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { whenUnlocked } from "./groupCommit.ts";
+import { retryWhileLocked } from "./groupCommit.ts";
 
 const MOST_AT_ONCE = 500;
 /** Rows may be of a megabyte each, and while SQLite removes some nobody else is served: fewer are when it took longer. */
@@ -17,7 +17,7 @@ interface Step {
  * Removes rows in small steps, each a transaction of its own, with others served in between, until there are none or
  * `signal` says to stop. Gives how many there were; what is removed when it is broken off stays removed.
  */
-export async function removeInSteps({ find, remove }: Step, signal?: AbortSignal): Promise<number> {
+export async function deleteInBatches({ find, remove }: Step, signal?: AbortSignal): Promise<number> {
   let removed = 0;
   let after = FIRST_ID;
   let most = MOST_AT_ONCE;
@@ -25,7 +25,7 @@ export async function removeInSteps({ find, remove }: Step, signal?: AbortSignal
     const ids = (await find(most, after)).map(({ id }) => id);
     if (ids.length === 0) break;
     const begun = performance.now();
-    await whenUnlocked(() => remove(ids));
+    await retryWhileLocked(() => remove(ids));
     const tookMs = performance.now() - begun;
     removed += ids.length;
     after = ids.at(-1)!;

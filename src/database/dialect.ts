@@ -2,10 +2,10 @@ import type { Constructor } from "@mikro-orm/core";
 import type { Migration } from "@mikro-orm/migrations";
 import type { SqlEntityManager, SqlMikroORM, SqlOptions } from "@mikro-orm/sql";
 import type { Kysely } from "kysely";
-import type { Others } from "./changeFeed.ts";
+import type { ChangeFeed } from "./changeFeed.ts";
 import type { Copying } from "./copy/copier.ts";
 import type { Insert, InsertAlong } from "./inserts.ts";
-import type { LogAnnouncement } from "./pubsub.ts";
+import type { LogAddedMessage } from "./pubsub.ts";
 import type { Search } from "./search.ts";
 
 export interface Settings {
@@ -50,17 +50,17 @@ export interface Dialect {
   /** Makes the database before it is opened, where that is possible. */
   prepare(): Promise<void>;
   /** Whether every user of the machine may read it, where that is known. */
-  isOpenToAll?(): boolean;
+  isWorldReadable?(): boolean;
   /** Opens what opening the ORM leaves closed; throws when the database is not fit to be used. */
   connect(orm: Orm): Promise<void>;
   /** Runs `apply` while no other process migrates the database. */
   migrateAlone(orm: Orm, apply: (options: MigrateOptions) => Promise<string[]>): Promise<string[]>;
   createSearch(read: Kysely<never>): Search;
   /** Begins to hear what other processes commit; `announce` tells of logs that they stored. */
-  hearOthers(
+  openChangeFeed(
     orm: Orm,
-    announce: (workspaceId: string, log: LogAnnouncement) => void,
-  ): Promise<Others<SqlEntityManager>>;
+    announce: (workspaceId: string, log: LogAddedMessage) => void,
+  ): Promise<ChangeFeed<SqlEntityManager>>;
   /** How the nth value of a statement is written, from 1. */
   placeholder(n: number): string;
   /** How many rows at most are put by one statement. */

@@ -58,18 +58,18 @@ export function isOrphan(error: unknown): boolean {
 }
 
 /** Whether a transaction failed only because another one was in its way, so that it may be run again. */
-export function isInTheWay(error: unknown): boolean {
+export function isLocked(error: unknown): boolean {
   return IN_THE_WAY.test(codeOf(error));
 }
 
 /** Whether it is the database that fails and not what was asked of it: everything else would fail as well. */
-export function ailsAll(error: unknown): boolean {
+export function failsWholeBatch(error: unknown): boolean {
   return error instanceof GabbroError || isAiling(error);
 }
 
 /** Whether nothing more can be done in the transaction in which it happened. */
 export function endsTransaction(error: unknown): boolean {
-  return isInTheWay(error) || isAiling(error);
+  return isLocked(error) || isAiling(error);
 }
 
 function isAiling(error: unknown): boolean {
@@ -83,7 +83,7 @@ export function wasTimedOut(error: unknown): boolean {
 
 /** Whether another server may well do what one could not, as that was lost or busy catching up. */
 export function isWorthAnotherServer(error: unknown): boolean {
-  return (isOutOfReach(error) && !wasTimedOut(error)) || isInTheWay(error);
+  return (isOutOfReach(error) && !wasTimedOut(error)) || isLocked(error);
 }
 
 /** What the caller is told when the database does not serve at the moment; undefined for any other error. */
@@ -116,14 +116,14 @@ function isOutOfReach(error: unknown): boolean {
 }
 
 /** An error fit for the log: PostgreSQL tells the rows that it refuses, JavaScript the text that is no JSON; both are the users'. */
-export function withoutRows<E>(error: E): E {
+export function withoutParameters<E>(error: E): E {
   if (!(error instanceof Error)) return error;
   for (const told of rowsIn(error)) {
     error.message = error.message.replace(told, "");
     error.stack = error.stack?.replaceAll(told, "");
   }
   if ("detail" in error) Object.assign(error, { detail: undefined, where: undefined });
-  withoutRows(error.cause);
+  withoutParameters(error.cause);
   return error;
 }
 

@@ -1,13 +1,13 @@
 import type { EventSubscriber } from "@mikro-orm/core";
 import type { SqlEntityManager } from "@mikro-orm/sql";
-import type { Others } from "./changeFeed.ts";
+import type { ChangeFeed } from "./changeFeed.ts";
 
 /**
  * Tells whether anything may have changed since: it gives the same text only as long as no unit of work of this process
  * and nothing at all of another process was committed. Logs and rows that go by the group commit are not counted, so what
  * rests on it must not depend on them.
  */
-export function createGeneration(others: Others<SqlEntityManager>) {
+export function createGeneration(others: ChangeFeed<SqlEntityManager>) {
   let own = 0;
   const subscriber: EventSubscriber = {
     beforeTransactionCommit: ({ em }) => others.tell(em as SqlEntityManager),
@@ -17,7 +17,7 @@ export function createGeneration(others: Others<SqlEntityManager>) {
   };
   return {
     subscriber,
-    /** Null where nothing must be remembered. */
+    /** Null where nothing must be cached. */
     now: (): string | null => `${own} ${others.countWrites()}`,
   };
 }

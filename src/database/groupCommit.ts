@@ -4,10 +4,10 @@ import type { Insertable, Kysely, Transaction } from "kysely";
 import { GabbroError } from "../errors.ts";
 import { whileWaiting } from "../limits/eventLoop.ts";
 import { jsonSize } from "../limits/jsonSize.ts";
-import { ailsAll, isInTheWay, isUniqueViolation, unavailable } from "./driverErrors.ts";
+import { failsWholeBatch, isLocked, isUniqueViolation, unavailable } from "./driverErrors.ts";
 import type { createEncoder } from "./encode.ts";
 import type { Insert, InsertAlong } from "./inserts.ts";
-import { refuseMarked } from "./softDelete.ts";
+import { refuseDeleted } from "./softDelete.ts";
 
 /** Rows by the name of their entity, parents first: all of them are stored, or none. */
 export type Rows<DB> = { [Entity in keyof DB & string]: [Entity, Insertable<DB[Entity]>] }[keyof DB &
@@ -139,7 +139,7 @@ async function store<DB>(
     return units.map(() => true);
   } catch (error) {
     // Only a row that is refused is worth trying the others alone; what ails the database ails them all.
-    if (units.length === 1 || ailsAll(error)) return units.map(() => error as Error);
+    if (units.length === 1 || failsWholeBatch(error)) return units.map(() => error as Error);
     const results: (true | Error)[] = [];
     for (const unit of units) results.push(...(await store(insert, [unit])));
     return results;
@@ -156,7 +156,7 @@ export function createInsert<DB>(encode: Encoder, insertAlong: InsertAlong) {
           .insertInto(entity)
           .values(some as never)
           .execute();
-      await refuseMarked(transaction as never, entity, plain);
+      await refuseDeleted(transaction as never, entity, plain);
       await insertAlong(transaction as never, entity, plain);
     }
   };
@@ -168,7 +168,7 @@ export function insertTogether<DB>(
   insert: (transaction: Transaction<DB>, rows: Rows<DB>) => Promise<void>,
 ) {
   return (rows: Rows<DB>): Promise<void> =>
-    whenUnlocked(() => database.transaction().execute((transaction) => insert(transaction, rows)));
+    retryWhileLocked(() => database.transaction().execute((transaction) => insert(transaction, rows)));
 }
 
 /** Inserts row by row with statements that are prepared once. */
@@ -192,7 +192,7 @@ export function insertOneByOne<DB>(
   };
   return (rows: Rows<DB>): Promise<void> => {
     const inserts = [...Map.groupBy(rows, ([name]) => name as string)].flatMap(toInserts);
-    return whenUnlocked(() => run(inserts));
+    return retryWhileLocked(() => run(inserts));
   };
 }
 
@@ -203,13 +203,13 @@ function* inStatements(rows: Record<string, unknown>[]) {
 }
 
 /** Runs `write`, again while another one is in its way; gives up as UNAVAILABLE. */
-export async function whenUnlocked<T>(write: () => Promise<T>): Promise<T> {
+export async function retryWhileLocked<T>(write: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
     try {
       return await write();
     } catch (error) {
-      if (!isInTheWay(error)) throw error;
+      if (!isLocked(error)) throw error;
       if (performance.now() > deadline) throw unavailable(error);
     }
     await wait(RETRY_MS * (1 + Math.random()));

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { type Expression, sql } from "kysely";
 import type { Context } from "../context.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
-import { keepDeadline } from "../limits/deadline.ts";
+import { checkDeadline } from "../limits/deadline.ts";
 
 /** What one statement reads at most, unless a single row is larger: SQLite reads while nobody else is served. */
 export const MAX_PIECE_BYTES = 1024 * 1024;
@@ -42,7 +42,7 @@ export async function readByLength<Row extends { id: string }>(
     const measured = await inTurn(context, () => ways.measure(asked));
     for (const { bytes } of measured) spendAnswerBytes(context, Number(bytes));
     for (const piece of piecesOf(measured)) {
-      keepDeadline(context);
+      checkDeadline(context);
       for (const row of await inTurn(context, () => ways.read(piece))) found.set(row.id, row);
     }
   }
@@ -102,7 +102,7 @@ export async function readLists<Entry extends { id: string; parent: string }>(
   for (const parent of parents) {
     const list: Entry[] = [];
     for await (const piece of inPieces(parent, read)) {
-      keepDeadline(context);
+      checkDeadline(context);
       spend(piece);
       for (const entry of piece) list.push(entry);
     }

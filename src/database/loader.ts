@@ -1,13 +1,13 @@
 import DataLoader from "dataloader";
 import type { Context } from "../context.ts";
-import { keepDeadline } from "../limits/deadline.ts";
+import { checkDeadline } from "../limits/deadline.ts";
 
 /**
  * Turns a look-up of many keys into one of a single key that gathers all those of one request which are asked for
  * together: a relation of a thousand parents then costs one statement. `load` gets each key once, with how often it was
- * asked for, and answers in their order, an error for a key that fails alone. Nothing is remembered: a later field of the same request may follow a change.
+ * asked for, and answers in their order, an error for a key that fails alone. Nothing is cached: a later field of the same request may follow a change.
  */
-export function batched<Key, Value>(
+export function createLoader<Key, Value>(
   load: (context: Context, keys: Key[], times: ReadonlyMap<Key, number>) => Promise<(Value | Error)[]>,
 ): (context: Context, key: Key) => Promise<Value> {
   const loaders = new WeakMap<Context, DataLoader<Key, Value>>();
@@ -21,7 +21,7 @@ export function batched<Key, Value>(
   };
 
   async function loadOnce(context: Context, keys: readonly Key[]): Promise<(Value | Error)[]> {
-    keepDeadline(context);
+    checkDeadline(context);
     const times = new Map<Key, number>();
     for (const key of keys) times.set(key, (times.get(key) ?? 0) + 1);
     const distinct = [...times.keys()];

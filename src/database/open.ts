@@ -15,7 +15,7 @@ import type { Dialect, Settings } from "./dialect.ts";
 import { createEncoder } from "./encode.ts";
 import { createGeneration } from "./generation.ts";
 import { createCommit, createInsert, insertOneByOne, insertTogether, type Rows } from "./groupCommit.ts";
-import { createAnnouncements } from "./pubsub.ts";
+import { createPubSub } from "./pubsub.ts";
 import { createReadiness } from "./readiness.ts";
 import { createBulk, createStatements } from "./statements.ts";
 
@@ -71,15 +71,15 @@ export async function openDatabase(url: string, settings: Partial<Settings> = {}
   const passing = new Set<Promise<unknown>>();
   const read = orm.em.getKysely({ ...entityNames, type: "read" });
   const search = dialect.createSearch(untouched as unknown as Kysely<never>);
-  const announcements = createAnnouncements();
-  const others = await dialect.hearOthers(orm, announcements.announce);
+  const pubSub = createPubSub();
+  const others = await dialect.openChangeFeed(orm, pubSub.announce);
   const generation = createGeneration(others);
   orm.em.getEventManager().registerSubscriber(generation.subscriber);
   return {
     orm,
     dialect,
     generation,
-    /** How often something was remembered, or had to be read. */
+    /** How often something was cached, or had to be read. */
     reuse: { hits: 0, misses: 0 },
     /** What there is of connections, by server; empty where the database is a file. */
     connections: dialect.connections,
@@ -98,7 +98,7 @@ export async function openDatabase(url: string, settings: Partial<Settings> = {}
     ...writers,
     /** What `read` does, in the transaction of a unit of work. */
     readWithin: (em: SqlEntityManager) => em.getKysely(entityNames) as unknown as typeof read,
-    announcements,
+    pubSub,
     /** When a piece of long work may go on, by workspace. */
     turn: createTurns(),
     /** A time as the database keeps it, for where nothing converts it. */

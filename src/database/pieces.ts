@@ -1,5 +1,5 @@
 import type { Context } from "../context.ts";
-import { keepDeadline } from "../limits/deadline.ts";
+import { checkDeadline } from "../limits/deadline.ts";
 
 /** How many bytes one turn of the event loop reads and parses at most; a larger row has a turn to itself. */
 export const MAX_PIECE_BYTES = 4 * 1024 * 1024;
@@ -28,7 +28,7 @@ export async function readInPieces<Row, Read>(
   for (const { piece, bytes } of piecesOf(rows, bytesOf)) {
     const isSmall = bytes <= MAX_BYTES_AT_ONCE && piece.length === rows.length;
     if (!isSmall) await turn(workspaceId);
-    keepDeadline(context);
+    checkDeadline(context);
     const some = await read(piece);
     if (!isSmall && search.isServer) await turn(workspaceId); // its answers may have come all at once
     for (const one of some) found.push(one);

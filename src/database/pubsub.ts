@@ -2,21 +2,21 @@ import { Repeater } from "@graphql-yoga/subscription";
 import { GabbroError } from "../errors.ts";
 
 /** What is told of a log once it is committed. */
-export interface LogAnnouncement {
+export interface LogAddedMessage {
   id: string;
   /** Null when it is too long to be told. */
   promptSlug: string | null;
 }
 
 /** Who listens: a subscription counts for its token and for its workspace. */
-export interface ListenerOf {
+export interface SubscriberOf {
   workspaceId: string;
   /** Null on the command line. */
   tokenId: string | null;
 }
 
-interface Listener extends ListenerOf {
-  tell(announcement: LogAnnouncement): void;
+interface Listener extends SubscriberOf {
+  tell(announcement: LogAddedMessage): void;
   end(): void;
 }
 
@@ -29,13 +29,13 @@ const MAX_ANNOUNCED_SLUG = 1_000;
 
 /**
  * Tells those who listen in this process what was committed in their workspace. Who falls more than a thousand
- * announcements behind is cut off, so that nobody misses one without knowing.
+ * messages behind is cut off, so that nobody misses one without knowing.
  */
-export function createAnnouncements() {
+export function createPubSub() {
   const listeners = new Set<Listener>();
   let isClosed = false;
   return {
-    announce: (workspaceId: string, { id, promptSlug }: LogAnnouncement): void => {
+    announce: (workspaceId: string, { id, promptSlug }: LogAddedMessage): void => {
       const isLong = promptSlug !== null && promptSlug.length > MAX_ANNOUNCED_SLUG;
       const announcement = { id, promptSlug: isLong ? null : promptSlug };
       for (const listener of listeners) if (listener.workspaceId === workspaceId) listener.tell(announcement);
@@ -44,12 +44,12 @@ export function createAnnouncements() {
      * What is announced in a workspace from now on, until the listener has had enough, its time is up, or the service
      * closes. Throws TOO_MANY_REQUESTS beyond MAX_SUBSCRIPTIONS.
      */
-    listen: (who: ListenerOf): Repeater<LogAnnouncement> => {
+    listen: (who: SubscriberOf): Repeater<LogAddedMessage> => {
       refuseTooMany(listeners, who);
-      return new Repeater<LogAnnouncement>(async (push, stop) => {
+      return new Repeater<LogAddedMessage>(async (push, stop) => {
         if (isClosed) return stop();
         refuseTooMany(listeners, who); // others may have begun since
-        const tell = (announcement: LogAnnouncement) => {
+        const tell = (announcement: LogAddedMessage) => {
           try {
             void push(announcement);
           } catch {
@@ -73,7 +73,7 @@ export function createAnnouncements() {
   };
 }
 
-function refuseTooMany(listeners: Set<Listener>, { workspaceId, tokenId }: ListenerOf): void {
+function refuseTooMany(listeners: Set<Listener>, { workspaceId, tokenId }: SubscriberOf): void {
   const ofWorkspace = [...listeners].filter((listener) => listener.workspaceId === workspaceId);
   const ofToken = ofWorkspace.filter((listener) => listener.tokenId === tokenId);
   if (ofToken.length >= MAX_SUBSCRIPTIONS.token) throw tooMany("This access token", MAX_SUBSCRIPTIONS.token);

@@ -1,7 +1,7 @@
 import { IsolationLevel } from "@mikro-orm/core";
 import { GabbroError } from "../errors.ts";
-import { ailsAll, endsTransaction, isUniqueViolation } from "./driverErrors.ts";
-import { whenUnlocked } from "./groupCommit.ts";
+import { endsTransaction, failsWholeBatch, isUniqueViolation } from "./driverErrors.ts";
+import { retryWhileLocked } from "./groupCommit.ts";
 import type { Database, EntityManager } from "./open.ts";
 
 /** The ways to the data of one request whose writes are one transaction. */
@@ -61,7 +61,7 @@ export function together<Result>(
       throw error;
     }
   };
-  return whenUnlocked(tried);
+  return retryWhileLocked(tried);
 }
 
 interface How {
@@ -143,7 +143,7 @@ async function commitWaiting(database: Database, rows: NewRows): Promise<void> {
     await database.commit(rows);
   } catch (cause) {
     // Who added the rows may know what to say of a refusal, and only hears of it in a transaction.
-    if (ailsAll(cause) || isUniqueViolation(cause)) throw cause;
+    if (failsWholeBatch(cause) || isUniqueViolation(cause)) throw cause;
     throw new NeedsTransactionError({ cause });
   }
 }
@@ -156,29 +156,33 @@ function joined(
   em: EntityManager,
   { add, afterCommit }: { add: (rows: NewRows) => Promise<void>; afterCommit: (() => void)[] },
 ): Database {
-  const { announcements } = database;
+  const { pubSub } = database;
   return {
     ...database,
     get read() {
       return em.isInTransaction() ? database.readWithin(em) : database.read;
     },
     get write(): never {
-      throw new Error("In a transaction that others join, nothing may be written beside it: use transact.");
+      throw new Error(
+        "In a transaction that others join, nothing may be written beside it: use inTransaction.",
+      );
     },
     putInBulk: () => {
-      throw new Error("In a transaction that others join, nothing may be written beside it: use transact.");
+      throw new Error(
+        "In a transaction that others join, nothing may be written beside it: use inTransaction.",
+      );
     },
     rows: async (query) =>
       em.isInTransaction() ? (await em.getKysely().executeQuery(query.compile())).rows : database.rows(query),
     commit: Object.assign(add, { ...database.commit }),
-    // What is remembered for all must not depend on what only this transaction sees.
+    // What is cached for all must not depend on what only this transaction sees.
     generation: {
       ...database.generation,
       now: () => (em.isInTransaction() ? null : database.generation.now()),
     },
-    announcements: {
-      ...announcements,
-      announce: (...told) => void afterCommit.push(() => announcements.announce(...told)),
+    pubSub: {
+      ...pubSub,
+      announce: (...told) => void afterCommit.push(() => pubSub.announce(...told)),
     },
   };
 }

@@ -10,7 +10,7 @@ const MESSAGE = "The dataset of a row is marked as deleted.";
 const FIND = "select 1 from datasets where id = ? and workspace_id = ? and deleted_at is not null";
 
 /** Refuses rows of marked datasets as the foreign key refuses those of datasets that are gone. */
-export function refuseOfMarked(inserts: Insert[], prepare: (statement: string) => Statement): void {
+export function refuseDeletedSync(inserts: Insert[], prepare: (statement: string) => Statement): void {
   for (const { entity, fields, rows } of inserts) {
     if (entity !== CHILD) continue;
     const [dataset, workspace] = [fields.indexOf("dataset"), fields.indexOf("workspace")];
@@ -21,7 +21,7 @@ export function refuseOfMarked(inserts: Insert[], prepare: (statement: string) =
 }
 
 /** The same in a transaction of Kysely, after the rows were inserted: PostgreSQL has locked their datasets by then. */
-export async function refuseMarked(
+export async function refuseDeleted(
   transaction: Transaction<never>,
   entity: string,
   rows: Record<string, unknown>[],

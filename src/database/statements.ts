@@ -1,7 +1,7 @@
 import type { MetadataStorage, Platform } from "@mikro-orm/core";
 import type { Dialect } from "./dialect.ts";
 import type { createEncoder } from "./encode.ts";
-import { whenUnlocked } from "./groupCommit.ts";
+import { retryWhileLocked } from "./groupCommit.ts";
 
 /** What a row of an entity does when another one has the same key. */
 export interface Replacement {
@@ -40,7 +40,7 @@ export function createBulk(
       statement: sqlFor(group.length),
       values: group.flatMap((row) => fields.map((field) => row[field])),
     }));
-    const ids = await whenUnlocked(() => runEach(orm, statements));
+    const ids = await retryWhileLocked(() => runEach(orm, statements));
     const counts = ids.map((some, at) => {
       const own = new Set(groups[at]!.map(({ id }) => id));
       return { all: some.length, added: some.filter((id) => own.has(id)).length };

@@ -1,6 +1,6 @@
 import { IsolationLevel } from "@mikro-orm/core";
 import { isUniqueViolation } from "./driverErrors.ts";
-import { whenUnlocked } from "./groupCommit.ts";
+import { retryWhileLocked } from "./groupCommit.ts";
 import type { EntityManager } from "./open.ts";
 import { joinOf } from "./requestTransaction.ts";
 
@@ -17,7 +17,7 @@ const isolationLevels = {
  * all transactions are serial; on PostgreSQL `guarding` says what nobody else may have changed meanwhile. Where all
  * writes of a request are one transaction, it becomes a part of that.
  */
-export function transact<T>(
+export function inTransaction<T>(
   em: EntityManager,
   run: (em: EntityManager) => Promise<T>,
   guarding: keyof typeof isolationLevels = "own changes",
@@ -26,7 +26,7 @@ export function transact<T>(
   if (join) return join(run);
   const isolationLevel = isolationLevels[guarding];
   const once = () => em.fork().transactional(run, { isolationLevel });
-  return whenUnlocked(async () => {
+  return retryWhileLocked(async () => {
     try {
       return await once();
     } catch (error) {

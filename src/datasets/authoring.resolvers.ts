@@ -3,7 +3,7 @@ import { refuseDuplicates } from "../database/groupCommit.ts";
 import { newId } from "../database/ids.ts";
 import { lengthOf, readByLength } from "../database/lengths.ts";
 import type { EntityManager } from "../database/open.ts";
-import { transact } from "../database/transaction.ts";
+import { inTransaction } from "../database/transaction.ts";
 import { badInput, GabbroError, quoted } from "../errors.ts";
 import { atCursor, PAGE } from "../validation/pagination.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
@@ -73,7 +73,7 @@ export async function createDataset(context: Context, input: CreateDatasetInput)
   const made = { slug, name: input.name ?? slug, columns, removedColumns: [] };
   const change = { action: "createDataset", subject: slug, before: null, after: told(made) };
   return refuseDuplicates(`A dataset with the slug ${quoted(slug)} exists already.`, () =>
-    transact(context.em, async (em) => {
+    inTransaction(context.em, async (em) => {
       recordChange(em, context, change);
       return em.create(Dataset, { ...made, id: newId(), workspace, createdAt: new Date() });
     }),
@@ -84,7 +84,7 @@ export async function createDataset(context: Context, input: CreateDatasetInput)
 export async function updateDataset(context: Context, input: UpdateDatasetInput): Promise<DatasetHead> {
   authorize(context, "read"); // before it writes, because it answers with the dataset
   authorize(context, "write");
-  return transact(context.em, async (em) => {
+  return inTransaction(context.em, async (em) => {
     const dataset = await getDatasetEntity(em, input.slug);
     const before = told(dataset);
     if (input.name) dataset.name = input.name;
@@ -100,7 +100,7 @@ export async function updateDataset(context: Context, input: UpdateDatasetInput)
 /** Removes a dataset with its rows and gives its slug. */
 export async function deleteDataset(context: Context, { slug }: { slug: string }): Promise<string> {
   authorize(context, "write");
-  await transact(context.em, async (em) => {
+  await inTransaction(context.em, async (em) => {
     const dataset = await getDatasetEntity(em, slug);
     recordChange(em, context, { action: "deleteDataset", subject: slug, before: told(dataset), after: null });
     await removeDataset(em, dataset);

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { jsonObject, jsonObjectOrNothing, jsonObjectOrUndefined } from "../validation/json.ts";
+import { jsonObject, nullableJsonObject, optionalJsonObject } from "../validation/json.ts";
 import { list } from "../validation/list.ts";
 import { searchText, slugPage } from "../validation/pagination.ts";
-import { idOf, lookUpText, newSlug, text, textOrNothing } from "../validation/text.ts";
+import { idOf, lookUpText, newSlug, optionalText, text } from "../validation/text.ts";
 
 export const datasetInput = z.object({ slug: lookUpText().describe("The slug of the dataset.") });
 
@@ -23,13 +23,13 @@ export type RowsInput = z.output<typeof rowsInput>;
 const LONGEST_KEY = 512;
 /** No longer than an entry of an index may be. */
 const key = () =>
-  textOrNothing().refine((value) => (value?.length ?? 0) <= LONGEST_KEY, {
+  optionalText().refine((value) => (value?.length ?? 0) <= LONGEST_KEY, {
     error: `must have at most ${LONGEST_KEY} characters`,
   });
 
 export const datasetRowInput = z
   .object({
-    name: textOrNothing().describe("A name for the row. The empty string counts as absent."),
+    name: optionalText().describe("A name for the row. The empty string counts as absent."),
     values: jsonObject().describe(
       "The value of each column, by the column's name. Values of columns that the dataset does not have are left out, and the warning names those columns.",
     ),
@@ -37,7 +37,7 @@ export const datasetRowInput = z
       .nullish()
       .transform((value) => value ?? null)
       .describe("The output that a model should give for this row."),
-    metadata: jsonObjectOrNothing().describe("Anything else worth keeping with the row."),
+    metadata: optionalJsonObject().describe("Anything else worth keeping with the row."),
     key: key().describe(
       "What you know the row by. The same key again in the same dataset changes that row instead of adding another.",
     ),
@@ -119,11 +119,11 @@ const rowId = idOf("a row");
 export const updateDatasetItemInput = z.object({
   id: rowId.describe("The id of the row."),
   name: text().nullish().describe("The new name; left as it is when absent, removed by null."),
-  values: jsonObjectOrUndefined().describe(
+  values: nullableJsonObject().describe(
     "The values to change, by the names of their columns; others stay as they are.",
   ),
   idealOutput: text().nullish().describe("The new ideal output; left as it is when absent, removed by null."),
-  metadata: jsonObjectOrUndefined().describe("The new metadata; left as it is when absent, removed by null."),
+  metadata: nullableJsonObject().describe("The new metadata; left as it is when absent, removed by null."),
 });
 export type UpdateDatasetItemInput = z.output<typeof updateDatasetItemInput>;
 

@@ -1,6 +1,6 @@
 import type { Context } from "../context.ts";
 import type { EntityManager } from "../database/open.ts";
-import { transact } from "../database/transaction.ts";
+import { inTransaction } from "../database/transaction.ts";
 import { badInput, type Fault, GabbroError, quoted } from "../errors.ts";
 import { faultsOf } from "../validation/messages.ts";
 import { authorize } from "../workspaces/resolvers.ts";
@@ -34,7 +34,7 @@ export async function addDatasetItems(
   const judged = items.map((item) => datasetRowInput.safeParse(item));
   const good = judged.flatMap(({ data }): DatasetRowInput[] => (data ? [data] : []));
   const stored = await whileThere(slug, () =>
-    transact(context.em, (em) => putRows(em, workspace, parent, good)),
+    inTransaction(context.em, (em) => putRows(em, workspace, parent, good)),
   );
   const results = stored.values();
   return judged.map(({ error }) => {
@@ -51,7 +51,7 @@ export async function updateDatasetItem(
 ): Promise<{ datasetRow: Row; warning: string | null }> {
   authorize(context, "read"); // before it writes, because it answers with the whole row
   authorize(context, "write");
-  return transact(context.em, async (em) => {
+  return inTransaction(context.em, async (em) => {
     const { row, parent } = await getRow(em, id);
     const { stored, omitted } = storing(parent)(values ?? {});
     row.values = { ...row.values, ...stored };
@@ -65,7 +65,7 @@ export async function updateDatasetItem(
 /** Removes a row and gives its id; ROW_NOT_FOUND when the workspace has none with that id. */
 export async function deleteDatasetItem(context: Context, { id }: { id: string }): Promise<string> {
   authorize(context, "write");
-  await transact(context.em, async (em) => em.remove((await getRow(em, id)).row));
+  await inTransaction(context.em, async (em) => em.remove((await getRow(em, id)).row));
   return id;
 }
 

@@ -1,5 +1,5 @@
 import type { Context } from "../context.ts";
-import { batched } from "../database/loader.ts";
+import { createLoader } from "../database/loader.ts";
 import { badInput } from "../errors.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { atCursor } from "../validation/pagination.ts";
@@ -141,7 +141,7 @@ export function omittedOnRead(names: ReadonlySet<string>): string | null {
 }
 
 /** How many rows a dataset has. */
-export const rowCount: (context: Context, datasetId: string) => Promise<number> = batched(
+export const rowCount: (context: Context, datasetId: string) => Promise<number> = createLoader(
   async (context, ids) => {
     const workspaceId = authorize(context, "read");
     const counts = await context.database.read

@@ -1,5 +1,5 @@
-import { removeInSteps } from "../database/deleteInBatches.ts";
-import { whenUnlocked } from "../database/groupCommit.ts";
+import { deleteInBatches } from "../database/deleteInBatches.ts";
+import { retryWhileLocked } from "../database/groupCommit.ts";
 import type { Database, EntityManager } from "../database/open.ts";
 import { type Dataset, DatasetRow } from "./entities.ts";
 
@@ -36,7 +36,7 @@ export async function removeDeletedDatasets({ read, write }: Database, signal: A
       .where("dataset", "=", id)
       .orderBy("id");
     const removal = write.deleteFrom("DatasetRow").where("workspace", "=", workspace);
-    await removeInSteps(
+    await deleteInBatches(
       {
         // From where it stopped: to go over what is removed but not yet cleaned up takes PostgreSQL longer each time.
         find: (most, after) => rows.where("id", ">", after).limit(most).execute(),
@@ -45,7 +45,7 @@ export async function removeDeletedDatasets({ read, write }: Database, signal: A
       signal,
     );
     if (signal.aborted) return;
-    await whenUnlocked(() =>
+    await retryWhileLocked(() =>
       write.deleteFrom("Dataset").where("workspace", "=", workspace).where("id", "=", id).execute(),
     );
   }

@@ -1,9 +1,9 @@
 import type { Context } from "../context.ts";
-import { remembered } from "../database/cache.ts";
+import { createCache } from "../database/cache.ts";
 import { isOrphan } from "../database/driverErrors.ts";
 import { newId } from "../database/ids.ts";
 import type { Database, EntityManager } from "../database/open.ts";
-import { transact } from "../database/transaction.ts";
+import { inTransaction } from "../database/transaction.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { showing, storing } from "./columns.ts";
@@ -37,7 +37,7 @@ export async function getDataset(
   return found;
 }
 
-const knownDataset = remembered<DatasetHead>();
+const knownDataset = createCache<DatasetHead>();
 
 export async function readDataset(
   { read }: Database,
@@ -79,7 +79,7 @@ export async function addDatasetItem(
   const parent = await getDataset(context, workspace, slug);
   if (input.key !== null) {
     const [added] = await whileThere(slug, () =>
-      transact(context.em, (em) => putRows(em, workspace, parent, [input])),
+      inTransaction(context.em, (em) => putRows(em, workspace, parent, [input])),
     );
     return added!;
   }

@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { z } from "zod";
 import type { Context } from "../context.ts";
 import type { App } from "../http/app.ts";
-import { liftDeadline } from "../limits/deadline.ts";
+import { disableDeadline } from "../limits/deadline.ts";
 import { errorBody, errorResponses, errorResponsesToBody } from "../rest/errorResponses.ts";
 import { allPages } from "../validation/pagination.ts";
 import { datasetsAfter } from "./authoring.resolvers.ts";
@@ -85,7 +85,7 @@ export function datasetRoutes(app: App): void {
     },
     handler: async ({ context, params }, reply) => {
       const found = await dataset(context, params);
-      liftDeadline(context); // it goes out piece by piece, as fast as its reader takes it
+      disableDeadline(context); // it goes out piece by piece, as fast as its reader takes it
       const answer = await textOrStream(datasetJson(context, found));
       // The type of a route's answer knows its JSON, not that it may also come as a stream.
       return reply.type("application/json; charset=utf-8").send(answer as never);

@@ -2,7 +2,7 @@ import { type CompiledQuery, sql } from "kysely";
 import type { Context } from "../context.ts";
 import { inTurn, MAX_PIECE_BYTES } from "../database/lengths.ts";
 import type { Database } from "../database/open.ts";
-import { keepDeadline } from "../limits/deadline.ts";
+import { checkDeadline } from "../limits/deadline.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import type { DatasetHead, Row } from "./resolvers.ts";
 
@@ -46,7 +46,7 @@ export async function* storedRows(
   let left = most;
   while (left > 0) {
     const size = Math.min(left, MAX_ROWS_IN_PIECE);
-    keepDeadline(context);
+    checkDeadline(context);
     const page = await inTurn(context, () =>
       readPage(context, parent, { after: last, size, columns, texts }),
     );
@@ -145,7 +145,7 @@ interface Unfilled {
 
 async function filled(context: Context, parent: DatasetHead, { piece, long, texts }: Unfilled) {
   if (long.length === 0) return piece;
-  keepDeadline(context);
+  checkDeadline(context);
   const ids = long.map(({ id }) => id);
   const query = rowsOf(context, parent)
     .select(["id as id", ...texts.map((text) => `${text} as ${text}` as const)])

@@ -181,7 +181,7 @@ function toItem(
     try {
       if (heading.kind === "column") values.push([heading.name, fromCell(cell, typeOf(heading.name))]);
       else if (heading.kind === "values") values.push(...valuesIn(cell));
-      else item[heading.name] = heading.name === "metadata" ? jsonOrNothing(cell) : cell;
+      else item[heading.name] = heading.name === "metadata" ? optionalJson(cell) : cell;
     } catch (error) {
       const path = heading.kind === "values" ? "values" : heading.name;
       faults.push({ path, message: (error as Error).message });
@@ -194,7 +194,7 @@ function toItem(
   };
 }
 
-function jsonOrNothing(cell: Cell): unknown {
+function optionalJson(cell: Cell): unknown {
   return cell ? readJson(cell, "is not valid JSON") : null;
 }
 

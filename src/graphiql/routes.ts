@@ -1,7 +1,7 @@
 import type {} from "@fastify/swagger";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { chooseEncoding } from "../http/compression.ts";
-import { isKnown } from "../rest/etag.ts";
+import { matchesEtag } from "../rest/etag.ts";
 import { assetsVersion, readAsset } from "./assets.ts";
 import { playgroundPage } from "./page.ts";
 
@@ -45,7 +45,7 @@ async function sendAsset(request: FastifyRequest, reply: FastifyReply): Promise<
   if (!isAssetName(name)) return reply.callNotFound() as unknown as FastifyReply;
   const encoding = chooseEncoding(request.headers["accept-encoding"], ["br", "gzip"]) ?? "identity";
   const etag = `"${assetsVersion}-${encoding}"`;
-  const isFresh = isKnown(etag, request.headers["if-none-match"]);
+  const isFresh = matchesEtag(etag, request.headers["if-none-match"]);
   // Before any header is set: the answer to a failure must not be kept by the browser.
   const body = isFresh ? null : await readAsset(name, encoding);
   const { v: wanted } = request.query as { v?: string };

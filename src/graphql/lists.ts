@@ -11,7 +11,7 @@ import {
 } from "graphql";
 import type { Context } from "../context.ts";
 import { type AnswerBudget, spendAnswerFields } from "../limits/answerBudget.ts";
-import { keepDeadline } from "../limits/deadline.ts";
+import { checkDeadline } from "../limits/deadline.ts";
 import { fieldCounter } from "./cost.ts";
 
 /** graphql-js takes about a microsecond for a field, in which nobody else is served. */
@@ -92,7 +92,7 @@ async function* inTurns(context: Context, list: unknown[], fieldsEach: number): 
     const entries = list.slice(from, from + size);
     pace.last = pace.last.then(() => takeTurn(pace, entries.length * fieldsEach));
     await pace.last;
-    keepDeadline(context);
+    checkDeadline(context);
     yield* entries;
   }
 }

@@ -1,6 +1,6 @@
 import { Kind, type OperationDefinitionNode } from "graphql";
 import type { Context } from "../context.ts";
-import { remembered } from "../database/cache.ts";
+import { createCache } from "../database/cache.ts";
 import { schema } from "../schema.ts";
 import type { Answer } from "../workspaces/idempotency.resolvers.ts";
 
@@ -10,13 +10,13 @@ export interface Made {
   isWhole: boolean;
 }
 
-const answers = remembered<Answer>();
+const answers = createCache<Answer>();
 
 /**
  * Answers an operation whose fields are all marked as `kept` as it was answered before, until anything may have changed;
  * any other, and what is not whole, is made each time. `key` holds all that was asked.
  */
-export async function keptAnswer(
+export async function cachedResponse(
   context: Context,
   { operation, key }: { operation: OperationDefinitionNode; key: () => string },
   make: () => Promise<Made>,

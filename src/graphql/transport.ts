@@ -4,13 +4,13 @@ import type { Context } from "../context.ts";
 import { GabbroError } from "../errors.ts";
 import { sendAnswer } from "../rest/idempotency.ts";
 import { schema } from "../schema.ts";
-import { type Answer, answerOnce, idempotencyKeyOf } from "../workspaces/idempotency.resolvers.ts";
+import { type Answer, idempotencyKeyOf, runOnce } from "../workspaces/idempotency.resolvers.ts";
 import { refuseTooLarge } from "./answerSize.ts";
 import { refusalOfCost } from "./cost.ts";
 import { type DocumentCache, EXECUTION_OPTIONS as options, readDocument } from "./documents.ts";
 import { type Asked, presentErrors } from "./errors.ts";
 import type { Parameters } from "./parameters.ts";
-import { keptAnswer, type Made } from "./responseCache.ts";
+import { cachedResponse, type Made } from "./responseCache.ts";
 import { topFieldOf } from "./topField.ts";
 import { answerWithErrors } from "./yoga.ts";
 
@@ -47,14 +47,14 @@ export async function runDirectly(
   };
   if (operation.operation === "query") {
     const all = () => JSON.stringify([query, variableValues, operationName, mediaType]);
-    sendAnswer(reply, await keptAnswer(asked, { operation, key: all }, () => run(asked)));
+    sendAnswer(reply, await cachedResponse(asked, { operation, key: all }, () => run(asked)));
   } else if (key === undefined) sendAnswer(reply, (await run(asked)).answer);
   else {
     const request = JSON.stringify(["graphql", query, variableValues ?? null, operationName ?? null]);
     const repeatable = { key, authorization: headers.authorization, request };
     const answer = async (context: Context, throwFailure: () => void) =>
       (await run(context, throwFailure)).answer;
-    sendAnswer(reply, await answerOnce(asked, repeatable, answer));
+    sendAnswer(reply, await runOnce(asked, repeatable, answer));
   }
   // The reply itself is no value to give back from here: a promise waits for it as for another promise, and forgets it.
   return "answered";

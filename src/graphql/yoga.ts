@@ -11,7 +11,7 @@ import {
 import { createYoga, type Plugin, processRegularResult } from "graphql-yoga";
 import type { Context } from "../context.ts";
 import { GabbroError } from "../errors.ts";
-import { liftDeadline } from "../limits/deadline.ts";
+import { disableDeadline } from "../limits/deadline.ts";
 import { schema } from "../schema.ts";
 import type { Answer } from "../workspaces/idempotency.resolvers.ts";
 import { refuseTooLarge } from "./answerSize.ts";
@@ -106,7 +106,7 @@ const admission: Plugin<ServerContext> = {
     contextValue.topField = topFieldOf(operation);
     const refusal = refusalOfCost(schema, document, operation, variableValues); // of each event
     if (refusal) return setResultAndStopExecution({ errors: [refusal] });
-    liftDeadline(contextValue); // it ends with its listener
+    disableDeadline(contextValue); // it ends with its listener
   },
 };
 

@@ -8,7 +8,7 @@ const LEAST_CHARACTERS = 16_384;
 const GZIP = { level: 1, chunkSize: 65_536 };
 
 /** Compresses large answers in JSON for who accepts gzip, piece by piece, in threads beside the event loop. */
-export function compressAnswers(app: App): void {
+export function compressResponses(app: App): void {
   app.addHook("onSend", (request, reply, payload, done) => {
     const isStream = payload instanceof Readable;
     const isLarge = isStream || (typeof payload === "string" && payload.length >= LEAST_CHARACTERS);

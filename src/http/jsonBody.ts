@@ -4,7 +4,7 @@ import { GabbroError } from "../errors.ts";
 import { checkJson } from "./jsonLimits.ts";
 
 /** Bodies are JSON in UTF-8 and nothing else; anything else is refused before a route sees it. */
-export function readJsonBodies(app: FastifyInstance): void {
+export function parseJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(
     /^application\/(?:[\w.+-]+\+)?json(?:\s*;|$)/i,

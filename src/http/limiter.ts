@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { getHeapStatistics } from "node:v8";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { createPlaces, type Place } from "../limits/eventLoop.ts";
+import { createEventLoopSlots, type Place } from "../limits/eventLoop.ts";
 import { createShares } from "../limits/shares.ts";
 import type { App } from "./app.ts";
 import { createBodies } from "./bodies.ts";
@@ -49,7 +49,7 @@ export function createLimiter(given: Partial<Limits>, corsOrigins: string[]) {
   const unknown = createShares(limits.maxInFlight);
   const sharesOf = (workspaceId: string) => (workspaceId === NOBODY ? unknown : inFlight);
   const bodies = createBodies(limits.maxBodyBytes);
-  const places = createPlaces(MAX_RUNNING);
+  const places = createEventLoopSlots(MAX_RUNNING);
   const refusals = createRefusals(corsOrigins);
 
   const leave = (request: FastifyRequest) => {
@@ -85,13 +85,13 @@ export function createLimiter(given: Partial<Limits>, corsOrigins: string[]) {
       if (WATCHED.has(request.routeOptions.url!)) return done(null, payload);
       const workspaceId = workspaceOf(request);
       if (!enter(request, workspaceId)) return refusals.answer(request, reply);
-      const enterPlace = (begin: () => void) => {
+      const enterSlot = (begin: () => void) => {
         request.place = places.enter(workspaceId, begin);
         if (reply.raw.destroyed) request.place.end();
       };
-      if (request.raw.complete) return enterPlace(() => done(null, payload));
+      if (request.raw.complete) return enterSlot(() => done(null, payload));
       // A body that arrives piece by piece takes a place when it is whole: parsing it is what takes time.
-      const held = bodies.hold({ workspaceId, reply, refusal: refusals.error, arrived: enterPlace });
+      const held = bodies.hold({ workspaceId, reply, refusal: refusals.error, arrived: enterSlot });
       done(null, payload.pipe(held));
     });
   };

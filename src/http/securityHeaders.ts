@@ -18,7 +18,7 @@ const options = {
 const caching = { "cache-control": "private, no-cache", vary: "Authorization, Accept-Encoding" };
 
 /** Has every answer tell browsers, and caches on the way, what they must not do with it. */
-export function protect(app: FastifyInstance): void {
+export function addSecurityHeaders(app: FastifyInstance): void {
   const headers = { ...headersOfHelmet(), ...caching };
   app.addHook("onRequest", (_, reply, done) => {
     reply.headers(headers);

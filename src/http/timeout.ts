@@ -16,7 +16,7 @@ declare module "fastify" {
  * are sent. An answer that has begun takes as long as its reader. Fastify's `handlerTimeout` would count the sending of
  * bodies, break streams off, and let no operation take longer.
  */
-export function limitTime(app: App, limitMs: number): void {
+export function addTimeout(app: App, limitMs: number): void {
   const giveUp = (reply: FastifyReply) => {
     const { raw, deadline, timeLimit } = reply.request;
     if (reply.raw.headersSent || reply.raw.destroyed) return;

@@ -12,12 +12,12 @@ interface Limited {
 }
 
 /** Ends what nobody waits for any more; called between the pieces of what may take long. Throws TIMED_OUT. */
-export function keepDeadline({ deadline }: Limited): void {
+export function checkDeadline({ deadline }: Limited): void {
   if (performance.now() > deadline.atMs && !deadline.isReadOn) throw timedOut();
 }
 
 /** Lets the work for a request take as long as it takes. */
-export function liftDeadline({ deadline }: Limited): void {
+export function disableDeadline({ deadline }: Limited): void {
   deadline.atMs = Number.POSITIVE_INFINITY;
 }
 

@@ -33,7 +33,7 @@ const current = new AsyncLocalStorage<Holder>();
  * what one request does goes on step by step, and a neighbour waits for one step of each that is under way. The others of
  * the workspace wait for a place.
  */
-export function createPlaces(maxRunning: number) {
+export function createEventLoopSlots(maxRunning: number) {
   const lanes = new Map<string, Lane>();
   /** Not within a turn: with a new lane for each request, each had a turn of its own. */
   const removeIfUnused = (lane: Lane) => {

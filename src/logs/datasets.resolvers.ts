@@ -1,5 +1,5 @@
 import type { Context } from "../context.ts";
-import { transact } from "../database/transaction.ts";
+import { inTransaction } from "../database/transaction.ts";
 import type { DatasetRow } from "../datasets/entities.ts";
 import { getDataset, putRows, type Row, whileThere } from "../datasets/resolvers.ts";
 import { badInput } from "../errors.ts";
@@ -30,7 +30,7 @@ export async function addLogToDataset(
   const { idealOutput, metadata } = call;
   const row = { name: null, key: null, values, idealOutput: textOf(idealOutput), metadata, logId: found.id };
   const [added] = await whileThere(slug, () =>
-    transact(context.em, (em) => putRows(em, workspace, parent, [row])),
+    inTransaction(context.em, (em) => putRows(em, workspace, parent, [row])),
   );
   return added!;
 }

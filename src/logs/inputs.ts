@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { versionChoice } from "../prompts/inputs.ts";
-import { momentOrNothing } from "../validation/dateTime.ts";
-import { json, jsonObjectOrNothing, jsonOrNothing } from "../validation/json.ts";
+import { optionalTimestamp } from "../validation/dateTime.ts";
+import { json, optionalJson, optionalJsonObject } from "../validation/json.ts";
 import { list } from "../validation/list.ts";
-import { idOf, lookUpText, text, textOrNothing } from "../validation/text.ts";
+import { idOf, lookUpText, optionalText, text } from "../validation/text.ts";
 
 const MOST_VARIABLES = 1_000;
 const MOST_TOKENS = 2 ** 31 - 1;
@@ -46,20 +46,20 @@ export const logPromptRecord = z
   .object({
     slug: text().min(1).describe("The slug of the prompt. An unknown one is kept too, with a warning."),
     output: json().describe("What the model answered: any JSON but null."),
-    name: textOrNothing().describe(
+    name: optionalText().describe(
       "The name of the trace; else it takes the prompt's slug. The empty string counts as absent.",
     ),
     ...versionChoice.shape,
-    input: jsonOrNothing().describe("What the model was given: any JSON."),
-    idealOutput: jsonOrNothing().describe("What the model should have answered: any JSON."),
+    input: optionalJson().describe("What the model was given: any JSON."),
+    idealOutput: optionalJson().describe("What the model should have answered: any JSON."),
     variables: list(loggedVariable, MOST_VARIABLES)
       .nullish()
       .transform((value) => value ?? null)
       .describe("What the prompt's variables were filled with."),
-    startTime: momentOrNothing().describe(
+    startTime: optionalTimestamp().describe(
       "When the call began: ISO 8601 (UTC when it names no zone) or epoch milliseconds. Else it is `endTime`, else the time of arrival.",
     ),
-    endTime: momentOrNothing().describe("When the call ended, written like `startTime` and not before it."),
+    endTime: optionalTimestamp().describe("When the call ended, written like `startTime` and not before it."),
     inputTokens: tokens().describe("The tokens of the input. Counted from `input` when omitted."),
     outputTokens: tokens().describe("The tokens of the output. Counted from `output` when omitted."),
     cost: z
@@ -73,7 +73,7 @@ export const logPromptRecord = z
       ),
     organization: partyOrNothing().describe("The organization on whose behalf the call was made."),
     user: partyOrNothing().describe("The user on whose behalf the call was made."),
-    metadata: jsonObjectOrNothing().describe("Anything else worth keeping with the call."),
+    metadata: optionalJsonObject().describe("Anything else worth keeping with the call."),
   })
   .superRefine(({ startTime, endTime }, context) => {
     if (!startTime || !endTime || startTime <= endTime) return;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { momentOrNothing } from "../validation/dateTime.ts";
+import { optionalTimestamp } from "../validation/dateTime.ts";
 import { list } from "../validation/list.ts";
 import { pageSize } from "../validation/pagination.ts";
 import { idOf, text } from "../validation/text.ts";
@@ -24,8 +24,8 @@ export const logFilter = z
     tag: text().nullish().describe("The tag by which the version was found."),
     userId: text().nullish().describe("The id of the user, as the caller knows it."),
     organizationId: text().nullish().describe("The id of the organization, as the caller knows it."),
-    from: momentOrNothing().describe("Calls that began then or later."),
-    to: momentOrNothing().describe("Calls that began before then."),
+    from: optionalTimestamp().describe("Calls that began then or later."),
+    to: optionalTimestamp().describe("Calls that began before then."),
     type: z.enum(["generation"]).nullish().describe("The kind of step."),
     minCost: amount().describe("Calls that cost at least so much, in US dollars."),
     maxCost: amount().describe("Calls that cost at most so much, in US dollars."),

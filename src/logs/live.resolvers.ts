@@ -16,9 +16,9 @@ const MAX_EVENT_MS = 10_000;
  */
 export function logAdded(context: Context, { slug }: { slug?: string | null | undefined }): Repeater<Log> {
   const workspaceId = authorize(context, "read");
-  const { announcements, turn } = context.database;
+  const { pubSub, turn } = context.database;
   const { tokenId } = authenticated(context);
-  const announced = announcements.listen({ workspaceId, tokenId });
+  const announced = pubSub.listen({ workspaceId, tokenId });
   return new Repeater<Log>(async (push, stop) => {
     void stop.then(() => announced.return(undefined));
     for await (const { id, promptSlug } of announced) {
@@ -75,7 +75,7 @@ async function readLog({ read }: Database, workspaceId: string, id: string): Pro
 
 async function mayStillRead(context: Context): Promise<boolean> {
   try {
-    return (await context.askAgain()) !== null; // a token's scopes never change
+    return (await context.reauthenticate()) !== null; // a token's scopes never change
   } catch {
     return false; // the token works no more
   }

@@ -1,7 +1,7 @@
 import { type Expression, sql } from "kysely";
 import type { Context } from "../context.ts";
 import { lengthOf } from "../database/lengths.ts";
-import { batched } from "../database/loader.ts";
+import { createLoader } from "../database/loader.ts";
 import { readInPieces } from "../database/pieces.ts";
 import { GabbroError } from "../errors.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
@@ -48,7 +48,7 @@ const succeeds = (reading: Promise<unknown>): Promise<boolean> =>
 
 function payloadOf<Payload>(entity: "Log" | "Trace", columns: readonly (keyof Payload & string)[]) {
   const payload: Table = { entity, columns };
-  const read = batched<string, Value>((context, keys, times) => {
+  const read = createLoader<string, Value>((context, keys, times) => {
     const { workspaceId } = authenticated(context);
     return readPayloads({ context, workspaceId, payload }, keys, times);
   });

@@ -1,6 +1,6 @@
 import type { Context } from "../context.ts";
-import { removeInSteps } from "../database/deleteInBatches.ts";
-import { transact } from "../database/transaction.ts";
+import { deleteInBatches } from "../database/deleteInBatches.ts";
+import { inTransaction } from "../database/transaction.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 
@@ -30,11 +30,11 @@ export async function pruneTraces(context: Context, before: Date): Promise<numbe
     .where("startTime", "<", before)
     .orderBy("startTime");
   const removal = write.deleteFrom("Trace").where("workspace", "=", workspaceId);
-  const removed = await removeInSteps({
+  const removed = await deleteInBatches({
     find: (most) => oldest.limit(most).execute(),
     remove: (ids) => removal.where("id", "in", ids).execute(),
   });
-  await transact(context.em, async (em) => {
+  await inTransaction(context.em, async (em) => {
     const after = { before: before.toISOString(), removed };
     recordChange(em, context, { action: "pruneTraces", subject: "traces", before: null, after });
   });

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { momentOrNothing } from "../validation/dateTime.ts";
+import { optionalTimestamp } from "../validation/dateTime.ts";
 
 const moment = () =>
-  momentOrNothing().transform((value, context) => {
+  optionalTimestamp().transform((value, context) => {
     if (value) return value;
     context.addIssue({ code: "custom", message: "is required" });
     return z.NEVER;

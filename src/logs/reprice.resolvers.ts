@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Context } from "../context.ts";
-import { transact } from "../database/transaction.ts";
-import { liftDeadline } from "../limits/deadline.ts";
+import { inTransaction } from "../database/transaction.ts";
+import { disableDeadline } from "../limits/deadline.ts";
 import { loadOwnPrices } from "../pricing/resolvers.ts";
 import { type FindOwnPrice, measureUsage, rounded } from "../usage/usage.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
@@ -29,7 +29,7 @@ export interface Repricing {
 export async function repriceLogs(context: Context, input: RepriceLogsInput): Promise<Repricing> {
   const workspaceId = authorize(context, "admin");
   const dryRun = input.dryRun ?? false;
-  liftDeadline(context); // of a year of logs it rightly takes minutes, and who asks for it waits
+  disableDeadline(context); // of a year of logs it rightly takes minutes, and who asks for it waits
   const findOwnPrice = await loadOwnPrices(context, workspaceId);
   const result = { examined: 0, changed: 0, priced: 0, unpriced: 0, costBefore: 0, costAfter: 0, dryRun };
   try {
@@ -111,7 +111,7 @@ function isChanged({ log, now }: Judged): boolean {
 /** Stores costs, and gives the ids of logs that were removed or reported since they were read. */
 async function store(context: Context, workspaceId: string, changes: Judged[]): Promise<Set<string>> {
   if (changes.length === 0) return new Set();
-  return transact(context.em, async (em) => {
+  return inTransaction(context.em, async (em) => {
     const gone = new Set<string>();
     for (const { log, now } of changes) {
       const stillOpen = { workspace: workspaceId, id: log.id, costSource: { $ne: "REPORTED" as const } };
@@ -135,7 +135,7 @@ function add(result: Repricing, judged: Judged[]): void {
 async function record(context: Context, { from, to }: RepriceLogsInput, result: Repricing): Promise<void> {
   const { dryRun: _, ...figures } = result;
   const after = { from: from.toISOString(), to: to.toISOString(), ...figures };
-  await transact(context.em, async (em) =>
+  await inTransaction(context.em, async (em) =>
     recordChange(em, context, { action: "repriceLogs", subject: "logs", before: null, after }),
   );
 }

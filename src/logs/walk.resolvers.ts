@@ -2,7 +2,7 @@ import { performance } from "node:perf_hooks";
 import type { ExpressionBuilder, Kysely } from "kysely";
 import type { Context } from "../context.ts";
 import type { Database } from "../database/open.ts";
-import { keepDeadline } from "../limits/deadline.ts";
+import { checkDeadline } from "../limits/deadline.ts";
 
 /** Where a log stands in the order of all: by start, which is as the database has it, then by id. */
 export interface Place {
@@ -80,7 +80,7 @@ export async function* stretches(context: Context, lead: Lead, range: Stretch): 
   let entries = FIRST_STRETCH;
   for (;;) {
     await context.database.turn(lead.workspaceId);
-    keepDeadline(context);
+    checkDeadline(context);
     const { active } = performance.eventLoopUtilization();
     const [end] = await context.database.rows(
       logsIn(context, lead, { before, downTo: range.downTo })

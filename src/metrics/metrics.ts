@@ -53,7 +53,7 @@ function isSame(given: string, token: string): boolean {
 
 const BATCH_BOUNDS = [1, 2, 5, 10, 20, 50, 100, 200];
 
-function familiesOf({ commit, announcements, reuse, connections }: Database): Family[] {
+function familiesOf({ commit, pubSub, reuse, connections }: Database): Family[] {
   return [
     single(
       "gabbro_writes_waiting",
@@ -74,7 +74,7 @@ function familiesOf({ commit, announcements, reuse, connections }: Database): Fa
       "Reads of prompts and datasets from the database.",
       reuse.misses,
     ),
-    single("gabbro_subscriptions", "gauge", "Subscriptions that listen.", announcements.count()),
+    single("gabbro_subscriptions", "gauge", "Subscriptions that listen.", pubSub.count()),
     ...ofConnections(connections()),
   ];
 }

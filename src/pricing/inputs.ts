@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { momentOrNothing } from "../validation/dateTime.ts";
+import { optionalTimestamp } from "../validation/dateTime.ts";
 import { idOf, text } from "../validation/text.ts";
 
 const LONGEST_NAME = 256;
@@ -38,7 +38,7 @@ export const setModelPriceInput = z.object({
     ),
   inputPrice: price().describe("US dollars per million tokens of input, 0 to 1,000,000."),
   outputPrice: price().describe("US dollars per million tokens of output, 0 to 1,000,000."),
-  validFrom: momentOrNothing().describe(
+  validFrom: optionalTimestamp().describe(
     "From when on it holds, until the next price of the same model and provider, which may be there already. When absent it has always held.",
   ),
 });

@@ -1,6 +1,6 @@
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
-import { transact } from "../database/transaction.ts";
+import { inTransaction } from "../database/transaction.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import type { FindOwnPrice } from "../usage/usage.ts";
 import { atCursor, PAGE } from "../validation/pagination.ts";
@@ -39,7 +39,7 @@ export async function setModelPrice(context: Context, input: SetModelPriceInput)
   const workspace = authorize(context, "admin");
   const { model, inputPrice, outputPrice } = input;
   const key = { model, provider: input.provider ?? ANY_PROVIDER, validFrom: input.validFrom ?? BEGINNING };
-  return transact(context.em, async (em) => {
+  return inTransaction(context.em, async (em) => {
     let price = await em.findOne(ModelPrice, key);
     const before = price && told(price);
     if (price) Object.assign(price, { inputPrice, outputPrice });
@@ -55,7 +55,7 @@ export async function setModelPrice(context: Context, input: SetModelPriceInput)
 /** Removes a price and gives its id; PRICE_NOT_FOUND when the workspace has none with that id. */
 export async function deleteModelPrice(context: Context, { id }: { id: string }): Promise<string> {
   authorize(context, "admin");
-  await transact(context.em, async (em) => {
+  await inTransaction(context.em, async (em) => {
     const price = await em.findOne(ModelPrice, { id });
     if (!price) throw new GabbroError("PRICE_NOT_FOUND", `Price ${quoted(id)} does not exist.`);
     const { model } = price;

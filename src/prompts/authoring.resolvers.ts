@@ -2,7 +2,7 @@ import type { Context } from "../context.ts";
 import { refuseDuplicates } from "../database/groupCommit.ts";
 import { newId } from "../database/ids.ts";
 import type { EntityManager } from "../database/open.ts";
-import { transact } from "../database/transaction.ts";
+import { inTransaction } from "../database/transaction.ts";
 import { badInput, quoted } from "../errors.ts";
 import { findVariables, type NamedTemplate } from "../templates/templates.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
@@ -30,7 +30,7 @@ export async function createPrompt(context: Context, input: CreatePromptInput): 
     featureSlug: input.featureSlug ?? null,
   };
   await refuseDuplicates(`A prompt with the slug ${quoted(slug)} exists already.`, () =>
-    transact(context.em, async (em) => {
+    inTransaction(context.em, async (em) => {
       em.create(Prompt, { ...head, id: newId(), workspace, protectedTags: [], createdAt: new Date() });
       recordChange(em, context, { action: "createPrompt", subject: slug, before: null, after: head });
     }),
@@ -43,7 +43,7 @@ export async function updatePrompt(context: Context, input: UpdatePromptInput): 
   authorize(context, "read"); // before it writes, because it answers with the prompt
   const workspace = authorize(context, "write");
   const { slug, name, description, featureSlug } = input;
-  await transact(context.em, async (em) => {
+  await inTransaction(context.em, async (em) => {
     const prompt = await getPrompt(em, slug);
     const before = headOf(prompt);
     if (name) prompt.name = name;
@@ -57,7 +57,7 @@ export async function updatePrompt(context: Context, input: UpdatePromptInput): 
 /** Removes a prompt with its versions and tags; its logs stay. Tells whether there was one. */
 export async function deletePrompt(context: Context, { slug }: { slug: string }): Promise<string> {
   authorize(context, "write");
-  await transact(context.em, async (em) => {
+  await inTransaction(context.em, async (em) => {
     const prompt = await getPrompt(em, slug);
     const { protectedTags } = prompt;
     if (protectedTags.length > 0) authorize(context, "publish"); // its protected tags go with it
@@ -89,7 +89,7 @@ export async function createPromptVersion(
   const { content, warning } = contentOf(input, found.flat());
   const taken = `Prompt ${quoted(slug)} already has a version ${quoted(input.version)}. Versions never change; choose another name.`;
   const promptVersion = await refuseDuplicates(taken, () =>
-    transact(context.em, async (em) => {
+    inTransaction(context.em, async (em) => {
       const prompt = await getPrompt(em, slug);
       if ((await em.count(PromptVersion, { prompt })) >= MAX_VERSIONS) {
         const message = `cannot be added: a prompt has at most ${MAX_VERSIONS} versions. Go on with a new prompt`;

@@ -1,15 +1,15 @@
 import { z } from "zod";
-import { jsonObjectOrNothing } from "../validation/json.ts";
+import { optionalJsonObject } from "../validation/json.ts";
 import { list } from "../validation/list.ts";
 import { searchText, slugPage } from "../validation/pagination.ts";
-import { lookUpText, newSlug, text, textOrNothing } from "../validation/text.ts";
+import { lookUpText, newSlug, optionalText, text } from "../validation/text.ts";
 
 /** What picks a version of a prompt: a version wins over a tag; with neither it is the production version. */
 export const versionChoice = z.object({
-  version: textOrNothing(lookUpText()).describe(
+  version: optionalText(lookUpText()).describe(
     "The version to use. It wins over `tag`. The empty string counts as absent.",
   ),
-  tag: textOrNothing(lookUpText()).describe(
+  tag: optionalText(lookUpText()).describe(
     "The tag whose version to use, such as `production` or `latest`. The empty string counts as absent.",
   ),
 });
@@ -55,7 +55,7 @@ export const promptModel = z.object({
   client: nullableText().describe("With which client it is called."),
   model: text().min(1).describe("Its name, such as `gpt-4o-mini`."),
   version: nullableText().describe("Its version, where the name alone does not tell."),
-  parameters: jsonObjectOrNothing().describe("Its parameters, such as `temperature`."),
+  parameters: optionalJsonObject().describe("Its parameters, such as `temperature`."),
 });
 
 export const promptVariable = z.object({

@@ -1,5 +1,5 @@
 import type { LRUCache } from "lru-cache";
-import { boundedByCharacters, remembered } from "../database/cache.ts";
+import { boundedByCharacters, createCache } from "../database/cache.ts";
 import { inPieces, type Piece } from "../database/lengths.ts";
 import type { Database } from "../database/open.ts";
 import { GabbroError } from "../errors.ts";
@@ -12,7 +12,7 @@ export type KnownPrompt = Selectable & Pick<Prompt, "id" | "name" | "description
 type Details = Pick<PromptVersion, "model" | "variables">;
 type Texts = Pick<PromptVersion, "text" | "systemText">;
 
-const knownPrompts = remembered<KnownPrompt>();
+const knownPrompts = createCache<KnownPrompt>();
 
 /**
  * The prompt with that slug with the names of all its versions; null when the workspace has none. Applications ask for few

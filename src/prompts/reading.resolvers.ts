@@ -2,7 +2,7 @@ import type { Context } from "../context.ts";
 import { inTurn } from "../database/lengths.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
-import { keepDeadline } from "../limits/deadline.ts";
+import { checkDeadline } from "../limits/deadline.ts";
 import { renderTemplate } from "../templates/templates.ts";
 import { atCursor, PAGE } from "../validation/pagination.ts";
 import { authorize } from "../workspaces/resolvers.ts";
@@ -113,7 +113,7 @@ export async function promptDiff(context: Context, { slug, from, to }: PromptDif
   const after = await getVersion(to);
   const { diffVersions } = await import("./diff.ts"); // seldom needed
   return inTurn(context, async () => {
-    keepDeadline(context);
+    checkDeadline(context);
     const diff = diffVersions(before, after);
     spendAnswerBytes(context, diff.length);
     return diff;

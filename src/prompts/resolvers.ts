@@ -1,5 +1,5 @@
 import type { Context } from "../context.ts";
-import { batched } from "../database/loader.ts";
+import { createLoader } from "../database/loader.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import type { Prompt, Variable } from "./entities.ts";
@@ -100,7 +100,7 @@ export async function describeVersion(
   return prompt && describe(prompt, { version, tag: input.tag, warning: null });
 }
 
-const promptById: (context: Context, id: string) => Promise<(Selectable & PromptRow) | null> = batched(
+const promptById: (context: Context, id: string) => Promise<(Selectable & PromptRow) | null> = createLoader(
   async (context, ids) => {
     const workspaceId = authorize(context, "read");
     const prompts = await context.database.read

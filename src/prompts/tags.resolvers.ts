@@ -2,7 +2,7 @@ import { ref } from "@mikro-orm/core";
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
 import type { EntityManager } from "../database/open.ts";
-import { transact } from "../database/transaction.ts";
+import { inTransaction } from "../database/transaction.ts";
 import { badInput, GabbroError, quoted } from "../errors.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
@@ -84,7 +84,7 @@ export async function setTagProtection(context: Context, input: SetTagProtection
 
 /** A tag may take the version of another one, so what it has read of that must hold until it is stored. */
 function transactTags<T>(context: Context, run: (em: EntityManager) => Promise<T>): Promise<T> {
-  return transact(context.em, run, "own reads");
+  return inTransaction(context.em, run, "own reads");
 }
 
 interface Move {

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Context } from "../context.ts";
 import { lengthOf, type Measured, readByLength, readLists } from "../database/lengths.ts";
-import { batched } from "../database/loader.ts";
+import { createLoader } from "../database/loader.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
 import type { PromptTagMove, PromptVersion } from "./entities.ts";
 import { readVersions, versionRemoved } from "./known.resolvers.ts";
@@ -12,7 +12,7 @@ import { type NamedVersion, PRODUCTION } from "./selection.ts";
 type OfPrompt<Part> = (context: Context, promptId: string) => Promise<Part>;
 
 /** All versions of a prompt, the oldest first. */
-export const versionsOf: OfPrompt<NamedVersion[]> = batched((context, ids) => {
+export const versionsOf: OfPrompt<NamedVersion[]> = createLoader((context, ids) => {
   const workspaceId = authorize(context, "read");
   return readLists(context, ids, (piece) => readVersions(context.database, workspaceId, piece));
 });
@@ -20,7 +20,7 @@ export const versionsOf: OfPrompt<NamedVersion[]> = batched((context, ids) => {
 export type TagMove = Pick<PromptTagMove, "label" | "from" | "to" | "tokenName" | "createdAt">;
 
 /** Who moved which tag of a prompt when, the latest move first. */
-export const tagHistoryOf: OfPrompt<TagMove[]> = batched(async (context, ids) => {
+export const tagHistoryOf: OfPrompt<TagMove[]> = createLoader(async (context, ids) => {
   const workspaceId = authorize(context, "read");
   const { read, rows } = context.database;
   const histories = await readLists(context, ids, ({ parents, after, most }) => {
@@ -41,8 +41,8 @@ export const tagHistoryOf: OfPrompt<TagMove[]> = batched(async (context, ids) =>
 });
 
 /** The tags that are kept for a prompt, by name, with the version that each points to; `latest` is none of them. */
-export const tagsOf: OfPrompt<{ id: string; label: string; version: string; versionId: string }[]> = batched(
-  async (context, ids) => {
+export const tagsOf: OfPrompt<{ id: string; label: string; version: string; versionId: string }[]> =
+  createLoader(async (context, ids) => {
     const workspaceId = authorize(context, "read");
     const found = await context.database.read
       .selectFrom("PromptTag")
@@ -56,8 +56,7 @@ export const tagsOf: OfPrompt<{ id: string; label: string; version: string; vers
       .execute();
     const byPrompt = Map.groupBy(found, ({ prompt }) => prompt);
     return ids.map((id) => byPrompt.get(id) ?? []);
-  },
-);
+  });
 
 /** The version of a prompt with the tag `production`; null when there is none. */
 export async function productionVersionOf(context: Context, promptId: string): Promise<NamedVersion | null> {
@@ -66,7 +65,7 @@ export async function productionVersionOf(context: Context, promptId: string): P
 }
 
 /** The newest version of a prompt; null when it has none. */
-export const newestVersionOf: OfPrompt<NamedVersion | null> = batched(async (context, ids) => {
+export const newestVersionOf: OfPrompt<NamedVersion | null> = createLoader(async (context, ids) => {
   const workspaceId = authorize(context, "read");
   const { read } = context.database;
   const found = await read
@@ -94,7 +93,7 @@ const MAX_NAMES_IN_STATEMENT = 100;
 
 /** The version of a prompt with a name, by both in one text; null when there is none. */
 export const versionNamed: (context: Context, of: `${string} ${string}`) => Promise<NamedVersion | null> =
-  batched(async (context, keys) => {
+  createLoader(async (context, keys) => {
     const found = new Map<string, NamedVersion>();
     for (let from = 0; from < keys.length; from += MAX_NAMES_IN_STATEMENT) {
       const asked = keys.slice(from, from + MAX_NAMES_IN_STATEMENT);
@@ -124,7 +123,7 @@ export type ShownVersion = NamedVersion & Partial<Content>;
 
 /** One thing that a version holds: it is read for all those of an answer where it is asked for. */
 export function contentOf<Column extends keyof Content>(column: Column) {
-  const load = batched<string, Content[Column]>(async (context, ids) => {
+  const load = createLoader<string, Content[Column]>(async (context, ids) => {
     const versions = (some: string[]) =>
       context.database.read
         .selectFrom("PromptVersion")

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { remembered } from "../database/cache.ts";
+import { createCache } from "../database/cache.ts";
 import type { App } from "../http/app.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 
@@ -8,13 +8,13 @@ interface Answer {
   etag: string;
 }
 
-const answerTo = remembered<Answer>();
+const answerTo = createCache<Answer>();
 
 /**
  * Has the routes with GET that are registered after it keep their answers until anything may have changed, and answer 304
  * to who has the same by its `ETag`. For routes that need the scope `read`, and whose answers follow from the address alone.
  */
-export function answerOnlyChanges(app: App): void {
+export function cacheWithEtags(app: App): void {
   app.addHook("onRoute", (route) => {
     if (route.method !== "GET") return;
     const { handler } = route;
@@ -27,14 +27,14 @@ export function answerOnlyChanges(app: App): void {
       });
       const { body, etag } = answer!;
       reply.header("etag", etag);
-      if (isKnown(etag, headers["if-none-match"])) return reply.status(304).send();
+      if (matchesEtag(etag, headers["if-none-match"])) return reply.status(304).send();
       return reply.type("application/json; charset=utf-8").send(body);
     };
   });
 }
 
 /** Whether a caller whose header `If-None-Match` that is has the answer with that tag. */
-export function isKnown(etag: string, ifNoneMatch: string | undefined): boolean {
+export function matchesEtag(etag: string, ifNoneMatch: string | undefined): boolean {
   if (ifNoneMatch === undefined) return false;
   const weakened = (tag: string) => tag.trim().replace(/^W\//, "");
   return ifNoneMatch.split(",").some((tag) => ["*", etag].includes(weakened(tag)));

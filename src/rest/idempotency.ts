@@ -1,6 +1,6 @@
 import type { RouteHandlerMethod } from "fastify";
 import type { App, FastifyReply, FastifyRequest } from "../http/app.ts";
-import { type Answer, answerOnce, idempotencyKeyOf } from "../workspaces/idempotency.resolvers.ts";
+import { type Answer, idempotencyKeyOf, runOnce } from "../workspaces/idempotency.resolvers.ts";
 
 /** Has the routes with POST that are registered after it answer a request with an `Idempotency-Key` once. */
 export function answerRepeatsAlike(app: App): void {
@@ -22,7 +22,7 @@ async function once(
 ): Promise<FastifyReply> {
   const { authorization } = request.headers;
   const repeatable = { key, authorization, request: JSON.stringify([request.url, request.body]) };
-  const answer = await answerOnce(request.context, repeatable, async (context) => {
+  const answer = await runOnce(request.context, repeatable, async (context) => {
     request.context = context;
     const body = JSON.stringify(await run());
     return { status: reply.statusCode, headers: { "content-type": "application/json; charset=utf-8" }, body };

@@ -6,13 +6,13 @@ const MOMENT_FAULT =
   "must be an existing time as ISO 8601, such as 2026-01-31T09:30:00Z, or as epoch milliseconds, in the years 1 to 9999";
 
 /** A point in time: ISO 8601 (UTC when it names no zone), epoch milliseconds, or nothing (null, absent, ""). */
-export const momentOrNothing = () =>
+export const optionalTimestamp = () =>
   z
     .union([z.string(), z.number(), z.null()], { error: () => MOMENT_FAULT })
     .optional()
     .transform((value, context) => {
       if (value === undefined || value === null || value === "") return null;
-      const moment = typeof value === "number" ? new Date(Math.trunc(value)) : parseMoment(value);
+      const moment = typeof value === "number" ? new Date(Math.trunc(value)) : parseTimestamp(value);
       if (moment && moment.getTime() >= EARLIEST_MS && moment.getTime() <= LATEST_MS) return moment;
       context.addIssue({ code: "custom", message: MOMENT_FAULT });
       return z.NEVER;
@@ -28,7 +28,7 @@ const NAMES_ITS_ZONE = /(?:Z|[+-]\d\d:\d\d)$/;
 const MAX_TIMESTAMP_CHARACTERS = 64;
 
 /** The time that an ISO 8601 text names, in UTC when it names no zone; undefined when there is no such time. */
-export function parseMoment(value: string): Date | undefined {
+export function parseTimestamp(value: string): Date | undefined {
   if (value.length > MAX_TIMESTAMP_CHARACTERS) return undefined;
   if (isoDate.safeParse(value).success) return new Date(`${value}T00:00:00Z`);
   const strict = toStrictIso(value);

@@ -16,7 +16,7 @@ export const json = () =>
   });
 
 /** Any JSON value up to 100 levels deep; absent is null. */
-export const jsonOrNothing = () =>
+export const optionalJson = () =>
   z
     .unknown()
     .superRefine(addJsonFault)
@@ -31,13 +31,13 @@ export const jsonObject = () =>
     .meta({ type: "object", additionalProperties: {} });
 
 /** A JSON object; null and absent are null. */
-export const jsonObjectOrNothing = () =>
-  jsonObjectOrUndefined()
+export const optionalJsonObject = () =>
+  nullableJsonObject()
     .transform((value) => value ?? null)
     .meta({ type: ["object", "null"], additionalProperties: {} });
 
 /** A JSON object or null, where absent means something else than null. */
-export const jsonObjectOrUndefined = () =>
+export const nullableJsonObject = () =>
   z
     .custom<JsonObject | null | undefined>((value) => value == null || isObject(value), {
       error: objectFault("an object or null"),

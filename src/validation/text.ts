@@ -19,7 +19,7 @@ const MAX_LOOKUP_CHARACTERS = 16_384;
 export const lookUpText = () => text().max(MAX_LOOKUP_CHARACTERS);
 
 /** Text in which the empty string means the same as null and absent: one published client sends it so. */
-export const textOrNothing = (given = text()) => given.nullish().transform((value) => value || null);
+export const optionalText = (given = text()) => given.nullish().transform((value) => value || null);
 
 /** An id that this service gave to something; `kind` says of what, for the sentence that refuses another. */
 export const idOf = (kind: string) => z.guid({ error: `must be the id of ${kind}` }).toLowerCase();

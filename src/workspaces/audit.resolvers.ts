@@ -1,7 +1,7 @@
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
 import { lengthOf, readByLength } from "../database/lengths.ts";
-import { batched } from "../database/loader.ts";
+import { createLoader } from "../database/loader.ts";
 import type { EntityManager } from "../database/open.ts";
 import { atCursor, PAGE } from "../validation/pagination.ts";
 import { AuditEntry } from "./entities.ts";
@@ -50,7 +50,7 @@ export async function auditLog(context: Context, { first, after }: AuditLogInput
 
 /** How what an entry tells of was before or after; it may be as large as a version of a prompt. */
 export function stateOf(state: "before" | "after") {
-  const load: (context: Context, id: string) => Promise<Record<string, unknown> | null> = batched(
+  const load: (context: Context, id: string) => Promise<Record<string, unknown> | null> = createLoader(
     async (context, all) => {
       const entries = (ids: string[]) =>
         context.database.read

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
 import type { Context } from "../context.ts";
-import { removeInSteps } from "../database/deleteInBatches.ts";
+import { deleteInBatches } from "../database/deleteInBatches.ts";
 import { isUniqueViolation } from "../database/driverErrors.ts";
 import { newId } from "../database/ids.ts";
 import type { Database } from "../database/open.ts";
@@ -46,7 +46,7 @@ type Place = { workspace: string; tokenId: string; keyHash: string };
  * trace. CONFLICT when another request had the key. It may be tried again: `throwFailure` throws when it will be, for who
  * tells of errors before `run` ends.
  */
-export async function answerOnce(
+export async function runOnce(
   context: Context,
   { key, authorization, request }: Repeatable,
   run: (context: Context, throwFailure: () => void) => Promise<Answer>,
@@ -151,13 +151,13 @@ async function inTurn<Result>({ orm }: Database, place: string, run: () => Promi
 }
 
 /** Removes the answers that are too old to be asked for again, in small steps, until `signal` says to stop. */
-export async function forgetOldAnswers({ read, write }: Database, signal: AbortSignal): Promise<void> {
+export async function deleteOldResponses({ read, write }: Database, signal: AbortSignal): Promise<void> {
   const old = read
     .selectFrom("IdempotentAnswer")
     .select("id")
     .where("createdAt", "<=", new Date(Date.now() - KEPT_MS))
     .orderBy("createdAt");
-  await removeInSteps(
+  await deleteInBatches(
     {
       find: (most) => old.limit(most).execute(),
       remove: (ids) => write.deleteFrom("IdempotentAnswer").where("id", "in", ids).execute(),

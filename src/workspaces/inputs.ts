@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { momentOrNothing } from "../validation/dateTime.ts";
+import { optionalTimestamp } from "../validation/dateTime.ts";
 import { list } from "../validation/list.ts";
 import { idOf, text } from "../validation/text.ts";
 
@@ -11,7 +11,7 @@ export const createAccessTokenInput = z.object({
   scopes: list(scope, MAX_SCOPES)
     .refine((scopes) => scopes.length > 0, { error: "must not be empty" })
     .describe("What it may do; only what the calling token may do, too."),
-  expiresAt: momentOrNothing()
+  expiresAt: optionalTimestamp()
     .refine((moment) => moment === null || moment > new Date(), { error: "must be in the future" })
     .describe("When it ends; never when absent."),
 });

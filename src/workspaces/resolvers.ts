@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { Access, Context } from "../context.ts";
-import { refuseDuplicates, whenUnlocked } from "../database/groupCommit.ts";
+import { refuseDuplicates, retryWhileLocked } from "../database/groupCommit.ts";
 import { newId } from "../database/ids.ts";
 import type { Database } from "../database/open.ts";
 import { GabbroError, quoted } from "../errors.ts";
@@ -31,7 +31,7 @@ type Found = Access & { tokenId: string; expiresAt: number; lastUsedAt: number; 
 
 /**
  * Makes the check of one server: an `Authorization` header to what its token stands for, null when there is no header.
- * What it found is remembered until anybody may have changed anything, such as revoked the token.
+ * What it found is cached until anybody may have changed anything, such as revoked the token.
  */
 export function createAuthenticate(database: Database, log: { warn(error: unknown, message: string): void }) {
   const tokens = new LRUCache<string, Found>({ max: 10_000 });
@@ -43,10 +43,10 @@ export function createAuthenticate(database: Database, log: { warn(error: unknow
     const hash = hashToken(Buffer.from(token, "latin1").toString("utf8"));
     const generation = database.generation.now();
     const known = tokens.get(hash);
-    const remembered = known?.generation === generation ? known : undefined;
-    const found = remembered ?? (await findToken(database, hash, generation));
+    const createCache = known?.generation === generation ? known : undefined;
+    const found = createCache ?? (await findToken(database, hash, generation));
     if (!found || found.expiresAt <= Date.now()) throw unauthenticated(refusalOf(token));
-    if (!remembered) {
+    if (!createCache) {
       tokens.set(hash, found);
       // Who cannot be noted down as served is served all the same, and does not wait for it.
       database.track(
@@ -100,7 +100,7 @@ async function findToken(
 /** Notes when a token served, to the minute: more would be a write for every read. */
 async function recordUse(database: Database, { tokenId, workspaceId, lastUsedAt }: Found): Promise<void> {
   if (Date.now() - lastUsedAt < LAST_USED_PRECISION_MS) return;
-  await whenUnlocked(() =>
+  await retryWhileLocked(() =>
     database.write
       .updateTable("AccessToken")
       .set({ lastUsedAt: new Date() })
@@ -119,7 +119,7 @@ export function commandLineContext(database: Database, workspaceId: string): Con
     database,
     em: database.fork(workspaceId),
     access,
-    askAgain: async () => access,
+    reauthenticate: async () => access,
     deadline: { atMs: UNLIMITED },
     answerBudget: { maxBytes: UNLIMITED, leftBytes: UNLIMITED, leftFields: UNLIMITED },
   };

@@ -1,6 +1,6 @@
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
-import { transact } from "../database/transaction.ts";
+import { inTransaction } from "../database/transaction.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import type { Scope } from "../scopes.ts";
 import { recordChange } from "./audit.resolvers.ts";
@@ -30,7 +30,7 @@ export async function createAccessToken(
   const workspace = authorize(context, "admin");
   refuseMoreScopes(context, input.scopes);
   const { token, row } = newToken(workspace, input);
-  const accessToken = await transact(context.em, async (em) => {
+  const accessToken = await inTransaction(context.em, async (em) => {
     recordChange(em, context, {
       action: "createAccessToken",
       subject: row.id,
@@ -59,7 +59,7 @@ export async function accessTokens(context: Context): Promise<AccessToken[]> {
 /** Ends a token from now on; TOKEN_NOT_FOUND when the workspace has none with that id that still works. */
 export async function revokeAccessToken(context: Context, { id }: { id: string }): Promise<AccessToken> {
   authorize(context, "admin");
-  return transact(context.em, async (em) => {
+  return inTransaction(context.em, async (em) => {
     const token = await em.findOne(AccessToken, { id, revokedAt: null });
     if (!token)
       throw new GabbroError("TOKEN_NOT_FOUND", `There is no working access token with the id ${quoted(id)}.`);

@@ -2,7 +2,7 @@ import type { OpenAPIV3_1 } from "openapi-types";
 import type { Context } from "../../src/context.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { createPrompt, createPromptVersion } from "../../src/prompts/authoring.resolvers.ts";
-import { FIRST_WORKSPACE } from "../../src/sample/newDatabase.ts";
+import { FIRST_WORKSPACE } from "../../src/sample/seed.ts";
 import { commandLineContext, createWorkspace, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { createAccessToken } from "../../src/workspaces/tokens.resolvers.ts";
 import { type How, prepareDatabase, startGateway } from "../gateway.ts";

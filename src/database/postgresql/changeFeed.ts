@@ -1,6 +1,6 @@
 import { type Kysely, sql } from "kysely";
-import { keepListening, type ListeningClient, type Others } from "../changeFeed.ts";
-import type { LogAnnouncement } from "../pubsub.ts";
+import { type ChangeFeed, keepListening, type ListeningClient } from "../changeFeed.ts";
+import type { LogAddedMessage } from "../pubsub.ts";
 
 const CHANGES = "gabbro_changes";
 const LOGS = "gabbro_logs";
@@ -15,8 +15,8 @@ interface Executor {
 export function hearPostgresqlOthers(
   self: string,
   newClient: () => ListeningClient,
-  announce: (workspaceId: string, log: LogAnnouncement) => void,
-): Others<Executor> {
+  announce: (workspaceId: string, log: LogAddedMessage) => void,
+): ChangeFeed<Executor> {
   let changes = 0;
   const listener = keepListening(newClient, {
     begin: () => {

@@ -58,7 +58,7 @@ export function postgresql(url: string, { poolSize, replicaUrls, silenceMs }: Se
     },
     migrateAlone,
     createSearch: (read) => createPostgresqlSearch(read, Math.max(2, Math.floor(poolSize / 2))),
-    hearOthers: async (_, announce) =>
+    openChangeFeed: async (_, announce) =>
       hearPostgresqlOthers(self, () => new Client(listening(oneOfHosts!)), announce),
     placeholder: (n) => `$${n}`,
     rowsPerStatement: 500,

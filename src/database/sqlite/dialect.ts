@@ -4,9 +4,9 @@ import { CompiledQuery } from "kysely";
 import type { Dialect } from "../dialect.ts";
 import type { Insert, Statement } from "../inserts.ts";
 import { sqliteMigrations } from "../migrations/sqlite/list.ts";
-import { refuseOfMarked } from "../softDelete.ts";
+import { refuseDeletedSync } from "../softDelete.ts";
 import { createSqliteCopying } from "./copier.ts";
-import { createFile, inspectFile, isOpenToAll } from "./file.ts";
+import { createFile, inspectFile, isWorldReadable } from "./file.ts";
 import { createSqliteSearch } from "./search.ts";
 import { placeWords } from "./wordIndex.ts";
 
@@ -40,11 +40,11 @@ export function sqlite(url: string): Dialect {
       await createFile(path);
       inspectFile(path, sqliteMigrations, OPENING_MS);
     },
-    isOpenToAll: () => isOpenToAll(path),
+    isWorldReadable: () => isWorldReadable(path),
     connect: (orm) => orm.em.getConnection("read").connect(),
     migrateAlone,
     createSearch: () => createSqliteSearch(path),
-    hearOthers,
+    openChangeFeed,
     placeholder: () => "?",
     rowsPerStatement: 1, // prepared once and run for each row it takes half the time of one over all rows
     runEach: (orm, statements) => writeAlone(orm, runEach(statements)),
@@ -94,7 +94,7 @@ const migrateAlone: Dialect["migrateAlone"] = async ({ em }, apply) => {
 };
 
 /** SQLite counts by itself; the connection that writes here sees only others raise that count. */
-const hearOthers: Dialect["hearOthers"] = async ({ em }) => {
+const openChangeFeed: Dialect["openChangeFeed"] = async ({ em }) => {
   const owner = em.getConnection("write") as unknown as HandleOwner<{
     prepare(statement: string): { pluck(): { get(): number } };
   }>;
@@ -127,7 +127,7 @@ const runEach = (statements: { statement: string; values: unknown[] }[]) => (pre
   );
 
 const insertEach = (inserts: Insert[]) => (prepare: Prepare) => {
-  refuseOfMarked(inserts, prepare);
+  refuseDeletedSync(inserts, prepare);
   const addWords = placeWords(inserts, prepare);
   for (const { statement, rows } of inserts) {
     const prepared = prepare(statement);

@@ -19,7 +19,7 @@ const READ_BY_OTHERS = 0o004;
 const OPENED_BY_OTHERS = 0o001;
 
 /** Whether every user of the machine may read a file: it must allow that, and so must every folder that leads to it. */
-export function isOpenToAll(path: string): boolean {
+export function isWorldReadable(path: string): boolean {
   if (process.platform === "win32" || !(statSync(path).mode & READ_BY_OTHERS)) return false;
   for (let at = path; at !== dirname(at); at = dirname(at))
     if (!(statSync(dirname(at)).mode & OPENED_BY_OTHERS)) return false;

@@ -12,7 +12,7 @@ export const FIRST_WORKSPACE = "default";
  * Fills a new database in one transaction: the workspace `default`, its first token and, if wanted, the sample.
  * Returns the token, or null when the database has a workspace already and keeps what it has.
  */
-export async function fillNewDatabase(
+export async function seedDatabase(
   database: Database,
   { firstToken, sample }: Pick<Config, "firstToken"> & { sample: "with sample" | "empty" },
 ): Promise<string | null> {
