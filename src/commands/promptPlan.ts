@@ -141,7 +141,7 @@ function protectionSteps(file: PromptFile, stored: PromptContent | undefined, fa
     );
   const fresh = new Set(protectedTags).difference(new Set(stored?.protectedTags));
   return [...fresh].map((label) => ({
-    told: `addSecurityHeaders tag ${quoted(label)} of prompt ${quoted(slug)}`,
+    told: `protect tag ${quoted(label)} of prompt ${quoted(slug)}`,
     run: (context) => setTagProtection(context, { slug, tag: label, protected: true }),
   }));
 }

@@ -43,10 +43,10 @@ export function createAuthenticate(database: Database, log: { warn(error: unknow
     const hash = hashToken(Buffer.from(token, "latin1").toString("utf8"));
     const generation = database.generation.now();
     const known = tokens.get(hash);
-    const createCache = known?.generation === generation ? known : undefined;
-    const found = createCache ?? (await findToken(database, hash, generation));
+    const cached = known?.generation === generation ? known : undefined;
+    const found = cached ?? (await findToken(database, hash, generation));
     if (!found || found.expiresAt <= Date.now()) throw unauthenticated(refusalOf(token));
-    if (!createCache) {
+    if (!cached) {
       tokens.set(hash, found);
       // Who cannot be noted down as served is served all the same, and does not wait for it.
       database.track(
