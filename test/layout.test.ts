@@ -39,7 +39,7 @@ test.each([
     'import { x } from "../database/open.ts";',
     "which validation/ may not",
   ],
-  ["a source imports a test", "app.ts", 'import { x } from "./server.ts";', "from outside src"],
+  ["a source imports a test", "app.ts", 'import { x } from "../test/server.ts";', "from outside src"],
   [
     "an API imports the database",
     "datasets/graphql.ts",

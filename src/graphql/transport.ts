@@ -7,7 +7,7 @@ import { schema } from "../schema.ts";
 import { type Answer, idempotencyKeyOf, runOnce } from "../workspaces/idempotency.resolvers.ts";
 import { refuseTooLarge } from "./answerSize.ts";
 import { refusalOfCost } from "./cost.ts";
-import { type DocumentCache, EXECUTION_OPTIONS as options, readDocument } from "./documents.ts";
+import { type DocumentCache, EXECUTION_OPTIONS, readDocument } from "./documents.ts";
 import { type Asked, presentErrors } from "./errors.ts";
 import type { Parameters } from "./parameters.ts";
 import { cachedResponse, type Made } from "./responseCache.ts";
@@ -39,7 +39,14 @@ export async function runDirectly(
     const refusal = refusalOfCost(schema, document, operation, variableValues);
     const result = refusal
       ? { errors: [refusal] }
-      : await execute({ schema, document, contextValue, variableValues, operationName, options });
+      : await execute({
+          ...EXECUTION_OPTIONS,
+          schema,
+          document,
+          contextValue,
+          variableValues,
+          operationName,
+        });
     throwFailure();
     const bounded = refuseTooLarge(result as ExecutionResult, operation, contextValue.answerBudget);
     const answer = toAnswer(bounded, mediaType, asked);

@@ -16,7 +16,7 @@ import { schema } from "../schema.ts";
 import type { Answer } from "../workspaces/idempotency.resolvers.ts";
 import { refuseTooLarge } from "./answerSize.ts";
 import { refusalOfCost } from "./cost.ts";
-import { EXECUTION_OPTIONS as options, parseDocument, validateDocument } from "./documents.ts";
+import { EXECUTION_OPTIONS, parseDocument, validateDocument } from "./documents.ts";
 import { type Asked, presentErrors } from "./errors.ts";
 import { toParameters, toQueryParameters } from "./parameters.ts";
 import { topFieldOf } from "./topField.ts";
@@ -76,8 +76,8 @@ const NEEDS_EVENT_STREAM =
 
 /** As transport.ts executes. Yoga's own executor takes every object with a member `then` for a promise, also in stored JSON. */
 const executor: Plugin = {
-  onExecute: ({ setExecuteFn }) => setExecuteFn((args) => execute({ ...args, options })),
-  onSubscribe: ({ setSubscribeFn }) => setSubscribeFn((args) => subscribe({ ...args, options })),
+  onExecute: ({ setExecuteFn }) => setExecuteFn((args) => execute({ ...args, ...EXECUTION_OPTIONS })),
+  onSubscribe: ({ setSubscribeFn }) => setSubscribeFn((args) => subscribe({ ...args, ...EXECUTION_OPTIONS })),
 };
 
 const limits: Plugin = {
