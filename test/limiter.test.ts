@@ -64,6 +64,16 @@ test("who has no token is answered before a body is read, and holds nothing", as
   for (const socket of held) socket.destroy();
 });
 
+test("who loads pages that need no token takes no place of who has one, and more than 20 at once are refused", async () => {
+  await using server = await startServer({ limits: { maxInFlight: 30 } });
+  await (await fetch(`${server.url}/docs/static/swagger-ui-bundle.js`)).arrayBuffer();
+  const load = async () => (await fetch(`${server.url}/docs/static/swagger-ui-bundle.js`)).status;
+  const loads = Array.from({ length: 200 }, load);
+  const statuses = Array.from({ length: 20 }, () => statusOf(server, server.token));
+  expect(new Set(await Promise.all(statuses))).toEqual(new Set([200]));
+  expect(new Set(await Promise.all(loads))).toEqual(new Set([200, 503]));
+});
+
 const FOR_EVER = `${"{% for i in range(1000) %}".repeat(5)}${"{% endfor %}".repeat(5)}`;
 
 test("requests that wait for a worker keep no other out of the same workspace", async () => {

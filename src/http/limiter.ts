@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import { getHeapStatistics } from "node:v8";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { createEventLoopSlots, type Place } from "../limits/eventLoop.ts";
-import { createShares } from "../limits/shares.ts";
+import { createShares, type Shares } from "../limits/shares.ts";
 import type { App } from "./app.ts";
 import { createBodies } from "./bodies.ts";
 import { refusalError, refuse } from "./refusals.ts";
@@ -36,6 +36,9 @@ const MAX_RUNNING = 64;
 export const WATCHED = new Set(["/health", "/ready", "/metrics"]);
 /** Whose requests have no token, or none that was looked up yet. */
 const NOBODY = "";
+/** What needs no token: pages for people, and what they load. It is large, and made anew for each request. */
+const PUBLIC = /^\/(?:docs|openapi\.json|graphql\/assets)(?:\/|$)/;
+const MAX_PUBLIC = 20;
 
 /**
  * Refuses what is more than the service can do, as UNAVAILABLE with Retry-After: whoever waits in a queue without end is
@@ -44,24 +47,23 @@ const NOBODY = "";
  */
 export function createLimiter(given: Partial<Limits>, corsOrigins: string[]) {
   const limits = { ...DEFAULTS, ...given };
-  const inFlight = createShares(limits.maxInFlight);
-  /** Those of nobody have shares of their own, which nobody else can be short of. */
-  const unknown = createShares(limits.maxInFlight);
-  const sharesOf = (workspaceId: string) => (workspaceId === NOBODY ? unknown : inFlight);
+  const inFlight = createInFlight(limits.maxInFlight);
   const bodies = createBodies(limits.maxBodyBytes);
   const places = createEventLoopSlots(MAX_RUNNING);
   const refusals = createRefusals(corsOrigins);
 
   const leave = (request: FastifyRequest) => {
-    if (request.countedFor !== undefined) sharesOf(request.countedFor).giveBack(request.countedFor, 1);
+    if (request.countedFor !== undefined)
+      inFlight.sharesOf(request.countedFor, request).giveBack(request.countedFor, 1);
     request.countedFor = undefined;
     request.place?.end();
   };
   /** Counts a request for a workspace, if that has room for it. */
   const enter = (request: FastifyRequest, workspaceId: string): boolean => {
     leave(request);
-    if (!sharesOf(workspaceId).hasRoom(workspaceId, 1)) return false;
-    sharesOf(workspaceId).take(workspaceId, 1);
+    const shares = inFlight.sharesOf(workspaceId, request);
+    if (!shares.hasRoom(workspaceId, 1)) return false;
+    shares.take(workspaceId, 1);
     request.countedFor = workspaceId;
     return true;
   };
@@ -103,13 +105,27 @@ export function createLimiter(given: Partial<Limits>, corsOrigins: string[]) {
       shareOut(app);
     },
     /** How many are in flight. */
-    inFlight: (): number => inFlight.total() + unknown.total(),
+    inFlight: inFlight.total,
     /** How many were refused since the start. */
     refused: refusals.count,
   };
 }
 
 export type Limiter = ReturnType<typeof createLimiter>;
+
+function createInFlight(max: number) {
+  const ofWorkspaces = createShares(max);
+  /** Those of nobody have shares of their own, which nobody else can be short of. */
+  const unknown = createShares(max);
+  const publicRoutes = createShares(MAX_PUBLIC);
+  return {
+    sharesOf: (workspaceId: string, request: FastifyRequest): Shares => {
+      if (workspaceId !== NOBODY) return ofWorkspaces;
+      return PUBLIC.test(request.routeOptions.url ?? "") ? publicRoutes : unknown;
+    },
+    total: (): number => ofWorkspaces.total() + unknown.total() + publicRoutes.total(),
+  };
+}
 
 function workspaceOf({ context }: FastifyRequest): string {
   return context?.access?.workspaceId ?? NOBODY;
