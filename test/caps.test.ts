@@ -111,3 +111,71 @@ test("a row of megabytes comes with a key, and is added once", async () => {
   expect(again.headers["idempotent-replayed"]).toBe("true");
   expect(JSON.stringify(again.body) === JSON.stringify(first.body)).toBe(true);
 });
+
+test("a description has at most 10,000 characters, and what models are called at most 512", async () => {
+  const describe = 'mutation($text: String!) { createPrompt(slug: "long", description: $text) { slug } }';
+  expect(await run(describe, { text: "x".repeat(10_001) })).toMatchObject(refused(/description.*10000/));
+  expect(await run(describe, { text: "x".repeat(10_000) })).toEqual({ slug: "long" });
+  const create = (model: object) =>
+    run(CREATE_VERSION, { slug: "long", input: { version: "1", text: "x", model } });
+  for (const name of ["model", "provider", "client", "version"])
+    expect(await create({ model: "m", [name]: "x".repeat(513) })).toMatchObject(refused(/512/));
+});
+
+test("parameters of a model have at most 1,000,000 characters, and 32 for each value", async () => {
+  const create = (values: number) =>
+    run(CREATE_VERSION, {
+      slug: "long",
+      input: {
+        version: `${values}`,
+        text: "x",
+        model: { model: "m", parameters: { a: Array(values).fill(0) } },
+      },
+    });
+  expect(await create(32_000)).toMatchObject(refused(/parameters must not be larger than 1,000,000/));
+  expect((await create(31_000)).promptVersion.version).toBe("31000");
+});
+
+test.each([
+  ["the slug", { slug: "x".repeat(513), output: "o" }],
+  ["the id of a user", { slug: "x", output: "o", user: { id: "x".repeat(513) } }],
+  ["the id of an organization", { slug: "x", output: "o", organization: { id: "x".repeat(513) } }],
+])("what logs are found by has at most 512 characters: %s", async (_, log) => {
+  const { status, body } = await server.post("/monitor/log", log);
+  expect([status, body.code]).toEqual([400, "BAD_INPUT"]);
+  expect(body.error).toContain("512");
+});
+
+test("a row that is put together of several requests has at most 20,000,000 characters", async () => {
+  await addDataset(server, { slug: "wide", columns: columnsNamed("c", 50) });
+  await server.post("/datasets/wide/items", { values: { c0: "x" } });
+  const [{ id }] = (await run('{ dataset(slug: "wide") { rows { id } } }')).rows;
+  const update =
+    "mutation($id: ID!, $values: JSONObject!) { updateDatasetItem(id: $id, values: $values) { datasetRow { name } } }";
+  const grow = (column: string) => run(update, { id, values: { [column]: "x".repeat(9_000_000) } });
+  await grow("c1");
+  expect(await grow("c2")).toEqual({ datasetRow: { name: null } });
+  expect(await grow("c3")).toMatchObject(refused(/values would make the row larger than 20,000,000/));
+
+  await server.post("/monitor/log", { slug: "x", output: "x".repeat(1_000_000) });
+  const [log] = await run("{ logs(first: 1) { id } }");
+  const columns = columnsNamed("c", 50).map(({ name: column }) => ({ column, from: "output" }));
+  const copy =
+    'mutation($id: ID!, $columns: [LogColumnInput!]) { addLogToDataset(logId: $id, slug: "wide", columns: $columns) { datasetRow { name } } }';
+  expect(await run(copy, { id: log.id, columns })).toMatchObject(refused(/larger than 20,000,000/));
+});
+
+test("each mutation of an operation but the first begins in another turn, so that others are served in between", async () => {
+  const other = server.get("/health");
+  const settled: string[] = [];
+  const create = Array.from({ length: 30 }, (_, n) => `a${n}: createPrompt(slug: "turn-${n}") { slug }`);
+  const all = run(`mutation { ${create.join(" ")} }`).then(() => settled.push("mutations"));
+  let turns = 0;
+  const count = () => {
+    turns += 1;
+    if (settled.length === 0) setImmediate(count);
+  };
+  count();
+  await Promise.all([other, all]);
+  expect(turns).toBeGreaterThan(29);
+});

@@ -12,7 +12,15 @@ import {
   datasetRowInput,
   type UpdateDatasetItemInput,
 } from "./inputs.ts";
-import { getDataset, omittedOnWrite, putRows, type Row, showingRow, whileThere } from "./resolvers.ts";
+import {
+  getDataset,
+  omittedOnWrite,
+  putRows,
+  type Row,
+  refuseLargeRow,
+  showingRow,
+  whileThere,
+} from "./resolvers.ts";
 
 /** What became of one of many rows: either the row, or why it was refused. */
 export interface ItemResult {
@@ -55,6 +63,7 @@ export async function updateDatasetItem(
     const { row, parent } = await getRow(em, id);
     const { stored, omitted } = storing(parent)(values ?? {});
     row.values = { ...row.values, ...stored };
+    refuseLargeRow(row.values);
     if (changes.name !== undefined) row.name = changes.name || null;
     if (changes.idealOutput !== undefined) row.idealOutput = changes.idealOutput;
     if (changes.metadata !== undefined) row.metadata = changes.metadata;

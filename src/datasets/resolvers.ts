@@ -4,7 +4,8 @@ import { isOrphan } from "../database/driverErrors.ts";
 import { newId } from "../database/ids.ts";
 import type { Database, EntityManager } from "../database/open.ts";
 import { inTransaction } from "../database/transaction.ts";
-import { GabbroError, quoted } from "../errors.ts";
+import { badInput, GabbroError, quoted } from "../errors.ts";
+import { jsonSize } from "../limits/jsonSize.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { showing, storing } from "./columns.ts";
 import { Dataset, DatasetRow } from "./entities.ts";
@@ -105,6 +106,7 @@ export async function putRows(
   const byKey = new Map(existing.map((row) => [row.key, row]));
   const [store, show] = [storing(parent), showingRow(parent)];
   return inputs.map(({ values, ...input }) => {
+    refuseLargeRow(values);
     const { stored, omitted } = store(values);
     const known = input.key === null ? undefined : byKey.get(input.key);
     const row = known
@@ -121,6 +123,20 @@ export async function putRows(
     if (row.key !== null) byKey.set(row.key, row);
     return { datasetRow: show(row), warning: omittedOnWrite(omitted) };
   });
+}
+
+/** As much as one body may hold, with 32 for each of its values. */
+const MAX_ROW_CHARACTERS = 20_000_000;
+
+/** A row may be put together of more than one request sent. Throws BAD_INPUT when its values are too large. */
+export function refuseLargeRow(values: Record<string, unknown>): void {
+  if (jsonSize(values, MAX_ROW_CHARACTERS) <= MAX_ROW_CHARACTERS) return;
+  throw badInput([
+    {
+      path: "values",
+      message: "would make the row larger than 20,000,000 characters, where each value counts 32 more",
+    },
+  ]);
 }
 
 /** For the rows of a dataset: how it shows them, with the values of its columns. */

@@ -24,8 +24,13 @@ const tokens = () =>
     .nullish()
     .transform((value) => value ?? null);
 
+/** It stands in the index that logs are listed and summed up by. */
+const MAX_INDEXED_CHARACTERS = 512;
+
 export const party = z.object({
-  id: text().describe("The id by which you know it. With the empty string all of it counts as absent."),
+  id: text()
+    .max(MAX_INDEXED_CHARACTERS)
+    .describe("The id by which you know it. With the empty string all of it counts as absent."),
   name: text()
     .nullish()
     .transform((value) => value ?? null)
@@ -44,7 +49,10 @@ export const loggedVariable = z.object({
 
 export const logPromptRecord = z
   .object({
-    slug: text().min(1).describe("The slug of the prompt. An unknown one is kept too, with a warning."),
+    slug: text()
+      .min(1)
+      .max(MAX_INDEXED_CHARACTERS)
+      .describe("The slug of the prompt. An unknown one is kept too, with a warning."),
     output: json().describe("What the model answered: any JSON but null."),
     name: optionalText().describe(
       "The name of the trace; else it takes the prompt's slug. The empty string counts as absent.",

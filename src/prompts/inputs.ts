@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { jsonSize } from "../limits/jsonSize.ts";
 import { optionalJsonObject } from "../validation/json.ts";
 import { list } from "../validation/list.ts";
 import { searchText, slugPage } from "../validation/pagination.ts";
@@ -30,14 +31,20 @@ const LONGEST_TEMPLATE = 500_000;
 const LONGEST_SLUG = 128;
 const LONGEST_NAME = 256;
 const name = () => text().min(1).max(LONGEST_NAME);
-const nullableText = () => text().nullish();
+const MAX_DESCRIPTION_CHARACTERS = 10_000;
+const MAX_MODEL_CHARACTERS = 512;
+/** Numbers and other short values count 32 each, as writing one takes as long. */
+const MAX_PARAMETERS_CHARACTERS = 1_000_000;
+const description = () => text().max(MAX_DESCRIPTION_CHARACTERS).nullish();
+/** It stands in each log of the version, and in the index that logs are listed by. */
+const partOfModel = () => text().max(MAX_MODEL_CHARACTERS);
 
 export const createPromptInput = z.object({
   slug: newSlug().describe(
     "The slug of the new prompt: lower-case letters and digits, with single - or _ between.",
   ),
   name: name().nullish().describe("The name to show; else it is the slug."),
-  description: nullableText().describe("What the prompt is for."),
+  description: description().describe("What the prompt is for."),
   featureSlug: newSlug().nullish().describe("The feature of the application that it belongs to."),
 });
 export type CreatePromptInput = z.input<typeof createPromptInput>;
@@ -45,23 +52,27 @@ export type CreatePromptInput = z.input<typeof createPromptInput>;
 export const updatePromptInput = z.object({
   slug: describePromptInput.shape.slug,
   name: name().nullish().describe("The new name; left as it is when absent or null."),
-  description: nullableText().describe("The new description; left as it is when absent, removed by null."),
+  description: description().describe("The new description; left as it is when absent, removed by null."),
   featureSlug: newSlug().nullish().describe("The new feature; left as it is when absent, removed by null."),
 });
 export type UpdatePromptInput = z.input<typeof updatePromptInput>;
 
 export const promptModel = z.object({
-  provider: nullableText().describe("Who serves it, such as `openai`."),
-  client: nullableText().describe("With which client it is called."),
-  model: text().min(1).describe("Its name, such as `gpt-4o-mini`."),
-  version: nullableText().describe("Its version, where the name alone does not tell."),
-  parameters: optionalJsonObject().describe("Its parameters, such as `temperature`."),
+  provider: partOfModel().nullish().describe("Who serves it, such as `openai`."),
+  client: partOfModel().nullish().describe("With which client it is called."),
+  model: partOfModel().min(1).describe("Its name, such as `gpt-4o-mini`."),
+  version: partOfModel().nullish().describe("Its version, where the name alone does not tell."),
+  parameters: optionalJsonObject()
+    .refine((value) => jsonSize(value, MAX_PARAMETERS_CHARACTERS) <= MAX_PARAMETERS_CHARACTERS, {
+      error: "must not be larger than 1,000,000 characters, where each value counts 32 more",
+    })
+    .describe("Its parameters, such as `temperature`."),
 });
 
 export const promptVariable = z.object({
   label: text().min(1).describe("The name by which the text refers to it."),
-  type: text().nullish().describe("What it holds; `string` when absent."),
-  description: nullableText().describe("What it is for."),
+  type: text().max(MAX_MODEL_CHARACTERS).nullish().describe("What it holds; `string` when absent."),
+  description: description().describe("What it is for."),
 });
 
 export const promptVersionInput = z.object({

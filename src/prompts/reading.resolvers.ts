@@ -9,7 +9,7 @@ import { authorize } from "../workspaces/resolvers.ts";
 import { type Model, Prompt, PromptVersion } from "./entities.ts";
 import type { DescribePromptInput, PromptDiffInput, PromptsInput, RenderPromptInput } from "./inputs.ts";
 import { findDetails, knownPrompt, textsOf } from "./known.resolvers.ts";
-import { describe, type PromptDescription, promptNotFound, withServing } from "./resolvers.ts";
+import { describe, type PromptDescription, promptNotFound, withinBudget, withServing } from "./resolvers.ts";
 import { selectVersion, selectVersionToDescribe } from "./selection.ts";
 import { compareVariables } from "./variables.ts";
 
@@ -29,7 +29,8 @@ export async function promptsAfter(context: Context, input: PromptsInput): Promi
   return known.map((prompt) => describe(prompt, selectVersionToDescribe(prompt, {})));
 }
 
-async function headsOf({ database }: Context, workspaceId: string, input: PromptsInput) {
+async function headsOf(context: Context, workspaceId: string, input: PromptsInput) {
+  const { database } = context;
   const { featureSlug, search, after, first } = input;
   const ofWorkspace = database.read.selectFrom("Prompt").where("workspace", "=", workspaceId).orderBy("slug");
   let listed = ofWorkspace.limit(first ?? PAGE);
@@ -47,7 +48,7 @@ async function headsOf({ database }: Context, workspaceId: string, input: Prompt
     if (ids.length === 0) return [];
     listed = ofWorkspace.where("id", "in", ids);
   }
-  return listed.select(["id", "slug", "name", "description"]).execute();
+  return withinBudget(context, await listed.select(["id", "slug", "name", "description"]).execute());
 }
 
 /** A prompt as an application uses it: the texts and the model of the version that serves. */

@@ -1,6 +1,7 @@
 import type { Context } from "../context.ts";
 import { createLoader } from "../database/loader.ts";
 import { GabbroError, quoted } from "../errors.ts";
+import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import type { Prompt, Variable } from "./entities.ts";
 import type { DescribePromptInput, VersionChoice } from "./inputs.ts";
@@ -109,12 +110,21 @@ const promptById: (context: Context, id: string) => Promise<(Selectable & Prompt
       .where("workspace", "=", workspaceId)
       .where("id", "in", ids)
       .execute();
+    withinBudget(context, prompts);
     const byId = new Map((await withServing(context, prompts)).map((prompt) => [prompt.id, prompt]));
     return ids.map((id) => byId.get(id) ?? null);
   },
 );
 
 type PromptRow = Pick<Prompt, "id" | "slug" | "name" | "description">;
+
+const HEAD_BYTES = 500;
+
+/** Takes prompts off the budget of the answer. Throws QUERY_TOO_COMPLEX when that is spent. */
+export function withinBudget<Head extends PromptRow>(context: Context, heads: Head[]): Head[] {
+  for (const { description } of heads) spendAnswerBytes(context, HEAD_BYTES + (description?.length ?? 0));
+  return heads;
+}
 
 /** Adds to prompts what describing them needs: their tags, and of their versions the newest and the production version. */
 export async function withServing(
