@@ -2,6 +2,9 @@ import DataLoader from "dataloader";
 import type { Context } from "../context.ts";
 import { checkDeadline } from "../limits/deadline.ts";
 
+/** SQLite takes 32,766 values in a statement, and what many keys find is made in one turn of the event loop. */
+const MAX_KEYS = 500;
+
 /**
  * Turns a look-up of many keys into one of a single key that gathers all those of one request which are asked for
  * together: a relation of a thousand parents then costs one statement. `load` gets each key once, with how often it was
@@ -14,7 +17,8 @@ export function createLoader<Key, Value>(
   return (context, key) => {
     let loader = loaders.get(context);
     if (!loader) {
-      loader = new DataLoader((keys: readonly Key[]) => loadOnce(context, keys), { cache: false });
+      const options = { cache: false, maxBatchSize: MAX_KEYS };
+      loader = new DataLoader((keys: readonly Key[]) => loadOnce(context, keys), options);
       loaders.set(context, loader);
     }
     return loader.load(key);
