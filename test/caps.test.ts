@@ -179,3 +179,17 @@ test("each mutation of an operation but the first begins in another turn, so tha
   await Promise.all([other, all]);
   expect(turns).toBeGreaterThan(29);
 });
+
+test("a workspace has at most 1,000 prices of its own; one that is there is still replaced", async () => {
+  const price = { workspace, provider: "", inputPrice: 1, outputPrice: 1, createdAt: new Date() };
+  const rows = Array.from({ length: 1_000 }, (_, n) => ({
+    ...{ ...price, id: uuidv7(), model: `m${n}`, validFrom: new Date("0001-01-01T00:00:00Z") },
+  }));
+  await server.database.commit(rows.map((row) => ["ModelPrice", row]));
+  const set = (model: string) =>
+    run("mutation($m: String!) { setModelPrice(model: $m, inputPrice: 2, outputPrice: 2) { model } }", {
+      m: model,
+    });
+  expect(await set("m1000")).toMatchObject(refused(/more than 1000 prices/));
+  expect(await set("m999")).toEqual({ model: "m999" });
+});

@@ -1,7 +1,7 @@
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
 import { inTransaction } from "../database/transaction.ts";
-import { GabbroError, quoted } from "../errors.ts";
+import { badInput, GabbroError, quoted } from "../errors.ts";
 import type { FindOwnPrice } from "../usage/usage.ts";
 import { atCursor, PAGE } from "../validation/pagination.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
@@ -34,6 +34,14 @@ export async function modelPrices(
   return found.map(shown);
 }
 
+/** They are all looked through for each log that is priced. */
+const MAX_PRICES = 1_000;
+
+function tooManyPrices(): GabbroError {
+  const message = `would be one of more than ${MAX_PRICES} prices of the workspace; delete some first`;
+  return badInput([{ path: "model", message }]);
+}
+
 /** Sets the price of a model from a time on; one for the same model, provider and time is replaced. */
 export async function setModelPrice(context: Context, input: SetModelPriceInput): Promise<OwnPrice> {
   const workspace = authorize(context, "admin");
@@ -44,6 +52,7 @@ export async function setModelPrice(context: Context, input: SetModelPriceInput)
     const before = price && told(price);
     if (price) Object.assign(price, { inputPrice, outputPrice });
     else {
+      if ((await em.count(ModelPrice, {})) >= MAX_PRICES) throw tooManyPrices();
       const row = { ...key, id: newId(), workspace, inputPrice, outputPrice, createdAt: new Date() };
       price = em.create(ModelPrice, row);
     }

@@ -40,22 +40,26 @@ export const tagHistoryOf: OfPrompt<TagMove[]> = createLoader(async (context, id
   );
 });
 
-/** The tags that are kept for a prompt, by name, with the version that each points to; `latest` is none of them. */
+/** The tags of a prompt, by name, with the version that each points to; `latest` is none of them. */
 export const tagsOf: OfPrompt<{ id: string; label: string; version: string; versionId: string }[]> =
   createLoader(async (context, ids) => {
     const workspaceId = authorize(context, "read");
-    const found = await context.database.read
-      .selectFrom("PromptTag")
-      .innerJoin("PromptVersion", "PromptVersion.id", "PromptTag.version")
-      .select(["PromptTag.prompt", "PromptTag.id", "PromptTag.label", "PromptTag.version as versionId"])
-      .select("PromptVersion.version as version")
-      .where("PromptTag.workspace", "=", workspaceId)
-      .where("PromptVersion.workspace", "=", workspaceId)
-      .where("PromptTag.prompt", "in", ids)
-      .orderBy("PromptTag.label")
-      .execute();
-    const byPrompt = Map.groupBy(found, ({ prompt }) => prompt);
-    return ids.map((id) => byPrompt.get(id) ?? []);
+    const { read, rows } = context.database;
+    const lists = await readLists(context, ids, ({ parents, after, most }) => {
+      let query = read
+        .selectFrom("PromptTag")
+        .innerJoin("PromptVersion", "PromptVersion.id", "PromptTag.version")
+        .select(["PromptTag.prompt as parent", "PromptTag.id as id", "PromptTag.label as label"])
+        .select(["PromptTag.version as versionId", "PromptVersion.version as version"])
+        .where("PromptTag.workspace", "=", workspaceId)
+        .where("PromptVersion.workspace", "=", workspaceId)
+        .where("PromptTag.prompt", "in", parents)
+        .limit(most);
+      if (parents.length === 1) query = query.orderBy("PromptTag.id");
+      if (after !== null) query = query.where("PromptTag.id", ">", after);
+      return rows(query);
+    });
+    return lists.map((tags) => tags.toSorted((one, other) => (one.label < other.label ? -1 : 1)));
   });
 
 /** The version of a prompt with the tag `production`; null when there is none. */
