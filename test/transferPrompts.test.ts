@@ -107,7 +107,7 @@ test("an import tells what it would change, and changes it only when told to", a
     'create prompt "welcome"',
     'add version "1.0" to prompt "welcome"',
     'set tag "production" of prompt "welcome" to "1.0"',
-    'addSecurityHeaders tag "production" of prompt "welcome"',
+    'protect tag "production" of prompt "welcome"',
   ].join("\n");
   const files = { "welcome.yaml": welcome };
   expect(await importing("plan", files, "--dry-run")).toEqual({
