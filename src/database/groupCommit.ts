@@ -3,7 +3,7 @@ import DataLoader from "dataloader";
 import type { Insertable, Kysely, Transaction } from "kysely";
 import { GabbroError } from "../errors.ts";
 import { whileWaiting } from "../limits/eventLoop.ts";
-import { jsonSize } from "../limits/jsonSize.ts";
+import { jsonSize } from "../validation/jsonSize.ts";
 import { failsWholeBatch, isLocked, isUniqueViolation, unavailable } from "./driverErrors.ts";
 import type { createEncoder } from "./encode.ts";
 import type { Insert, InsertAlong } from "./inserts.ts";

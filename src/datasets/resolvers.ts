@@ -5,7 +5,7 @@ import { newId } from "../database/ids.ts";
 import type { Database, EntityManager } from "../database/open.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { badInput, GabbroError, quoted } from "../errors.ts";
-import { jsonSize } from "../limits/jsonSize.ts";
+import { jsonSize } from "../validation/jsonSize.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { showing, storing } from "./columns.ts";
 import { Dataset, DatasetRow } from "./entities.ts";
