@@ -137,13 +137,13 @@ test("parameters of a model have at most 1,000,000 characters, and 32 for each v
 });
 
 test.each([
-  ["the slug", { slug: "x".repeat(513), output: "o" }],
-  ["the id of a user", { slug: "x", output: "o", user: { id: "x".repeat(513) } }],
-  ["the id of an organization", { slug: "x", output: "o", organization: { id: "x".repeat(513) } }],
-])("what logs are found by has at most 512 characters: %s", async (_, log) => {
+  ["the slug", { slug: "x".repeat(4_097), output: "o" }],
+  ["the id of a user", { slug: "x", output: "o", user: { id: "x".repeat(4_097) } }],
+  ["the id of an organization", { slug: "x", output: "o", organization: { id: "x".repeat(4_097) } }],
+])("what logs are found by has at most 4,096 characters: %s", async (_, log) => {
   const { status, body } = await server.post("/monitor/log", log);
   expect([status, body.code]).toEqual([400, "BAD_INPUT"]);
-  expect(body.error).toContain("512");
+  expect(body.error).toContain("4096");
 });
 
 test("a row that is put together of several requests has at most 20,000,000 characters", async () => {

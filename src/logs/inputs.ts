@@ -25,7 +25,7 @@ const tokens = () =>
     .transform((value) => value ?? null);
 
 /** It stands in the index that logs are listed and summed up by. */
-const MAX_INDEXED_CHARACTERS = 512;
+const MAX_INDEXED_CHARACTERS = 4_096;
 
 export const party = z.object({
   id: text()
