@@ -40,6 +40,11 @@ export const tagHistoryOf: OfPrompt<TagMove[]> = createLoader(async (context, id
   );
 });
 
+/** As both databases order texts. */
+function byBytesOfLabel(one: { label: string }, other: { label: string }): number {
+  return Buffer.compare(Buffer.from(one.label), Buffer.from(other.label));
+}
+
 /** The tags of a prompt, by name, with the version that each points to; `latest` is none of them. */
 export const tagsOf: OfPrompt<{ id: string; label: string; version: string; versionId: string }[]> =
   createLoader(async (context, ids) => {
@@ -59,7 +64,7 @@ export const tagsOf: OfPrompt<{ id: string; label: string; version: string; vers
       if (after !== null) query = query.where("PromptTag.id", ">", after);
       return rows(query);
     });
-    return lists.map((tags) => tags.toSorted((one, other) => (one.label < other.label ? -1 : 1)));
+    return lists.map((tags) => tags.toSorted(byBytesOfLabel));
   });
 
 /** The version of a prompt with the tag `production`; null when there is none. */
