@@ -14,11 +14,14 @@ import "./logs/live.graphql.ts";
 import "./logs/reprice.graphql.ts";
 import { lexicographicSortSchema, printSchema } from "graphql";
 import { builder } from "./graphql/builder.ts";
+import { suggestNoEnumValues } from "./graphql/enums.ts";
 import { countLists } from "./graphql/lists.ts";
 import { separateMutations } from "./graphql/mutationTurns.ts";
 
 /** The whole schema: importing a feature's graphql.ts adds it. */
-export const schema = separateMutations(countLists(builder.toSchema({ sortSchema: true })));
+export const schema = suggestNoEnumValues(
+  separateMutations(countLists(builder.toSchema({ sortSchema: true }))),
+);
 
 /** The schema in the GraphQL language, as `schema.graphql` has it. */
 export const printedSchema = () => `${printSchema(lexicographicSortSchema(schema))}\n`;

@@ -1,4 +1,4 @@
-import { execute, parse } from "graphql";
+import { execute, type GraphQLEnumType, parse } from "graphql";
 import { afterAll, describe, expect, test } from "vitest";
 import { createDocumentCache, EXECUTION_OPTIONS, readDocument } from "../src/graphql/documents.ts";
 import { chooseEncoding } from "../src/http/compression.ts";
@@ -61,6 +61,11 @@ test("nothing is suggested in place of a variable, which may be long", async () 
   const { errors } = await execute({ ...EXECUTION_OPTIONS, schema, document, variableValues });
   expect(errors![0]!.message).toContain("generatoin");
   expect(errors![0]!.message).not.toContain("Did you mean");
+});
+
+test("an enum suggests nothing, also in errors that are dropped", () => {
+  const type = schema.getType("LogType") as GraphQLEnumType;
+  expect(() => type.coerceInputValue("generatoin")).toThrow(/^(?!.*Did you mean).*generatoin/);
 });
 
 test("an answer has five errors of a document at most, each with 200 characters of it", async () => {
