@@ -106,7 +106,6 @@ export async function putRows(
   const byKey = new Map(existing.map((row) => [row.key, row]));
   const [store, show] = [storing(parent), showingRow(parent)];
   return inputs.map(({ values, ...input }) => {
-    refuseLargeRow(values);
     const { stored, omitted } = store(values);
     const known = input.key === null ? undefined : byKey.get(input.key);
     const row = known
@@ -128,7 +127,10 @@ export async function putRows(
 /** As much as one body may hold, with 32 for each of its values. */
 const MAX_ROW_CHARACTERS = 20_000_000;
 
-/** A row may be put together of more than one request sent. Throws BAD_INPUT when its values are too large. */
+/**
+ * Throws BAD_INPUT when the values of a row are too large. Call it where they come from more than one request: those of
+ * one are bounded by its body.
+ */
 export function refuseLargeRow(values: Record<string, unknown>): void {
   if (jsonSize(values, MAX_ROW_CHARACTERS) <= MAX_ROW_CHARACTERS) return;
   throw badInput([

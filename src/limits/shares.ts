@@ -1,6 +1,6 @@
 /**
  * Divides a number of places, or of bytes, between workspaces. One that is alone may take all of them, but no more than half
- * while another has any. One that comes when all are taken still gets an equal share, beyond the number.
+ * while another one holds some. A workspace that comes when all are taken gets an equal share beyond the number.
  */
 export function createShares(max: number) {
   const taken = new Map<string, number>();
