@@ -4,7 +4,7 @@ import { findBinaries } from "./test/postgresServer.ts";
 
 /** What needs no database, or is about SQLite itself: its files, its locks, the programs that work on its files. */
 const notOnPostgresql = [
-  "ailing",
+  "brokenDatabase",
   "backups",
   "cli",
   "commit",

@@ -126,7 +126,7 @@ describe("an example of the playground", () => {
   );
 });
 
-describe.skipIf(!chromiumPath)(`in Chromium${skipReason}`, () => {
+describe.skipIf(!chromiumPath)(`where Chromium is installed${skipReason}`, () => {
   it("the playground runs the dataset example with the token typed in and needs no other server", async () => {
     await using server = await startServer({ sample: true });
     await using browser = await openBrowser();

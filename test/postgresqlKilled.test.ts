@@ -5,10 +5,9 @@ import { findBinaries } from "./postgresServer.ts";
 // The long form: npm run torture -- kill-postgresql
 const TIMEOUT_MS = 120_000;
 const why = findBinaries() ? undefined : "no PostgreSQL of npm to kill";
-const left = why ? ` (left out: ${why})` : "";
 
 test.skipIf(why)(
-  `while the PostgreSQL server is killed the gateway answers 503 with Retry-After, loses nothing acknowledged, and serves again by itself${left}`,
+  "where npm brought PostgreSQL: while the PostgreSQL server is killed the gateway answers 503 with Retry-After, loses nothing acknowledged, and serves again by itself",
   async () => {
     const { acknowledged, refused, slowestBackMs, ...found } = await killPostgresql({}, { cycles: 2 });
     const clean = { cycles: 2, lost: [], doubled: [], faults: [], wrongAnswers: [], unanswered: 0 };
@@ -21,7 +20,7 @@ test.skipIf(why)(
 );
 
 test.skipIf(why)(
-  `that test sees the loss with synchronous_commit=off${left}`,
+  "where npm brought PostgreSQL: that test sees the loss with synchronous_commit=off",
   async () => {
     const { lost } = await killPostgresql({ synchronous_commit: "off" }, { cycles: 20 });
     expect(lost.length).toBeGreaterThan(0);
