@@ -7,4 +7,4 @@ import { p } from "@mikro-orm/core";
 export const json = <T>() => p.json<T>().columnType("text");
 
 /** A time to the millisecond: epoch milliseconds on SQLite, timestamptz(3) on PostgreSQL. */
-export const moment = () => p.datetime(3);
+export const timestamp = () => p.datetime(3);

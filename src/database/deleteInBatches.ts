@@ -1,5 +1,4 @@
 import { setImmediate } from "node:timers/promises";
-import { retryWhileLocked } from "./groupCommit.ts";
 
 /** One hundred rows of 9 MB take SQLite half a second. */
 const FIRST_AT_ONCE = 5;
@@ -16,8 +15,8 @@ interface Step {
 }
 
 /**
- * Removes rows in small steps, each a transaction of its own, with others served in between, until there are none or
- * `signal` says to stop. Gives how many there were; what is removed when it is broken off stays removed.
+ * Removes rows in small steps, with others served in between, until there are none or `signal` says to stop. Gives how many
+ * it removed.
  */
 export async function deleteInBatches({ find, remove }: Step, signal?: AbortSignal): Promise<number> {
   let removed = 0;
@@ -27,7 +26,7 @@ export async function deleteInBatches({ find, remove }: Step, signal?: AbortSign
     const ids = (await find(most, after)).map(({ id }) => id);
     if (ids.length === 0) break;
     const begun = performance.now();
-    await retryWhileLocked(() => remove(ids));
+    await remove(ids);
     const tookMs = performance.now() - begun;
     removed += ids.length;
     after = ids.at(-1)!;

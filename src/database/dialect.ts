@@ -40,6 +40,7 @@ export interface Dialect {
     | "replicas"
     | "onCreateConnection"
     | "driverOptions"
+    | "ensureDatabase"
     | "schemaGenerator"
     | "discovery"
   >;
@@ -61,6 +62,8 @@ export interface Dialect {
     orm: Orm,
     announce: (workspaceId: string, log: LogAddedMessage) => void,
   ): Promise<ChangeFeed<SqlEntityManager>>;
+  /** What a transaction begins with in which a request waits for more than the database. */
+  openTransaction: string[];
   /** How the nth value of a statement is written, from 1. */
   placeholder(n: number): string;
   /** How many rows at most are put by one statement. */

@@ -5,7 +5,8 @@ import { GabbroError } from "../errors.ts";
 const DUPLICATE = /^(?:SQLITE_CONSTRAINT_(?:UNIQUE|PRIMARYKEY)|23505)$/;
 const ORPHAN = /^(?:SQLITE_CONSTRAINT_FOREIGNKEY|23503)$/;
 const IN_THE_WAY = /^(?:SQLITE_BUSY.*|40001|40P01|55P03)$/;
-const AILING = /^(?:SQLITE_(?:FULL|IOERR|READONLY|CORRUPT|NOTADB|CANTOPEN).*|25006|53...|57014|58...|XX...)$/;
+const FAILING =
+  /^(?:SQLITE_(?:FULL|IOERR|READONLY|CORRUPT|NOTADB|CANTOPEN).*|25006|53...|57014|58...|XX...)$/;
 const OUT_OF_REACH =
   /^(?:08...|25006|53...|57014|57P0.|25P03|ECONN(?:REFUSED|RESET)|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|E(?:HOST|NET)UNREACH)$/;
 const TOOK_TOO_LONG = "57014";
@@ -15,7 +16,7 @@ const CUT_OFF =
 const NOT_GIVEN =
   /^(?:timeout exceeded when trying to connect|Connection terminated due to connection timeout)/;
 
-const ailments = [
+const outages = [
   {
     codes: IN_THE_WAY,
     message: "The database is locked by another process; try again in a moment.",
@@ -38,7 +39,7 @@ const ailments = [
     retryAfter: "10",
   },
   {
-    // No fault of the request, and served again once a backup is back: for clients an outage, if a longer one.
+    // Not an error of the request, and served again once a backup is back: for clients an outage, if a longer one.
     codes: /^(?:SQLITE_(?:CORRUPT|NOTADB).*|XX00[12])$/,
     message: "The database is damaged where this reads or writes; it needs a backup brought back.",
     retryAfter: "60",
@@ -64,16 +65,16 @@ export function isLocked(error: unknown): boolean {
 
 /** Whether it is the database that fails and not what was asked of it: everything else would fail as well. */
 export function failsWholeBatch(error: unknown): boolean {
-  return error instanceof GabbroError || isAiling(error);
+  return error instanceof GabbroError || isFailing(error);
 }
 
 /** Whether nothing more can be done in the transaction in which it happened. */
 export function endsTransaction(error: unknown): boolean {
-  return isLocked(error) || isAiling(error);
+  return isLocked(error) || isFailing(error);
 }
 
-function isAiling(error: unknown): boolean {
-  return AILING.test(codeOf(error)) || isOutOfReach(error);
+function isFailing(error: unknown): boolean {
+  return FAILING.test(codeOf(error)) || isOutOfReach(error);
 }
 
 /** Whether the database ended a statement because it took longer than it may. */
@@ -86,11 +87,11 @@ export function isWorthAnotherServer(error: unknown): boolean {
   return (isOutOfReach(error) && !wasTimedOut(error)) || isLocked(error);
 }
 
-/** What the caller is told when the database does not serve at the moment; undefined for any other error. */
+/** The error for the caller when the database does not serve; undefined for any other error. */
 export function unavailable(error: unknown): GabbroError | undefined {
-  const ailment = ailments.find(({ codes }) => codes.test(codeOf(error)));
-  if (!ailment && !isOutOfReach(error)) return undefined;
-  const { message, retryAfter } = ailment ?? noAnswer(error);
+  const outage = outages.find(({ codes }) => codes.test(codeOf(error)));
+  if (!outage && !isOutOfReach(error)) return undefined;
+  const { message, retryAfter } = outage ?? noAnswer(error);
   return new GabbroError("UNAVAILABLE", message, { headers: { "retry-after": retryAfter }, cause: error });
 }
 
@@ -118,9 +119,9 @@ function isOutOfReach(error: unknown): boolean {
 /** An error fit for the log: PostgreSQL tells the rows that it refuses, JavaScript the text that is no JSON; both are the users'. */
 export function withoutParameters<E>(error: E): E {
   if (!(error instanceof Error)) return error;
-  for (const told of rowsIn(error)) {
-    error.message = error.message.replace(told, "");
-    error.stack = error.stack?.replaceAll(told, "");
+  for (const row of rowsIn(error)) {
+    error.message = error.message.replace(row, "");
+    error.stack = error.stack?.replaceAll(row, "");
   }
   if ("detail" in error) Object.assign(error, { detail: undefined, where: undefined });
   withoutParameters(error.cause);

@@ -2,8 +2,8 @@ import { setImmediate as nextTurn, setTimeout as wait } from "node:timers/promis
 import DataLoader from "dataloader";
 import type { Insertable, Kysely, Transaction } from "kysely";
 import { GabbroError } from "../errors.ts";
-import { whileWaiting } from "../limits/eventLoop.ts";
-import { jsonSize } from "../validation/jsonSize.ts";
+import { runShared, whileWaiting } from "../limits/eventLoop.ts";
+import { jsonSize } from "../limits/jsonSize.ts";
 import { failsWholeBatch, isLocked, isUniqueViolation, unavailable } from "./driverErrors.ts";
 import type { createEncoder } from "./encode.ts";
 import type { Insert, InsertAlong } from "./inserts.ts";
@@ -65,14 +65,17 @@ export function createCommit<DB>(insert: (rows: Rows<DB>) => Promise<void>) {
       delayed.shift()?.();
     }
   };
-  const loader = new DataLoader(storeAll, {
-    cache: false,
-    maxBatchSize: MOST_IN_ONE_TRANSACTION,
-    batchScheduleFn: (dispatch) => {
-      if (underWay < MOST_TRANSACTIONS) setImmediate(dispatch);
-      else delayed.push(dispatch);
+  const loader = new DataLoader(
+    (units: readonly Unit<DB>[]) => runShared("group commit", () => storeAll(units)),
+    {
+      cache: false,
+      maxBatchSize: MOST_IN_ONE_TRANSACTION,
+      batchScheduleFn: (dispatch) => {
+        if (underWay < MOST_TRANSACTIONS) setImmediate(dispatch);
+        else delayed.push(dispatch);
+      },
     },
-  });
+  );
   let pending = 0;
   let idle: PromiseWithResolvers<void> | undefined;
   const commit = async (rows: Rows<DB>): Promise<void> => {

@@ -9,12 +9,6 @@ export interface Insert {
   rows: unknown[][];
 }
 
-/** A prepared statement. */
-export interface Statement {
-  all(values: unknown[]): unknown[];
-  run(values: unknown[]): unknown;
-}
-
 /** What a database stores beside the rows of an entity, in the same transaction. */
 export type InsertAlong = (
   transaction: Transaction<never>,

@@ -70,12 +70,13 @@ type ReadPiece<Entry> = (piece: Piece) => Promise<Entry[]>;
 export async function* inPieces<Entry extends { id: string }>(
   parent: string,
   read: ReadPiece<Entry>,
+  most = MAX_ENTRIES_IN_PIECE,
 ): AsyncGenerator<Entry[]> {
   let after: string | null = null;
   for (;;) {
-    const piece: Entry[] = await read({ parents: [parent], after, most: MAX_ENTRIES_IN_PIECE });
+    const piece: Entry[] = await read({ parents: [parent], after, most });
     yield piece;
-    if (piece.length < MAX_ENTRIES_IN_PIECE) return;
+    if (piece.length < most) return;
     after = piece.at(-1)!.id;
     await setImmediate();
   }

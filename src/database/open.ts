@@ -6,6 +6,7 @@ import type { SqlEntityManager } from "@mikro-orm/sql";
 import { SqlMikroORM } from "@mikro-orm/sql";
 import type { Compilable, Kysely, Transaction } from "kysely";
 import { Dataset, DatasetRow } from "../datasets/entities.ts";
+import { createFairQueue } from "../limits/fairQueue.ts";
 import { createTurns } from "../limits/turns.ts";
 import { Log, Trace } from "../logs/entities.ts";
 import { ModelPrice } from "../pricing/entities.ts";
@@ -17,6 +18,7 @@ import { createGeneration } from "./generation.ts";
 import { createCommit, createInsert, insertOneByOne, insertTogether, type Rows } from "./groupCommit.ts";
 import { createPubSub } from "./pubsub.ts";
 import { createReadiness } from "./readiness.ts";
+import type { Search } from "./search.ts";
 import { createBulk, createStatements } from "./statements.ts";
 
 const entities = [
@@ -99,10 +101,11 @@ export async function openDatabase(url: string, settings: Partial<Settings> = {}
     /** What `read` does, in the transaction of a unit of work. */
     readWithin: (em: SqlEntityManager) => em.getKysely(entityNames) as unknown as typeof read,
     pubSub,
+    requestTransactions: createRequestTransactions(search),
     /** When a piece of long work may go on, by workspace. */
     turn: createTurns(),
     /** A time as the database keeps it, for where nothing converts it. */
-    stored: (moment: Date) => orm.em.getPlatform().processDateProperty(moment) as unknown as Date,
+    stored: (time: Date) => orm.em.getPlatform().processDateProperty(time) as unknown as Date,
     /** A new unit of work whose entity reads are held to one workspace. */
     fork: (workspaceId: string | null) => {
       const em = orm.em.fork();
@@ -132,6 +135,15 @@ export async function openDatabase(url: string, settings: Partial<Settings> = {}
       await orm.close();
     },
   };
+}
+
+/** The turns of requests whose writes are one transaction. On SQLite one of a workspace is open at a time, as others wait for it. */
+function createRequestTransactions({ isServer }: Pick<Search, "isServer">) {
+  return createFairQueue({
+    ...(isServer ? { places: 8 } : { places: 2 }),
+    ...{ maxWaiting: 500, maxWaitMs: 5_000 },
+    busy: "Too many requests with an Idempotency-Key are under way; try again in a moment.",
+  });
 }
 
 function createWriters(orm: Awaited<ReturnType<typeof openOrm>>, dialect: Dialect) {

@@ -1,180 +1,153 @@
 import { IsolationLevel } from "@mikro-orm/core";
 import { GabbroError } from "../errors.ts";
-import { endsTransaction, failsWholeBatch, isUniqueViolation } from "./driverErrors.ts";
+import { whileWaiting } from "../limits/eventLoop.ts";
+import { endsTransaction, isUniqueViolation } from "./driverErrors.ts";
 import { retryWhileLocked } from "./groupCommit.ts";
 import type { Database, EntityManager } from "./open.ts";
 
-/** The ways to the data of one request whose writes are one transaction. */
-export interface Together {
+/** The database and the unit of work of one request whose writes are one transaction. */
+export interface RequestTransaction {
   database: Database;
   em: EntityManager;
-  /** Throws when all of it must be tried again, so that nobody is told of errors that are none. */
+  /** Throws what ended the transaction: GraphQL answers with the error of a field, and goes on. */
   throwFailure(): void;
 }
 
-/** What stands for transactions of their own in units of work whose writes are one transaction. */
-const joins = new WeakMap<EntityManager, <T>(work: (em: EntityManager) => Promise<T>) => Promise<T>>();
+/** On SQLite nobody else writes meanwhile. A template, or a model's tokens, may take seconds between two writes. */
+const MAX_OPEN_MS = 1_000;
 
-/** How transactions of this unit of work join the one of its request; undefined where each stands alone. */
-export function joinOf(em: EntityManager) {
+type Join = <T>(work: (em: EntityManager) => Promise<T>) => Promise<T>;
+
+const joins = new WeakMap<EntityManager, Join>();
+
+/** How transactions of this unit of work join that of its request; undefined where each stands alone. */
+export function joinOf(em: EntityManager): Join | undefined {
   return joins.get(em);
 }
 
 /**
- * Has all that `run` writes by the ways it is given stored in one transaction, which begins with the first write; `last`
- * then adds what belongs to it, and nothing is announced before it is committed. When nothing was written, `last` is not
- * run. What was in the way of others runs again, from the start. Reads see what was written before them.
- *
- * What only adds rows, as the most frequent requests do, needs no transaction of its own: its rows wait for the end and
- * then share a commit with those of others. What turns out to do more begins again.
+ * Runs a request in one serializable transaction, which its first write begins; reads see what was written before them.
+ * `last` then adds what belongs to it, unless nothing was written. Notifications follow the commit. It runs again, from
+ * the start, when another transaction was in its way. Throws TIMED_OUT, and stores nothing, when it stays open for a second.
  */
-export function together<Result>(
+export function inRequestTransaction<Result>(
   database: Database,
   workspaceId: string,
-  run: (ways: Together) => Promise<Result>,
-  last: (ways: Together, result: Result) => Promise<void>,
+  run: (request: RequestTransaction) => Promise<Result>,
+  last: (request: RequestTransaction, result: Result) => Promise<void>,
 ): Promise<Result> {
-  const attempt = async (how: How) => {
-    const unit = createUnit(database, workspaceId, how);
+  const attempt = async (isLastAttempt: boolean) => {
+    const { request, hasBegun, commit, rollback } = createUnit(database, workspaceId, isLastAttempt);
     try {
-      const result = await run(unit.ways);
-      unit.ways.throwFailure();
-      if (!unit.hasBegun()) return result;
-      await last(unit.ways, result);
-      await unit.commit();
+      const result = await run(request);
+      request.throwFailure();
+      if (!hasBegun()) return result;
+      await last(request, result);
+      request.throwFailure();
+      await commit();
       return result;
     } catch (error) {
-      await unit.rollback();
-      unit.ways.throwFailure();
+      await rollback();
+      request.throwFailure();
       throw error;
     }
   };
-  let rows: How["rows"] = "wait";
-  const tried = async (): Promise<Result> => {
+  return retryWhileLocked(async () => {
     try {
-      return await attempt({ rows, duplicates: "run again" });
+      return await attempt(false);
     } catch (error) {
-      rows = "are added";
       // What was added meanwhile is seen only by another transaction.
-      if (isUniqueViolation(error)) return attempt({ rows, duplicates: "are told" });
-      if (error instanceof NeedsTransactionError) return tried();
+      if (isUniqueViolation(error)) return attempt(true);
       throw error;
     }
-  };
-  return retryWhileLocked(tried);
+  });
 }
 
-interface How {
-  rows: "wait" | "are added";
-  duplicates: "run again" | "are told";
-}
-
-/** Nobody is told of it: what meets it begins again. */
-class NeedsTransactionError extends GabbroError {
-  constructor(options?: ErrorOptions) {
-    super(
-      "UNAVAILABLE",
-      "A request that does more than to add rows needs a transaction of its own.",
-      options,
-    );
-  }
-}
-
-function createUnit(database: Database, workspaceId: string, { rows, duplicates }: How) {
+function createUnit(database: Database, workspaceId: string, isLastAttempt: boolean) {
   const em = database.fork(workspaceId);
+  const transaction = database.fork(workspaceId);
   const afterCommit: (() => void)[] = [];
-  const waiting: NewRows = [];
-  let transaction: EntityManager | undefined;
   let beginning: Promise<void> | undefined;
   let failure: unknown;
-  const needTransaction = (): never => {
-    failure ??= new NeedsTransactionError();
-    throw failure;
+  let timer: NodeJS.Timeout | undefined;
+  let endTurn = () => {};
+  const rollback = async () => {
+    clearTimeout(timer);
+    em.resetTransactionContext();
+    // It did not begin, or its connection is lost and with it all that it wrote.
+    if (transaction.isInTransaction()) await transaction.rollback().catch(() => {});
+    endTurn();
   };
   const begin = async () => {
-    transaction = database.fork(workspaceId);
+    endTurn = await whileWaiting(() => database.requestTransactions.acquire(workspaceId));
     await transaction.begin({ isolationLevel: IsolationLevel.SERIALIZABLE });
+    for (const statement of database.dialect.openTransaction) await transaction.execute(statement);
     em.setTransactionContext(transaction.getTransactionContext());
+    timer = setTimeout(() => {
+      failure ??= heldTooLong();
+      void rollback();
+    }, MAX_OPEN_MS);
   };
-  const join = async <T>(work: (em: EntityManager) => Promise<T>): Promise<T> => {
+  const join: Join = async (work) => {
     try {
-      if (waiting.length > 0) needTransaction();
       beginning ??= begin();
       await beginning;
+      if (failure) throw failure;
       return await em.fork({ keepTransactionContext: true }).transactional(work);
     } catch (error) {
-      // GraphQL answers with the error of a field and goes on, but this transaction cannot.
-      if (endsTransaction(error) || (duplicates === "run again" && isUniqueViolation(error)))
-        failure ??= error;
+      if (endsTransaction(error) || (!isLastAttempt && isUniqueViolation(error))) failure ??= error;
       throw error;
     }
   };
-  const add = async (some: NewRows): Promise<void> => {
-    if (rows === "are added" || beginning) return join((nested) => database.insertWithin(nested, some));
-    // No read may miss what waits: whatever uses this connection ends the attempt.
-    if (waiting.length === 0) em.setTransactionContext(new Proxy({}, { get: needTransaction }) as never);
-    waiting.push(...some);
-  };
   joins.set(em, join);
-  return {
-    ways: {
-      em,
-      database: joined(database, em, { add, afterCommit }),
-      throwFailure: () => {
-        if (failure) throw failure;
-      },
-    },
-    hasBegun: () => beginning !== undefined || waiting.length > 0,
-    commit: async () => {
-      if (waiting.length > 0) await commitWaiting(database, waiting);
-      else await transaction!.commit();
-      for (const tell of afterCommit) tell();
-    },
-    rollback: async () => {
-      em.resetTransactionContext();
-      // It did not begin, or its connection is lost and with it all that it wrote.
-      if (transaction?.isInTransaction()) await transaction.rollback().catch(() => {});
+  const request = {
+    em,
+    database: joinedDatabase(database, em, { join, afterCommit }),
+    throwFailure: () => {
+      if (failure) throw failure;
     },
   };
+  const commit = async () => {
+    clearTimeout(timer);
+    await transaction.commit();
+    endTurn();
+    for (const announce of afterCommit) announce();
+  };
+  return { request, hasBegun: () => beginning !== undefined, commit, rollback };
 }
 
-async function commitWaiting(database: Database, rows: NewRows): Promise<void> {
-  try {
-    await database.commit(rows);
-  } catch (cause) {
-    // Who added the rows may know what to say of a refusal, and only hears of it in a transaction.
-    if (failsWholeBatch(cause) || isUniqueViolation(cause)) throw cause;
-    throw new NeedsTransactionError({ cause });
-  }
+function heldTooLong(): GabbroError {
+  const message =
+    "Nothing was stored: with an Idempotency-Key all writes of a request are one transaction, and this one held up others for a second. Send it with fewer mutations.";
+  return new GabbroError("TIMED_OUT", message);
 }
-
-type NewRows = Parameters<Database["commit"]>[0];
 
 /** The database as the transaction sees it, once that has begun. */
-function joined(
+function joinedDatabase(
   database: Database,
   em: EntityManager,
-  { add, afterCommit }: { add: (rows: NewRows) => Promise<void>; afterCommit: (() => void)[] },
+  { join, afterCommit }: { join: Join; afterCommit: (() => void)[] },
 ): Database {
   const { pubSub } = database;
+  const refuse = (): never => {
+    throw new Error("A request with a transaction of its own writes nothing beside it: use inTransaction.");
+  };
+  const add: Database["commit"] = Object.assign(
+    (rows: Parameters<Database["commit"]>[0]) => join((nested) => database.insertWithin(nested, rows)),
+    database.commit,
+  );
   return {
     ...database,
     get read() {
       return em.isInTransaction() ? database.readWithin(em) : database.read;
     },
-    get write(): never {
-      throw new Error(
-        "In a transaction that others join, nothing may be written beside it: use inTransaction.",
-      );
+    get write() {
+      return refuse();
     },
-    putInBulk: () => {
-      throw new Error(
-        "In a transaction that others join, nothing may be written beside it: use inTransaction.",
-      );
-    },
+    putInBulk: refuse,
     rows: async (query) =>
       em.isInTransaction() ? (await em.getKysely().executeQuery(query.compile())).rows : database.rows(query),
-    commit: Object.assign(add, { ...database.commit }),
+    commit: add,
     // What is cached for all must not depend on what only this transaction sees.
     generation: {
       ...database.generation,
@@ -182,7 +155,7 @@ function joined(
     },
     pubSub: {
       ...pubSub,
-      announce: (...told) => void afterCommit.push(() => pubSub.announce(...told)),
+      announce: (...message) => void afterCommit.push(() => pubSub.announce(...message)),
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { Transaction } from "kysely";
-import type { Insert, Statement } from "./inserts.ts";
+import type { Insert } from "./inserts.ts";
 
 /**
  * A dataset that is marked as deleted is there until its rows are removed: for the foreign key of rows that somebody adds
@@ -10,7 +10,10 @@ const MESSAGE = "The dataset of a row is marked as deleted.";
 const FIND = "select 1 from datasets where id = ? and workspace_id = ? and deleted_at is not null";
 
 /** Refuses rows of marked datasets as the foreign key refuses those of datasets that are gone. */
-export function refuseDeletedSync(inserts: Insert[], prepare: (statement: string) => Statement): void {
+export function refuseDeletedSync(
+  inserts: Insert[],
+  prepare: (statement: string) => { all(values: unknown[]): unknown[] },
+): void {
   for (const { entity, fields, rows } of inserts) {
     if (entity !== CHILD) continue;
     const [dataset, workspace] = [fields.indexOf("dataset"), fields.indexOf("workspace")];

@@ -15,7 +15,7 @@ export interface Column {
   /** The property of the entity. */
   field: string;
   name: string;
-  kind: "text" | "json" | "number" | "boolean" | "moment";
+  kind: "text" | "json" | "number" | "boolean" | "timestamp";
   /** What the database calls its type. */
   type: string;
 }
@@ -58,7 +58,7 @@ function parentsOf({ props }: EntityMetadata): string[] {
 
 function tableOf(entity: string, meta: EntityMetadata): Table {
   const columns = (meta.props as EntityProperty[])
-    .filter((property) => property.persist !== false && isKept(property))
+    .filter((property) => property.persist !== false && isStored(property))
     .filter(({ name }) => !DERIVED.has(`${entity}.${name}`))
     .map((property) => toColumn(entity, property))
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
@@ -66,14 +66,14 @@ function tableOf(entity: string, meta: EntityMetadata): Table {
   return { entity, name: meta.tableName, columns, key };
 }
 
-const isKept = ({ kind }: EntityProperty) =>
+const isStored = ({ kind }: EntityProperty) =>
   kind !== ReferenceKind.ONE_TO_MANY && kind !== ReferenceKind.MANY_TO_MANY;
 
 const kinds: Record<string, Column["kind"]> = {
   string: "text",
   number: "number",
   boolean: "boolean",
-  Date: "moment",
+  Date: "timestamp",
 };
 
 function toColumn(entity: string, property: EntityProperty): Column {

@@ -166,7 +166,7 @@ async function copyAll(
     const { count, sum } = sums[at]!;
     if (count() !== counts[at] || back.count() !== count() || back.sum() !== sum())
       throw new Error(
-        `The table ${to.name} is not the same in the target: ${counts[at]} rows were to be copied and ${back.count()} were read back, or some of them differ. This is a fault of Gabbro.`,
+        `The table ${to.name} is not the same in the target: ${counts[at]} rows were to be copied and ${back.count()} were read back, or some of them differ. This is an error of Gabbro.`,
       );
   }
   return pairs.map(({ to }, at) => ({ table: to.name, rows: counts[at]! }));

@@ -162,7 +162,7 @@ function toJson(columns: Column[], row: Value[]): string {
 }
 
 const toStored = ({ kind }: Column, value: Value) => {
-  if (kind === "moment") return new Date(value as number).toISOString();
+  if (kind === "timestamp") return new Date(value as number).toISOString();
   return kind === "boolean" ? Boolean(value) : value;
 };
 

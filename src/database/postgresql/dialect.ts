@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { type EntityMetadata, ReferenceKind, TextType } from "@mikro-orm/core";
-import { PostgreSqlDriver } from "@mikro-orm/postgresql";
+import { type Configuration, type EntityMetadata, ReferenceKind, TextType } from "@mikro-orm/core";
+import { AbstractSqlDriver, PostgreSqlConnection, PostgreSqlPlatform } from "@mikro-orm/postgresql";
 import { CompiledQuery, PostgresDialect, type PostgresPool } from "kysely";
 import pg from "pg";
 import type { Log } from "../../logs/entities.ts";
+import { bindTexts } from "../bindTexts.ts";
 import type { Dialect, Settings } from "../dialect.ts";
+import { guardedDialect } from "../guardedDialect.ts";
 import { postgresqlMigrations } from "../migrations/postgresql/list.ts";
 import { databaseNameOf, describeUrl, hostsOf } from "../urls.ts";
 import { hearPostgresqlOthers, tellOfLogs } from "./changeFeed.ts";
@@ -26,12 +28,29 @@ const REPLICA_CONNECT_TIMEOUT_MS = 1_000;
 /** Any number that no other program takes for its lock in this database. */
 const MIGRATION_LOCK = 7_206_651_830;
 
+const placeholder = (n: number) => `$${n}`;
+
+class Connection extends PostgreSqlConnection {
+  override execute: PostgreSqlConnection["execute"] = (query, given = [], method, transaction, logging) => {
+    if (!Array.isArray(given)) return super.execute(query, given, method, transaction, logging);
+    const { parameters, client } = bindTexts(given, transaction ?? this.getClient(), placeholder);
+    return super.execute(query, parameters, method, client, logging);
+  };
+}
+
+/** MikroORM's driver for PostgreSQL, with long texts bound. */
+class Driver extends AbstractSqlDriver<Connection> {
+  constructor(config: Configuration) {
+    super(config, new PostgreSqlPlatform(), Connection, ["kysely", "pg"]);
+  }
+}
+
 /** The dialect of `postgresql://…`; what the URL says of the connection is for the driver to read. */
 export function postgresql(url: string, { poolSize, replicaUrls, silenceMs }: Settings): Dialect {
   const self = randomUUID();
   const Client = primaryClient(url, silenceMs);
   const [oneOfHosts] = hostsOf(url);
-  const connections = (to: string): pg.PoolConfig => ({ ...connection(to), max: poolSize });
+  const connections = (to: string) => ({ ...connection(to), max: poolSize });
   const primary = createPool({ ...connections(oneOfHosts!), Client });
   const replicas = replicaUrls.map((replica) =>
     createPool({ ...connections(replica), connectionTimeoutMillis: REPLICA_CONNECT_TIMEOUT_MS }),
@@ -39,12 +58,13 @@ export function postgresql(url: string, { poolSize, replicaUrls, silenceMs }: Se
   return {
     place: describeUrl(url),
     options: {
-      driver: PostgreSqlDriver,
+      driver: Driver,
       dbName: databaseNameOf(url),
       driverOptions: kyselyOver(primary),
       ...(replicas.length > 0 && {
         replicas: [{ name: "reader", driverOptions: kyselyOver(createReadingPool(primary, replicas)) }],
       }),
+      ensureDatabase: false, // would try to make a missing one, by reconnecting over a pool that is ours
       discovery: { onMetadata: asPostgresqlHasIt },
       schemaGenerator: { skipTables: ["log_texts"], ignoreRoutines: true },
     },
@@ -52,7 +72,7 @@ export function postgresql(url: string, { poolSize, replicaUrls, silenceMs }: Se
     migrations: postgresqlMigrations,
     prepare: async () => {},
     connect: async ({ em }) => {
-      const [encoding] = await em.getConnection().execute("show server_encoding");
+      const [encoding] = await em.getConnection().execute("show server_encoding").catch(explainMissing(url));
       const name = encoding?.server_encoding;
       if (name !== "UTF8") throw new Error(`its encoding is ${name}, not UTF8`);
     },
@@ -60,7 +80,9 @@ export function postgresql(url: string, { poolSize, replicaUrls, silenceMs }: Se
     createSearch: (read) => createPostgresqlSearch(read, Math.max(2, Math.floor(poolSize / 2))),
     openChangeFeed: async (_, announce) =>
       hearPostgresqlOthers(self, () => new Client(listening(oneOfHosts!)), announce),
-    placeholder: (n) => `$${n}`,
+    // A ROLLBACK comes after the statement under way, which may wait for a lock of another transaction.
+    openTransaction: ["set local lock_timeout = '500ms'"],
+    placeholder,
     rowsPerStatement: 500,
     runEach,
     insertAlong: async (transaction, entity, rows) => {
@@ -73,6 +95,17 @@ export function postgresql(url: string, { poolSize, replicaUrls, silenceMs }: Se
         ...pool.counts(),
       })),
     copying: postgresqlCopying,
+  };
+}
+
+const NO_SUCH_DATABASE = "3D000";
+
+/** An error of connecting, with what to do about a database that was never made. */
+function explainMissing(url: string) {
+  return (cause: Error & { code?: string }): never => {
+    if (cause.code !== NO_SUCH_DATABASE) throw cause;
+    const name = databaseNameOf(url);
+    throw new Error(`it does not exist. Make it, such as with: createdb --encoding=UTF8 ${name}`, { cause });
   };
 }
 
@@ -98,7 +131,7 @@ const listening = (url: string): pg.ClientConfig => ({
 
 /** The pools are ours and not the ORM's, as it keeps connections for ever that were lost in a transaction. */
 const kyselyOver = (pool: Pool) => () =>
-  new PostgresDialect({ pool: pool as PostgresPool, onCreateConnection: setPlanning });
+  guardedDialect(new PostgresDialect({ pool: pool as PostgresPool, onCreateConnection: setPlanning }));
 
 const migrateAlone: Dialect["migrateAlone"] = ({ em }, apply) =>
   em.getConnection().transactional(async (transaction) => {

@@ -2,6 +2,9 @@ import { setTimeout as wait } from "node:timers/promises";
 import DataLoader from "dataloader";
 import type { PostgresPool, PostgresPoolClient } from "kysely";
 import pg from "pg";
+import { GabbroError } from "../../errors.ts";
+import { currentWorkspace, runShared } from "../../limits/eventLoop.ts";
+import { createFairQueue } from "../../limits/fairQueue.ts";
 import { isWorthAnotherServer } from "../driverErrors.ts";
 
 export type Pool = Pick<PostgresPool, "connect" | "end">;
@@ -10,29 +13,47 @@ interface CountedPool extends Pool {
   counts(): { inUse: number; idle: number; waiting: number };
 }
 
-/** Connections of one kind. One that is lost while it is in use makes room for another, whoever holds it. */
-export function createPool(config: pg.PoolConfig): CountedPool {
+const MAX_WAIT_MS = 5_000;
+const BUSY = "All connections to the database are in use; try again in a moment.";
+
+/**
+ * Connections of one kind. One that is lost while it is in use makes room for another, whoever holds it. Workspaces take
+ * turns, and of five connections or more a fifth is out of reach for each: its statements may take the others for seconds.
+ */
+export function createPool(config: pg.PoolConfig & { max: number }): CountedPool {
   const pool = new pg.Pool(config);
+  const places = config.max;
+  const share = places < 5 ? places : places - Math.ceil(places / 5);
+  const queue = createFairQueue({ places, share, maxWaiting: Infinity, maxWaitMs: MAX_WAIT_MS, busy: BUSY });
   // What is under way on a lost connection rejects by itself; without a listener the process would end.
   pool.on("connect", (client) => client.on("error", () => {}));
   pool.on("error", () => {});
   return {
-    connect: async () => givenBackWhenLost(await pool.connect()) as unknown as PostgresPoolClient,
+    connect: async () => {
+      const release = await queue.acquire(currentWorkspace() ?? "");
+      try {
+        return givenBackWhenLost(await pool.connect(), release) as unknown as PostgresPoolClient;
+      } catch (error) {
+        release();
+        throw error;
+      }
+    },
     end: () => pool.end(),
     counts: () => {
-      const { totalCount, idleCount: idle, waitingCount: waiting } = pool;
-      return { inUse: totalCount - idle, idle, waiting };
+      const { totalCount, idleCount: idle, waitingCount } = pool;
+      return { inUse: totalCount - idle, idle, waiting: waitingCount + queue.waiting() };
     },
   };
 }
 
 /** The ORM gives a connection back only after a COMMIT or a ROLLBACK that worked: none does on a lost one. */
-function givenBackWhenLost(client: pg.PoolClient): pg.PoolClient {
+function givenBackWhenLost(client: pg.PoolClient, givenBack: () => void): pg.PoolClient {
   const release = client.release;
   const giveBack = (error?: Error | boolean) => {
     client.off("end", lose);
     client.release = () => {};
     release(error);
+    givenBack();
   };
   const lose = () => giveBack(true);
   client.once("end", lose);
@@ -54,7 +75,9 @@ export function createReadingPool(primary: Pool, replicas: Pool[]): Pool {
   const positions = new DataLoader<object, string>(
     async (askers) => {
       const statement = "select cast(pg_current_wal_flush_lsn() as text) as position";
-      const { rows } = await queryOnce<{ position: string }>(primary, statement);
+      const { rows } = await runShared("positions", () =>
+        queryOnce<{ position: string }>(primary, statement),
+      );
       return askers.map(() => rows[0]!.position);
     },
     { cache: false },
@@ -70,7 +93,11 @@ export function createReadingPool(primary: Pool, replicas: Pool[]): Pool {
     const until = leftOutUntil.get(replica)!;
     if (until > performance.now()) return undefined;
     leftOutUntil.set(replica, until && performance.now() + LEFT_OUT_MS);
-    const client = await connectWhenFollowed(replica, position).catch(() => undefined);
+    const client = await connectWhenFollowed(replica, position).catch((error) => {
+      if (!(error instanceof GabbroError)) return undefined;
+      leftOutUntil.set(replica, until); // it is the workspace that waited for too long
+      throw error;
+    });
     leftOutUntil.set(replica, client ? 0 : performance.now() + LEFT_OUT_MS);
     return client && reader(client);
   };

@@ -2,23 +2,11 @@ import { isUtf8 } from "node:buffer";
 import { existsSync } from "node:fs";
 import { open, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import type { SqlEntityManager } from "@mikro-orm/sql";
+import type { Database } from "better-sqlite3";
 import { createPrivateFolder, recreatePrivateFile } from "../../privateFiles.ts";
 import { type Copying, type Filling, MOST_ROWS, nameOf, type Snapshot } from "../copy/copier.ts";
 import type { Table, Value } from "../tables.ts";
-
-interface Statement {
-  raw(): Statement;
-  all(): Record<string, unknown>[];
-  get(...values: unknown[]): unknown;
-  run(values: unknown[]): unknown;
-  iterate(): IterableIterator<unknown[]>;
-}
-
-interface Handle {
-  prepare(statement: string): Statement;
-  exec(statement: string): unknown;
-}
+import { handleOf } from "./connection.ts";
 
 /** How all of a SQLite file is read and written; `path` is where it is. */
 export function createSqliteCopying(path: string): Copying {
@@ -47,32 +35,27 @@ export function createSqliteCopying(path: string): Copying {
   };
 }
 
-async function handleOf(em: SqlEntityManager, type: "read" | "write"): Promise<Handle> {
-  const owner = em.getConnection(type) as unknown as { getNativeClient(): Promise<Handle> };
-  return owner.getNativeClient();
-}
-
 const quote = (name: string) => `\`${name}\``;
 const listed = (columns: { name: string }[]) => columns.map(({ name }) => quote(name)).join(", ");
 
-function snapshotOf(handle: Handle): Snapshot {
+function snapshotOf(handle: Database): Snapshot {
   return {
-    execute: async (statement) => handle.prepare(statement).all(),
+    execute: async (statement) => handle.prepare<unknown[], Record<string, unknown>>(statement).all(),
     rows: (table) => rowsOf(handle, table),
   };
 }
 
 const MOST_CHARACTERS = 1_000_000;
 
-async function* rowsOf(handle: Handle, table: Table): AsyncGenerator<Value[][]> {
+async function* rowsOf(handle: Database, table: Table): AsyncGenerator<Value[][]> {
   const { columns, name, key } = table;
   const select = `select ${listed(columns)} from ${quote(name)} order by ${listed(key)}`;
   const refuseDamaged = createCheck(handle, table);
   let rows: Value[][] = [];
   let characters = 0;
-  for (const row of handle.prepare(select).raw().iterate()) {
+  for (const row of handle.prepare<[], Value[]>(select).raw().iterate()) {
     refuseDamaged(row);
-    rows.push(row as Value[]);
+    rows.push(row);
     for (const value of row) if (typeof value === "string") characters += value.length;
     if (rows.length < MOST_ROWS && characters < MOST_CHARACTERS) continue;
     yield rows;
@@ -86,33 +69,33 @@ const storedAs: Record<Table["columns"][number]["kind"], string> = {
   text: "string",
   json: "string",
   number: "number",
-  moment: "number",
+  timestamp: "number",
   boolean: "number",
 };
 
 /** SQLite keeps anything in any column, and bytes that are no UTF-8 in texts; read as text they would be others. */
-function createCheck(handle: Handle, table: Table): (row: unknown[]) => void {
+function createCheck(handle: Database, table: Table): (row: unknown[]) => void {
   const { columns, name, key } = table;
   const types = columns.map(({ kind }) => storedAs[kind]);
   const where = key.map((column) => `${quote(column.name)} = ?`).join(" and ");
   return (row) => {
     row.forEach((value, at) => {
       if (value === null) return;
-      const told = `${quote(columns[at]!.name)} of ${nameOf(table, row as Value[])}`;
+      const place = `${quote(columns[at]!.name)} of ${nameOf(table, row as Value[])}`;
       if (typeof value !== types[at])
-        throw new Error(`The source has no ${types[at]} in ${told}. Mend it there.`);
+        throw new Error(`The source has no ${types[at]} in ${place}. Mend it there.`);
       if (typeof value !== "string" || !value.includes("\uFFFD")) return;
       const bytes = handle
         .prepare(`select cast(${quote(columns[at]!.name)} as blob) from ${quote(name)} where ${where}`)
         .raw()
         .get(...key.map((column) => row[columns.indexOf(column)])) as [Buffer];
       if (!isUtf8(bytes[0]))
-        throw new Error(`The source has bytes that are no UTF-8 in ${told}. Mend them there.`);
+        throw new Error(`The source has bytes that are no UTF-8 in ${place}. Mend them there.`);
     });
   };
 }
 
-function fillingOf(handle: Handle): Filling {
+function fillingOf(handle: Database): Filling {
   return {
     ...snapshotOf(handle),
     insert: async (table, rows) => {

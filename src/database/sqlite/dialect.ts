@@ -1,10 +1,11 @@
 import { resolve } from "node:path";
-import { SqliteDriver } from "@mikro-orm/sqlite";
+import type { Database, Statement } from "better-sqlite3";
 import { CompiledQuery } from "kysely";
 import type { Dialect } from "../dialect.ts";
-import type { Insert, Statement } from "../inserts.ts";
+import type { Insert } from "../inserts.ts";
 import { sqliteMigrations } from "../migrations/sqlite/list.ts";
 import { refuseDeletedSync } from "../softDelete.ts";
+import { Driver, handleOf, placeholder } from "./connection.ts";
 import { createSqliteCopying } from "./copier.ts";
 import { createFile, inspectFile, isWorldReadable } from "./file.ts";
 import { createSqliteSearch } from "./search.ts";
@@ -21,7 +22,7 @@ export function sqlite(url: string): Dialect {
   return {
     place: path,
     options: {
-      driver: SqliteDriver,
+      driver: Driver,
       dbName: path,
       // Reads have a connection of their own: a long one never holds up a write.
       replicas: [{ name: "reader", dbName: path, onCreateConnection: setPragmas(["query_only = on"]) }],
@@ -45,7 +46,8 @@ export function sqlite(url: string): Dialect {
     migrateAlone,
     createSearch: () => createSqliteSearch(path),
     openChangeFeed,
-    placeholder: () => "?",
+    openTransaction: [],
+    placeholder,
     rowsPerStatement: 1, // prepared once and run for each row it takes half the time of one over all rows
     runEach: (orm, statements) => writeAlone(orm, runEach(statements)),
     insertEach: (orm, inserts) => writeAlone(orm, insertEach(inserts)),
@@ -58,8 +60,7 @@ export function sqlite(url: string): Dialect {
 
 /** Holds to what is committed now: SQLite begins anew whenever another process writes, and would never come to the end. */
 const copyTo: Dialect["copyTo"] = async ({ em }, file) => {
-  const owner = em.getConnection("read") as unknown as HandleOwner<WritingHandle & BackupHandle>;
-  const handle = await owner.getNativeClient();
+  const handle = await handleOf(em, "read");
   handle.exec("begin");
   try {
     handle.prepare("select 1 from sqlite_master").all([]); // what takes the hold
@@ -68,10 +69,6 @@ const copyTo: Dialect["copyTo"] = async ({ em }, file) => {
     handle.exec("commit");
   }
 };
-
-interface BackupHandle {
-  backup(to: string): Promise<unknown>;
-}
 
 const migrateAlone: Dialect["migrateAlone"] = async ({ em }, apply) => {
   const connection = em.getConnection("write");
@@ -95,15 +92,12 @@ const migrateAlone: Dialect["migrateAlone"] = async ({ em }, apply) => {
 
 /** SQLite counts by itself; the connection that writes here sees only others raise that count. */
 const openChangeFeed: Dialect["openChangeFeed"] = async ({ em }) => {
-  const owner = em.getConnection("write") as unknown as HandleOwner<{
-    prepare(statement: string): { pluck(): { get(): number } };
-  }>;
-  const statement = (await owner.getNativeClient()).prepare("pragma data_version").pluck();
+  const statement = (await handleOf(em, "write")).prepare<[], number>("pragma data_version").pluck();
   let counted: number | undefined;
   // Once for all that has come until the process looks for more: nothing that was acknowledged before it came is missed.
   const countWrites = () => {
     if (counted === undefined) {
-      counted = statement.get();
+      counted = statement.get()!;
       setImmediate(() => {
         counted = undefined;
       });
@@ -112,12 +106,6 @@ const openChangeFeed: Dialect["openChangeFeed"] = async ({ em }) => {
   };
   return { countWrites, tell: async () => {}, close: async () => {} };
 };
-
-interface WritingHandle {
-  prepare(statement: string): Statement;
-  exec(statement: string): unknown;
-  readonly inTransaction: boolean;
-}
 
 type Prepare = (statement: string) => Statement;
 
@@ -136,7 +124,7 @@ const insertEach = (inserts: Insert[]) => (prepare: Prepare) => {
   addWords();
 };
 
-const preparedOf = new WeakMap<WritingHandle, Map<string, Statement>>();
+const preparedOf = new WeakMap<Database, Map<string, Statement>>();
 
 /**
  * Runs prepared statements in one transaction, on the ORM's own connection, which nobody else uses meanwhile: a second
@@ -150,8 +138,7 @@ function writeAlone<Result>(
     .getKysely()
     .connection()
     .execute(async () => {
-      const owner = em.getConnection("write") as unknown as HandleOwner<WritingHandle>;
-      const handle = await owner.getNativeClient();
+      const handle = await handleOf(em, "write");
       const known = preparedOf.get(handle) ?? new Map<string, Statement>();
       preparedOf.set(handle, known);
       handle.exec("begin immediate");
@@ -174,10 +161,6 @@ interface PragmaConnection {
   executeQuery(query: CompiledQuery): Promise<{ rows: Record<string, unknown>[] }>;
 }
 
-interface HandleOwner<Handle> {
-  getNativeClient(): Promise<Handle>;
-}
-
 const SYNCHRONOUS_FULL = 2;
 
 /** WAL with FULL sync: with less, a power cut may undo what was committed last (https://sqlite.org/pragma.html#pragma_synchronous). */
@@ -193,30 +176,12 @@ function setPragmas(more: string[]) {
       await pragma(statement);
     }
     await pragma(`busy_timeout = ${BUSY_MS}`);
-    takeEndedTransactions(connection as PragmaConnection);
     const journal = await pragma("journal_mode");
     const synchronous = await pragma("synchronous");
     if (journal !== "wal" || synchronous !== SYNCHRONOUS_FULL) {
       throw new Error(
         `it runs with journal_mode=${journal} and synchronous=${synchronous}, not with wal and full`,
       );
-    }
-  };
-}
-
-/**
- * Of a full or failing disk SQLite ends a transaction by itself, and refuses to roll back what is no transaction any more.
- * Kysely would then never give the connection back, and nothing would be written until the next start.
- */
-function takeEndedTransactions(connection: PragmaConnection): void {
-  const { executeQuery } = connection;
-  connection.executeQuery = async (query) => {
-    try {
-      return await executeQuery.call(connection, query);
-    } catch (error) {
-      if (query.sql === "rollback" && /no transaction is active/.test((error as Error).message))
-        return { rows: [] };
-      throw error;
     }
   };
 }

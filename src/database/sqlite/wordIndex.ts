@@ -1,4 +1,5 @@
-import type { Insert, Statement } from "../inserts.ts";
+import type { Statement } from "better-sqlite3";
+import type { Insert } from "../inserts.ts";
 
 const LAST = "select coalesce(max(id), 0) as last from log_texts_docsize";
 const ADD =

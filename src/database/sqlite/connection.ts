@@ -1,0 +1,35 @@
+import type { Configuration, Dictionary } from "@mikro-orm/core";
+import type { SqlEntityManager } from "@mikro-orm/sql";
+import { AbstractSqlDriver, SqliteConnection, SqlitePlatform } from "@mikro-orm/sqlite";
+import type { Database } from "better-sqlite3";
+import type { Dialect } from "kysely";
+import { bindTexts } from "../bindTexts.ts";
+import { guardedDialect } from "../guardedDialect.ts";
+
+export const placeholder = () => "?";
+
+class Connection extends SqliteConnection {
+  override createKyselyDialect(options: Dictionary): Dialect {
+    return guardedDialect(super.createKyselyDialect(options), async () => {
+      const handle = await this.getNativeClient();
+      return handle.inTransaction;
+    });
+  }
+
+  override execute: SqliteConnection["execute"] = (query, given = [], method, transaction, logging) => {
+    if (!Array.isArray(given)) return super.execute(query, given, method, transaction, logging);
+    const { parameters, client } = bindTexts(given, transaction ?? this.getClient(), placeholder);
+    return super.execute(query, parameters, method, client, logging);
+  };
+}
+
+/** The connection's own handle, for what neither MikroORM nor Kysely can say. */
+export const handleOf = (em: SqlEntityManager, type: "read" | "write"): Promise<Database> =>
+  (em.getConnection(type) as Connection).getNativeClient();
+
+/** MikroORM's driver for SQLite, with long texts bound. */
+export class Driver extends AbstractSqlDriver<Connection> {
+  constructor(config: Configuration) {
+    super(config, new SqlitePlatform(), Connection, ["kysely", "better-sqlite3"]);
+  }
+}
