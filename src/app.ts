@@ -8,6 +8,7 @@ import type { App } from "./http/app.ts";
 import { compressResponses } from "./http/compression.ts";
 import { createErrorHandler, refuseUnrouted } from "./http/errorHandler.ts";
 import { healthRoutes } from "./http/health.ts";
+import { homePage } from "./http/homePage.ts";
 import { parseJsonBodies } from "./http/jsonBody.ts";
 import { createLimiter, type Limits } from "./http/limiter.ts";
 import { logRequests, requestIdOf, toLogged, traced } from "./http/logging.ts";
@@ -88,6 +89,7 @@ export async function createApp(
       strictPreflight: false,
     });
   if (settings.rateLimits) await limitRates(app, settings.rateLimits);
+  if (pages === "served") homePage(app); // before what counts routes: for programs there is nothing at this path
   refuseUnrouted(app);
   limiter.watch(app);
   addTimeout(app, timeLimitMs);

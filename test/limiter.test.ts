@@ -31,13 +31,11 @@ async function inFlight({ url }: Server): Promise<number> {
 test("a workspace that is alone may have all requests in flight, and gets no other one refused by that", async () => {
   await using server = await startServer({ limits: { maxInFlight: 8 }, metricsToken: METRICS_TOKEN });
   const other = await addWorkspace(server, "other");
-  // Both tokens are known by now, so that requests are soon those of their workspaces.
-  for (const token of [server.token, other.token, server.token])
-    expect(await statusOf(server, token)).toBe(200);
-  const held = Array.from({ length: 8 }, () => openUnfinished(server, server.token));
-  await expect.poll(() => inFlight(server), PATIENT).toBe(8);
-  await expect.poll(() => statusOf(server, server.token), PATIENT).toBe(503);
-  expect(await statusOf(server, other.token)).toBe(200);
+  const held = Array.from({ length: 9 }, () => openUnfinished(server, server.token));
+  await Promise.race(held.map((socket) => once(socket, "data"))); // one is refused, so the others have all
+  expect(await inFlight(server)).toBe(8);
+  expect(await statusOf(server, server.token)).toBe(503);
+  await expect.poll(() => statusOf(server, other.token), PATIENT).toBe(200);
   for (const socket of held) socket.destroy();
   await expect.poll(() => inFlight(server), PATIENT).toBe(0);
   expect(await statusOf(server, server.token)).toBe(200);
@@ -48,9 +46,12 @@ test("no workspace has more than half of the requests in flight while another ha
   const other = await addWorkspace(server, "other");
   const held = [openUnfinished(server, other.token)];
   await expect.poll(() => inFlight(server), PATIENT).toBe(1);
-  for (let n = 0; n < 4; n++) held.push(openUnfinished(server, server.token));
-  await expect.poll(() => inFlight(server), PATIENT).toBe(5); // before anything else takes a place
-  await expect.poll(() => statusOf(server, server.token), PATIENT).toBe(503);
+  const own = Array.from({ length: 5 }, () => openUnfinished(server, server.token));
+  held.push(...own);
+  const [refusal] = await Promise.race(own.map((socket) => once(socket, "data"))); // so half of eight are taken
+  expect(`${refusal}`).toMatch(/^HTTP\/1\.1 503 /);
+  expect(await inFlight(server)).toBe(5);
+  expect(await statusOf(server, server.token)).toBe(503);
   expect(await statusOf(server, other.token)).toBe(200);
   for (const socket of held) socket.destroy();
 });

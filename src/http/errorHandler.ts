@@ -43,7 +43,6 @@ export function refuseUnrouted(app: FastifyInstance): void {
   // For routes that find out themselves that they have nothing, such as those of assets.
   app.setNotFoundHandler((request, reply) => sendError(routeNotFound(), request, reply));
   app.addHook("onRoute", ({ url, method }) => {
-    if (url === "*") return; // of the CORS plugin, for preflights of any path
     routes.push({ path: new URLPattern({ pathname: url }), methods: [method].flat() });
   });
   app.addHook("onRequest", (request, _, done) => done(request.is404 ? refusalOf(request) : undefined));
@@ -53,7 +52,6 @@ export function refuseUnrouted(app: FastifyInstance): void {
     const fitting = routes.filter(({ path }) => path.test({ pathname }));
     if (fitting.length === 0) return routeNotFound();
     const methods = new Set(fitting.flatMap((route) => route.methods));
-    if (methods.has("HEAD")) methods.add("GET");
     const allow = [...methods].toSorted().join(", ");
     const message = `This path does not take ${request.method}; it takes ${allow}.`;
     return new GabbroError("METHOD_NOT_ALLOWED", message, { headers: { allow } });
@@ -76,7 +74,7 @@ const httpErrors: Record<string, [ErrorCode, string]> = {
   FST_ERR_BAD_URL: ["BAD_REQUEST", "The path is not a valid URL: check its percent-encoding."],
 };
 
-/** What Fastify found wrong with a request, in our words; nothing for faults that are not the caller's. */
+/** What Fastify found wrong with a request, in our words; nothing for errors that are not the caller's. */
 function ofHttp(error: FastifyError): GabbroError | undefined {
   const known = httpErrors[error.code];
   if (known) return new GabbroError(...known);

@@ -1,4 +1,5 @@
 import { badInput, type GabbroError } from "../errors.ts";
+import { COMMA, endOfJsonString, OPENING_BRACE, OPENING_BRACKET, QUOTE } from "../limits/jsonSize.ts";
 import { MAX_JSON_DEPTH } from "../validation/json.ts";
 import { INEXACT, isInexact } from "../validation/numbers.ts";
 
@@ -12,16 +13,11 @@ export const MAX_MEMBERS = 150_000;
 const MIN_INEXACT_CHARACTERS = 16;
 const MAX_KEY_CHARACTERS = 100;
 
-const QUOTE = 0x22;
-const COMMA = 0x2c;
 const MINUS = 0x2d;
 const DIGIT_0 = 0x30;
 const DIGIT_9 = 0x39;
 const COLON = 0x3a;
-const OPENING_BRACKET = 0x5b;
-const BACKSLASH = 0x5c;
 const CLOSING_BRACKET = 0x5d;
-const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
 
 /**
@@ -37,7 +33,7 @@ export function checkJson(text: string): void {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) {
-      const end = endOfString(text, at);
+      const end = endOfJsonString(text, at);
       lastString = [at + 1, end];
       at = end;
     } else if (code === OPENING_BRACE || code === OPENING_BRACKET) {
@@ -63,16 +59,6 @@ export function checkJson(text: string): void {
 
 function refused(path: string, message: string): GabbroError {
   return badInput([{ path, message }]);
-}
-
-function endOfString(text: string, start: number): number {
-  let at = start + 1;
-  for (; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE) return at;
-    if (code === BACKSLASH) at += 1;
-  }
-  return at;
 }
 
 function endOfNumber(text: string, start: number): number {

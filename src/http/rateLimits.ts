@@ -41,8 +41,8 @@ type Counted = Awaited<ReturnType<ReturnType<App["createRateLimit"]>>>;
 function hold(reply: FastifyReply, whose: "token" | "address", counted: Counted): void {
   if (counted.isAllowed) return; // that is, not counted
   const { max, remaining, ttlInSeconds, isExceeded } = counted;
-  const told = reply.getHeader("ratelimit-remaining");
-  if (told === undefined || remaining <= Number(told))
+  const header = reply.getHeader("ratelimit-remaining");
+  if (header === undefined || remaining <= Number(header))
     reply.headers({
       "ratelimit-limit": max,
       "ratelimit-remaining": remaining,

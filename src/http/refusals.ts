@@ -10,8 +10,8 @@ const GRAPHQL = /^\/graphql(?:\?|$)/;
 const rest = refusalOf({ error: MESSAGE, code: CODE });
 const graphql = refusalOf({ errors: [{ message: MESSAGE, extensions: { code: CODE } }] });
 
-function refusalOf(told: object) {
-  const body = JSON.stringify(told);
+function refusalOf(error: object) {
+  const body = JSON.stringify(error);
   const headers = {
     ...RETRY_AFTER,
     "content-type": "application/json; charset=utf-8",
@@ -44,10 +44,10 @@ export function refusalError(): GabbroError {
 /** The whole answer to bytes that are not HTTP, written by hand because there is no request yet to answer to. */
 export function answerToNoRequest(error: NodeJS.ErrnoException): string {
   const tooLarge = error.code === "HPE_HEADER_OVERFLOW";
-  const told = tooLarge
+  const refusal = tooLarge
     ? new GabbroError("HEADERS_TOO_LARGE", "The headers are too large.")
     : new GabbroError("BAD_REQUEST", "The request is not valid HTTP.");
-  const body = JSON.stringify({ error: told.message, code: told.code });
+  const body = JSON.stringify({ error: refusal.message, code: refusal.code });
   const status = tooLarge ? "431 Request Header Fields Too Large" : "400 Bad Request";
   return `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`;
 }

@@ -17,18 +17,22 @@ declare module "fastify" {
  * bodies, break streams off, and let no operation take longer.
  */
 export function addTimeout(app: App, limitMs: number): void {
+  const startTimer = (reply: FastifyReply, ms: number) => {
+    reply.request.timeLimit = setTimeout(giveUp, ms, reply).unref();
+  };
   const giveUp = (reply: FastifyReply) => {
-    const { raw, deadline, timeLimit } = reply.request;
+    const { raw, deadline } = reply.request;
     if (reply.raw.headersSent || reply.raw.destroyed) return;
     const nowMs = performance.now();
     if (!raw.complete) deadline.atMs = nowMs + limitMs;
-    // What is lifted may be set again, and timers may come a millisecond early.
-    if (nowMs <= deadline.atMs) timeLimit!.refresh();
+    const leftMs = Math.min(deadline.atMs - nowMs, limitMs); // what is lifted may be set again
+    // A timer comes early by as long as the event loop was busy before it was set.
+    if (leftMs >= 0) startTimer(reply, leftMs + 1);
     else reply.send(timedOut()).hijack(); // so that what its handler gives later is left alone
   };
   app.addHook("onRequest", (request, reply, done) => {
     request.deadline = { atMs: performance.now() + limitMs };
-    request.timeLimit = setTimeout(giveUp, limitMs, reply).unref();
+    startTimer(reply, limitMs);
     done();
   });
   app.addHook("onResponse", (request, _, done) => {

@@ -1,9 +1,10 @@
 import { GabbroError } from "../errors.ts";
+import { countJsonValues, VALUE_WEIGHT } from "./jsonSize.ts";
 
 /** What is read for one answer may have as many bytes in the database: more would fill the memory for one caller. */
 export const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 /** So much for an event of a subscription: it is held for each listener until that has read it. */
-export const MAX_EVENT_BYTES = 4 * 1024 * 1024;
+export const MAX_EVENT_BYTES = 1024 * 1024;
 /** An answer of GraphQL may have as many fields. */
 export const MAX_ANSWER_FIELDS = 200_000;
 
@@ -36,6 +37,19 @@ export function spendAnswerBytes({ answerBudget }: Budgeted, bytes: number): voi
   answerBudget.leftBytes -= bytes;
   if (answerBudget.leftBytes < 0) throw answerTooLarge(answerBudget);
   answerBudget.hold?.(bytes);
+}
+
+/** To look through less takes longer than it is worth: it holds some 20 MB once it is parsed. */
+const MAX_UNCOUNTED_BYTES = 1024 * 1024;
+
+/**
+ * Takes the values of a text of JSON off the budget, of an answer of more than a megabyte; call it before parsing the text,
+ * as `{},` has 3 bytes and some 64 in memory.
+ */
+export function spendAnswerValues(budgeted: Budgeted, text: string): void {
+  const { maxBytes, leftBytes } = budgeted.answerBudget;
+  if (maxBytes - leftBytes <= MAX_UNCOUNTED_BYTES) return;
+  spendAnswerBytes(budgeted, VALUE_WEIGHT * countJsonValues(text));
 }
 
 /** The error for an answer that holds more than its budget; `note` is a sentence to end with. */

@@ -2,11 +2,14 @@ import { AsyncLocalStorage } from "node:async_hooks";
 
 /** The place of a request among those of its workspace that use the event loop. */
 export interface Place {
+  /** Runs what the request goes on with in its place: Fastify leaves the place when it has read a body. */
+  run(work: () => void): void;
   /** Gives the place to the next one of the workspace; does nothing the second time. */
   end(): void;
 }
 
 interface Holder {
+  workspaceId: string;
   /** How many things the request waits for beside the event loop. */
   waits: number;
   pause(): void;
@@ -71,7 +74,12 @@ export function createEventLoopSlots(maxRunning: number) {
         removeIfUnused(lane);
         startNext(lane);
       };
-      const holder = { waits: 0, pause: () => change("paused"), resume: () => change("running") };
+      const holder = {
+        workspaceId,
+        waits: 0,
+        pause: () => change("paused"),
+        resume: () => change("running"),
+      };
       lane.waiting.push(() => {
         if (state === "ended") return;
         state = "running";
@@ -79,7 +87,7 @@ export function createEventLoopSlots(maxRunning: number) {
         current.run(holder, begin);
       });
       startNext(lane);
-      return { end: () => change("ended") };
+      return { run: (work) => current.run(holder, work), end: () => change("ended") };
     },
   };
 }
@@ -101,4 +109,12 @@ export async function whileWaiting<Result>(work: () => Promise<Result>): Promise
     holder.waits -= 1;
     if (holder.waits === 0) holder.resume();
   }
+}
+
+/** The workspace whose request is at work; undefined for what belongs to no request, or to none that has a token yet. */
+export const currentWorkspace = (): string | undefined => current.getStore()?.workspaceId;
+
+/** Runs what is done for many workspaces at once, as if it were of one that is called `name`. */
+export function runShared<Result>(name: string, work: () => Result): Result {
+  return current.run({ workspaceId: name, waits: 0, pause: () => {}, resume: () => {} }, work);
 }

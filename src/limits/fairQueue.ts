@@ -2,8 +2,10 @@ import { GabbroError } from "../errors.ts";
 import { whileWaiting } from "./eventLoop.ts";
 
 export interface FairQueueOptions {
-  /** How many run at once. One workspace gets at most half of them, so that another never waits for it. */
+  /** How many run at once. */
   places: number;
+  /** How many of them one workspace gets at most, so that another never waits for it; half when absent. */
+  share?: number;
   /** How many of one workspace may wait; more are refused. */
   maxWaiting: number;
   /** Who has waited for longer is refused when its turn comes, as others of the workspace wait behind it. */
@@ -19,9 +21,14 @@ interface Lane {
   waiting: { start: () => void; since: number }[];
 }
 
-/** Shares a few places out between workspaces: they take turns, and no workspace takes more than half. */
-export function createFairQueue({ places, maxWaiting, maxWaitMs, busy }: FairQueueOptions) {
-  const share = Math.max(1, Math.floor(places / 2));
+/** Shares a few places out between workspaces: they take turns, and no workspace takes more than its share. */
+export function createFairQueue({
+  places,
+  share = Math.max(1, Math.floor(places / 2)),
+  maxWaiting,
+  maxWaitMs,
+  busy,
+}: FairQueueOptions) {
   /** In the order in which they take turns; a workspace is in it only while it has something to run. */
   const lanes = new Map<string, Lane>();
   let running = 0;
@@ -40,13 +47,8 @@ export function createFairQueue({ places, maxWaiting, maxWaitMs, busy }: FairQue
     }
   };
 
-  return {
-    /** Runs `work` when it is the workspace's turn. Throws UNAVAILABLE when too much of the workspace waits already. */
-    run: <Result>(workspaceId: string, work: () => Promise<Result>): Promise<Result> =>
-      whileWaiting(() => takeTurn(workspaceId, work)),
-  };
-
-  async function takeTurn<Result>(workspaceId: string, work: () => Promise<Result>): Promise<Result> {
+  /** Waits for the workspace's turn and gives what ends it. Throws UNAVAILABLE when too much of the workspace waits already. */
+  const acquire = async (workspaceId: string): Promise<() => void> => {
     const lane = lanes.get(workspaceId) ?? { running: 0, waiting: [] };
     if (lane.waiting.length >= maxWaiting) throw refusal(busy);
     lanes.set(workspaceId, lane);
@@ -55,17 +57,36 @@ export function createFairQueue({ places, maxWaiting, maxWaitMs, busy }: FairQue
       lane.waiting.push({ start, since });
       startNext();
     });
-    try {
-      if (performance.now() - since > maxWaitMs) throw refusal(busy);
-      return await work();
-    } finally {
+    let isReleased = false;
+    const release = () => {
+      if (isReleased) return;
+      isReleased = true;
       running -= 1;
       lane.running -= 1;
       lanes.delete(workspaceId);
       if (lane.running > 0 || lane.waiting.length > 0) lanes.set(workspaceId, lane); // behind all others
       startNext();
-    }
-  }
+    };
+    if (performance.now() - since <= maxWaitMs) return release;
+    release();
+    throw refusal(busy);
+  };
+
+  return {
+    acquire,
+    /** How many wait. */
+    waiting: () => [...lanes.values()].reduce((sum, lane) => sum + lane.waiting.length, 0),
+    /** Runs `work` when it is the workspace's turn, as `acquire` says. */
+    run: <Result>(workspaceId: string, work: () => Promise<Result>): Promise<Result> =>
+      whileWaiting(async () => {
+        const release = await acquire(workspaceId);
+        try {
+          return await work();
+        } finally {
+          release();
+        }
+      }),
+  };
 }
 
 function refusal(busy: string): GabbroError {

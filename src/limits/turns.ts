@@ -9,11 +9,12 @@ export function createTurns(): (workspaceId: string) => Promise<void> {
     const [first] = waiting;
     isScheduled = first !== undefined;
     if (!first) return;
-    const [workspaceId, [begin, ...rest]] = first;
+    const [workspaceId, queue] = first;
+    const begin = queue.shift()!;
     waiting.delete(workspaceId);
-    if (rest.length > 0) waiting.set(workspaceId, rest);
+    if (queue.length > 0) waiting.set(workspaceId, queue);
     setImmediate(next);
-    begin!();
+    begin();
   };
   return (workspaceId) =>
     new Promise((resolve) => {

@@ -18,7 +18,7 @@ export function watchProcess() {
     const lag = (ns: number) => Math.max(0, ns / 1e9 - RESOLUTION_MS / 1_000) || 0;
     const now = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(now, used);
-    const told = [
+    const lines = [
       gauge(
         "nodejs_eventloop_lag_mean_seconds",
         "How late timers were, since the last scrape.",
@@ -58,7 +58,7 @@ export function watchProcess() {
     ];
     delay.reset();
     used = now;
-    return told;
+    return lines;
   };
   return { families, stop: () => void delay.disable() };
 }

@@ -16,7 +16,7 @@ export const errorBody = z
         }),
       )
       .optional()
-      .describe("Every fault of the input."),
+      .describe("Every error of the input."),
   })
   .meta({
     id: "Error",
@@ -38,9 +38,7 @@ export const errorResponses = {
   429: errorBody.describe(
     "The token or the address has sent too many requests in this minute; try again after `Retry-After` seconds.",
   ),
-  500: errorBody.describe(
-    "A fault of the server; the answer names the request id under which its log has it.",
-  ),
+  500: errorBody.describe("An internal error; the answer names the request id under which its log has it."),
   503: errorBody.describe(
     "The database cannot be reached or written just now, or this took longer than 10 s; try again after `Retry-After` seconds.",
   ),

@@ -1,7 +1,7 @@
 import type { FastifySchemaCompiler, FastifyServerOptions } from "fastify";
 import type { ZodType } from "zod";
 import { badInput } from "../errors.ts";
-import { faultsOf } from "../validation/messages.ts";
+import { detailsOf } from "../validation/messages.ts";
 
 /** Without these Fastify would load what it brings along for JSON Schema. */
 export const schemaController: FastifyServerOptions["schemaController"] = {
@@ -16,5 +16,5 @@ const validate: FastifySchemaCompiler<ZodType> =
   ({ schema }) =>
   (input) => {
     const parsed = schema.safeParse(input);
-    return parsed.success ? { value: parsed.data } : { error: badInput(faultsOf(parsed.error.issues)) };
+    return parsed.success ? { value: parsed.data } : { error: badInput(detailsOf(parsed.error.issues)) };
   };

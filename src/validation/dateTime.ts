@@ -12,8 +12,8 @@ export const optionalTimestamp = () =>
     .optional()
     .transform((value, context) => {
       if (value === undefined || value === null || value === "") return null;
-      const moment = typeof value === "number" ? new Date(Math.trunc(value)) : parseTimestamp(value);
-      if (moment && moment.getTime() >= EARLIEST_MS && moment.getTime() <= LATEST_MS) return moment;
+      const time = typeof value === "number" ? new Date(Math.trunc(value)) : parseTimestamp(value);
+      if (time && time.getTime() >= EARLIEST_MS && time.getTime() <= LATEST_MS) return time;
       context.addIssue({ code: "custom", message: MOMENT_FAULT });
       return z.NEVER;
     });

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import "./messages.ts";
-import { textFault } from "./text.ts";
+import { textError } from "./text.ts";
 
 /** How many levels deep a value may be nested that is kept. */
 export const MAX_JSON_DEPTH = 100;
@@ -12,22 +12,22 @@ export const json = () =>
   z.unknown().superRefine((value, context) => {
     if (value === undefined) context.addIssue({ code: "custom", message: "is required" });
     else if (value === null) context.addIssue({ code: "custom", message: "must not be null" });
-    else addJsonFault(value, context);
+    else addJsonError(value, context);
   });
 
 /** Any JSON value up to 100 levels deep; absent is null. */
 export const optionalJson = () =>
   z
     .unknown()
-    .superRefine(addJsonFault)
+    .superRefine(addJsonError)
     .optional()
     .transform((value) => value ?? null);
 
 /** A JSON object with anything in it, up to 100 levels deep. */
 export const jsonObject = () =>
   z
-    .custom<JsonObject>(isObject, { error: objectFault("an object") })
-    .superRefine(addJsonFault)
+    .custom<JsonObject>(isObject, { error: objectError("an object") })
+    .superRefine(addJsonError)
     .meta({ type: "object", additionalProperties: {} });
 
 /** A JSON object; null and absent are null. */
@@ -40,60 +40,60 @@ export const optionalJsonObject = () =>
 export const nullableJsonObject = () =>
   z
     .custom<JsonObject | null | undefined>((value) => value == null || isObject(value), {
-      error: objectFault("an object or null"),
+      error: objectError("an object or null"),
     })
-    .superRefine(addJsonFault)
+    .superRefine(addJsonError)
     .optional()
     .meta({ type: ["object", "null"], additionalProperties: {} });
 
-function keyFault(key: string): string | undefined {
-  const fault = key === "__proto__" ? 'must not be named "__proto__"' : textFault(key);
-  return fault && `has a key that ${fault}`;
+function keyError(key: string): string | undefined {
+  const detail = key === "__proto__" ? 'must not be named "__proto__"' : textError(key);
+  return detail && `has a key that ${detail}`;
 }
 
-function addJsonFault(value: unknown, context: z.RefinementCtx) {
-  const fault = jsonFault(value, 0);
-  if (!fault) return;
-  context.addIssue({ code: "custom", message: fault.message, path: fault.path.toReversed() });
+function addJsonError(value: unknown, context: z.RefinementCtx) {
+  const detail = jsonError(value, 0);
+  if (!detail) return;
+  context.addIssue({ code: "custom", message: detail.message, path: detail.path.toReversed() });
 }
 
 /** Finds what no database could give back; its path stands in reverse, because it is built on the way out. */
-function jsonFault(
+function jsonError(
   value: unknown,
   depth: number,
 ): { path: (string | number)[]; message: string } | undefined {
-  if (typeof value === "string") return faultHere(textFault(value));
+  if (typeof value === "string") return errorHere(textError(value));
   if (typeof value === "number")
-    return faultHere(Number.isFinite(value) ? undefined : "must be a finite number");
+    return errorHere(Number.isFinite(value) ? undefined : "must be a finite number");
   if (typeof value !== "object" || value === null) return undefined;
-  if (depth === MAX_JSON_DEPTH) return faultHere(`must not be nested deeper than ${MAX_JSON_DEPTH} levels`);
-  if (Array.isArray(value)) return faultInList(value, depth);
-  return faultInObject(value as JsonObject, depth);
+  if (depth === MAX_JSON_DEPTH) return errorHere(`must not be nested deeper than ${MAX_JSON_DEPTH} levels`);
+  if (Array.isArray(value)) return errorInList(value, depth);
+  return errorInObject(value as JsonObject, depth);
 }
 
-function faultInList(values: unknown[], depth: number) {
+function errorInList(values: unknown[], depth: number) {
   for (let at = 0; at < values.length; at++) {
-    const fault = jsonFault(values[at], depth + 1);
-    if (!fault) continue;
-    fault.path.push(at);
-    return fault;
+    const detail = jsonError(values[at], depth + 1);
+    if (!detail) continue;
+    detail.path.push(at);
+    return detail;
   }
   return undefined;
 }
 
-function faultInObject(value: JsonObject, depth: number) {
+function errorInObject(value: JsonObject, depth: number) {
   for (const key of Object.keys(value)) {
-    const message = keyFault(key);
-    if (message) return faultHere(message);
-    const fault = jsonFault(value[key], depth + 1);
-    if (!fault) continue;
-    fault.path.push(key);
-    return fault;
+    const message = keyError(key);
+    if (message) return errorHere(message);
+    const detail = jsonError(value[key], depth + 1);
+    if (!detail) continue;
+    detail.path.push(key);
+    return detail;
   }
   return undefined;
 }
 
-function faultHere(message: string | undefined) {
+function errorHere(message: string | undefined) {
   return message === undefined ? undefined : { path: [], message };
 }
 
@@ -101,6 +101,6 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function objectFault(what: string) {
+function objectError(what: string) {
   return (issue: { input?: unknown }) => (issue.input === undefined ? "is required" : `must be ${what}`);
 }

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import type { Fault } from "../errors.ts";
+import type { ErrorDetail } from "../errors.ts";
 
-// A fault is read behind its path: "values is required", "variables.0.label must be a string".
-z.config({ customError: (issue) => faultMessage(issue) });
+// An error is read behind its path: "values is required", "variables.0.label must be a string".
+z.config({ customError: (issue) => errorMessage(issue) });
 
 const expectedNames: Record<string, string> = {
   string: "a string",
@@ -14,7 +14,7 @@ const expectedNames: Record<string, string> = {
   date: "a time",
 };
 
-function faultMessage(issue: Parameters<z.core.$ZodErrorMap>[0]): string | undefined {
+function errorMessage(issue: Parameters<z.core.$ZodErrorMap>[0]): string | undefined {
   if (issue.code === "invalid_type") {
     if (issue.input === undefined) return "is required";
     if (typeof issue.input === "number" && issue.expected === "number") return "must be a finite number";
@@ -40,10 +40,10 @@ const LONGEST_STEP = 100;
 const MAX_PATH_CHARACTERS = 200;
 
 /**
- * What a schema found wrong, each fault with its path as dotted steps; paths begin within the member `within`, if they
- * lead there, and are cut where they grow absurd. Of very many faults the first hundred are told.
+ * What a schema found wrong, each error with its path as dotted steps; paths begin within the member `within`, if they
+ * lead there, and are cut where they grow absurd. Of very many errors the first hundred are told.
  */
-export function faultsOf(issues: readonly StandardIssue[], within?: string): Fault[] {
+export function detailsOf(issues: readonly StandardIssue[], within?: string): ErrorDetail[] {
   return issues.slice(0, MOST_FAULTS).map(({ message, path = [] }) => {
     const all = path.map((step) => String(typeof step === "object" ? step.key : step).slice(0, LONGEST_STEP));
     const steps = all[0] === within ? all.slice(1) : all;

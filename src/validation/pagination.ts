@@ -33,15 +33,23 @@ export function atCursor<Found>(found: Found | null | undefined, kind: string): 
   throw badInput([{ path: "after", message: `is not the ${kind} that is there` }]);
 }
 
-/** Everything of a paged list, page by page: `read` gives the page after a slug. */
-export async function allPages<Entry extends { slug: string }>(
-  read: (page: { first: number; after: string | undefined }) => Promise<Entry[]>,
-): Promise<Entry[]> {
-  const all: Entry[] = [];
+type ReadPage<Entry> = (page: { first: number; after: string | undefined }) => Promise<Entry[]>;
+
+/** A paged list page by page, with others served in between: `read` gives the page after a slug. */
+export async function* pagesOf<Entry extends { slug: string }>(
+  read: ReadPage<Entry>,
+): AsyncGenerator<Entry[]> {
+  let after: string | undefined;
   for (;;) {
-    const page = await read({ first: MOST_ON_A_PAGE, after: all.at(-1)?.slug });
-    all.push(...page);
-    if (page.length < MOST_ON_A_PAGE) return all;
+    const page = await read({ first: MOST_ON_A_PAGE, after });
+    yield page;
+    if (page.length < MOST_ON_A_PAGE) return;
+    after = page.at(-1)!.slug;
     await nextTurn(); // on SQLite all pages would be read in one
   }
+}
+
+/** All entries of a paged list. */
+export async function allPages<Entry extends { slug: string }>(read: ReadPage<Entry>): Promise<Entry[]> {
+  return (await Array.fromAsync(pagesOf(read))).flat();
 }

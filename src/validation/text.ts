@@ -8,7 +8,7 @@ export const text = () =>
     .string()
     .refine(always, onlyOfItsType)
     .superRefine((value, context) => {
-      const message = textFault(value);
+      const message = textError(value);
       if (message) context.addIssue({ code: "custom", message });
     });
 
@@ -34,7 +34,7 @@ export const newSlug = () =>
   });
 
 /** What no database can keep of a string; undefined when there is nothing. */
-export function textFault(value: string): string | undefined {
+export function textError(value: string): string | undefined {
   if (value.includes("\0")) return "must not contain the character NUL (U+0000)";
   if (!value.isWellFormed()) return "must not contain half of a surrogate pair (a lone surrogate)";
   return undefined;

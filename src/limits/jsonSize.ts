@@ -1,0 +1,51 @@
+/** Writing a value as text takes about as long as so many characters of a string. */
+export const VALUE_WEIGHT = 32;
+
+/**
+ * What it takes to write a value as JSON, in characters of a string; it stops looking beyond `max`. Never less than the
+ * length of a value that is mostly text.
+ */
+export function jsonSize(root: unknown, max: number): number {
+  const pending: unknown[] = [root];
+  let size = 0;
+  while (pending.length > 0 && size <= max) {
+    const value = pending.pop();
+    size += VALUE_WEIGHT;
+    if (typeof value === "string") size += value.length;
+    else if (Array.isArray(value)) for (const item of value) pending.push(item);
+    else if (typeof value === "object" && value !== null)
+      for (const key in value) {
+        size += key.length;
+        pending.push((value as Record<string, unknown>)[key]);
+      }
+  }
+  return size;
+}
+
+export const QUOTE = 0x22;
+export const COMMA = 0x2c;
+export const OPENING_BRACKET = 0x5b;
+export const OPENING_BRACE = 0x7b;
+const BACKSLASH = 0x5c;
+
+/** How many values a text of JSON has, or a few more, without parsing it. */
+export function countJsonValues(text: string): number {
+  let values = 1;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = endOfJsonString(text, at);
+    else if (code === COMMA || code === OPENING_BRACE || code === OPENING_BRACKET) values += 1;
+  }
+  return values;
+}
+
+/** Where the string of JSON that begins at `start` ends: the place of its closing quotation mark. */
+export function endOfJsonString(text: string, start: number): number {
+  let at = start + 1;
+  for (; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) return at;
+    if (code === BACKSLASH) at += 1;
+  }
+  return at;
+}
