@@ -31,8 +31,8 @@ export const errorStatus = {
 
 export type ErrorCode = keyof typeof errorStatus;
 
-/** One fault of an input: `path` leads to it, dotted (`variables.0.label`), empty for the whole. */
-export interface Fault {
+/** One error of an input: `path` leads to it, dotted (`variables.0.label`), empty for the whole. */
+export interface ErrorDetail {
   path: string;
   message: string;
 }
@@ -40,13 +40,13 @@ export interface Fault {
 /** The one error that users see: its message is a sentence a person can act on and never repeats what was sent. */
 export class GabbroError extends Error {
   readonly code: ErrorCode;
-  readonly details: Fault[] | undefined;
+  readonly details: ErrorDetail[] | undefined;
   readonly headers: Record<string, string>;
 
   constructor(
     code: ErrorCode,
     message: string,
-    more: { details?: Fault[]; headers?: Record<string, string>; cause?: unknown } = {},
+    more: { details?: ErrorDetail[]; headers?: Record<string, string>; cause?: unknown } = {},
   ) {
     super(message, { cause: more.cause });
     this.name = "GabbroError";
@@ -62,16 +62,16 @@ export class GabbroError extends Error {
 
 const MOST_FAULTS_IN_A_SENTENCE = 3;
 
-/** A BAD_INPUT error whose sentence names the first faults and whose details hold all of them. */
-export function badInput(faults: Fault[]): GabbroError {
-  const named = faults
+/** A BAD_INPUT error whose sentence names the first errors and whose details hold all of them. */
+export function badInput(details: ErrorDetail[]): GabbroError {
+  const named = details
     .slice(0, MOST_FAULTS_IN_A_SENTENCE)
-    .map((fault) => `${fault.path || "the input"} ${fault.message}`);
-  const more = faults.length > named.length ? `; and ${faults.length - named.length} more` : "";
-  return new GabbroError("BAD_INPUT", `Invalid input: ${named.join("; ")}${more}.`, { details: faults });
+    .map((detail) => `${detail.path || "the input"} ${detail.message}`);
+  const more = details.length > named.length ? `; and ${details.length - named.length} more` : "";
+  return new GabbroError("BAD_INPUT", `Invalid input: ${named.join("; ")}${more}.`, { details });
 }
 
-/** What the caller is told of a fault of ours: nothing but the id under which the log holds all of it. */
+/** What the caller is told of an internal error: nothing but the id under which the log holds all of it. */
 export function internalError(requestId: string, cause: unknown): GabbroError {
   return new GabbroError(
     "INTERNAL",

@@ -16,11 +16,11 @@ import { lexicographicSortSchema, printSchema } from "graphql";
 import { builder } from "./graphql/builder.ts";
 import { suggestNoEnumValues } from "./graphql/enums.ts";
 import { countLists } from "./graphql/lists.ts";
-import { separateMutations } from "./graphql/mutationTurns.ts";
+import { separateRootFields } from "./graphql/rootFieldTurns.ts";
 
 /** The whole schema: importing a feature's graphql.ts adds it. */
 export const schema = suggestNoEnumValues(
-  separateMutations(countLists(builder.toSchema({ sortSchema: true }))),
+  separateRootFields(countLists(builder.toSchema({ sortSchema: true }))),
 );
 
 /** The schema in the GraphQL language, as `schema.graphql` has it. */

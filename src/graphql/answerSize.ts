@@ -1,6 +1,6 @@
 import { type ExecutionResult, GraphQLError, type OperationDefinitionNode } from "graphql";
 import { type AnswerBudget, answerTooLarge } from "../limits/answerBudget.ts";
-import { jsonSize } from "../validation/jsonSize.ts";
+import { jsonSize } from "../limits/jsonSize.ts";
 
 /**
  * The result, or an error in its place when it would be larger as text than the budget allows. Aliases repeat a value

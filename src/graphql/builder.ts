@@ -3,8 +3,8 @@ import ValidationPlugin from "@pothos/plugin-validation";
 import { z } from "zod";
 import type { Context } from "../context.ts";
 import { badInput } from "../errors.ts";
-import { faultsOf } from "../validation/messages.ts";
-import { INPUT } from "./faults.ts";
+import { detailsOf } from "../validation/messages.ts";
+import { INPUT } from "./argumentDetails.ts";
 import { dateTime, json, jsonObject } from "./scalars.ts";
 
 /** Where every feature's graphql.ts adds its types and fields. */
@@ -20,7 +20,7 @@ export const builder = new SchemaBuilder<{
 }>({
   plugins: [ValidationPlugin],
   defaultFieldNullability: false,
-  validation: { validationError: ({ issues }) => badInput(faultsOf(issues, INPUT)) },
+  validation: { validationError: ({ issues }) => badInput(detailsOf(issues, INPUT)) },
 });
 
 builder.addScalarType("DateTime", dateTime);
@@ -37,10 +37,13 @@ builder.mutationType({
 
 /**
  * For fields of Query whose answer follows from their arguments and from what units of work change alone, with the scope
- * `read`: it is kept until one is committed. No log and no row of a dataset may be reached from them, as those are not
+ * `read`: it is cached until one is committed. No log and no row of a dataset may be reached from them, as those are not
  * counted.
  */
-export const kept = { extensions: { kept: true } };
+export const cacheable = { extensions: { cacheable: true } };
+
+/** For fields of Query that a DataLoader looks up together, however many an operation has. */
+export const batched = { extensions: { batched: true } };
 
 type RootFieldBuilder = Pick<Parameters<Parameters<typeof builder.queryField>[1]>[0], "validate"> & {
   arg: Pick<Parameters<Parameters<typeof builder.queryField>[1]>[0]["arg"], "string" | "int" | "boolean">;
@@ -61,13 +64,21 @@ export function argumentsOf<Shape extends z.ZodRawShape>(
       required: required.includes(name),
       description: (field as unknown as z.ZodType).description,
     };
-    return [name, given[name] ?? t.arg[scalarOf(properties[name])](options)];
+    return [name, given[name] ?? t.arg[scalarOf(properties[name] as JsonSchema)](options)];
   });
   return t.validate(Object.fromEntries(fields) as InputFieldMap, schema);
 }
 
-function scalarOf(property: unknown): "string" | "int" | "boolean" {
-  const text = JSON.stringify(property);
-  if (text.includes('"integer"')) return "int";
-  return text.includes('"boolean"') ? "boolean" : "string";
+interface JsonSchema {
+  type?: unknown;
+  anyOf?: JsonSchema[];
 }
+
+/** The scalar of a property of JSON Schema; what may be null as well is one of its alternatives. */
+function scalarOf(property: JsonSchema): "string" | "int" | "boolean" {
+  const types = typesOf(property);
+  if (types.includes("integer")) return "int";
+  return types.includes("boolean") ? "boolean" : "string";
+}
+
+const typesOf = ({ type, anyOf = [] }: JsonSchema): unknown[] => [type, ...anyOf.flatMap(typesOf)].flat();

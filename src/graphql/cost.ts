@@ -17,7 +17,7 @@ import {
   valueFromASTUntyped,
 } from "graphql";
 import { MAX_ANSWER_FIELDS } from "../limits/answerBudget.ts";
-import { defaultsOf } from "./faults.ts";
+import { defaultsOf } from "./argumentDetails.ts";
 
 /** How many entries a list of the schema itself has: types, fields and arguments, on average. */
 const ENTRIES_IN_SCHEMA = 10;

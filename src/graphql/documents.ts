@@ -1,4 +1,5 @@
 import { type DocumentNode, GraphQLError, parse, specifiedRules, validate } from "graphql";
+import type { Plugin } from "graphql-yoga";
 import { LRUCache } from "lru-cache";
 import { schema } from "../schema.ts";
 import { withinLimits } from "./limits.ts";
@@ -21,14 +22,24 @@ export function createDocumentCache(): DocumentCache {
   });
 }
 
-/** The document with that text; undefined when it is not valid. */
-export function readDocument(cache: DocumentCache, text: string): DocumentNode | undefined {
-  const cached = cache.get(text);
-  if (cached) return cached;
-  const document = parseOrNothing(text);
-  if (!document || validateDocument(document).length > 0) return undefined;
-  cache.set(text, document);
-  return document;
+/** Has documents parsed and validated within the limits, and valid ones only once while they are in the cache. */
+export function useDocuments(cache: DocumentCache): Plugin {
+  return {
+    onParse: ({ params, setParsedDocument, setParseFn }) => {
+      const cached = cache.get(String(params.source));
+      if (cached) setParsedDocument(cached);
+      else setParseFn(parseDocument);
+    },
+    onValidate: ({ params, setValidationFn }) => {
+      const document = params.documentAST as DocumentNode;
+      const text = document.loc!.source.body;
+      if (cache.peek(text) === document) setValidationFn(() => []);
+      else setValidationFn(() => validateDocument(document));
+      return ({ valid }) => {
+        if (valid) cache.set(text, document);
+      };
+    },
+  };
 }
 
 /**
@@ -39,9 +50,16 @@ export const EXECUTION_OPTIONS = { hideSuggestions: true, options: { maxCoercion
 /** The same holds for texts in a document. */
 const MAX_CHARACTERS_WITH_SUGGESTIONS = 100_000;
 
+const PARSE_FAILED = { code: "GRAPHQL_PARSE_FAILED", http: { spec: true, status: 400 } };
+
 /** Parses at most 5,000 tokens; throws a GraphQLError. */
 export function parseDocument(text: string): DocumentNode {
-  return parse(text, { maxTokens: MAX_TOKENS });
+  try {
+    return parse(text, { maxTokens: MAX_TOKENS });
+  } catch (error) {
+    if (error instanceof GraphQLError) Object.assign(error.extensions, PARSE_FAILED);
+    throw error;
+  }
 }
 
 /**
@@ -53,13 +71,4 @@ export function validateDocument(document: DocumentNode): readonly GraphQLError[
   if (beyond.length > 0) return beyond;
   const hideSuggestions = document.loc!.end > MAX_CHARACTERS_WITH_SUGGESTIONS;
   return validate(schema, document, specifiedRules, { maxErrors: MAX_ERRORS, hideSuggestions });
-}
-
-function parseOrNothing(text: string): DocumentNode | undefined {
-  try {
-    return parseDocument(text);
-  } catch (error) {
-    if (error instanceof GraphQLError || error instanceof RangeError) return undefined;
-    throw error;
-  }
 }

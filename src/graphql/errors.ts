@@ -1,33 +1,63 @@
 import type { FastifyBaseLogger } from "fastify";
 import { type ExecutionResult, GraphQLError, type GraphQLErrorExtensions } from "graphql";
+import type { Plugin } from "graphql-yoga";
 import type { Context } from "../context.ts";
 import { unavailable } from "../database/driverErrors.ts";
-import { badInput, type ErrorCode, errorStatus, type Fault, GabbroError, internalError } from "../errors.ts";
+import {
+  badInput,
+  type ErrorCode,
+  type ErrorDetail,
+  errorStatus,
+  GabbroError,
+  internalError,
+} from "../errors.ts";
 import { schema } from "../schema.ts";
+import { argumentDetails } from "./argumentDetails.ts";
 import { MAX_ERRORS, parseDocument } from "./documents.ts";
-import { argumentFaults } from "./faults.ts";
 
-/** What an operation was asked as, and where faults of ours are logged. */
+/** What an operation was asked as, and where internal errors are logged. */
 export interface Asked extends Pick<Context, "topField" | "errorCode"> {
   params?: { query?: string; operationName?: string; variables?: Record<string, unknown> } | undefined;
   requestId: string;
   log: FastifyBaseLogger;
 }
 
+/** Presents the errors of results, and of subscriptions and their events. */
+export const useErrors: Plugin<Context & Asked, Context & Asked> = {
+  onSubscribe: ({ args: { contextValue } }) => ({
+    onSubscribeError: ({ error, setError }) => setError(presentErrors(failed(error), contextValue)[0]),
+    onSubscribeResult: () => ({
+      onNext({ result, setResult }) {
+        if (result.errors) setResult({ ...result, errors: presentErrors(result, contextValue) });
+      },
+    }),
+  }),
+  onResultProcess({ result, setResult, serverContext }) {
+    if ("errors" in result && result.errors)
+      setResult({ ...result, errors: presentErrors(result, serverContext) });
+  },
+};
+
+/** The result of what threw. */
+export function failed(error: unknown): ExecutionResult {
+  const isOfGraphql = error instanceof GraphQLError;
+  return { errors: [isOfGraphql ? error : new GraphQLError("", { originalError: error as Error })] };
+}
+
 /**
- * The first five errors of a result as the caller sees them: each with its code, ours with their details, faults of ours
+ * The first five errors of a result as the caller sees them: each with its code, ours with their details, internal errors
  * without their insides. When there is no data at all, the status of the answer follows the errors.
  */
 export function presentErrors({ data, errors = [] }: ExecutionResult, asked: Asked): GraphQLError[] {
-  const faults = data === undefined && errors.every(isOfArgument) ? faultsAsRestTellsThem(asked) : [];
-  const told =
-    faults.length > 0
-      ? [tell(badInput(faults))]
+  const details = data === undefined && errors.every(isOfArgument) ? detailsAsRestHasThem(asked) : [];
+  const presented =
+    details.length > 0
+      ? [toGraphqlError(badInput(details))]
       : errors.slice(0, MAX_ERRORS).map((error) => present(error, asked));
-  asked.errorCode = told[0]?.extensions.code as ErrorCode;
+  asked.errorCode = presented[0]?.extensions.code as ErrorCode;
   return data == null
-    ? told
-    : told.map(
+    ? presented
+    : presented.map(
         ({ message, nodes, path, extensions: { http: _, ...extensions } }) =>
           new GraphQLError(message, { nodes, path, extensions }),
       );
@@ -37,14 +67,14 @@ function present(error: GraphQLError, { requestId, log }: Asked): GraphQLError {
   const cause = causeOf(error);
   if (cause instanceof GabbroError) {
     if (cause.status >= 500) log.error(cause, cause.message);
-    return tell(cause, error);
+    return toGraphqlError(cause, error);
   }
-  if (cause instanceof GraphQLError) return tellOfGraphql(error);
+  if (cause instanceof GraphQLError) return presentGraphqlError(error);
   if (cause instanceof RangeError && cause.message.includes("call stack")) {
-    return tell(new GabbroError("QUERY_TOO_COMPLEX", "The operation is nested too deep."), error);
+    return toGraphqlError(new GabbroError("QUERY_TOO_COMPLEX", "The operation is nested too deep."), error);
   }
   log.error(cause, "an operation failed");
-  return tell(unavailable(cause) ?? internalError(requestId, cause), error);
+  return toGraphqlError(unavailable(cause) ?? internalError(requestId, cause), error);
 }
 
 /** GraphQL wraps what a resolver throws, once or more. */
@@ -54,9 +84,9 @@ function causeOf(error: GraphQLError): unknown {
   return cause;
 }
 
-function tell(error: GabbroError, at?: GraphQLError): GraphQLError {
+function toGraphqlError(error: GabbroError, at?: GraphQLError): GraphQLError {
   // GraphQL over HTTP answers 200 to application/json whatever a resolver found wrong with its input (`spec`); who may
-  // not ask at all, and faults of ours, are told by the status to every client.
+  // not ask at all, and internal errors, are told by the status to every client.
   const spec = error.status < 500 && error.status !== errorStatus.UNAUTHENTICATED;
   return new GraphQLError(error.message, {
     nodes: at?.nodes,
@@ -70,7 +100,7 @@ function tell(error: GabbroError, at?: GraphQLError): GraphQLError {
 }
 
 /** An error of GraphQL itself: about the document, the variables or the request. */
-function tellOfGraphql(error: GraphQLError): GraphQLError {
+function presentGraphqlError(error: GraphQLError): GraphQLError {
   const code = isOfArgument(error) ? "BAD_INPUT" : codeOf(error.extensions);
   const http = code === "BAD_INPUT" ? { status: errorStatus.BAD_INPUT, spec: true } : error.extensions.http;
   const { nodes, source, positions, path } = error;
@@ -117,7 +147,7 @@ function cut(message: string): string {
   return `${message.slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed()}…`;
 }
 
-function faultsAsRestTellsThem({ params }: Asked): Fault[] {
+function detailsAsRestHasThem({ params }: Asked): ErrorDetail[] {
   if (!params?.query) return [];
-  return argumentFaults(schema, parseDocument(params.query), params);
+  return argumentDetails(schema, parseDocument(params.query), params);
 }

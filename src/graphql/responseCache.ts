@@ -13,7 +13,7 @@ export interface Made {
 const answers = createCache<Answer>();
 
 /**
- * Answers an operation whose fields are all marked as `kept` as it was answered before, until anything may have changed;
+ * Answers an operation whose fields are all marked as `cacheable` as it was answered before, until anything may have changed;
  * any other, and what is not whole, is made each time. `key` holds all that was asked.
  */
 export async function cachedResponse(
@@ -22,7 +22,7 @@ export async function cachedResponse(
   make: () => Promise<Made>,
 ): Promise<Answer> {
   const { access, database } = context;
-  if (!access?.scopes.includes("read") || !isKept(operation)) return (await make()).answer;
+  if (!access?.scopes.includes("read") || !isCacheable(operation)) return (await make()).answer;
   let made: Made | undefined;
   const known = await answers(database, { workspaceId: access.workspaceId, key: key() }, async () => {
     made = await make();
@@ -31,15 +31,15 @@ export async function cachedResponse(
   return known ?? made!.answer;
 }
 
-const keptFields = new Set(
+const cacheableFields = new Set(
   Object.values(schema.getQueryType()!.getFields())
-    .filter(({ extensions }) => extensions.kept)
+    .filter(({ extensions }) => extensions.cacheable)
     .map(({ name }) => name),
 );
 
-function isKept({ operation, selectionSet }: OperationDefinitionNode): boolean {
+function isCacheable({ operation, selectionSet }: OperationDefinitionNode): boolean {
   return (
     operation === "query" &&
-    selectionSet.selections.every((node) => node.kind === Kind.FIELD && keptFields.has(node.name.value))
+    selectionSet.selections.every((node) => node.kind === Kind.FIELD && cacheableFields.has(node.name.value))
   );
 }

@@ -12,28 +12,28 @@ import {
   visitWithTypeInfo,
 } from "graphql";
 import type { z } from "zod";
-import type { Fault } from "../errors.ts";
-import { faultsOf } from "../validation/messages.ts";
+import type { ErrorDetail } from "../errors.ts";
+import { detailsOf } from "../validation/messages.ts";
 
 type Variables = Record<string, unknown>;
 
 /**
- * The faults of an operation's arguments in the words of REST. GraphQL refuses a wrong type before our schemas see it,
+ * The errors of an operation's arguments in the words of REST. GraphQL refuses a wrong type before our schemas see it,
  * in its own words and with the whole value in them; this asks our schemas about the same arguments.
  * Empty when they find nothing wrong.
  */
-export function argumentFaults(
+export function argumentDetails(
   schema: GraphQLSchema,
   document: DocumentNode,
   {
     operationName,
     variables,
   }: { operationName?: string | null | undefined; variables?: Variables | null | undefined },
-): Fault[] {
+): ErrorDetail[] {
   const operation = getOperationAST(document, operationName);
   const given = { ...(operation && defaultsOf(operation)), ...variables };
   const types = new TypeInfo(schema);
-  const faults: Fault[] = [];
+  const details: ErrorDetail[] = [];
   const judge = ({ arguments: asked = [] }: FieldNode) => {
     const field = types.getFieldDef();
     const inputSchema = field && argumentsSchema(field);
@@ -41,14 +41,14 @@ export function argumentFaults(
       asked.map(({ name, value }) => [name.value, valueFromASTUntyped(value, given)]),
     );
     const parsed = inputSchema?.safeParse(input);
-    if (parsed?.error) faults.push(...faultsOf(parsed.error.issues, INPUT));
+    if (parsed?.error) details.push(...detailsOf(parsed.error.issues, INPUT));
   };
   const asked = separateOperations(document)[operation?.name?.value ?? ""];
   if (asked) visit(asked, visitWithTypeInfo(types, { Field: { enter: judge } }));
-  return faults;
+  return details;
 }
 
-/** The argument of mutations that is the body in REST: the paths of faults begin in it. */
+/** The argument of mutations that is the body in REST: the paths of errors begin in it. */
 export const INPUT = "input";
 
 /** What the variables of an operation are when they are not given. */

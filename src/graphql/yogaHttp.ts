@@ -1,0 +1,45 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { GabbroError } from "../errors.ts";
+import { toParameters, toQueryParameters } from "./parameters.ts";
+import type { GraphqlServer, ServerContext } from "./yoga.ts";
+
+/** Answers by Yoga's own transport: GraphQL over HTTP by GET and POST, and server-sent events. */
+export async function answerByYoga(
+  yoga: GraphqlServer,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  asked: ServerContext,
+): Promise<FastifyReply> {
+  const response = await yoga.handleNodeRequestAndResponse(toNode(request), reply, asked);
+  if (response.status === NOT_ACCEPTABLE) throw new GabbroError("BAD_REQUEST", NEEDS_EVENT_STREAM);
+  reply.status(response.status);
+  response.headers.delete("cache-control"); // what it says of event streams is less than what every answer has
+  response.headers.forEach((value, name) => void reply.header(name, value));
+  const streams = response.headers.get("content-type")?.match(/event-stream/);
+  return reply.send(streams ? response.body : await response.text());
+}
+
+const NOT_ACCEPTABLE = 406;
+const NEEDS_EVENT_STREAM =
+  "A subscription is answered by server-sent events: send it with Accept: text/event-stream.";
+
+/** What Yoga can answer in; whoever accepts none of it gets JSON all the same, as REST gives it. */
+const ANSWERABLE = /\*\/\*|application\/(?:\*|json|graphql-response\+json)|text\/event-stream/i;
+
+const OTHER_CHARSET = /charset\s*=\s*(?!"?utf-8)/i;
+
+/**
+ * The request as Yoga reads it: with the body that Fastify has parsed. Yoga would wait for ever for the stream of a
+ * body that is parsed but empty, and refuses members of the body that it does not know.
+ */
+function toNode(request: FastifyRequest): FastifyRequest {
+  const { headers } = request.raw;
+  headers.host = "localhost"; // it only completes the URL, and a nonsensical one would be an error there
+  const { accept = "*/*" } = headers;
+  if (!ANSWERABLE.test(accept) || OTHER_CHARSET.test(accept)) headers.accept = "application/json";
+  if (request.method === "POST") {
+    headers["content-type"] = "application/json"; // it may have been any kind of JSON
+    request.body = toParameters(request.body);
+  } else request.query = toQueryParameters(request.query as Record<string, unknown>);
+  return request;
+}
