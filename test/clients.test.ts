@@ -10,6 +10,15 @@ const server = await startServer({ sample: true });
 afterAll(() => server[Symbol.asyncDispose]());
 const run = (operation: string) => server.run(`mutation { ${operation} }`);
 
+await run('createPrompt(slug: "greeting", name: "Greeting", featureSlug: "onboarding") { slug }');
+await run(
+  'createPromptVersion(slug: "greeting", input: {version: "1.0.0", text: "Greet {{ name }}.", systemText: "Be {{ tone }}.", model: {model: "gpt-4o-mini", provider: "openai", parameters: {temperature: 0.5}}}) { warning }',
+);
+await run(
+  'createPromptVersion(slug: "greeting", input: {version: "1.1.0", text: "Hi {{ name }}"}) { warning }',
+);
+await run('publishPrompt(slug: "greeting", newTag: "production", version: "1.0.0") { id }');
+
 type Read = Record<string, unknown>;
 interface Call {
   path: string;
@@ -70,14 +79,6 @@ const dataset = {
 };
 
 test("prompt.get: the text of the production version, filled in as the client does it", async () => {
-  await run('createPrompt(slug: "greeting", name: "Greeting", featureSlug: "onboarding") { slug }');
-  await run(
-    'createPromptVersion(slug: "greeting", input: {version: "1.0.0", text: "Greet {{ name }}.", systemText: "Be {{ tone }}.", model: {model: "gpt-4o-mini", provider: "openai", parameters: {temperature: 0.5}}}) { warning }',
-  );
-  await run(
-    'createPromptVersion(slug: "greeting", input: {version: "1.1.0", text: "Hi {{ name }}"}) { warning }',
-  );
-  await run('publishPrompt(slug: "greeting", newTag: "production", version: "1.0.0") { id }');
   const got = await prompt.get("greeting", { variables: { name: "Amina", tone: "kind" } });
   expect(got).toEqual({
     prompt: {

@@ -1,5 +1,7 @@
-import type { Command } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import { isDatabaseUrl } from "../config.ts";
+import { examples, jsonOption } from "./options.ts";
+import { printJson } from "./printing.ts";
 import type { Progress } from "./progress.ts";
 import { say } from "./workspace.ts";
 
@@ -10,8 +12,7 @@ out is taken from PGPASSWORD or from ~/.pgpass.
 Everything of all workspaces is copied, with the access tokens, as it is at one moment; the service may go on writing to
 the source meanwhile, but what it writes later is not copied. The target must be empty or new, and nothing may use it. All
 is read back and compared before it is there for others; when anything fails, nothing is, and it can be copied again.
-
-  $ gabbro copy --from sqlite:data/gabbro.sqlite --to postgresql://gabbro@db.example.com/gabbro`;
+${examples("copy --from sqlite:data/gabbro.sqlite --to postgresql://gabbro@db.example.com/gabbro")}`;
 
 /** The command that moves everything to another database. */
 export function addCopyCommand(program: Command): void {
@@ -20,10 +21,11 @@ export function addCopyCommand(program: Command): void {
     .description("copy everything to another database, empty or new, of the same kind or of the other")
     .requiredOption("--from <url>", "the database to copy; nothing in it changes")
     .requiredOption("--to <url>", "the database to fill")
+    .addOption(jsonOption())
     .addHelpText("after", HELP)
-    .action(async ({ from, to }: { from: string; to: string }) => {
-      refuseOther("--from", from);
-      refuseOther("--to", to);
+    .action(async ({ from, to, json }: { from: string; to: string; json?: true }) => {
+      checkUrl("--from", from);
+      checkUrl("--to", to);
       const { copyDatabase } = await import("../database/copy/copyDatabase.ts");
       const { showProgress } = await import("./progress.ts");
       let progress: Progress | undefined;
@@ -35,15 +37,18 @@ export function addCopyCommand(program: Command): void {
         tell: (rows, checked) => progress?.tell(rows + checked, rows),
         signal: onStop(),
       }).finally(() => progress?.stop());
+      if (json) return printJson(copied);
       for (const { table, rows } of copied) say(`${table}: ${rows.toLocaleString("en")}`);
       say("Copied. All of it was read back from the target and is the same.");
     });
 }
 
-/** Unlike a fault that the parser of the command line finds, this one does not repeat the password. */
-function refuseOther(option: string, url: string): void {
+/** Not done by a parser of the option: its error would repeat the URL, and with it the password. */
+function checkUrl(option: string, url: string): void {
   if (!isDatabaseUrl(url))
-    throw new Error(`${option} must be sqlite:PATH or postgresql://USER:PASSWORD@HOST:PORT/NAME.`);
+    throw new InvalidArgumentError(
+      `${option} must be sqlite:PATH or postgresql://USER:PASSWORD@HOST:PORT/NAME.`,
+    );
 }
 
 /** Told to stop, it first takes back what it has copied. */

@@ -1,9 +1,13 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { loadConfig } from "../config.ts";
+import type { Context } from "../context.ts";
 import { backUp, restore } from "../database/backup.ts";
 import { countTracesBefore, pruneTraces } from "../logs/prune.resolvers.ts";
 import { addSample } from "../sample/sample.ts";
 import { getWorkspaceId } from "../workspaces/resolvers.ts";
+import { examples, jsonOption } from "./options.ts";
+import { printJson } from "./printing.ts";
+import { timeBefore } from "./times.ts";
 import { say, withDatabase, withWorkspace, workspaceOption } from "./workspace.ts";
 
 /** The commands that fill, copy and clear the database. */
@@ -12,6 +16,7 @@ export function addDatabaseCommands(program: Command): void {
     .command("sample")
     .description("add the sample: a dataset and two prompts")
     .addOption(workspaceOption())
+    .addHelpText("after", examples("sample"))
     .action(({ workspace }: { workspace: string }) =>
       withDatabase(async (database) => {
         await addSample(database, await getWorkspaceId(database, workspace));
@@ -25,6 +30,7 @@ export function addDatabaseCommands(program: Command): void {
     .command("backup")
     .description("copy the database into a file, while the service goes on")
     .argument("<file>", "the file to make")
+    .addHelpText("after", examples("backup backups/monday.sqlite"))
     .action((file: string) =>
       withDatabase(async (database) => {
         await backUp(database, file);
@@ -36,6 +42,7 @@ export function addDatabaseCommands(program: Command): void {
     .command("restore")
     .description("make the database out of a backup; there must not be one yet")
     .argument("<file>", "the backup")
+    .addHelpText("after", examples("restore backups/monday.sqlite"))
     .action(async (file: string) => {
       await restore(file, loadConfig().databaseUrl);
       say("Restored. Start the service.");
@@ -46,22 +53,31 @@ export function addDatabaseCommands(program: Command): void {
     .description("remove old traces with their logs")
     .requiredOption("--older-than <age>", "such as 90d, 12w or 36h", parseAge)
     .option("--dry-run", "only say how many there are")
+    .addOption(jsonOption())
     .addOption(workspaceOption())
-    .action(({ workspace, olderThan, dryRun }: { workspace: string; olderThan: Date; dryRun?: true }) =>
-      withWorkspace(workspace, async (context) => {
-        const before = olderThan.toISOString();
-        if (dryRun) say(`${await countTracesBefore(context, olderThan)} traces began before ${before}.`);
-        else say(`Removed ${await pruneTraces(context, olderThan)} traces that began before ${before}.`);
-      }),
+    .addHelpText("after", examples("prune --older-than 90d --dry-run", "prune --older-than 90d"))
+    .action(({ workspace, ...options }: PruneOptions & { workspace: string }) =>
+      withWorkspace(workspace, (context) => prune(context, options)),
     );
 }
 
-const hoursIn: Record<string, number> = { h: 1, d: 24, w: 7 * 24 };
-const MS_IN_AN_HOUR = 3_600_000;
+interface PruneOptions {
+  olderThan: Date;
+  dryRun?: boolean;
+  json?: true;
+}
 
-/** The time that lies an age such as `90d` back. */
+async function prune(context: Context, { olderThan, dryRun = false, json }: PruneOptions): Promise<void> {
+  const before = olderThan.toISOString();
+  const traces = await (dryRun ? countTracesBefore : pruneTraces)(context, olderThan);
+  if (json) await printJson({ before, traces, dryRun });
+  else if (dryRun) say(`${traces} traces began before ${before}.`);
+  else say(`Removed ${traces} traces that began before ${before}.`);
+}
+
+/** The time that lies an age such as `90d` back. Not in minutes: `m` would be taken for months, and all be removed. */
 function parseAge(age: string): Date {
-  const [, count, unit] = /^(\d{1,5})([hdw])$/.exec(age) ?? [];
-  if (!count || !unit) throw new InvalidArgumentError("It must be a number with h, d or w behind it.");
-  return new Date(Date.now() - Number(count) * hoursIn[unit]! * MS_IN_AN_HOUR);
+  const time = timeBefore(age, "hdw");
+  if (!time) throw new InvalidArgumentError("It must be a number with h, d or w behind it.");
+  return time;
 }

@@ -1,8 +1,9 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
-import { parseTimestamp } from "../validation/dateTime.ts";
+import { type Command, Option } from "commander";
 import type { ExportDatasetOptions } from "./exportDataset.ts";
 import type { ExportLogsOptions } from "./exportLogs.ts";
 import { formatOption } from "./import.ts";
+import { examples, jsonOption } from "./options.ts";
+import { parseTime } from "./times.ts";
 import { withWorkspace, workspaceOption } from "./workspace.ts";
 
 type Given<Options> = Options & { workspace: string };
@@ -16,8 +17,12 @@ export function addExportCommands(program: Command): void {
     .description("write a dataset, so that `import dataset` makes the same of it")
     .argument("<slug>", "the slug of the dataset")
     .option("--output <file>", "the file to write; else the standard output")
-    .addOption(formatOption("what to write; else the ending of the file tells, else jsonl"))
+    .addOption(formatOption("what to write; else the ending of the file decides, else jsonl"))
     .addOption(workspaceOption())
+    .addHelpText(
+      "after",
+      examples("export dataset country-quiz --format csv", "export dataset country-quiz --output quiz.jsonl"),
+    )
     .action((slug: string, { workspace, ...options }: Given<ExportDatasetOptions>) =>
       withWorkspace(workspace, async (context) => {
         const { exportDataset } = await import("./exportDataset.ts");
@@ -28,11 +33,12 @@ export function addExportCommands(program: Command): void {
   exporting
     .command("logs")
     .description("write the logs of calls that began in a period, the oldest first")
-    .option("--from <time>", "the first moment, such as 2026-11-01 or 2026-11-01T09:30:00Z", parseTime, null)
-    .option("--to <time>", "the first moment that is not in it any more", parseTime, null)
+    .addOption(timeOption("--from <time>", "calls that began then or later, such as 2026-11-01T09:30:00Z"))
+    .addOption(timeOption("--to <time>", "calls that began before then"))
     .addOption(new Option("--format <format>", "what to write").choices(["jsonl", "csv"]).default("jsonl"))
     .option("--output <file>", "the file to write; else the standard output")
     .addOption(workspaceOption())
+    .addHelpText("after", examples("export logs --from 2026-11-01 --to 2026-12-01 --output november.jsonl"))
     .action(({ workspace, ...options }: Given<ExportLogsOptions>) =>
       withWorkspace(workspace, async (context) => {
         const { exportLogs } = await import("./exportLogs.ts");
@@ -44,17 +50,17 @@ export function addExportCommands(program: Command): void {
     .command("prompts")
     .description("write every prompt to a YAML file of its own, SLUG.yaml, to keep in git")
     .argument("<folder>", "the folder; it is made when missing")
+    .addOption(jsonOption())
     .addOption(workspaceOption())
-    .action((folder: string, { workspace }: { workspace: string }) =>
+    .addHelpText("after", examples("export prompts prompts/"))
+    .action((folder: string, { workspace, ...options }: Given<{ json?: true }>) =>
       withWorkspace(workspace, async (context) => {
         const { exportPrompts } = await import("./exportPrompts.ts");
-        await exportPrompts(context, folder);
+        await exportPrompts(context, folder, options);
       }),
     );
 }
 
-function parseTime(value: string): Date {
-  const moment = parseTimestamp(value);
-  if (!moment) throw new InvalidArgumentError("It is not an existing time in ISO 8601.");
-  return moment;
+function timeOption(flags: string, description: string): Option {
+  return new Option(flags, description).argParser(parseTime).default(null, "no bound");
 }

@@ -1,8 +1,9 @@
+import { InvalidArgumentError } from "commander";
 import type { Context } from "../context.ts";
 import { allDatasetRows, omittedOnRead, rowCount } from "../datasets/reading.resolvers.ts";
 import { dataset, type Row } from "../datasets/resolvers.ts";
 import { datasetText } from "../formats/datasetText.ts";
-import { type Format, formatOf } from "../formats/formats.ts";
+import { type Format, formatOf, formats } from "../formats/formats.ts";
 import { writeOut } from "./output.ts";
 import { showProgress } from "./progress.ts";
 import { warn } from "./workspace.ts";
@@ -20,7 +21,9 @@ export async function exportDataset(
 ): Promise<void> {
   const chosen = format ?? (output === undefined ? "jsonl" : formatOf(output));
   if (!chosen)
-    throw new Error(`The ending of ${output} tells no format. Say it with --format csv, json or jsonl.`);
+    throw new InvalidArgumentError(
+      `The ending of ${output} names no format. Name it with --format: ${formats.join(", ")}.`,
+    );
   const head = await dataset(context, { slug });
   const progress = showProgress(await rowCount(context, head.id));
   const omitted = new Set<string>();

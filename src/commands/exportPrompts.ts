@@ -5,10 +5,15 @@ import { toPromptYaml } from "../formats/promptFile.ts";
 import { createPrivateFolder } from "../privateFiles.ts";
 import { promptContents } from "../prompts/content.resolvers.ts";
 import { findFile, writeFileWhole } from "./output.ts";
+import { printJson } from "./printing.ts";
 import { say, warn } from "./workspace.ts";
 
 /** Writes a file for every prompt; files that say the same already are not touched, and none is removed. */
-export async function exportPrompts(context: Context, folder: string): Promise<void> {
+export async function exportPrompts(
+  context: Context,
+  folder: string,
+  { json }: { json?: true },
+): Promise<void> {
   const prompts = await promptContents(context);
   await createPrivateFolder(folder);
   const changed: { path: string; text: string }[] = [];
@@ -20,7 +25,10 @@ export async function exportPrompts(context: Context, folder: string): Promise<v
   }
   for (const { path, text } of changed) await writeFileWhole(path, [text]);
   const unchanged = prompts.length - changed.length;
-  say(`${prompts.length} prompts in ${folder}: ${changed.length} files written, ${unchanged} unchanged.`);
+  if (json)
+    await printJson({ folder, prompts: prompts.length, written: changed.map(({ path }) => path), unchanged });
+  else
+    say(`${prompts.length} prompts in ${folder}: ${changed.length} files written, ${unchanged} unchanged.`);
   const slugs = new Set(prompts.map(({ slug }) => `${slug}.yaml`));
   const others = (await readdir(folder)).filter((name) => name.endsWith(".yaml") && !slugs.has(name));
   if (others.length > 0)

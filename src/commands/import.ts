@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
 import type { ImportDatasetOptions } from "./importDataset.ts";
 import type { ImportPromptsOptions } from "./importPrompts.ts";
+import { examples, jsonOption } from "./options.ts";
 import { parseName, withWorkspace, workspaceOption } from "./workspace.ts";
 
 /** The commands that bring data in. What they need is loaded when they run, so that the service starts without it. */
@@ -17,9 +18,17 @@ export function addImportCommands(program: Command): void {
       "--key <column>",
       "the column that tells rows apart: a row that is there already is changed, not added",
     )
-    .addOption(formatOption("what the file is; else its ending tells"))
+    .addOption(formatOption("what the file is; else its ending decides"))
     .option("--dry-run", "store nothing, only say what would be done")
+    .addOption(jsonOption())
     .addOption(workspaceOption())
+    .addHelpText(
+      "after",
+      examples(
+        "import dataset quiz.csv --slug quiz",
+        "import dataset quiz.csv --slug quiz --key id --dry-run",
+      ),
+    )
     .action((file: string, { workspace, ...options }: ImportDatasetOptions & { workspace: string }) =>
       withWorkspace(workspace, async (context) => {
         const { importDataset } = await import("./importDataset.ts");
@@ -33,7 +42,9 @@ export function addImportCommands(program: Command): void {
     .argument("<folder>", "the folder, with a YAML file for each prompt as `export prompts` writes them")
     .option("--yes", "change it without asking")
     .option("--dry-run", "change nothing, only say what would change")
+    .addOption(jsonOption())
     .addOption(workspaceOption())
+    .addHelpText("after", examples("import prompts prompts/ --dry-run", "import prompts prompts/ --yes"))
     .action((folder: string, { workspace, ...options }: ImportPromptsOptions & { workspace: string }) =>
       withWorkspace(workspace, async (context) => {
         const { importPrompts } = await import("./importPrompts.ts");

@@ -1,12 +1,14 @@
 import { stat } from "node:fs/promises";
+import { InvalidArgumentError } from "commander";
 import type { Context } from "../context.ts";
 import type { DatasetRowInput } from "../datasets/inputs.ts";
-import type { Fault } from "../errors.ts";
+import type { ErrorDetail } from "../errors.ts";
 import { quoted } from "../errors.ts";
 import { type Format, formatOf, formats, openRows } from "../formats/formats.ts";
 import { type FileRow, inPortions, type RowFile, rowFields } from "../formats/rows.ts";
-import { FileFault } from "../formats/text.ts";
+import { FileError } from "../formats/text.ts";
 import { judge } from "./judge.ts";
+import { printJson } from "./printing.ts";
 import { showProgress } from "./progress.ts";
 import { collectRejected, type Rejected } from "./rejected.ts";
 import { openTarget, type Target } from "./target.ts";
@@ -18,6 +20,7 @@ export interface ImportDatasetOptions {
   key?: string;
   format?: Format;
   dryRun?: true;
+  json?: true;
 }
 
 /** Puts the rows of a file into a dataset, which it makes when there is none; the exit code tells whether rows were refused. */
@@ -28,7 +31,9 @@ export async function importDataset(
 ): Promise<void> {
   const format = options.format ?? formatOf(path);
   if (!format)
-    throw new Error(`The ending of ${path} tells no format. Say it with --format ${formats.join(", ")}.`);
+    throw new InvalidArgumentError(
+      `The ending of ${path} names no format. Name it with --format: ${formats.join(", ")}.`,
+    );
   const size = await sizeOf(path);
   const target = await openTarget(context, options);
   let read = 0;
@@ -45,12 +50,12 @@ export async function importDataset(
     await store(file, { target, rejected, key: options.key, tell: (rows) => progress.tell(read, rows) });
     await target.finish();
   } catch (error) {
-    throw error instanceof FileFault ? new Error(`${error.message} ${leftBehind(target, options)}`) : error;
+    throw error instanceof FileError ? new Error(`${error.message} ${leftBehind(target, options)}`) : error;
   } finally {
     progress.stop();
     await rejected.close(warn);
   }
-  report({ options, target, rejected, seconds: (performance.now() - began) / 1000 });
+  await report({ options, target, rejected, seconds: (performance.now() - began) / 1000 });
 }
 
 async function sizeOf(path: string): Promise<number> {
@@ -79,10 +84,10 @@ async function store(
   let rows = 0;
   for await (const portion of inPortions(file.rows)) {
     const good: { row: FileRow; input: DatasetRowInput }[] = [];
-    const bad: { row: FileRow; faults: Fault[] }[] = [];
+    const bad: { row: FileRow; details: ErrorDetail[] }[] = [];
     for (const row of portion) {
       const judged = judge(row, means.key);
-      if ("faults" in judged) bad.push({ row, faults: judged.faults });
+      if ("details" in judged) bad.push({ row, details: judged.details });
       else good.push({ row, input: judged.input });
     }
     await means.target.put(good.map(({ input }) => input));
@@ -100,20 +105,33 @@ interface Outcome {
   seconds: number;
 }
 
-function report({ options: { slug, dryRun }, target, rejected, seconds }: Outcome): void {
+async function report({ options, target, rejected, seconds }: Outcome): Promise<void> {
+  const { slug, dryRun = false, json } = options;
   if (target.omitted.size > 0)
     warn(`Left out, because the dataset has no such columns: ${listed(target.omitted)}.`);
   if (target.keptName !== null) warn(`The dataset exists and keeps its name ${quoted(target.keptName)}.`);
   const count = rejected.count();
   if (rejected.path() !== null)
     warn(`The rejected rows are in ${rejected.path()}; mend them there and import that file.`);
-  const { added, changed, unchanged } = target.counts;
-  const dataset = `ataset ${quoted(slug)}${target.isNew ? " (new)" : ""}`;
-  const done = dryRun
-    ? `Dry run, nothing was stored. D${dataset}: ${shown(added)} rows would be added, ${shown(changed)} changed or found unchanged`
-    : `D${dataset}: ${shown(added)} rows added, ${shown(changed)} changed, ${shown(unchanged)} unchanged`;
-  say(`${done}, ${shown(count)} rejected, in ${seconds.toFixed(1)} s.`);
   if (count > 0) process.exitCode = 1;
+  const { added, changed, unchanged } = target.counts;
+  const { isNew } = target;
+  if (json)
+    return printJson({
+      slug,
+      isNew,
+      dryRun,
+      added,
+      changed,
+      unchanged,
+      rejected: count,
+      rejectedFile: rejected.path(),
+    });
+  const dataset = `Dataset ${quoted(slug)}${isNew ? " (new)" : ""}`;
+  const done = dryRun
+    ? `Dry run, nothing was stored. ${dataset}: ${shown(added)} rows would be added, ${shown(changed)} changed or found unchanged`
+    : `${dataset}: ${shown(added)} rows added, ${shown(changed)} changed, ${shown(unchanged)} unchanged`;
+  say(`${done}, ${shown(count)} rejected, in ${seconds.toFixed(1)} s.`);
 }
 
 /** What to say of the rows that were stored before a file broke off. */

@@ -1,26 +1,35 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
+import { InvalidArgumentError } from "commander";
 import type { Context } from "../context.ts";
 import { quoted } from "../errors.ts";
 import { fromPromptYaml } from "../formats/promptFile.ts";
 import { printable } from "../printable.ts";
 import { promptContents } from "../prompts/content.resolvers.ts";
+import { printJson } from "./printing.ts";
 import { planPrompt, type Step } from "./promptPlan.ts";
 import { say } from "./workspace.ts";
 
 export interface ImportPromptsOptions {
   yes?: true;
-  dryRun?: true;
+  dryRun?: boolean;
+  json?: true;
 }
 
 /** Makes the prompts of the workspace what the files of a folder say, after telling what that changes. */
 export async function importPrompts(
   context: Context,
   folder: string,
-  { yes, dryRun }: ImportPromptsOptions,
+  { yes, dryRun = false, json }: ImportPromptsOptions,
 ): Promise<void> {
+  if (json && !yes && !dryRun)
+    throw new InvalidArgumentError("With --json there is no question: add --yes or --dry-run.");
   const steps = await planFolder(context, folder);
+  if (json) {
+    if (!dryRun) for (const { run } of steps) await run(context);
+    return printJson({ dryRun, changes: steps.map(({ told }) => told) });
+  }
   if (steps.length === 0) return say("Nothing to do: the prompts are as the files say.");
   for (const { told } of steps) say(told);
   if (dryRun) return say(`Dry run, nothing was changed: ${steps.length} changes.`);
@@ -29,7 +38,7 @@ export async function importPrompts(
   say(`Made ${steps.length} changes.`);
 }
 
-/** Reads and judges all files before anything is changed, and tells every fault with its file and line. */
+/** Reads and judges all files before anything is changed, and tells every error with its file and line. */
 async function planFolder(context: Context, folder: string): Promise<Step[]> {
   const names = await readdir(folder).catch(() => {
     throw new Error(`There is no folder ${folder}.`);
@@ -38,12 +47,12 @@ async function planFolder(context: Context, folder: string): Promise<Step[]> {
   if (files.length === 0) throw new Error(`There is no file in ${folder} that ends with .yaml or .yml.`);
   const stored = new Map((await promptContents(context)).map((prompt) => [prompt.slug, prompt]));
   const steps: Step[] = [];
-  const faults: string[] = [];
+  const details: string[] = [];
   const fileOf = new Map<string, string>();
   for (const name of files) {
     const path = join(folder, name);
     const read = await readPrompt(path);
-    const found = [...read.faults];
+    const found = [...read.details];
     if (read.prompt) {
       const { slug } = read.prompt;
       const other = fileOf.get(slug);
@@ -54,21 +63,23 @@ async function planFolder(context: Context, folder: string): Promise<Step[]> {
         });
       fileOf.set(slug, path);
       const plan = planPrompt(read.prompt, stored.get(slug), read.lineOf);
-      found.push(...plan.faults);
+      found.push(...plan.details);
       steps.push(...plan.steps);
     }
-    faults.push(...found.map(({ line, message }) => printable(`${path}, line ${line}: ${shorten(message)}`)));
+    details.push(
+      ...found.map(({ line, message }) => printable(`${path}, line ${line}: ${shorten(message)}`)),
+    );
   }
-  if (faults.length > 0)
-    throw new Error(["Nothing was changed, because the files have faults:", ...cut(faults)].join("\n  "));
+  if (details.length > 0)
+    throw new Error(["Nothing was changed, because the files have errors:", ...cut(details)].join("\n  "));
   return steps;
 }
 
-const MAX_FAULTS = 100;
+const MAX_ERRORS = 100;
 
-function cut(faults: string[]): string[] {
-  const more = faults.length - MAX_FAULTS;
-  return more > 0 ? [...faults.slice(0, MAX_FAULTS), `… and ${more.toLocaleString("en")} more.`] : faults;
+function cut(details: string[]): string[] {
+  const more = details.length - MAX_ERRORS;
+  return more > 0 ? [...details.slice(0, MAX_ERRORS), `… and ${more.toLocaleString("en")} more.`] : details;
 }
 
 const MAX_FAULT_CHARACTERS = 400;

@@ -1,16 +1,16 @@
 import { type DatasetRowInput, datasetRowInput } from "../datasets/inputs.ts";
-import type { Fault } from "../errors.ts";
+import type { ErrorDetail } from "../errors.ts";
 import type { FileRow } from "../formats/rows.ts";
-import { faultsOf } from "../validation/messages.ts";
+import { detailsOf } from "../validation/messages.ts";
 
 /** Whether a row of a file can be stored, by the rules that the service has for rows; `key` names the column that tells it from others. */
 export function judge(
-  { item, faults }: FileRow,
+  { item, details }: FileRow,
   key: string | undefined,
-): { input: DatasetRowInput } | { faults: Fault[] } {
-  if (!item) return { faults };
+): { input: DatasetRowInput } | { details: ErrorDetail[] } {
+  if (!item) return { details };
   const { data, error } = datasetRowInput.safeParse(item);
-  if (error) return { faults: faultsOf(error.issues, "values") };
+  if (error) return { details: detailsOf(error.issues, "values") };
   if (key === undefined) return { input: data };
   const value = Object.hasOwn(data.values, key) ? data.values[key] : fieldOf(data, key);
   if (typeof value === "string" && value !== "") return { input: { ...data, key: value } };
@@ -20,7 +20,7 @@ export function judge(
   const message = isNothing
     ? "is empty, but --key needs it"
     : "must be a text or a number, as --key names it";
-  return { faults: [{ path: key, message }] };
+  return { details: [{ path: key, message }] };
 }
 
 function fieldOf({ name, key, idealOutput }: DatasetRowInput, field: string): string | null | undefined {

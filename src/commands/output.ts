@@ -3,7 +3,10 @@ import { pipeline } from "node:stream/promises";
 import { recreatePrivateFile } from "../privateFiles.ts";
 
 /** Writes pieces to a file as `writeFileWhole` does, or to the standard output; no faster than that takes them. */
-export async function writeOut(path: string | undefined, pieces: AsyncIterable<string>): Promise<void> {
+export async function writeOut(
+  path: string | undefined,
+  pieces: Iterable<string> | AsyncIterable<string>,
+): Promise<void> {
   if (path !== undefined) return writeFileWhole(path, pieces);
   await pipeline(pieces, process.stdout, { end: false }).catch((error) => {
     if (error.code !== "EPIPE") throw error; // whoever reads it has enough, such as `head`

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Context } from "../context.ts";
-import { type Fault, GabbroError, quoted } from "../errors.ts";
-import type { LineFault, PromptFile } from "../formats/promptFile.ts";
+import { type ErrorDetail, GabbroError, quoted } from "../errors.ts";
+import type { LineError, PromptFile } from "../formats/promptFile.ts";
 import {
   contentOf,
   createPrompt,
@@ -27,16 +27,16 @@ export function planPrompt(
   file: PromptFile,
   stored: PromptContent | undefined,
   lineOf: (path: Path) => number,
-): { steps: Step[]; faults: LineFault[] } {
-  const faults: LineFault[] = [];
-  const fault = (path: Path, message: string) => faults.push({ line: lineOf(path), message });
+): { steps: Step[]; details: LineError[] } {
+  const details: LineError[] = [];
+  const detail = (path: Path, message: string) => details.push({ line: lineOf(path), message });
   const steps = [
     ...headSteps(file, stored),
-    ...versionSteps(file, stored, fault),
-    ...tagSteps(file, stored, fault),
-    ...protectionSteps(file, stored, fault),
+    ...versionSteps(file, stored, detail),
+    ...tagSteps(file, stored, detail),
+    ...protectionSteps(file, stored, detail),
   ];
-  return { steps, faults };
+  return { steps, details };
 }
 
 type Report = (path: Path, message: string) => void;
@@ -60,7 +60,7 @@ function headSteps(file: PromptFile, stored: PromptContent | undefined): Step[] 
   return [{ told: `change ${changes.join(", ")} of prompt ${quoted(slug)}`, run }];
 }
 
-function versionSteps(file: PromptFile, stored: PromptContent | undefined, fault: Report): Step[] {
+function versionSteps(file: PromptFile, stored: PromptContent | undefined, detail: Report): Step[] {
   const { slug, versions = [] } = file;
   const names = versions.map(({ version }) => version);
   const firstOf = new Map(names.toReversed().map((name, at) => [name, names.length - 1 - at]));
@@ -68,11 +68,12 @@ function versionSteps(file: PromptFile, stored: PromptContent | undefined, fault
   const lastKnown = names.findLastIndex((name) => known.has(name));
   return versions.flatMap((input, at): Step[] => {
     const { version } = input;
-    if (firstOf.get(version) !== at) fault(["versions", at], `version ${quoted(version)} stands there twice`);
-    const content = contentFor(input, (part, message) => fault(["versions", at, part], message));
+    if (firstOf.get(version) !== at)
+      detail(["versions", at], `version ${quoted(version)} stands there twice`);
+    const content = contentFor(input, (part, message) => detail(["versions", at, part], message));
     const existing = known.get(version);
     if (content && existing && !isSame(content, input, existing)) {
-      fault(
+      detail(
         ["versions", at],
         `version ${quoted(version)} of prompt ${quoted(slug)} exists with other content; versions never change: give the new one another name`,
       );
@@ -86,12 +87,12 @@ function versionSteps(file: PromptFile, stored: PromptContent | undefined, fault
 
 type VersionInput = NonNullable<PromptFile["versions"]>[number];
 
-function contentFor(input: VersionInput, fault: (part: string, message: string) => void) {
+function contentFor(input: VersionInput, detail: (part: string, message: string) => void) {
   try {
     return contentOf(input, templatesOf(input).flatMap(parseTemplate)).content;
   } catch (error) {
     if (!(error instanceof GabbroError) || !error.details) throw error;
-    for (const { path, message } of error.details as Fault[]) fault(path, `${path} ${message}`);
+    for (const { path, message } of error.details as ErrorDetail[]) detail(path, `${path} ${message}`);
     return null;
   }
 }
@@ -107,14 +108,14 @@ function isSame(
   return isDeepStrictEqual({ ...content, variables: given }, stored);
 }
 
-function tagSteps(file: PromptFile, stored: PromptContent | undefined, fault: Report): Step[] {
+function tagSteps(file: PromptFile, stored: PromptContent | undefined, detail: Report): Step[] {
   const { slug, tags = [], versions = [] } = file;
   const known = new Set([...versions, ...(stored?.versions ?? [])].map(({ version }) => version));
   return [...tags].flatMap(([label, version]): Step[] => {
     if (label === LATEST)
-      fault(["tags", label], `the tag "${LATEST}" follows the newest version by itself; leave it out`);
+      detail(["tags", label], `the tag "${LATEST}" follows the newest version by itself; leave it out`);
     if (!known.has(version))
-      fault(
+      detail(
         ["tags", label],
         `the tag ${quoted(label)} points to ${quoted(version)}, which is no version of the prompt`,
       );
@@ -132,10 +133,10 @@ function tagSteps(file: PromptFile, stored: PromptContent | undefined, fault: Re
   });
 }
 
-function protectionSteps(file: PromptFile, stored: PromptContent | undefined, fault: Report): Step[] {
+function protectionSteps(file: PromptFile, stored: PromptContent | undefined, detail: Report): Step[] {
   const { slug, protectedTags = [] } = file;
   if (protectedTags.includes(LATEST))
-    fault(
+    detail(
       ["protectedTags"],
       `the tag "${LATEST}" follows the newest version by itself and cannot be protected`,
     );

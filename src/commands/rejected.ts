@@ -1,5 +1,5 @@
 import type { FileHandle } from "node:fs/promises";
-import type { Fault } from "../errors.ts";
+import type { ErrorDetail } from "../errors.ts";
 import { quoted } from "../errors.ts";
 import type { FileRow, RowFile } from "../formats/rows.ts";
 import { createPrivateFile } from "../privateFiles.ts";
@@ -8,7 +8,7 @@ const MOST_TOLD = 20;
 
 /** The rows of a file that were refused: the first are told of, and all are written where they can be mended. */
 export interface Rejected {
-  add(refused: { row: FileRow; faults: Fault[] }[]): Promise<void>;
+  add(refused: { row: FileRow; details: ErrorDetail[] }[]): Promise<void>;
   count(): number;
   /** The file that they were written to; null when there is none. */
   path(): string | null;
@@ -24,8 +24,8 @@ export function collectRejected(wanted: string | null, { refused }: RowFile): Re
   return {
     add: async (rows) => {
       if (rows.length === 0) return;
-      for (const { row, faults } of rows.slice(0, MOST_TOLD - told.length))
-        told.push(...faults.slice(0, 1).map((fault) => sentenceOf(row, fault, faults.length - 1)));
+      for (const { row, details } of rows.slice(0, MOST_TOLD - told.length))
+        told.push(...details.slice(0, 1).map((detail) => sentenceOf(row, detail, details.length - 1)));
       const isFirst = count === 0;
       count += rows.length;
       if (wanted === null) return;
@@ -59,7 +59,7 @@ async function openFresh(wanted: string): Promise<{ file: FileHandle; path: stri
   throw new Error(`There are ${MAX_ATTEMPTS} files of rejected rows at ${wanted}. Import or remove them.`);
 }
 
-function sentenceOf({ line }: FileRow, { path, message }: Fault, more: number): string {
+function sentenceOf({ line }: FileRow, { path, message }: ErrorDetail, more: number): string {
   const place = path ? `, column ${quoted(path)}` : "";
-  return `line ${line}${place}: ${message}${more > 0 ? ` (and ${more} more faults in this row)` : ""}`;
+  return `line ${line}${place}: ${message}${more > 0 ? ` (and ${more} more errors in this row)` : ""}`;
 }

@@ -1,4 +1,3 @@
-import { lookup } from "node:dns/promises";
 import type { AddressInfo } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import type { FastifyServerOptions } from "fastify";
@@ -10,6 +9,10 @@ import { openDatabase } from "../database/open.ts";
 import type { App } from "../http/app.ts";
 import { createListen } from "../http/server.ts";
 import { seedDatabase } from "../sample/seed.ts";
+import { warmTokenizer } from "../usage/tokens.ts";
+import { deliverFirstToken } from "./firstToken.ts";
+import { addressesOf, cannotListen, urlOf } from "./listening.ts";
+import { welcome, welcomeBack } from "./welcome.ts";
 
 const PARENT_CHECK_MS = 250;
 const LAST_LINES_MS = 1_000;
@@ -31,6 +34,7 @@ export async function serve(config: Config, sample: "with sample" | "empty"): Pr
       "every user of this machine can read the database: restrict it, such as with chmod 640",
     );
   const token = await seedDatabase(database, { ...config, sample });
+  const delivery = token && (await deliverFirstToken(token, config, app.log));
   const listen = createListen(app);
   stopOnSignals(app, config);
   await app.ready();
@@ -38,12 +42,12 @@ export async function serve(config: Config, sample: "with sample" | "empty"): Pr
     await listen(await addressesOf(config.host), config.port);
   } catch (error) {
     // The first token is shown only once, so it must be shown even if the port is taken.
-    if (token && !config.firstToken)
-      print(`The access token of the new database: ${token}   (shown only now; keep it)`);
-    throw error;
+    if (delivery) print(`Access token of the new database: ${delivery.shown}`);
+    throw cannotListen(error as NodeJS.ErrnoException, config);
   }
-  const address = addressOf(config, (app.server.address() as AddressInfo).port);
-  print(token ? firstWords(address, token, config, sample) : laterWords(address, config));
+  const url = urlOf(config, (app.server.address() as AddressInfo).port);
+  void warmTokenizer().catch((error) => app.log.warn(error, "cannot load the tokenizer before it is needed"));
+  print(delivery ? welcome(url, config, { token: delivery, sample }) : welcomeBack(url, config));
 }
 
 async function loggerOptions(level: string): Promise<FastifyServerOptions["logger"]> {
@@ -81,65 +85,6 @@ async function writeLastLines({ log }: App): Promise<void> {
     new Promise<unknown>((resolve) => (log as pino.Logger).flush(resolve)),
     wait(LAST_LINES_MS, undefined, { ref: false }),
   ]);
-}
-
-async function addressesOf(host: string): Promise<string[]> {
-  if (host !== "localhost") return [host];
-  return (await lookup(host, { all: true })).map(({ address }) => address);
-}
-
-function addressOf({ host }: Config, port: number): string {
-  const isAnyAddress = host === "0.0.0.0" || host === "::";
-  return `http://${isAnyAddress ? "localhost" : host.includes(":") ? `[${host}]` : host}:${port}`;
-}
-
-function laterWords(address: string, config: Config): string {
-  return `
-Gabbro is ready.${pages(address, config)}
-  Another access token: npx gabbro token create --name NAME
-`;
-}
-
-function pages(address: string, { playground }: Config): string {
-  return playground
-    ? `
-  Playground     ${address}/graphql
-  REST           ${address}/docs`
-    : "";
-}
-
-function firstWords(address: string, token: string, config: Config, sample: string): string {
-  const { firstToken } = config;
-  const shown = firstToken ? "the one in GABBRO_TOKEN" : `${token}   (shown only now; keep it)`;
-  const usable = firstToken ? "$GABBRO_TOKEN" : token;
-  const next =
-    sample === "empty"
-      ? "Add the sample with: npx gabbro sample"
-      : `Try it:\n${curlLines(address, usable).join("\n")}`;
-  return `
-Gabbro is ready, on a new database.${pages(address, config)}
-  Access token   ${shown}
-
-${next}
-`;
-}
-
-/** One line for each operation, to be copied as it is. */
-function curlLines(address: string, token: string): string[] {
-  const curl = `curl -s -H "Authorization: Bearer ${token}"`;
-  const post = `${curl} -H "Content-Type: application/json"`;
-  const row = { values: { question: "Which country has Nairobi as its capital?" }, idealOutput: "Kenya" };
-  const record = {
-    slug: "country-guide",
-    input: "What is the capital of Kenya?",
-    output: "Nairobi is the capital of Kenya.",
-  };
-  return [
-    `${curl} "${address}/datasets/country-quiz"`,
-    `${post} -d '${JSON.stringify(row)}' "${address}/datasets/country-quiz/items"`,
-    `${curl} "${address}/prompts/country-guide/describe?tag=staging"`,
-    `${post} -d '${JSON.stringify(record)}' "${address}/monitor/log"`,
-  ];
 }
 
 function print(words: string): void {

@@ -6,7 +6,7 @@ import { columnInput, createDatasetInput, type DatasetRowInput } from "../datase
 import { type DatasetHead, dataset } from "../datasets/resolvers.ts";
 import { badInput, GabbroError } from "../errors.ts";
 import type { ColumnType, RowFile } from "../formats/rows.ts";
-import { faultsOf } from "../validation/messages.ts";
+import { detailsOf } from "../validation/messages.ts";
 
 /** The dataset that rows are imported into, which may not be there yet. */
 export type Target = Awaited<ReturnType<typeof openTarget>>;
@@ -86,7 +86,7 @@ async function findDataset(context: Context, slug: string): Promise<DatasetHead 
 
 function judgeHead(input: { slug: string; name: string | null; columns: Column[] }) {
   const judged = createDatasetInput.safeParse(input);
-  if (judged.error) throw badInput(faultsOf(judged.error.issues));
+  if (judged.error) throw badInput(detailsOf(judged.error.issues));
   return judged.data;
 }
 

@@ -1,9 +1,17 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type Scope, scopes } from "../scopes.ts";
-import { parseTimestamp } from "../validation/dateTime.ts";
-import { createWorkspace, listWorkspaces } from "../workspaces/resolvers.ts";
+import type { AccessToken } from "../workspaces/entities.ts";
 import { accessTokens, createAccessToken, revokeAccessToken } from "../workspaces/tokens.resolvers.ts";
-import { parseName, say, withDatabase, withWorkspace, workspaceOption } from "./workspace.ts";
+import { examples, jsonOption } from "./options.ts";
+import { formatTime, printJson, printLines } from "./printing.ts";
+import { type Column, toTable } from "./table.ts";
+import { parseTime } from "./times.ts";
+import { parseName, say, withWorkspace, workspaceOption } from "./workspace.ts";
+
+interface Given {
+  workspace: string;
+  json?: true;
+}
 
 /** The commands for access tokens. */
 export function addTokenCommands(program: Command): void {
@@ -15,25 +23,36 @@ export function addTokenCommands(program: Command): void {
     .requiredOption("--name <name>", "what it is for, to tell it from others", parseName)
     .addOption(workspaceOption())
     .addOption(
-      new Option("--scopes <scopes>", `what it may do: ${scopes.join(", ")}, with commas between`)
+      new Option("--scopes <scopes>", `what it may do, with commas between: ${scopes.join(",")}`)
         .argParser(parseScopes)
         .default(["read", "write"], "read,write"),
     )
     .option("--expires <time>", "when it ends, such as 2027-01-31 or 2027-01-31T09:30:00Z", parseExpiry)
-    .action((options: { name: string; workspace: string; scopes: Scope[]; expires?: Date }) =>
+    .addOption(jsonOption())
+    .addHelpText(
+      "after",
+      examples("token create --name ci --scopes read", "token create --name app --expires 2027-01-31"),
+    )
+    .action((options: { name: string; workspace: string; scopes: Scope[]; expires?: Date; json?: true }) =>
       withWorkspace(options.workspace, async (context) => {
-        const { name, scopes, expires: expiresAt = null } = options;
-        say((await createAccessToken(context, { name, scopes, expiresAt })).token);
+        const { name, scopes, expires: expiresAt = null, json } = options;
+        const { token, accessToken } = await createAccessToken(context, { name, scopes, expiresAt });
+        if (json) await printJson({ ...toJson(accessToken), token });
+        else say(token);
       }),
     );
 
   token
     .command("list")
     .description("list the access tokens of a workspace, without their secrets")
+    .addOption(jsonOption())
     .addOption(workspaceOption())
-    .action(({ workspace }: { workspace: string }) =>
+    .addHelpText("after", examples("token list", "token list --json"))
+    .action(({ workspace, json }: Given) =>
       withWorkspace(workspace, async (context) => {
-        for (const listed of await accessTokens(context)) say(lineOf(listed));
+        const tokens = await accessTokens(context);
+        if (json) await printJson(tokens.map(toJson));
+        else await printLines(toTable(tokenColumns, tokens));
       }),
     );
 
@@ -41,53 +60,35 @@ export function addTokenCommands(program: Command): void {
     .command("revoke")
     .description("end an access token; running servers follow within a second")
     .argument("<id>", "the id that `token list` shows", parseId)
+    .addOption(jsonOption())
     .addOption(workspaceOption())
-    .action((id: string, { workspace }: { workspace: string }) =>
+    .addHelpText("after", examples("token revoke 01a2079f-b674-7223-8fca-8d1fafb95da8"))
+    .action((id: string, { workspace, json }: Given) =>
       withWorkspace(workspace, async (context) => {
-        await revokeAccessToken(context, { id });
-        say(`Revoked ${id}.`);
+        const revoked = await revokeAccessToken(context, { id });
+        if (json) await printJson(toJson(revoked));
+        else say(`Revoked ${id}.`);
       }),
     );
 }
 
-/** The commands for workspaces. */
-export function addWorkspaceCommands(program: Command): void {
-  const workspaces = program.command("workspace").description("make and list workspaces");
-
-  workspaces
-    .command("create")
-    .description(
-      "make a workspace; make a token in it with: gabbro token create --workspace NAME --name NAME",
-    )
-    .argument("<name>", "its name", parseName)
-    .action((name: string) =>
-      withDatabase(async (database) => {
-        await createWorkspace(database, name);
-        say(`Made the workspace "${name}".`);
-      }),
-    );
-
-  workspaces
-    .command("list")
-    .description("list the workspaces")
-    .action(() =>
-      withDatabase(async (database) => {
-        for (const { name, createdAt } of await listWorkspaces(database))
-          say(`${name}  made ${createdAt.toISOString()}`);
-      }),
-    );
+function toJson({ id, name, scopes, createdAt, expiresAt, revokedAt, lastUsedAt }: AccessToken) {
+  return { id, name, scopes, createdAt, expiresAt, revokedAt, lastUsedAt };
 }
 
-function lineOf(token: Awaited<ReturnType<typeof accessTokens>>[number]): string {
-  const { id, name, scopes, createdAt, lastUsedAt } = token;
-  return [
-    id,
-    name,
-    scopes.join(","),
-    stateOf(token),
-    `made ${createdAt.toISOString()}`,
-    lastUsedAt ? `last used ${lastUsedAt.toISOString()}` : "never used",
-  ].join("  ");
+const tokenColumns: Column<AccessToken>[] = [
+  { title: "ID", cell: ({ id }) => id, isWhole: true },
+  { title: "NAME", cell: ({ name }) => name },
+  { title: "SCOPES", cell: ({ scopes }) => scopes.join(",") },
+  { title: "STATE", cell: stateOf },
+  { title: "MADE", cell: ({ createdAt }) => formatTime(createdAt) },
+  { title: "LAST USED", cell: ({ lastUsedAt }) => (lastUsedAt ? formatTime(lastUsedAt) : "never") },
+];
+
+function stateOf({ revokedAt, expiresAt }: AccessToken): string {
+  if (revokedAt) return `revoked ${formatTime(revokedAt)}`;
+  if (!expiresAt) return "never expires";
+  return `${expiresAt <= new Date() ? "expired" : "expires"} ${formatTime(expiresAt)}`;
 }
 
 function parseId(id: string): string {
@@ -105,14 +106,7 @@ function parseScopes(list: string): Scope[] {
 }
 
 function parseExpiry(value: string): Date {
-  const moment = parseTimestamp(value);
-  if (!moment) throw new InvalidArgumentError("It is not an existing time in ISO 8601.");
-  if (moment <= new Date()) throw new InvalidArgumentError("It is in the past.");
-  return moment;
-}
-
-function stateOf({ revokedAt, expiresAt }: { revokedAt: Date | null; expiresAt: Date | null }): string {
-  if (revokedAt) return `revoked ${revokedAt.toISOString()}`;
-  if (!expiresAt) return "never expires";
-  return `${expiresAt <= new Date() ? "expired" : "expires"} ${expiresAt.toISOString()}`;
+  const time = parseTime(value);
+  if (time <= new Date()) throw new InvalidArgumentError("It is in the past.");
+  return time;
 }

@@ -61,7 +61,7 @@ export function readJson(cell: string, message: string): unknown {
   } catch {
     throw new Error(message);
   }
-  const [fault] = read.faults;
-  if (fault) throw new Error(fault.message);
+  const [detail] = read.details;
+  if (detail) throw new Error(detail.message);
   return read.value;
 }

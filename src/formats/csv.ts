@@ -1,11 +1,11 @@
 import { CsvError, parse } from "csv-parse";
 import { stringify } from "csv-stringify/sync";
 import { columnInput } from "../datasets/inputs.ts";
-import { type Fault, quoted } from "../errors.ts";
-import { faultsOf } from "../validation/messages.ts";
+import { type ErrorDetail, quoted } from "../errors.ts";
+import { detailsOf } from "../validation/messages.ts";
 import { type Cell, fromCell, type Heading, readJson, toHeading } from "./cells.ts";
 import { type ColumnType, type FileRow, isObject, type RowFile } from "./rows.ts";
-import { FileFault, type Input, LONGEST_ROW, piecesOf } from "./text.ts";
+import { FileError, type Input, LONGEST_ROW, piecesOf } from "./text.ts";
 
 /** Opens a CSV file. `typeOf` knows the types of columns that exist already, where the header does not say them. */
 export async function openCsv(
@@ -17,7 +17,7 @@ export async function openCsv(
   const delimiter = delimiterOf(beginning);
   const records = recordsOf(input.path, chain(beginning, pieces), delimiter);
   const { value: header } = await records.next();
-  if (!header) throw new FileFault(input.path, 1, "the file is empty; its first line must name the columns.");
+  if (!header) throw new FileError(input.path, 1, "the file is empty; its first line must name the columns.");
   const headings = toHeadings(header.cells, input.path);
   const columns = headings.flatMap((heading) =>
     heading.kind === "column"
@@ -101,10 +101,10 @@ async function* recordsOf(
     },
   });
   const told = (error: Error) =>
-    new FileFault(
+    new FileError(
       path,
       line + parser.info.empty_lines,
-      (error instanceof CsvError && faults[error.code]) || error.message,
+      (error instanceof CsvError && details[error.code]) || error.message,
     );
   parser.on("error", () => {}); // the callbacks below get it
   const wait = (run: (done: (error?: Error | null) => void) => void) =>
@@ -126,7 +126,7 @@ async function* recordsOf(
   yield* taken();
 }
 
-const faults: { [code: string]: string } = {
+const details: { [code: string]: string } = {
   CSV_QUOTE_NOT_CLOSED: "a quotation mark opens in this row and is never closed.",
   INVALID_OPENING_QUOTE:
     "a quotation mark stands within a cell of this row. Put the cell in quotation marks and double those in it.",
@@ -140,17 +140,17 @@ function toHeadings(cells: Cell[], path: string): Heading[] {
   const names = cells.slice(0, last + 1);
   const nameless = names.findIndex((name) => !name);
   if (names.length === 0 || nameless >= 0)
-    throw new FileFault(path, 1, `column ${nameless + 1 || 1} has no name; give it one, or remove it.`);
+    throw new FileError(path, 1, `column ${nameless + 1 || 1} has no name; give it one, or remove it.`);
   const headings = names.map((name) => toHeading(name!));
   const seen = new Set<string>();
   for (const heading of headings) {
     const key = JSON.stringify([heading.kind, "name" in heading ? heading.name : ""]);
     const name = "name" in heading ? heading.name : "values";
-    if (seen.has(key)) throw new FileFault(path, 1, `the column ${quoted(name)} stands there twice.`);
+    if (seen.has(key)) throw new FileError(path, 1, `the column ${quoted(name)} stands there twice.`);
     seen.add(key);
     const judged = columnInput.shape.name.safeParse(name);
     if (judged.error)
-      throw new FileFault(path, 1, `the name of a column ${faultsOf(judged.error.issues)[0]!.message}.`);
+      throw new FileError(path, 1, `the name of a column ${detailsOf(judged.error.issues)[0]!.message}.`);
   }
   return headings;
 }
@@ -168,14 +168,14 @@ function toItem(
   cells: Cell[],
   headings: Heading[],
   typeOf: (column: string) => ColumnType,
-): Pick<FileRow, "item" | "faults"> {
+): Pick<FileRow, "item" | "details"> {
   if (cells.length < headings.length || cells.slice(headings.length).some((cell) => cell)) {
     const message = `has ${cells.length} cells, but the header names ${headings.length}`;
-    return { item: null, faults: [{ path: "", message }] };
+    return { item: null, details: [{ path: "", message }] };
   }
   const item: { [field: string]: unknown } = {};
   const values: [string, unknown][] = [];
-  const faults: Fault[] = [];
+  const details: ErrorDetail[] = [];
   headings.forEach((heading, at) => {
     const cell = cells[at]!;
     try {
@@ -184,13 +184,13 @@ function toItem(
       else item[heading.name] = heading.name === "metadata" ? optionalJson(cell) : cell;
     } catch (error) {
       const path = heading.kind === "values" ? "values" : heading.name;
-      faults.push({ path, message: (error as Error).message });
+      details.push({ path, message: (error as Error).message });
     }
   });
-  if (faults.length > 0) return { item: null, faults };
+  if (details.length > 0) return { item: null, details };
   return {
     item: { ...item, values: Object.fromEntries(values.filter(([, value]) => value !== undefined)) },
-    faults,
+    details,
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Fault } from "../errors.ts";
+import type { ErrorDetail } from "../errors.ts";
 import { INEXACT, isInexact } from "../validation/numbers.ts";
 
 declare global {
@@ -12,12 +12,12 @@ const LONG_NUMBER = /\d{16}/;
 
 /**
  * Reads JSON. Whole numbers that JavaScript would change stay in it as they were written, so that the value can be
- * written again, and are faults.
+ * written again, and are errors.
  */
-export function parseExactJson(text: string): { value: unknown; faults: Fault[] } {
-  if (!LONG_NUMBER.test(text)) return { value: JSON.parse(text), faults: [] };
+export function parseExactJson(text: string): { value: unknown; details: ErrorDetail[] } {
+  if (!LONG_NUMBER.test(text)) return { value: JSON.parse(text), details: [] };
   const value = JSON.parse(text, keepInexact);
-  return { value, faults: inexactFaults(value) };
+  return { value, details: inexactNumbers(value) };
 }
 
 /** A number as it was written. */
@@ -30,8 +30,8 @@ function keepInexact(_: string, value: unknown, context?: { source?: string }): 
 }
 
 /** Where a value has numbers that cannot be kept exactly. */
-export function inexactFaults(value: unknown, path: string[] = []): Fault[] {
+export function inexactNumbers(value: unknown, path: string[] = []): ErrorDetail[] {
   if (typeof value !== "object" || value === null) return [];
   if (JSON.isRawJSON(value)) return [{ path: path.join("."), message: INEXACT }];
-  return Object.entries(value).flatMap(([key, inner]) => inexactFaults(inner, [...path, key]));
+  return Object.entries(value).flatMap(([key, inner]) => inexactNumbers(inner, [...path, key]));
 }

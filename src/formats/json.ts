@@ -1,10 +1,10 @@
 import { jsonParser, type Token } from "stream-json/core/parser.js";
 import type { Column } from "../datasets/entities.ts";
-import { faultsOf } from "../validation/messages.ts";
-import { exactNumber, inexactFaults } from "./exactJson.ts";
+import { detailsOf } from "../validation/messages.ts";
+import { exactNumber, inexactNumbers } from "./exactJson.ts";
 import { fileHead } from "./jsonLines.ts";
 import { type FileRow, isObject, type RowFile, toItem } from "./rows.ts";
-import { FileFault, type Input, LONGEST_ROW, piecesOf } from "./text.ts";
+import { FileError, type Input, LONGEST_ROW, piecesOf } from "./text.ts";
 
 /**
  * Opens a JSON file: a list of rows, or an object with `rows` and, before them, `columns`, as `gabbro export` and
@@ -44,8 +44,8 @@ function headOf(
   if (!("columns" in told)) return null;
   const head = fileHead.safeParse(told);
   if (head.success) return head.data;
-  const [fault] = faultsOf(head.error.issues);
-  throw new FileFault(path, 1, `${fault?.path} ${fault?.message}.`);
+  const [detail] = detailsOf(head.error.issues);
+  throw new FileError(path, 1, `${detail?.path} ${detail?.message}.`);
 }
 
 /** The parser tells no lines, so it is given one line at a time. */
@@ -57,21 +57,21 @@ async function* rowsOf(input: Input, reading: Assembly): AsyncGenerator<FileRow>
       return typeof tokens === "symbol" ? [] : tokens.values;
     } catch (error) {
       const what = (error as Error).message.replace(/^Parser (?:cannot parse input: |has )/, "");
-      throw new FileFault(input.path, line, `this is not valid JSON: ${what}.`);
+      throw new FileError(input.path, line, `this is not valid JSON: ${what}.`);
     }
   };
   let line = 1;
   for await (const piece of piecesOf(input)) {
     for (const part of piece.split(/(?<=\n)/)) {
       yield* reading.take(read(part), line, part.length);
-      if (reading.size() > LONGEST_ROW) throw new FileFault(input.path, line, "the row here is over 16 MB.");
+      if (reading.size() > LONGEST_ROW) throw new FileError(input.path, line, "the row here is over 16 MB.");
       if (part.endsWith("\n")) line++;
     }
   }
   yield* reading.take(read("\n"), line, 0); // ends a number that stands last
-  if (!reading.isWhole()) throw new FileFault(input.path, line, "the JSON ends too early.");
+  if (!reading.isWhole()) throw new FileError(input.path, line, "the JSON ends too early.");
   if (!reading.hadRows())
-    throw new FileFault(input.path, line, 'there are no rows: it must be a list, or an object with "rows".');
+    throw new FileError(input.path, line, 'there are no rows: it must be a list, or an object with "rows".');
 }
 
 interface Level {
@@ -150,5 +150,5 @@ function define(object: Record<string, unknown>, key: string, value: unknown): v
 }
 
 function toRow(value: unknown, line: number, size: number): FileRow {
-  return { line, source: value, size, ...toItem({ value, faults: inexactFaults(value) }) };
+  return { line, source: value, size, ...toItem({ value, details: inexactNumbers(value) }) };
 }

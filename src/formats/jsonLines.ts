@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { columnInput } from "../datasets/inputs.ts";
-import { faultsOf } from "../validation/messages.ts";
+import { detailsOf } from "../validation/messages.ts";
 import { parseExactJson } from "./exactJson.ts";
 import { type FileRow, isObject, type RowFile, toItem } from "./rows.ts";
-import { FileFault, type Input, LONGEST_ROW, piecesOf } from "./text.ts";
+import { FileError, type Input, LONGEST_ROW, piecesOf } from "./text.ts";
 
 /** Opens a file of JSON Lines: one row a line, behind an optional first line `{"dataset": {…}}` that tells the columns. */
 export async function openJsonLines(input: Input): Promise<RowFile> {
@@ -38,7 +38,7 @@ function toRow({ line, text }: Line): FileRow {
   try {
     return { ...row, ...toItem(parseExactJson(text)) };
   } catch {
-    return { ...row, item: null, faults: [{ path: "", message: "is not valid JSON" }] };
+    return { ...row, item: null, details: [{ path: "", message: "is not valid JSON" }] };
   }
 }
 
@@ -60,8 +60,8 @@ function headOf({ text, line }: Line, path: string) {
   if (!("columns" in value.dataset)) return null; // a row with a column of that name
   const head = fileHead.safeParse(value.dataset);
   if (head.success) return head.data;
-  const [fault] = faultsOf(head.error.issues);
-  throw new FileFault(path, line, `dataset.${fault?.path} ${fault?.message}.`);
+  const [detail] = detailsOf(head.error.issues);
+  throw new FileError(path, line, `dataset.${detail?.path} ${detail?.message}.`);
 }
 
 /** The lines of a file that are not blank. Only line breaks part them: JSON may hold U+2028, at which others split too. */
@@ -76,7 +76,7 @@ async function* linesOf(input: Input): AsyncGenerator<Line> {
       line++;
       rest = next;
     }
-    if (rest.length > LONGEST_ROW) throw new FileFault(input.path, line, "this line is longer than 16 MB.");
+    if (rest.length > LONGEST_ROW) throw new FileError(input.path, line, "this line is longer than 16 MB.");
   }
   if (rest.trim() !== "") yield { line, text: rest.trim() };
 }

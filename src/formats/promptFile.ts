@@ -17,7 +17,7 @@ import {
   promptVariable,
   promptVersionInput,
 } from "../prompts/inputs.ts";
-import { faultsOf } from "../validation/messages.ts";
+import { detailsOf } from "../validation/messages.ts";
 import { INEXACT, isInexact } from "../validation/numbers.ts";
 import { isObject } from "./rows.ts";
 
@@ -72,8 +72,8 @@ function withoutNulls(object: object): object {
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null));
 }
 
-/** A fault of a file at a line. */
-export interface LineFault {
+/** An error of a file at a line. */
+export interface LineError {
   line: number;
   message: string;
 }
@@ -83,7 +83,7 @@ const MAX_ALIASES = 1_000;
 /** Reads the YAML of a prompt and judges it by the rules that the service has for prompts. */
 export function fromPromptYaml(text: string): {
   prompt: PromptFile | null;
-  faults: LineFault[];
+  details: LineError[];
   /** The line where something stands, such as `["versions", 0, "text"]`. */
   lineOf: (path: (string | number)[]) => number;
 } {
@@ -92,7 +92,7 @@ export function fromPromptYaml(text: string): {
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
   const lineAt = (offset: number) => lines.linePos(offset).line;
   const lineOf = createLineOf(document.contents, lineAt);
-  const faults = [...document.errors, ...document.warnings].map(({ pos, message }) => ({
+  const details = [...document.errors, ...document.warnings].map(({ pos, message }) => ({
     line: lineAt(pos[0]),
     message,
   }));
@@ -104,31 +104,31 @@ export function fromPromptYaml(text: string): {
     },
     Map: (_, map) => {
       for (const offset of repeatedKeys(map))
-        faults.push({ line: lineAt(offset), message: "Map keys must be unique" });
+        details.push({ line: lineAt(offset), message: "Map keys must be unique" });
     },
     Scalar: (_, { value, source, range }) => {
       if (typeof value === "number" && source && isInexact(source))
-        faults.push({ line: lineAt(range![0]), message: INEXACT });
+        details.push({ line: lineAt(range![0]), message: INEXACT });
     },
   });
-  if (faults.length > 0) return { prompt: null, faults, lineOf };
+  if (details.length > 0) return { prompt: null, details, lineOf };
   if (!isMap(document.contents))
-    return { prompt: null, faults: [{ line: 1, message: "must be a prompt with a slug" }], lineOf };
+    return { prompt: null, details: [{ line: 1, message: "must be a prompt with a slug" }], lineOf };
   const judged = promptFile.safeParse(document.toJS());
-  if (judged.success) return { prompt: judged.data, faults, lineOf };
-  return { prompt: null, faults: toFaults(judged.error.issues, lineOf), lineOf };
+  if (judged.success) return { prompt: judged.data, details, lineOf };
+  return { prompt: null, details: toDetails(judged.error.issues, lineOf), lineOf };
 }
 
 type Path = (string | number)[];
 
-function toFaults(issues: z.core.$ZodIssue[], lineOf: (path: Path) => number): LineFault[] {
+function toDetails(issues: z.core.$ZodIssue[], lineOf: (path: Path) => number): LineError[] {
   return issues.flatMap((issue) => {
     const path = issue.path.filter((step) => typeof step !== "symbol");
     const found = issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...path, key]) : [path];
     const message = issue.code === "unrecognized_keys" ? strict : issue.message;
     return found.map((place) => {
-      const [fault] = faultsOf([{ message, path: place }]);
-      return { line: lineOf(place), message: `${fault!.path} ${fault!.message}`.trim() };
+      const [detail] = detailsOf([{ message, path: place }]);
+      return { line: lineOf(place), message: `${detail!.path} ${detail!.message}`.trim() };
     });
   });
 }

@@ -1,13 +1,13 @@
 import type { Column } from "../datasets/entities.ts";
-import type { Fault } from "../errors.ts";
+import type { ErrorDetail } from "../errors.ts";
 
 /** A row as it stands in a file, before anybody judged it. */
 export interface FileRow {
   /** Where it begins. */
   line: number;
-  /** Something like the input of `addDatasetItem`; null when `faults` say why there is none. */
+  /** Something like the input of `addDatasetItem`; null when `details` say why there is none. */
   item: Record<string, unknown> | null;
-  faults: Fault[];
+  details: ErrorDetail[];
   /** Names that the file has but a row of a dataset has no place for. */
   beside: string[];
   /** What the format makes the row of again, so that it can be mended. */
@@ -53,28 +53,28 @@ const isField = new Set<string>(rowFields);
 /** A value of a JSON file as a row: an object with a member `values` is one, else its members are the values. */
 export function toItem({
   value,
-  faults,
+  details,
 }: {
   value: unknown;
-  faults: Fault[];
-}): Pick<FileRow, "item" | "faults" | "beside"> {
+  details: ErrorDetail[];
+}): Pick<FileRow, "item" | "details" | "beside"> {
   if (!isObject(value))
-    return { item: null, faults: [{ path: "", message: "must be an object" }], beside: [] };
-  if (faults.length > 0) return { item: null, faults: faults.map(withinValues), beside: [] };
+    return { item: null, details: [{ path: "", message: "must be an object" }], beside: [] };
+  if (details.length > 0) return { item: null, details: details.map(withinValues), beside: [] };
   const { values } = value;
   const fields = Object.entries(value).filter(([name]) => isField.has(name));
   const others = Object.entries(value).filter(([name]) => !isField.has(name));
   if (!isObject(values))
     return {
       item: Object.fromEntries([...fields, ["values", Object.fromEntries(others)]]),
-      faults,
+      details,
       beside: [],
     };
   const beside = others.flatMap(([name]) => (name === "values" ? [] : name));
-  return { item: Object.fromEntries([...fields, ["values", values]]), faults, beside };
+  return { item: Object.fromEntries([...fields, ["values", values]]), details, beside };
 }
 
-function withinValues({ path, message }: Fault): Fault {
+function withinValues({ path, message }: ErrorDetail): ErrorDetail {
   return { path: path.replace(/^values\./, ""), message };
 }
 

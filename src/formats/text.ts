@@ -3,8 +3,8 @@ import { createReadStream } from "node:fs";
 /** The longest row of a file: more is a mistake in it, such as a quote that is never closed. */
 export const LONGEST_ROW = 16 * 1024 * 1024;
 
-/** A fault that ends the reading of a file; it names the file and the line. */
-export class FileFault extends Error {
+/** An error that ends the reading of a file; it names the file and the line. */
+export class FileError extends Error {
   constructor(file: string, line: number, message: string) {
     super(`${file}, line ${line}: ${message}`);
   }
@@ -26,7 +26,7 @@ export async function* piecesOf({ path, told }: Input): AsyncGenerator<string> {
     try {
       return piece ? decoder.decode(piece, { stream: true }) : decoder.decode();
     } catch {
-      throw new FileFault(path, line, `this line, or one of the next hundreds, ${NOT_UTF8}`);
+      throw new FileError(path, line, `this line, or one of the next hundreds, ${NOT_UTF8}`);
     }
   };
   for await (const piece of createReadStream(path) as AsyncIterable<Buffer>) {

@@ -1,38 +1,58 @@
 import type { Config } from "../config.ts";
-import { isUniqueViolation } from "../database/driverErrors.ts";
-import { newId } from "../database/ids.ts";
-import type { Database } from "../database/open.ts";
+import type { Database, EntityManager } from "../database/open.ts";
+import { inTransaction } from "../database/transaction.ts";
+import { Dataset } from "../datasets/entities.ts";
+import { GabbroError } from "../errors.ts";
+import { Prompt } from "../prompts/entities.ts";
 import { scopes } from "../scopes.ts";
+import { AccessToken } from "../workspaces/entities.ts";
+import { createWorkspace } from "../workspaces/resolvers.ts";
 import { newToken } from "../workspaces/tokens.resolvers.ts";
 import { sampleRows } from "./sample.ts";
 
 export const FIRST_WORKSPACE = "default";
 
 /**
- * Fills a new database in one transaction: the workspace `default`, its first token and, if wanted, the sample.
- * Returns the token, or null when the database has a workspace already and keeps what it has.
+ * Fills a new database: the workspace `default`, its first token and, if wanted, the sample. Returns the token, or null
+ * when somebody may have a token already, or made other workspaces: then all stays as it is.
  */
 export async function seedDatabase(
   database: Database,
   { firstToken, sample }: Pick<Config, "firstToken"> & { sample: "with sample" | "empty" },
 ): Promise<string | null> {
-  if (await database.read.selectFrom("Workspace").select("id").limit(1).executeTakeFirst()) return null;
-  const workspaceId = newId();
+  await addFirstWorkspace(database);
+  const workspaces = await database.read.selectFrom("Workspace").select(["id", "name"]).limit(2).execute();
+  const [workspace] = workspaces;
+  if (workspaces.length !== 1 || workspace?.name !== FIRST_WORKSPACE) return null;
+  if (await hasToken(database, workspace.id)) return null; // without a transaction, as the disk may be full
   const { token, row } = newToken(
-    workspaceId,
+    workspace.id,
     { name: "first", scopes: [...scopes], expiresAt: null },
     firstToken ?? undefined,
   );
-  const rows: Parameters<Database["commit"]>[0] = [
-    ["Workspace", { id: workspaceId, name: FIRST_WORKSPACE, createdAt: new Date() }],
-    ["AccessToken", row],
-    ...(sample === "empty" ? [] : sampleRows(workspaceId)),
-  ];
+  const seed = async (em: EntityManager) => {
+    if ((await em.count(AccessToken)) > 0) return null;
+    const isInUse = (await em.count(Prompt)) > 0 || (await em.count(Dataset)) > 0;
+    const more = sample === "empty" || isInUse ? [] : sampleRows(workspace.id);
+    await database.insertWithin(em, [["AccessToken", row], ...more]);
+    return token;
+  };
+  return inTransaction(database.fork(workspace.id), seed, "own reads");
+}
+
+async function hasToken(database: Database, workspaceId: string): Promise<boolean> {
+  const tokens = database.read.selectFrom("AccessToken").select("id").where("workspace", "=", workspaceId);
+  return (await tokens.limit(1).executeTakeFirst()) !== undefined;
+}
+
+/** Makes the workspace `default` where there is none of any name; returns whether it did. */
+export async function addFirstWorkspace(database: Database): Promise<boolean> {
+  if (await database.read.selectFrom("Workspace").select("id").limit(1).executeTakeFirst()) return false;
   try {
-    await database.commit(rows);
+    await createWorkspace(database, FIRST_WORKSPACE);
+    return true;
   } catch (error) {
-    if (isUniqueViolation(error)) return null; // another process filled it in the meantime
+    if (error instanceof GabbroError && error.code === "CONFLICT") return false; // another process was faster
     throw error;
   }
-  return token;
 }

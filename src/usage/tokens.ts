@@ -9,12 +9,17 @@ export type { EncodedText, Encoding } from "./token-worker.ts";
 
 /**
  * The number of tokens of a text, never in the way of the main thread: a worker counts, started at the first count
- * and ended a minute after the last. Special tokens such as `<|endoftext|>` count as the plain text they are. Where
+ * and ended ten minutes after the last. Special tokens such as `<|endoftext|>` count as the plain text they are. Where
  * more than 256 characters come without a place to cut, the count may differ by a token or so per 256. Rejects if
  * the worker dies; the next count starts another. Workspaces take turns, whatever the length of their texts.
  */
 export async function countTokens(workspaceId: string, text: EncodedText): Promise<number> {
   return counts.load({ workspaceId, ...text });
+}
+
+/** Starts the worker and loads the table that most models share, so that the first count is as fast as later ones. */
+export async function warmTokenizer(): Promise<void> {
+  await countTokens("", { text: "a", encoding: DEFAULT_ENCODING });
 }
 
 /** What models without a public tokenizer (Claude, Gemini, Llama, ...) are counted with: a close guess for them. */
@@ -107,6 +112,9 @@ async function runInWorker(texts: EncodedText[]): ReturnType<typeof countTexts> 
   }
 }
 
+/** Starting again takes 0.2 s, which the next log would wait for; staying takes 100 MB. */
+const IDLE_MS = 600_000;
+
 let pool: Promise<Piscina> | undefined;
 
 async function startPool(): Promise<Piscina> {
@@ -117,7 +125,7 @@ async function startPool(): Promise<Piscina> {
     minThreads: 0,
     maxThreads: 1,
     concurrentTasksPerWorker: MAX_MESSAGES,
-    idleTimeout: 60_000,
+    idleTimeout: IDLE_MS,
     recordTiming: false,
     // V8 keeps memory of an ended thread for the next one; with this bound 80 MB less after 10 MB of base64.
     resourceLimits: { maxYoungGenerationSizeMb: 8 },

@@ -1,0 +1,91 @@
+import type { Context } from "../context.ts";
+import type { Log } from "../logs/entities.ts";
+import { type LogFilter, logFilter } from "../logs/listing.inputs.ts";
+import { logs } from "../logs/listing.resolvers.ts";
+import { printableLines } from "../printable.ts";
+import { checkOptions } from "./options.ts";
+import { writeOut } from "./output.ts";
+import { readUpTo } from "./pages.ts";
+import { formatCost, formatCount, formatMs, formatTime, printLines } from "./printing.ts";
+import { readWhole } from "./showLog.ts";
+import { type Column, toTable } from "./table.ts";
+import { warn } from "./workspace.ts";
+
+export type MetadataMatch = NonNullable<LogFilter["metadata"]>[number];
+
+export interface ListLogsOptions {
+  since?: Date;
+  until?: Date;
+  prompt?: string;
+  version?: string;
+  tag?: string;
+  user?: string;
+  organization?: string;
+  search?: string;
+  minCost?: number;
+  maxCost?: number;
+  minLatency?: number;
+  maxLatency?: number;
+  metadata?: MetadataMatch[];
+  limit: number;
+  json?: true;
+}
+
+const optionNames = {
+  slug: "--prompt",
+  userId: "--user",
+  organizationId: "--organization",
+  to: "--until",
+  text: "--search",
+};
+
+/** Prints the logs that options let through, those that began last first. */
+export async function listLogs(
+  context: Context,
+  { limit, json, ...options }: ListLogsOptions,
+): Promise<void> {
+  const filter = checkOptions(logFilter, filterOf(options), optionNames);
+  const { entries, isMore } = await readUpTo<Log>(limit, ({ first, after }) =>
+    logs(context, { filter, first, after: after?.id }),
+  );
+  if (json) await writeOut(undefined, toJson(context, entries));
+  else if (entries.length === 0) warn("There is no such log.");
+  else await printLines(toTable(columns, entries));
+  if (isMore) warn(`There are more than ${limit}. See them with --limit.`);
+}
+
+function filterOf(options: Omit<ListLogsOptions, "limit">) {
+  const { since, until, prompt, user, organization, search, minLatency, maxLatency, ...same } = options;
+  return {
+    ...same,
+    from: since?.toISOString(),
+    to: until?.toISOString(),
+    slug: prompt,
+    userId: user,
+    organizationId: organization,
+    text: search,
+    minLatencyMs: minLatency,
+    maxLatencyMs: maxLatency,
+  };
+}
+
+/** An array, log by log: what callers sent may be long. */
+async function* toJson(context: Context, entries: Log[]): AsyncGenerator<string> {
+  for (const [n, log] of entries.entries()) {
+    const text = printableLines(JSON.stringify(await readWhole(context, log), null, 2));
+    yield `${n === 0 ? "[" : ","}\n${text.replaceAll(/^/gm, "  ")}`;
+  }
+  yield entries.length === 0 ? "[]\n" : "\n]\n";
+}
+
+const columns: Column<Log>[] = [
+  { title: "STARTED", cell: ({ startTime }) => formatTime(startTime) },
+  { title: "PROMPT", cell: ({ promptSlug }) => promptSlug },
+  { title: "VERSION", cell: ({ version }) => version },
+  { title: "MODEL", cell: ({ model }) => model },
+  { title: "IN", cell: ({ inputTokens }) => formatCount(inputTokens), align: "right" },
+  { title: "OUT", cell: ({ outputTokens }) => formatCount(outputTokens), align: "right" },
+  { title: "COST", cell: ({ cost }) => formatCost(cost), align: "right" },
+  { title: "LATENCY", cell: ({ latencyMs }) => formatMs(latencyMs), align: "right" },
+  { title: "ID", cell: ({ id }) => id, isWhole: true },
+];

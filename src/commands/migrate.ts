@@ -1,0 +1,30 @@
+import type { Command } from "commander";
+import { loadConfig } from "../config.ts";
+import { migrate } from "../database/migrate.ts";
+import { openDatabase } from "../database/open.ts";
+import { addFirstWorkspace, FIRST_WORKSPACE } from "../sample/seed.ts";
+import { examples, jsonOption } from "./options.ts";
+import { printJson } from "./printing.ts";
+import { say } from "./workspace.ts";
+
+/** The command that prepares a database for the service, or for commands before its first start. */
+export function addMigrateCommand(program: Command): void {
+  program
+    .command("migrate")
+    .description("bring the database to the schema of this version; a new one also gets a workspace")
+    .addOption(jsonOption())
+    .addHelpText("after", examples("migrate"))
+    .action(async ({ json }: { json?: true }) => {
+      const database = await openDatabase(loadConfig().databaseUrl);
+      try {
+        const applied = await migrate(database);
+        const isNew = await addFirstWorkspace(database);
+        if (json) return await printJson({ applied, workspace: isNew ? FIRST_WORKSPACE : null });
+        if (applied.length > 0) say(`Applied: ${applied.join(", ")}`);
+        if (isNew) say(`Made the workspace "${FIRST_WORKSPACE}".`);
+        if (applied.length === 0 && !isNew) say("Nothing to do.");
+      } finally {
+        await database.close();
+      }
+    });
+}

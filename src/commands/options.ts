@@ -1,0 +1,47 @@
+import { InvalidArgumentError, Option } from "commander";
+import type { z } from "zod";
+import { detailsOf } from "../validation/messages.ts";
+
+/** Lines that can be typed as they are, for the end of a command's help. */
+export function examples(...lines: string[]): string {
+  return ["", "Examples:", ...lines.map((line) => `  $ gabbro ${line}`)].join("\n");
+}
+
+export function jsonOption(): Option {
+  return new Option("--json", "print JSON, for programs");
+}
+
+const MAX_LIMIT = 10_000;
+
+/** How many entries of a list are printed. */
+export function limitOption(fallback: number, max = MAX_LIMIT): Option {
+  const range = `from 1 to ${max.toLocaleString("en")}`;
+  return new Option("--limit <count>", `how many at most, ${range}`)
+    .argParser((value) => {
+      const limit = /^\d{1,9}$/.test(value) ? Number(value) : 0;
+      if (limit < 1 || limit > max) throw new InvalidArgumentError(`It must be a number ${range}.`);
+      return limit;
+    })
+    .default(fallback);
+}
+
+export function parseNumber(value: string): number {
+  const number = value.trim() === "" ? Number.NaN : Number(value);
+  if (!Number.isFinite(number)) throw new InvalidArgumentError("It must be a number.");
+  return number;
+}
+
+/**
+ * What a schema of the APIs makes of options; a usage error when it refuses them. `names` says which option a field of the
+ * schema comes from, where that has another name.
+ */
+export function checkOptions<Output>(
+  schema: z.ZodType<Output>,
+  options: unknown,
+  names: Record<string, string> = {},
+): Output {
+  const { data, error } = schema.safeParse(options);
+  if (!error) return data;
+  const sentences = detailsOf(error.issues).map(({ path, message }) => `${names[path] ?? path} ${message}`);
+  throw new InvalidArgumentError(`${sentences.join("; ")}.`);
+}

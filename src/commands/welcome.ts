@@ -1,0 +1,54 @@
+import type { Config } from "../config.ts";
+import type { Delivery } from "./firstToken.ts";
+
+/** What a start says on a database that was there. */
+export function welcomeBack(url: string, config: Config): string {
+  return `
+Gabbro is ready.${pages(url, config)}
+  Another access token: npx gabbro token create --name NAME
+`;
+}
+
+/** What a start says on a new database. */
+export function welcome(
+  url: string,
+  config: Config,
+  { token, sample }: { token: Delivery; sample: "with sample" | "empty" },
+): string {
+  const next =
+    sample === "empty"
+      ? "Add the sample with: npx gabbro sample"
+      : `Try it:\n${curlLines(url, token.inShell).join("\n")}`;
+  return `
+Gabbro is ready, on a new database.${pages(url, config)}
+  Access token   ${token.shown}
+
+${next}
+`;
+}
+
+function pages(url: string, { playground }: Config): string {
+  return playground
+    ? `
+  Playground     ${url}/graphql
+  REST           ${url}/docs`
+    : "";
+}
+
+/** One line for each operation, to be copied as it is. */
+function curlLines(url: string, token: string): string[] {
+  const curl = `curl -s -H "Authorization: Bearer ${token}"`;
+  const post = `${curl} -H "Content-Type: application/json"`;
+  const row = { values: { question: "Which country has Nairobi as its capital?" }, idealOutput: "Kenya" };
+  const record = {
+    slug: "country-guide",
+    input: "What is the capital of Kenya?",
+    output: "Nairobi is the capital of Kenya.",
+  };
+  return [
+    `${curl} "${url}/datasets/country-quiz"`,
+    `${post} -d '${JSON.stringify(row)}' "${url}/datasets/country-quiz/items"`,
+    `${curl} "${url}/prompts/country-guide/describe?tag=staging"`,
+    `${post} -d '${JSON.stringify(record)}' "${url}/monitor/log"`,
+  ];
+}
