@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { z } from "zod";
 import { hostsOf } from "./database/urls.ts";
-import { faultsOf } from "./validation/messages.ts";
+import { detailsOf } from "./validation/messages.ts";
 
 export interface Config {
   databaseUrl: string;
@@ -142,15 +142,15 @@ function isOrigin(value: string): boolean {
   return value === "*" || (URL.canParse(value) && new URL(value).origin === value);
 }
 
-/** Reads the settings from environment variables (empty counts as absent); throws one error that names every fault. */
+/** Reads the settings from environment variables (empty counts as absent); throws one error that names every error. */
 export function loadConfig(env: Record<string, string | undefined> = process.env): Config {
   const given = Object.fromEntries(
     Object.entries(env).filter(([, value]) => value !== undefined && value !== ""),
   );
   const parsed = environment.safeParse(given);
   if (!parsed.success) {
-    const faults = faultsOf(parsed.error.issues).map(({ path, message }) => `  ${path} ${message}`);
-    throw new Error(["The configuration has faults:", ...faults].join("\n"));
+    const details = detailsOf(parsed.error.issues).map(({ path, message }) => `  ${path} ${message}`);
+    throw new Error(["The configuration has errors:", ...details].join("\n"));
   }
   const {
     DATABASE_URL,

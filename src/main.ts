@@ -2,52 +2,71 @@ import { Command } from "commander";
 import packageJson from "../package.json" with { type: "json" };
 import { addCopyCommand } from "./commands/copy.ts";
 import { addDatabaseCommands } from "./commands/database.ts";
+import { complain, configureErrors, pointToHelp, reportEnd } from "./commands/errors.ts";
 import { addExportCommands } from "./commands/export.ts";
 import { addImportCommands } from "./commands/import.ts";
-import { addTokenCommands, addWorkspaceCommands } from "./commands/tokens.ts";
-import { say } from "./commands/workspace.ts";
+import { addLogsCommand } from "./commands/logs.ts";
+import { addMigrateCommand } from "./commands/migrate.ts";
+import { examples } from "./commands/options.ts";
+import { addPromptCommands } from "./commands/prompts.ts";
+import { addTokenCommands } from "./commands/tokens.ts";
+import { addUsageCommand } from "./commands/usage.ts";
+import { addWorkspaceCommands } from "./commands/workspaces.ts";
 import { loadConfig } from "./config.ts";
-import { migrate } from "./database/migrate.ts";
-import { openDatabase } from "./database/open.ts";
-import { printableLines } from "./printable.ts";
 
-const program = new Command("gabbro")
+const MORE_HELP = `
+Settings are environment variables: DATABASE_URL (sqlite:data/gabbro.sqlite unless set), HOST, PORT (3001) and others.
+Exit codes: 0 it is done, 1 it failed, 2 the command line is wrong.
+${examples("serve", "prompt list", "token create --name ci --scopes read", "import dataset --help")}`;
+
+const program = configureErrors(new Command("gabbro"))
   .description("The open prompt and dataset service that teams run themselves.")
-  .version(packageJson.version)
-  .configureOutput({ writeErr: complain });
+  .usage("<command> [options]")
+  .enablePositionalOptions() // --version behind a command is its own
+  .version(packageJson.version);
 
+program.commandsGroup("Service:");
 program
-  .command("serve", { isDefault: true })
-  .description("run the service; on a new database also make a workspace, a sample and an access token")
+  .command("serve")
+  .description(
+    "run the service (also without a command); on a new database also make a workspace, a sample and an access token",
+  )
   .option("--empty", "leave the sample out of a new database")
+  .addHelpText("after", examples("serve", "serve --empty"))
   .action(async ({ empty }: { empty?: true }) => {
     const { serve } = await import("./commands/serve.ts");
     await serve(loadConfig(), empty ? "empty" : "with sample");
   });
-
-program
-  .command("migrate")
-  .description("bring the database to the schema of this version")
-  .action(async () => {
-    const database = await openDatabase(loadConfig().databaseUrl);
-    const applied = await migrate(database).finally(() => database.close());
-    say(applied.length > 0 ? `Applied: ${applied.join(", ")}` : "Nothing to do.");
-  });
-
-addDatabaseCommands(program);
-addCopyCommand(program);
-addImportCommands(program);
-addExportCommands(program);
 addTokenCommands(program);
 addWorkspaceCommands(program);
+program.commandsGroup("Data:");
+addPromptCommands(program);
+addLogsCommand(program);
+addUsageCommand(program);
+addImportCommands(program);
+addExportCommands(program);
+program.commandsGroup("Database:");
+addMigrateCommand(program);
+addDatabaseCommands(program);
+addCopyCommand(program);
+program
+  .addHelpCommand(
+    new Command("help").argument("[command]").description("show the help of a command").helpGroup("Help:"),
+  )
+  .addHelpText("after", MORE_HELP);
+pointToHelp(program);
 
 try {
-  await program.parseAsync();
+  await program.parseAsync(withCommand(process.argv.slice(2)), { from: "user" });
 } catch (error) {
-  complain(`gabbro: ${(error as Error).message}\n`);
-  process.exitCode = 1;
+  process.exitCode = reportEnd(error);
 }
 
-function complain(lines: string): void {
-  process.stderr.write(printableLines(lines));
+/** Without a command it serves, as it always did; whoever expected help learns how to get it. */
+function withCommand(args: string[]): string[] {
+  const [first = ""] = args;
+  const isOfProgram = /^(?!-)./.test(first) || ["-h", "--help", "-V", "--version"].includes(first);
+  if (isOfProgram) return args;
+  complain('gabbro: no command given, so this runs "gabbro serve". "gabbro --help" lists the commands.\n');
+  return ["serve", ...args];
 }

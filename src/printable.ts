@@ -9,6 +9,11 @@ export function printable(text: string): string {
   );
 }
 
+/** The same for a text of several lines, with tabs, such as code. */
+export function printableText(text: string): string {
+  return text.split("\t").map(printableLines).join("\t");
+}
+
 /** The same for a text of several lines. */
 export function printableLines(text: string): string {
   return text.split("\n").map(printable).join("\n");

@@ -6,8 +6,8 @@ const MOST_GROUPS = 1_000;
 export const GROUPS = 100;
 
 const required = () =>
-  optionalTimestamp().transform((moment, context) => {
-    if (moment) return moment;
+  optionalTimestamp().transform((time, context) => {
+    if (time) return time;
     context.addIssue({ code: "custom", message: "is required" });
     return z.NEVER;
   });

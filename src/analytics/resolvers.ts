@@ -18,7 +18,7 @@ export interface Usage extends Sums {
 
 /**
  * Sums up the calls of a time, by group. It reads nothing but an index by time, in stretches, so that others are served
- * meanwhile: once for the sums, and again for the latencies of the groups that are told. Groups come with the most logs
+ * meanwhile: once for the sums, and again for the latencies of the groups that it returns. Groups come with the most logs
  * first, days in their order.
  */
 export async function usage(context: Context, input: UsageInput): Promise<Usage[]> {
@@ -76,17 +76,17 @@ async function usageOf(
       groups.set(key, addSums(groups.get(key) ?? noSums, row));
     }
   }
-  const told = largest([...groups], first ?? GROUPS);
-  const latencies = new Map<string, Latencies>(told.map(([key]) => [key, new Map()]));
-  const isEmpty = told.every(([, { logs }]) => logs === 0); // as many days are
-  if (isEmpty) return told.map(([key, sums]) => toUsage(key, sums, new Map(), columns));
+  const top = largest([...groups], first ?? GROUPS);
+  const latencies = new Map<string, Latencies>(top.map(([key]) => [key, new Map()]));
+  const isEmpty = top.every(([, { logs }]) => logs === 0); // as many days are
+  if (isEmpty) return top.map(([key, sums]) => toUsage(key, sums, new Map(), columns));
   for await (const logs of partsOf(context, lead, range, slug)) {
     for (const row of await context.database.rows(together(logs.map((some) => measured(some, columns))))) {
       const counts = latencies.get(keyOf(row, columns));
       counts?.set(row.latencyMs!, (counts.get(row.latencyMs!) ?? 0) + Number(row.logs));
     }
   }
-  return told.map(([key, sums]) => toUsage(key, sums, latencies.get(key)!, columns));
+  return top.map(([key, sums]) => toUsage(key, sums, latencies.get(key)!, columns));
 }
 
 type Logs = ReturnType<typeof logsIn>;

@@ -1,4 +1,4 @@
-import type { Fault } from "../errors.ts";
+import type { ErrorDetail } from "../errors.ts";
 import { argumentsOf, builder } from "../graphql/builder.ts";
 import { createDataset, datasets, deleteDataset, updateDataset } from "./authoring.resolvers.ts";
 import { AddDatasetItemPayload, ColumnType, Dataset, DatasetRow } from "./graphql.ts";
@@ -31,8 +31,8 @@ const ColumnRenameInput = builder.inputType("ColumnRenameInput", {
   }),
 });
 
-const InputFault = builder.objectRef<Fault>("InputFault").implement({
-  description: "One fault of an input.",
+const InputFault = builder.objectRef<ErrorDetail>("InputFault").implement({
+  description: "One error of an input.",
   fields: (t) => ({
     path: t.exposeString("path", { description: "Where it is, as dotted steps; empty for the whole." }),
     message: t.exposeString("message", { description: "What is wrong there." }),
@@ -43,7 +43,7 @@ const ItemError = builder.objectRef<NonNullable<ItemResult["error"]>>("DatasetIt
   description: "Why a row was refused.",
   fields: (t) => ({
     message: t.exposeString("message", { description: "What was wrong, in one sentence." }),
-    details: t.expose("details", { type: [InputFault], description: "Every fault of the row." }),
+    details: t.expose("details", { type: [InputFault], description: "Every error of the row." }),
   }),
 });
 

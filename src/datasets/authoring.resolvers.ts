@@ -71,7 +71,7 @@ export async function createDataset(context: Context, input: CreateDatasetInput)
   const { slug, columns } = input;
   refuseTwins(columns.map(({ name }) => name));
   const made = { slug, name: input.name ?? slug, columns, removedColumns: [] };
-  const change = { action: "createDataset", subject: slug, before: null, after: told(made) };
+  const change = { action: "createDataset", subject: slug, before: null, after: auditFieldsOf(made) };
   return refuseDuplicates(`A dataset with the slug ${quoted(slug)} exists already.`, () =>
     inTransaction(context.em, async (em) => {
       recordChange(em, context, change);
@@ -86,13 +86,18 @@ export async function updateDataset(context: Context, input: UpdateDatasetInput)
   authorize(context, "write");
   return inTransaction(context.em, async (em) => {
     const dataset = await getDatasetEntity(em, input.slug);
-    const before = told(dataset);
+    const before = auditFieldsOf(dataset);
     if (input.name) dataset.name = input.name;
     const { columns, removedColumns } = changeColumns(dataset, input);
     refuseTwins(columns.map(({ name }) => name));
     dataset.columns = columns;
     dataset.removedColumns = removedColumns;
-    recordChange(em, context, { action: "updateDataset", subject: input.slug, before, after: told(dataset) });
+    recordChange(em, context, {
+      action: "updateDataset",
+      subject: input.slug,
+      before,
+      after: auditFieldsOf(dataset),
+    });
     return dataset;
   });
 }
@@ -102,7 +107,12 @@ export async function deleteDataset(context: Context, { slug }: { slug: string }
   authorize(context, "write");
   await inTransaction(context.em, async (em) => {
     const dataset = await getDatasetEntity(em, slug);
-    recordChange(em, context, { action: "deleteDataset", subject: slug, before: told(dataset), after: null });
+    recordChange(em, context, {
+      action: "deleteDataset",
+      subject: slug,
+      before: auditFieldsOf(dataset),
+      after: null,
+    });
     await removeDataset(em, dataset);
   });
   return slug;
@@ -140,10 +150,10 @@ function refuseTooMany(current: Columns, { columns, removedColumns }: Columns): 
 
 function refuseUnknown(names: string[], { columns }: Columns): void {
   const known = new Set(columns.map(({ name }) => name));
-  const faults = names
+  const details = names
     .filter((name) => !known.has(name))
     .map((name) => ({ path: "columns", message: `has no column ${quoted(name)}` }));
-  if (faults.length > 0) throw badInput(faults);
+  if (details.length > 0) throw badInput(details);
 }
 
 function refuseRepeated(names: string[]): void {
@@ -169,6 +179,6 @@ async function getDatasetEntity(em: EntityManager, slug: string): Promise<Datase
   return dataset;
 }
 
-function told({ name, columns }: Pick<Dataset, "name" | "columns">): Record<string, unknown> {
+function auditFieldsOf({ name, columns }: Pick<Dataset, "name" | "columns">): Record<string, unknown> {
   return { name, columns: columns.map((column) => ({ name: column.name, type: column.type })) };
 }

@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
-import { json, moment } from "../database/columnTypes.ts";
+import { json, timestamp } from "../database/columnTypes.ts";
 import { Workspace } from "../workspaces/entities.ts";
 
 export const columnTypes = ["text", "image", "file", "json"] as const;
@@ -22,12 +22,12 @@ export const Dataset = defineEntity({
     columns: json<Column[]>(),
     /** Columns that were removed: rows keep their values, which come back with a column of the same name. */
     removedColumns: json<Column[]>().default("[]"),
-    createdAt: moment(),
+    createdAt: timestamp(),
     /** When it was deleted, as long as it has rows: for those who ask it is gone, and its slug is its id. */
-    deletedAt: moment().nullable(),
+    deletedAt: timestamp().nullable(),
   },
   uniques: [{ properties: ["workspace", "slug"] }],
-  filters: { kept: { name: "kept", cond: { deletedAt: null }, default: true } },
+  filters: { notDeleted: { name: "notDeleted", cond: { deletedAt: null }, default: true } },
 });
 export type Dataset = InferEntity<typeof Dataset>;
 
@@ -47,7 +47,7 @@ export const DatasetRow = defineEntity({
     values: json<Record<string, unknown>>(),
     idealOutput: p.text().strictNullable(),
     metadata: json<Record<string, unknown>>().strictNullable(),
-    createdAt: moment(),
+    createdAt: timestamp(),
   },
   // The parent stands first: by it the database finds the children when the parent is deleted.
   indexes: [{ properties: ["dataset", "workspace", "id"] }],

@@ -1,8 +1,8 @@
 import type { Context } from "../context.ts";
 import type { EntityManager } from "../database/open.ts";
 import { inTransaction } from "../database/transaction.ts";
-import { badInput, type Fault, GabbroError, quoted } from "../errors.ts";
-import { faultsOf } from "../validation/messages.ts";
+import { badInput, type ErrorDetail, GabbroError, quoted } from "../errors.ts";
+import { detailsOf } from "../validation/messages.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { storing } from "./columns.ts";
 import { Dataset, DatasetRow } from "./entities.ts";
@@ -26,7 +26,7 @@ import {
 export interface ItemResult {
   datasetRow: Row | null;
   warning: string | null;
-  error: { message: string; details: Fault[] } | null;
+  error: { message: string; details: ErrorDetail[] } | null;
 }
 
 /**
@@ -47,7 +47,7 @@ export async function addDatasetItems(
   const results = stored.values();
   return judged.map(({ error }) => {
     if (!error) return { ...results.next().value!, error: null };
-    const { message, details = [] } = badInput(faultsOf(error.issues));
+    const { message, details = [] } = badInput(detailsOf(error.issues));
     return { datasetRow: null, warning: null, error: { message, details } };
   });
 }

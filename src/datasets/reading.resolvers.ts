@@ -1,7 +1,7 @@
 import type { Context } from "../context.ts";
 import { createLoader } from "../database/loader.ts";
 import { badInput } from "../errors.ts";
-import { spendAnswerBytes } from "../limits/answerBudget.ts";
+import { spendAnswerBytes, spendAnswerValues } from "../limits/answerBudget.ts";
 import { atCursor } from "../validation/pagination.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { showing } from "./columns.ts";
@@ -26,7 +26,7 @@ export async function datasetRows(
       "id of a row of the dataset",
     );
   }
-  if (first == null && after == null) return (await wholeDataset(context, parent, columns)).rows;
+  if (first == null && after == null) return (await readWhole(context, { parent, columns })).rows;
   const range = { after: after ?? null, most: first ?? MOST_ROWS_AT_ONCE + 1, columns };
   return (await rowsIn(context, parent, range)).rows;
 }
@@ -37,7 +37,7 @@ interface Shown {
 }
 
 async function rowsIn(context: Context, parent: DatasetHead, range: Range): Promise<Shown> {
-  const toRow = showingRows(parent);
+  const toRow = showingRows(parent, (text) => spendAnswerValues(context, text));
   const found: Shown = { rows: [], omitted: new Set() };
   const spend = (bytes: number) => spendAnswerBytes(context, bytes);
   for await (const stored of storedRows(context, parent, { ...range, spend })) {
@@ -47,23 +47,51 @@ async function rowsIn(context: Context, parent: DatasetHead, range: Range): Prom
       for (const name of omitted) found.omitted.add(name);
     }
   }
+  return found;
+}
+
+/** What the fields of one dataset want of all its rows: some columns, or null for what its columns do not show. */
+interface Wanted {
+  parent: DatasetHead;
+  columns: RowColumn[] | null;
+}
+
+/** Reads all rows of a dataset once for the fields that ask for them together. */
+const readWhole = createLoader<Wanted, Shown>(async (context, wanted) => {
+  const ofDataset = [...Map.groupBy(wanted, ({ parent }) => parent.id).values()];
+  const read = ofDataset.map(async (some) => {
+    const { parent } = some[0]!;
+    const columns = [...new Set(some.flatMap((one) => one.columns ?? []))];
+    const rows = some.some((one) => one.columns) ? allRowsIn(context, parent, columns).catch(toError) : null;
+    const whole = columns.includes("values") ? await rows : null;
+    // A field whose rows are too many fails alone.
+    const shown = whole && !(whole instanceof Error) ? whole : null;
+    return Promise.all(
+      some.map(async (one): Promise<[Wanted, Shown | Error]> => {
+        if (one.columns) return [one, (await rows)!];
+        return [one, shown ?? { rows: [], omitted: await omittedIn(context, parent) }];
+      }),
+    );
+  });
+  const found = new Map((await Promise.all(read)).flat());
+  return wanted.map((one) => found.get(one)!);
+});
+
+const toError = (error: unknown) => error as Error;
+
+async function allRowsIn(context: Context, parent: DatasetHead, columns: RowColumn[]): Promise<Shown> {
+  const found = await rowsIn(context, parent, { after: null, most: MOST_ROWS_AT_ONCE + 1, columns });
   if (found.rows.length <= MOST_ROWS_AT_ONCE) return found;
   const message = `is needed: the dataset has more than ${MOST_ROWS_AT_ONCE} rows. Page with rows(first: 1000, after: <id of the last row>)`;
   throw badInput([{ path: "first", message }]);
 }
 
-/** What is being read as a whole for a request, by the id of the dataset: a field beside it need not read it again. */
-const underWay = new WeakMap<Context, Map<string, Promise<Shown>>>();
-
-function wholeDataset(context: Context, parent: DatasetHead, columns: RowColumn[]): Promise<Shown> {
-  const reading = rowsIn(context, parent, { after: null, most: MOST_ROWS_AT_ONCE + 1, columns });
-  if (!columns.includes("values")) return reading;
-  const others = underWay.get(context) ?? new Map<string, Promise<Shown>>();
-  underWay.set(context, others);
-  others.set(parent.id, reading);
-  const forget = () => others.delete(parent.id);
-  reading.then(forget, forget);
-  return reading;
+async function omittedIn(context: Context, parent: DatasetHead): Promise<Set<string>> {
+  const show = showing(parent);
+  const omitted = new Set<string>();
+  for await (const stored of storedRows(context, parent, { ...ALL, columns: ["values"] }))
+    for (const { values } of stored) for (const name of show(JSON.parse(values)).omitted) omitted.add(name);
+  return omitted;
 }
 
 interface Range {
@@ -106,32 +134,27 @@ export async function* allDatasetRowTexts(
   }
 }
 
-function showingRows(parent: DatasetHead) {
+/** Shows stored rows; `spend` learns of each text before it is parsed. */
+function showingRows(parent: DatasetHead, spend: (text: string) => void = () => {}) {
   const show = showing(parent);
+  const parse = (text: string) => {
+    spend(text);
+    return JSON.parse(text);
+  };
   return (stored: StoredRow): { row: Row; omitted: string[] } => {
     const row = stored as unknown as Row; // no copy: there are very many
     if (stored.createdAt !== undefined) row.createdAt = new Date(stored.createdAt);
-    if (stored.metadata) row.metadata = JSON.parse(stored.metadata);
+    if (stored.metadata) row.metadata = parse(stored.metadata);
     if (stored.values === undefined) return { row, omitted: [] };
-    const { shown, omitted } = show(JSON.parse(stored.values));
+    const { shown, omitted } = show(parse(stored.values));
     row.values = shown;
     return { row, omitted };
   };
 }
 
-/** What to tell of the stored values that no column shows any more; null when there are none. */
+/** The warning for stored values that no column shows any more; null when there are none. */
 export async function datasetWarning(context: Context, parent: DatasetHead): Promise<string | null> {
-  await null; // until the fields beside this one were asked for
-  const whole = await underWay
-    .get(context)
-    ?.get(parent.id)
-    ?.catch(() => undefined); // its own field tells what failed
-  if (whole) return omittedOnRead(whole.omitted);
-  const show = showing(parent);
-  const omitted = new Set<string>();
-  for await (const stored of storedRows(context, parent, { ...ALL, columns: ["values"] }))
-    for (const { values } of stored) for (const name of show(JSON.parse(values)).omitted) omitted.add(name);
-  return omittedOnRead(omitted);
+  return omittedOnRead((await readWhole(context, { parent, columns: null })).omitted);
 }
 
 /** The warning for columns whose stored values were left out of the rows that were read; null for none. */

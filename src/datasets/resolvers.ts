@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Context } from "../context.ts";
 import { createCache } from "../database/cache.ts";
 import { isOrphan } from "../database/driverErrors.ts";
@@ -5,7 +6,7 @@ import { newId } from "../database/ids.ts";
 import type { Database, EntityManager } from "../database/open.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { badInput, GabbroError, quoted } from "../errors.ts";
-import { jsonSize } from "../validation/jsonSize.ts";
+import { jsonSize } from "../limits/jsonSize.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { showing, storing } from "./columns.ts";
 import { Dataset, DatasetRow } from "./entities.ts";
@@ -92,24 +93,38 @@ export async function addDatasetItem(
   return { datasetRow: showingRow(parent)(datasetRow), warning: omittedOnWrite(omitted) };
 }
 
+/** A statement of MikroORM over many rows takes time that grows with their square; others are served in between. */
+const MAX_ROWS_IN_FLUSH = 100;
+
+type RowToPut = DatasetRowInput & { logId?: string };
+
 /** Adds rows, or changes those that have their keys, in the transaction of `em`; of equal keys the last one stays. */
-export async function putRows(
-  em: EntityManager,
-  workspace: string,
-  parent: DatasetHead,
-  inputs: (DatasetRowInput & { logId?: string })[],
-) {
+export async function putRows(em: EntityManager, workspace: string, parent: DatasetHead, inputs: RowToPut[]) {
   if ((await em.count(Dataset, { id: parent.id })) === 0) throw datasetNotFound(parent.slug);
+  const put: { datasetRow: Row; warning: string | null }[] = [];
+  for (let from = 0; from < inputs.length; from += MAX_ROWS_IN_FLUSH) {
+    if (from > 0) await nextTurn();
+    put.push(...(await putSome(em, workspace, parent, inputs.slice(from, from + MAX_ROWS_IN_FLUSH))));
+    await em.flush();
+  }
+  return put;
+}
+
+async function putSome(em: EntityManager, workspace: string, parent: DatasetHead, inputs: RowToPut[]) {
   const keys = inputs.flatMap(({ key }) => key ?? []);
-  const existing =
-    keys.length === 0 ? [] : await em.find(DatasetRow, { dataset: parent.id, key: { $in: keys } });
-  const byKey = new Map(existing.map((row) => [row.key, row]));
+  const where = { dataset: parent.id, key: { $in: keys } };
+  // Their texts are replaced, so they are not read: rows of 100 keys may hold 2 GB.
+  const fields = ["id", "key", "logId", "createdAt"] as const;
+  const existing = keys.length === 0 ? [] : await em.find(DatasetRow, where, { fields });
+  const byKey = new Map<string | null, Pick<Row, (typeof fields)[number]>>(
+    existing.map((row) => [row.key, row]),
+  );
   const [store, show] = [storing(parent), showingRow(parent)];
   return inputs.map(({ values, ...input }) => {
     const { stored, omitted } = store(values);
     const known = input.key === null ? undefined : byKey.get(input.key);
     const row = known
-      ? em.assign(known, { ...input, values: stored })
+      ? Object.assign(known, { ...input, values: stored })
       : em.create(DatasetRow, {
           ...input,
           id: newId(),

@@ -1,10 +1,10 @@
 import { Readable } from "node:stream";
 import { z } from "zod";
 import type { Context } from "../context.ts";
-import type { App } from "../http/app.ts";
+import type { App, FastifyReply } from "../http/app.ts";
 import { disableDeadline } from "../limits/deadline.ts";
 import { errorBody, errorResponses, errorResponsesToBody } from "../rest/errorResponses.ts";
-import { allPages } from "../validation/pagination.ts";
+import { pagesOf } from "../validation/pagination.ts";
 import { datasetsAfter } from "./authoring.resolvers.ts";
 import { type Column, columnTypes } from "./entities.ts";
 import { datasetInput, datasetRowInput } from "./inputs.ts";
@@ -65,11 +65,9 @@ export function datasetRoutes(app: App): void {
       tags: ["datasets"],
       response: { 200: datasetsAnswer, ...errorResponses },
     },
-    handler: async ({ context }) => {
-      const all = await allPages((page) => datasetsAfter(context, page));
-      return {
-        datasets: all.map(({ slug, name, columns }) => ({ slug, name, columns: columns.map(shownColumn) })),
-      };
+    handler: async ({ context }, reply) => {
+      disableDeadline(context); // it goes out page by page, as fast as its reader takes it
+      return sendJson(reply, datasetsJson(context));
     },
   });
 
@@ -86,9 +84,7 @@ export function datasetRoutes(app: App): void {
     handler: async ({ context, params }, reply) => {
       const found = await dataset(context, params);
       disableDeadline(context); // it goes out piece by piece, as fast as its reader takes it
-      const answer = await textOrStream(datasetJson(context, found));
-      // The type of a route's answer knows its JSON, not that it may also come as a stream.
-      return reply.type("application/json; charset=utf-8").send(answer as never);
+      return sendJson(reply, datasetJson(context, found));
     },
   });
 
@@ -117,6 +113,12 @@ export function datasetRoutes(app: App): void {
 
 const LONGEST_TEXT = 64 * 1024;
 
+async function sendJson(reply: FastifyReply, pieces: AsyncGenerator<string>) {
+  const answer = await textOrStream(pieces);
+  // The type of a route's answer knows its JSON, not that it may also come as a stream.
+  return reply.type("application/json; charset=utf-8").send(answer as never);
+}
+
 /** What is short as one text, which costs less than a stream and leaves less behind. */
 async function textOrStream(pieces: AsyncGenerator<string>): Promise<string | Readable> {
   let text = "";
@@ -131,6 +133,18 @@ async function textOrStream(pieces: AsyncGenerator<string>): Promise<string | Re
 async function* resumed(begun: string, rest: AsyncGenerator<string>): AsyncGenerator<string> {
   yield begun;
   yield* rest;
+}
+
+/** The answer page by page: a thousand datasets may have a million columns. */
+async function* datasetsJson(context: Context): AsyncGenerator<string> {
+  let before = '{"datasets":[';
+  for await (const page of pagesOf((asked) => datasetsAfter(context, asked))) {
+    if (page.length === 0) continue;
+    const shown = page.map(({ slug, name, columns }) => ({ slug, name, columns: columns.map(shownColumn) }));
+    yield before + JSON.stringify(shown).slice(1, -1);
+    before = ",";
+  }
+  yield before === "," ? "]}" : `${before}]}`;
 }
 
 /** The answer piece by piece: a dataset of any size goes out without ever standing in memory as a whole. */

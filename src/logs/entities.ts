@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
-import { json, moment } from "../database/columnTypes.ts";
+import { json, timestamp } from "../database/columnTypes.ts";
 import { Prompt } from "../prompts/entities.ts";
 import { Workspace } from "../workspaces/entities.ts";
 
@@ -28,9 +28,9 @@ export const Trace = defineEntity({
     organization: json<Party>().strictNullable().lazy(),
     user: json<Party>().strictNullable().lazy(),
     metadata: json<Record<string, unknown>>().strictNullable().lazy(),
-    startTime: moment(),
-    endTime: moment().strictNullable(),
-    createdAt: moment(),
+    startTime: timestamp(),
+    endTime: timestamp().strictNullable(),
+    createdAt: timestamp(),
     logs: () => p.oneToMany(Log).mappedBy("trace").orderBy({ id: "asc" }),
   },
   indexes: [{ properties: ["workspace", "startTime", "id"] }],
@@ -79,14 +79,14 @@ export const Log = defineEntity({
     idealOutput: json<unknown>().strictNullable().lazy(),
     variables: json<LoggedVariable[]>().strictNullable().lazy(),
     metadata: json<Record<string, unknown>>().strictNullable().lazy(),
-    startTime: moment(),
-    endTime: moment().strictNullable(),
+    startTime: timestamp(),
+    endTime: timestamp().strictNullable(),
     latencyMs: p.bigint("number").strictNullable(),
     inputTokens: p.integer().strictNullable(),
     outputTokens: p.integer().strictNullable(),
     cost: p.double().$type<number>().strictNullable(),
     costSource: p.enum(costSources),
-    createdAt: moment(),
+    createdAt: timestamp(),
     /** Under which the full-text index knows it; the database gives it by itself. */
     searchId: p.integer().strictNullable().unique(),
   },

@@ -1,4 +1,4 @@
-import { argumentsOf, builder } from "../graphql/builder.ts";
+import { argumentsOf, batched, builder } from "../graphql/builder.ts";
 import { loggedVariable, logInput, logPromptInput, logPromptRecord, party, traceInput } from "./inputs.ts";
 import { type LoggedPrompt, log, loggedLog, loggedTrace, logPrompt, trace } from "./resolvers.ts";
 import { Log, Trace } from "./types.ts";
@@ -66,6 +66,7 @@ const LogPromptPayload = builder.objectRef<LoggedPrompt>("LogPromptPayload").imp
 
 builder.queryFields((t) => ({
   trace: t.field({
+    ...batched,
     type: Trace,
     nullable: true,
     description: "The trace with that id; an error `TRACE_NOT_FOUND` when there is none.",
@@ -75,6 +76,7 @@ builder.queryFields((t) => ({
     resolve: (_, args, context) => trace(context, args),
   }),
   log: t.field({
+    ...batched,
     type: Log,
     nullable: true,
     description: "The log with that id; an error `LOG_NOT_FOUND` when there is none.",

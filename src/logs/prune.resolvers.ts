@@ -1,5 +1,6 @@
 import type { Context } from "../context.ts";
 import { deleteInBatches } from "../database/deleteInBatches.ts";
+import { retryWhileLocked } from "../database/groupCommit.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
@@ -32,7 +33,7 @@ export async function pruneTraces(context: Context, before: Date): Promise<numbe
   const removal = write.deleteFrom("Trace").where("workspace", "=", workspaceId);
   const removed = await deleteInBatches({
     find: (most) => oldest.limit(most).execute(),
-    remove: (ids) => removal.where("id", "in", ids).execute(),
+    remove: (ids) => retryWhileLocked(() => removal.where("id", "in", ids).execute()),
   });
   await inTransaction(context.em, async (em) => {
     const after = { before: before.toISOString(), removed };

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { optionalTimestamp } from "../validation/dateTime.ts";
 
-const moment = () =>
+const time = () =>
   optionalTimestamp().transform((value, context) => {
     if (value) return value;
     context.addIssue({ code: "custom", message: "is required" });
@@ -10,8 +10,8 @@ const moment = () =>
 
 export const repriceLogsInput = z
   .object({
-    from: moment().describe("The logs of calls that began at this time or later."),
-    to: moment().describe("The logs of calls that began before this time."),
+    from: time().describe("The logs of calls that began at this time or later."),
+    to: time().describe("The logs of calls that began before this time."),
     dryRun: z.boolean().nullish().describe("Whether to tell only what would change; false when absent."),
   })
   .superRefine(({ from, to }, context) => {

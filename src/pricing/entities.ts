@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
-import { moment } from "../database/columnTypes.ts";
+import { timestamp } from "../database/columnTypes.ts";
 import { Workspace } from "../workspaces/entities.ts";
 
 /**
@@ -15,10 +15,10 @@ export const ModelPrice = defineEntity({
     model: p.text(),
     /** The empty string is any provider: as null it would not keep a price unique. */
     provider: p.text(),
-    validFrom: moment(),
+    validFrom: timestamp(),
     inputPrice: p.double().$type<number>(),
     outputPrice: p.double().$type<number>(),
-    createdAt: moment(),
+    createdAt: timestamp(),
   },
   uniques: [{ properties: ["workspace", "model", "provider", "validFrom"] }],
 });

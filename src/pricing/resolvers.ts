@@ -49,14 +49,19 @@ export async function setModelPrice(context: Context, input: SetModelPriceInput)
   const key = { model, provider: input.provider ?? ANY_PROVIDER, validFrom: input.validFrom ?? BEGINNING };
   return inTransaction(context.em, async (em) => {
     let price = await em.findOne(ModelPrice, key);
-    const before = price && told(price);
+    const before = price && auditFieldsOf(price);
     if (price) Object.assign(price, { inputPrice, outputPrice });
     else {
       if ((await em.count(ModelPrice, {})) >= MAX_PRICES) throw tooManyPrices();
       const row = { ...key, id: newId(), workspace, inputPrice, outputPrice, createdAt: new Date() };
       price = em.create(ModelPrice, row);
     }
-    recordChange(em, context, { action: "setModelPrice", subject: model, before, after: told(price) });
+    recordChange(em, context, {
+      action: "setModelPrice",
+      subject: model,
+      before,
+      after: auditFieldsOf(price),
+    });
     return shown(price);
   });
 }
@@ -71,7 +76,7 @@ export async function deleteModelPrice(context: Context, { id }: { id: string })
     recordChange(em, context, {
       action: "deleteModelPrice",
       subject: model,
-      before: told(price),
+      before: auditFieldsOf(price),
       after: null,
     });
     em.remove(price);
@@ -114,10 +119,10 @@ function ownPrices({ database }: Context, workspaceId: string) {
 
 function shown(price: ModelPrice): OwnPrice {
   const { id, createdAt } = price;
-  return { id, ...told(price), createdAt };
+  return { id, ...auditFieldsOf(price), createdAt };
 }
 
-function told({ model, provider, inputPrice, outputPrice, validFrom }: ModelPrice) {
+function auditFieldsOf({ model, provider, inputPrice, outputPrice, validFrom }: ModelPrice) {
   const since = validFrom.getTime() === BEGINNING.getTime() ? null : validFrom;
   return { model, provider: provider || null, inputPrice, outputPrice, validFrom: since };
 }

@@ -1,5 +1,5 @@
 import { argumentsOf, builder } from "../graphql/builder.ts";
-import { createPrompt, createPromptVersion, deletePrompt, updatePrompt } from "./authoring.resolvers.ts";
+import { createPrompt, createPromptVersion, updatePrompt } from "./authoring.resolvers.ts";
 import { Prompt } from "./graphql.ts";
 import {
   createPromptInput,
@@ -13,6 +13,7 @@ import {
   setTagProtectionInput,
   updatePromptInput,
 } from "./inputs.ts";
+import { deletePrompt } from "./removal.resolvers.ts";
 import {
   publishPrompt,
   removePromptTag,

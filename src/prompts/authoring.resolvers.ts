@@ -54,25 +54,6 @@ export async function updatePrompt(context: Context, input: UpdatePromptInput): 
   return describeStored(context, workspace, slug);
 }
 
-/** Removes a prompt with its versions and tags; its logs stay. Tells whether there was one. */
-export async function deletePrompt(context: Context, { slug }: { slug: string }): Promise<string> {
-  authorize(context, "write");
-  await inTransaction(context.em, async (em) => {
-    const prompt = await getPrompt(em, slug);
-    const { protectedTags } = prompt;
-    if (protectedTags.length > 0) authorize(context, "publish"); // its protected tags go with it
-    const versions = await em.find(
-      PromptVersion,
-      { prompt },
-      { fields: ["version"], orderBy: { id: "asc" } },
-    );
-    const before = { ...headOf(prompt), protectedTags, versions: versions.map(({ version }) => version) };
-    recordChange(em, context, { action: "deletePrompt", subject: slug, before, after: null });
-    em.remove(prompt);
-  });
-  return slug;
-}
-
 /**
  * Adds a version to a prompt, the newest from then on. Its texts must be Jinja; the variables that they use are found
  * and joined with those given, and the warning names those that do not fit each other. CONFLICT when the prompt has a
@@ -150,6 +131,7 @@ export async function getPrompt(em: EntityManager, slug: string): Promise<Prompt
   return prompt;
 }
 
-function headOf({ slug, name, description, featureSlug }: Prompt) {
+/** What is told of a prompt itself, as the audit log keeps it. */
+export function headOf({ slug, name, description, featureSlug }: Prompt) {
   return { slug, name, description, featureSlug };
 }

@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
-import { json, moment } from "../database/columnTypes.ts";
+import { json, timestamp } from "../database/columnTypes.ts";
 import { Workspace } from "../workspaces/entities.ts";
 
 /** The model that a prompt version is written for. */
@@ -30,7 +30,7 @@ export const Prompt = defineEntity({
     featureSlug: p.text().strictNullable(),
     /** Labels of tags that only a token with the scope `publish` may move. */
     protectedTags: json<string[]>().default("[]"),
-    createdAt: moment(),
+    createdAt: timestamp(),
   },
   uniques: [{ properties: ["workspace", "slug"] }],
 });
@@ -49,7 +49,7 @@ export const PromptVersion = defineEntity({
     systemText: p.text().strictNullable(),
     model: json<Model>().strictNullable(),
     variables: json<Variable[]>(),
-    createdAt: moment(),
+    createdAt: timestamp(),
   },
   // The parent stands first: by it the database finds the children when the parent is deleted.
   uniques: [{ properties: ["prompt", "workspace", "version"] }],
@@ -67,7 +67,7 @@ export const PromptTag = defineEntity({
     prompt: () => p.manyToOne(Prompt).ref().index(false).deleteRule("cascade"),
     label: p.text(),
     version: () => p.manyToOne(PromptVersion).ref().deleteRule("cascade"),
-    createdAt: moment(),
+    createdAt: timestamp(),
   },
   uniques: [{ properties: ["prompt", "workspace", "label"] }],
 });
@@ -85,7 +85,7 @@ export const PromptTagMove = defineEntity({
     from: p.text().strictNullable(),
     to: p.text().strictNullable(),
     tokenName: p.text(),
-    createdAt: moment(),
+    createdAt: timestamp(),
   },
   // The parent stands first: by it the database finds the children when the parent is deleted.
   indexes: [{ properties: ["prompt", "workspace", "id"] }],

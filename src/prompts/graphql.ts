@@ -1,4 +1,4 @@
-import { argumentsOf, builder, kept } from "../graphql/builder.ts";
+import { argumentsOf, builder, cacheable } from "../graphql/builder.ts";
 import type { Variable } from "./entities.ts";
 import { describePromptInput } from "./inputs.ts";
 import { availableVersionsOf, describePrompt, type PromptDescription, variablesOf } from "./resolvers.ts";
@@ -63,7 +63,7 @@ export const Prompt = builder.objectRef<PromptDescription>("Prompt").implement({
 
 builder.queryField("describePrompt", (t) =>
   t.field({
-    ...kept,
+    ...cacheable,
     type: Prompt,
     nullable: true,
     description:

@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { jsonSize } from "../limits/jsonSize.ts";
 import { optionalJsonObject } from "../validation/json.ts";
-import { jsonSize } from "../validation/jsonSize.ts";
 import { list } from "../validation/list.ts";
 import { searchText, slugPage } from "../validation/pagination.ts";
 import { lookUpText, newSlug, optionalText, text } from "../validation/text.ts";

@@ -1,4 +1,4 @@
-import { argumentsOf, builder, kept } from "../graphql/builder.ts";
+import { argumentsOf, builder, cacheable } from "../graphql/builder.ts";
 import { Prompt } from "./graphql.ts";
 import { describePromptInput, promptDiffInput, promptsInput, renderPromptInput } from "./inputs.ts";
 import { promptDiff, prompts, renderPrompt, type ServedPrompt, servedPrompt } from "./reading.resolvers.ts";
@@ -45,7 +45,7 @@ const render = renderPromptInput.shape;
 
 builder.queryFields((t) => ({
   prompt: t.field({
-    ...kept,
+    ...cacheable,
     type: Prompt,
     nullable: true,
     description: "The prompt with that slug; an error `PROMPT_NOT_FOUND` when there is none.",
@@ -53,14 +53,14 @@ builder.queryFields((t) => ({
     resolve: (_, args, context) => describePrompt(context, args),
   }),
   prompts: t.field({
-    ...kept,
+    ...cacheable,
     type: [Prompt],
     description: "The prompts in the order of their slugs, a page at a time.",
     args: argumentsOf(t, promptsInput),
     resolve: (_, args, context) => prompts(context, args),
   }),
   servedPrompt: t.field({
-    ...kept,
+    ...cacheable,
     type: ServedPromptType,
     nullable: true,
     description:
@@ -78,7 +78,7 @@ builder.queryFields((t) => ({
     resolve: (_, args, context) => renderPrompt(context, args),
   }),
   promptDiff: t.string({
-    ...kept,
+    ...cacheable,
     description:
       "What differs between two versions: a unified diff of texts, model and variables; empty when nothing does.",
     args: argumentsOf(t, promptDiffInput),

@@ -1,8 +1,8 @@
 import { parse, tokenize } from "@huggingface/jinja";
 import { quoted } from "../errors.ts";
-import { type Fault, type PlacedToken, scanTokens } from "./tokens.ts";
+import { type ErrorDetail, type PlacedToken, scanTokens } from "./tokens.ts";
 
-/** The library's tree of a template. Throws the errors of the library, for `describeSyntaxFault`. */
+/** The library's tree of a template. Throws the errors of the library, for `describeSyntaxError`. */
 export function toProgram(text: string): object {
   return parse(toTokens(text));
 }
@@ -11,10 +11,10 @@ export function toProgram(text: string): object {
  * Where and why the library refused a template with `error`, to follow "is not a valid template". Lines end as editors
  * end them, columns count characters: a tab or an emoji of one code point is one.
  */
-export function describeSyntaxFault(text: string, error: unknown): string {
+export function describeSyntaxError(text: string, error: unknown): string {
   if (error instanceof RangeError) return ": it is nested too deeply";
-  const { tokens, lexicalFault } = scanTokens(text);
-  const { at, what, tag } = lexicalFault ?? parserFault(text, tokens);
+  const { tokens, lexicalError } = scanTokens(text);
+  const { at, what, tag } = lexicalError ?? parserError(text, tokens);
   const { line, column } = placeOf(text, at);
   const opening = placeOf(text, tag);
   const hint = opening.line < line ? ` (is the tag that opens in line ${opening.line} closed?)` : "";
@@ -42,7 +42,7 @@ interface Watched {
 }
 
 /** The parser tells no positions. The token at which it fails is the last one whose type it asks for. */
-function parserFault(text: string, placed: PlacedToken[]): Fault {
+function parserError(text: string, placed: PlacedToken[]): ErrorDetail {
   let last = 0;
   let failed: unknown;
   const tokens = toTokens(text).filter(({ type }) => type !== "Text");
@@ -94,7 +94,7 @@ function explain(
   return `${message[0]!.toLowerCase()}${message.slice(1).replace(/, got \w+ instead$/, "")}`;
 }
 
-function unclosed(text: string, placed: PlacedToken[]): Fault {
+function unclosed(text: string, placed: PlacedToken[]): ErrorDetail {
   const block = openBlocks(placed).at(-1);
   if (!block) return { at: text.length, tag: text.length, what: "it ends too early" };
   return {

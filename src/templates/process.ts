@@ -1,6 +1,6 @@
 import { runInThisContext } from "node:vm";
 import { Template } from "@huggingface/jinja";
-import { describeSyntaxFault, toProgram } from "./parse.ts";
+import { describeSyntaxError, toProgram } from "./parse.ts";
 import { freeNames } from "./variables.ts";
 
 /** What the process is sent: a template to fill in, or without values one whose variables are to be found. */
@@ -30,7 +30,7 @@ function answer({ text, values }: TemplateTask): TemplateAnswer {
     if (values === null) return { names: freeNames(toProgram(text)), result: "" };
     template = new Template(text);
   } catch (error) {
-    return { error: `is not a valid template${describeSyntaxFault(text, error)}` };
+    return { error: `is not a valid template${describeSyntaxError(text, error)}` };
   }
   try {
     const result = template.render(values);
@@ -49,6 +49,6 @@ function reasonOf(error: unknown): string {
     return /stack/.test(reason) ? "it is nested too deeply" : "it makes more than fits into memory";
   }
   // `break` outside a loop comes as an error without a message.
-  const told = reason.replace(/\s+/g, " ").replace(/\.$/, "") || "a statement stands where it cannot";
-  return told.length > LONGEST_REASON ? `${told.slice(0, LONGEST_REASON).toWellFormed()}…` : told;
+  const line = reason.replace(/\s+/g, " ").replace(/\.$/, "") || "a statement stands where it cannot";
+  return line.length > LONGEST_REASON ? `${line.slice(0, LONGEST_REASON).toWellFormed()}…` : line;
 }

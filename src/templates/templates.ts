@@ -1,6 +1,6 @@
 import { badInput } from "../errors.ts";
 import { createWorkerProcesses } from "../limits/workerProcesses.ts";
-import { describeSyntaxFault, toProgram } from "./parse.ts";
+import { describeSyntaxError, toProgram } from "./parse.ts";
 import type { TemplateAnswer, TemplateTask } from "./process.ts";
 import { BUILT_INS, freeNames } from "./variables.ts";
 
@@ -19,7 +19,7 @@ export function parseTemplate({ path, text }: NamedTemplate): string[] {
   try {
     return freeNames(toProgram(text));
   } catch (error) {
-    throw badInput([{ path, message: `is not a valid template${describeSyntaxFault(text, error)}` }]);
+    throw badInput([{ path, message: `is not a valid template${describeSyntaxError(text, error)}` }]);
   }
 }
 
@@ -52,10 +52,10 @@ export async function renderTemplate(
   text: string,
   values: Record<string, string>,
 ): Promise<{ result: string; names: string[] }> {
-  const faults = Object.keys(values)
+  const details = Object.keys(values)
     .filter((name) => BUILT_INS.has(name))
     .map((name) => ({ path: "variables", message: `must not hold "${name}": templates have that built in` }));
-  if (faults.length > 0) throw badInput(faults);
+  if (details.length > 0) throw badInput(details);
   const answer = await processes.run(workspaceId, { text, values }, RENDER_LIMIT_MS);
   if (!answer) {
     throw badInput([{ path: "text", message: `takes more than a second or ${HEAP_MB} MB to render` }]);

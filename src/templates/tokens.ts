@@ -7,7 +7,7 @@ export interface PlacedToken {
   tag: number;
 }
 
-export interface Fault {
+export interface ErrorDetail {
   at: number;
   what: string;
   tag: number;
@@ -17,7 +17,7 @@ export interface Fault {
  * The tokens of the library and the errors of its lexer carry no positions. This finds the same tokens in the text as
  * it was given, by the same rules, and the first thing that the lexer refuses.
  */
-export function scanTokens(text: string): { tokens: PlacedToken[]; lexicalFault: Fault | null } {
+export function scanTokens(text: string): { tokens: PlacedToken[]; lexicalError: ErrorDetail | null } {
   const tokens: PlacedToken[] = [];
   let at = 0;
   let depth = 0;
@@ -31,8 +31,8 @@ export function scanTokens(text: string): { tokens: PlacedToken[]; lexicalFault:
     if (removed) continue;
     tag ??= at;
     const raw = cutToken(text, at, { depth, space, before: tokens.at(-1)?.raw ?? "" });
-    const fault = lexicalFault(text, at, raw, space);
-    if (fault) return { tokens, lexicalFault: { tag, ...fault } };
+    const detail = lexicalError(text, at, raw, space);
+    if (detail) return { tokens, lexicalError: { tag, ...detail } };
     tokens.push({ start: at, raw, tag });
     at += raw.length;
     if (raw.startsWith("{{")) depth = 0;
@@ -41,7 +41,7 @@ export function scanTokens(text: string): { tokens: PlacedToken[]; lexicalFault:
     else if (/^(?:-?[%}]\}$|\{#)/.test(raw)) tag = null;
   }
   const open = tag === null ? null : { at: tag, tag, what: "the tag that opens here is never closed" };
-  return { tokens, lexicalFault: open };
+  return { tokens, lexicalError: open };
 }
 
 // The library takes these tags out before it reads the template.
@@ -90,7 +90,7 @@ function cutToken(text: string, at: number, { depth, space, before }: Surroundin
   return isSign ? matchAt(/[-+](?:\d+(?:\.\d+)?)?/y, text, at) : raw;
 }
 
-function lexicalFault(text: string, at: number, raw: string, space: string): Omit<Fault, "tag"> | null {
+function lexicalError(text: string, at: number, raw: string, space: string): Omit<ErrorDetail, "tag"> | null {
   if (isComment(text, at, space))
     return raw ? null : { at, what: "the comment that opens here is never closed" };
   if (raw === "") {

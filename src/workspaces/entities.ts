@@ -1,5 +1,5 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
-import { json, moment } from "../database/columnTypes.ts";
+import { json, timestamp } from "../database/columnTypes.ts";
 import type { Scope } from "../scopes.ts";
 
 /** What one team owns: no query ever crosses its border. */
@@ -9,7 +9,7 @@ export const Workspace = defineEntity({
   properties: {
     id: p.uuid().primary(),
     name: p.text().unique(),
-    createdAt: moment(),
+    createdAt: timestamp(),
   },
 });
 export type Workspace = InferEntity<typeof Workspace>;
@@ -24,10 +24,10 @@ export const AccessToken = defineEntity({
     name: p.text(),
     hash: p.string().length(64).unique(),
     scopes: json<Scope[]>(),
-    createdAt: moment(),
-    expiresAt: moment().strictNullable(),
-    revokedAt: moment().strictNullable(),
-    lastUsedAt: moment().strictNullable(),
+    createdAt: timestamp(),
+    expiresAt: timestamp().strictNullable(),
+    revokedAt: timestamp().strictNullable(),
+    lastUsedAt: timestamp().strictNullable(),
   },
 });
 export type AccessToken = InferEntity<typeof AccessToken>;
@@ -45,7 +45,7 @@ export const IdempotentAnswer = defineEntity({
     requestHash: p.string().length(64),
     /** Encrypted with the caller's token, as it may hold a secret that is kept nowhere else. */
     answer: p.text(),
-    createdAt: moment().index(),
+    createdAt: timestamp().index(),
   },
   uniques: [{ properties: ["workspace", "tokenId", "keyHash"] }],
 });
@@ -65,7 +65,7 @@ export const AuditEntry = defineEntity({
     subject: p.text(),
     before: json<Record<string, unknown>>().strictNullable(),
     after: json<Record<string, unknown>>().strictNullable(),
-    createdAt: moment(),
+    createdAt: timestamp(),
   },
   indexes: [{ properties: ["workspace", "id"] }],
 });

@@ -1,17 +1,19 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Context } from "../context.ts";
 import { deleteInBatches } from "../database/deleteInBatches.ts";
 import { isUniqueViolation } from "../database/driverErrors.ts";
+import { retryWhileLocked } from "../database/groupCommit.ts";
 import { newId } from "../database/ids.ts";
 import type { Database } from "../database/open.ts";
-import { type Together, together } from "../database/requestTransaction.ts";
+import { inRequestTransaction, type RequestTransaction } from "../database/requestTransaction.ts";
 import { GabbroError } from "../errors.ts";
 import { newAnswerBudget } from "../limits/answerBudget.ts";
 import { readOn } from "../limits/deadline.ts";
 import { IdempotentAnswer } from "./entities.ts";
 import { authenticated, bearerToken } from "./resolvers.ts";
 
-const KEPT_MS = 24 * 60 * 60 * 1_000;
+const RETENTION_MS = 24 * 60 * 60 * 1_000;
 /** An answer that is kept may be longer than its request by as much: it is encrypted while nobody else is served. */
 const MAX_ADDED_BYTES = 1024 * 1024;
 
@@ -55,12 +57,13 @@ export async function runOnce(
   readOn(context);
   const place = { workspace, tokenId: tokenId!, keyHash: hashOf(key) };
   const requestHash = hashOf(request);
+  await nextTurn(); // here and below: 10 MB are hashed, run, encrypted and stored in turns of some 50 ms
   const seal = sealOf(bearerToken(authorization)!, key);
   const { database } = context;
   let isReplacing = false;
   const findAnswer = async () => {
     const kept = await find(database, place);
-    isReplacing = kept !== undefined && kept.createdAt.getTime() <= Date.now() - KEPT_MS;
+    isReplacing = kept !== undefined && kept.createdAt.getTime() <= Date.now() - RETENTION_MS;
     if (!kept || isReplacing) return undefined;
     if (kept.requestHash !== requestHash) throw keyOfAnother();
     return { ...(JSON.parse(seal.open(kept.answer)) as Answer), isRepeated: true };
@@ -69,7 +72,7 @@ export async function runOnce(
     const known = await findAnswer();
     if (known) return known;
     try {
-      const made = await together(
+      const made = await inRequestTransaction(
         database,
         workspace,
         // What begins again reads again.
@@ -77,8 +80,11 @@ export async function runOnce(
           run({ ...context, ...ways, answerBudget: newAnswerBudget(context.answerBudget) }, throwFailure),
         async (ways, result) => {
           refuseLong(result, request);
+          await nextTurn();
           if (isReplacing) await forget(ways, place);
-          await keep(ways, { ...place, requestHash, answer: seal.close(JSON.stringify(result)) });
+          const answer = seal.close(JSON.stringify(result));
+          await nextTurn();
+          await keep(ways, { ...place, requestHash, answer });
         },
       );
       return { ...made, isRepeated: false };
@@ -117,13 +123,13 @@ async function find(database: Database, { workspace, tokenId, keyHash }: Place) 
 
 class AnsweredMeanwhile extends Error {}
 
-async function forget({ em }: Together, place: Place): Promise<void> {
-  const old = { $lte: new Date(Date.now() - KEPT_MS) };
+async function forget({ em }: RequestTransaction, place: Place): Promise<void> {
+  const old = { $lte: new Date(Date.now() - RETENTION_MS) };
   await em.nativeDelete(IdempotentAnswer, { ...place, createdAt: old });
 }
 
 async function keep(
-  { database }: Together,
+  { database }: RequestTransaction,
   row: Place & { requestHash: string; answer: string },
 ): Promise<void> {
   try {
@@ -155,12 +161,13 @@ export async function deleteOldResponses({ read, write }: Database, signal: Abor
   const old = read
     .selectFrom("IdempotentAnswer")
     .select("id")
-    .where("createdAt", "<=", new Date(Date.now() - KEPT_MS))
+    .where("createdAt", "<=", new Date(Date.now() - RETENTION_MS))
     .orderBy("createdAt");
   await deleteInBatches(
     {
       find: (most) => old.limit(most).execute(),
-      remove: (ids) => write.deleteFrom("IdempotentAnswer").where("id", "in", ids).execute(),
+      remove: (ids) =>
+        retryWhileLocked(() => write.deleteFrom("IdempotentAnswer").where("id", "in", ids).execute()),
     },
     signal,
   );

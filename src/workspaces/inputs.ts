@@ -12,7 +12,7 @@ export const createAccessTokenInput = z.object({
     .refine((scopes) => scopes.length > 0, { error: "must not be empty" })
     .describe("What it may do; only what the calling token may do, too."),
   expiresAt: optionalTimestamp()
-    .refine((moment) => moment === null || moment > new Date(), { error: "must be in the future" })
+    .refine((time) => time === null || time > new Date(), { error: "must be in the future" })
     .describe("When it ends; never when absent."),
 });
 

@@ -71,7 +71,7 @@ export function bearerToken(authorization = ""): string | undefined {
 
 function refusalOf(token: string): string {
   return isIntact(token)
-    ? "This access token is unknown, expired or revoked. Make one with: gabbro token create."
+    ? "This access token is unknown, expired or revoked. Make one with: gabbro token create --name NAME."
     : "This access token is mistyped: its checksum is wrong. Copy it again.";
 }
 

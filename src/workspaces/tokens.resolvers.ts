@@ -1,7 +1,9 @@
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
+import { inPieces, type Piece } from "../database/lengths.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { GabbroError, quoted } from "../errors.ts";
+import { checkDeadline } from "../limits/deadline.ts";
 import type { Scope } from "../scopes.ts";
 import { recordChange } from "./audit.resolvers.ts";
 import { AccessToken } from "./entities.ts";
@@ -35,7 +37,7 @@ export async function createAccessToken(
       action: "createAccessToken",
       subject: row.id,
       before: null,
-      after: told(row),
+      after: auditFieldsOf(row),
     });
     return em.create(AccessToken, row);
   });
@@ -50,10 +52,20 @@ function refuseMoreScopes(context: Context, wanted: Scope[]): void {
   throw new GabbroError("FORBIDDEN", message);
 }
 
+/** As entities, 50,000 at once take 1.7 s. */
+const MAX_TOKENS_IN_PIECE = 500;
+
 /** The tokens of the workspace, the oldest first, ended ones among them; never their secrets. */
 export async function accessTokens(context: Context): Promise<AccessToken[]> {
-  authorize(context, "admin");
-  return context.em.find(AccessToken, {}, { orderBy: { id: "asc" } });
+  const workspace = authorize(context, "admin");
+  const tokens: AccessToken[] = [];
+  const read = ({ after, most: limit }: Piece) => {
+    checkDeadline(context);
+    const where = after === null ? {} : { id: { $gt: after } };
+    return context.em.find(AccessToken, where, { orderBy: { id: "asc" }, limit });
+  };
+  for await (const piece of inPieces(workspace, read, MAX_TOKENS_IN_PIECE)) tokens.push(...piece);
+  return tokens;
 }
 
 /** Ends a token from now on; TOKEN_NOT_FOUND when the workspace has none with that id that still works. */
@@ -64,11 +76,16 @@ export async function revokeAccessToken(context: Context, { id }: { id: string }
     if (!token)
       throw new GabbroError("TOKEN_NOT_FOUND", `There is no working access token with the id ${quoted(id)}.`);
     token.revokedAt = new Date();
-    recordChange(em, context, { action: "revokeAccessToken", subject: id, before: told(token), after: null });
+    recordChange(em, context, {
+      action: "revokeAccessToken",
+      subject: id,
+      before: auditFieldsOf(token),
+      after: null,
+    });
     return token;
   });
 }
 
-function told({ name, scopes, expiresAt }: NewToken): Record<string, unknown> {
+function auditFieldsOf({ name, scopes, expiresAt }: NewToken): Record<string, unknown> {
   return { name, scopes, expiresAt };
 }
