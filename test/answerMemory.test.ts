@@ -1,5 +1,6 @@
 import { Writable } from "node:stream";
 import { expect, test } from "vitest";
+import { newAnswerBudget, spendAnswerBytes, spendAnswerValues } from "../src/limits/answerBudget.ts";
 import { createAnswerMemory } from "../src/limits/answerMemory.ts";
 
 const answer = () => new Writable();
@@ -28,4 +29,21 @@ test("what an answer held is free again when it is closed, whoever ended it", as
   memory.hold(large, "one", 10); // its resolvers go on until their deadline
   expect(memory.heldBytes()).toBe(0);
   memory.hold(answer(), "one", 50);
+});
+
+test("of an answer of more than a megabyte each value counts, before its text is parsed", () => {
+  const memory = createAnswerMemory();
+  const large = answer();
+  const text = `[${'{"a,[{":[]},'.repeat(100_000)}0]`; // 300,002 values; those within strings are none
+  const answerBudget = newAnswerBudget({ hold: (bytes) => memory.hold(large, "one", bytes) });
+  spendAnswerBytes({ answerBudget }, 1_000_000);
+  spendAnswerValues({ answerBudget }, text);
+  expect(memory.heldBytes()).toBe(1_000_000);
+  spendAnswerBytes({ answerBudget }, text.length);
+  const before = memory.heldBytes();
+  spendAnswerValues({ answerBudget }, text);
+  expect(memory.heldBytes() - before).toBe(300_002 * 32);
+  expect(() => {
+    for (let n = 0; n < 3; n++) spendAnswerValues({ answerBudget }, text);
+  }).toThrow("larger than 32 MB");
 });

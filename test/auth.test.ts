@@ -144,6 +144,22 @@ test.each(scopes)(
   },
 );
 
+test.each(["country-guide", "no-such-prompt"])(
+  "a token that may only write is refused the prompt of its log, be it there or not: %s",
+  async (slug) => {
+    const { token } = await addToken(server, { scopes: ["write"] });
+    const { body } = await server.graphql(
+      "mutation($slug: String!) { logPrompt(input: {slug: $slug, output: 1}) { log { prompt { slug } } } }",
+      { slug },
+      { token },
+    );
+    expect(body).toMatchObject({
+      data: { logPrompt: { log: { prompt: null } } },
+      errors: [{ path: ["logPrompt", "log", "prompt"], extensions: { code: "FORBIDDEN" } }],
+    });
+  },
+);
+
 test("what a token that may only write has stored is never answered as if it were not", async () => {
   const { token } = await addToken(server, { scopes: ["write"] });
   const fields = "trace { id logs { id trace { id } } } log { id prompt { slug } }";
@@ -258,14 +274,31 @@ test("only the hash of a token is stored", async () => {
   expect(JSON.stringify(handle)).not.toContain("gab_");
 });
 
+const lastUseOf = async (id: string) =>
+  (await accessTokens(commandLineContext(database, workspaceId))).find((listed) => listed.id === id)
+    ?.lastUsedAt;
+
 test("a token's last use is noted", async () => {
   const { id, token } = await addToken(server);
-  const lastUsedAt = async () =>
-    (await accessTokens(commandLineContext(database, workspaceId))).find((listed) => listed.id === id)
-      ?.lastUsedAt;
-  expect(await lastUsedAt()).toBeNull();
+  expect(await lastUseOf(id)).toBeNull();
   await server.get("/prompts/country-guide/describe", { token });
-  expect(Date.now() - (await lastUsedAt())!.getTime()).toBeLessThan(10_000);
+  expect(Date.now() - (await lastUseOf(id))!.getTime()).toBeLessThan(10_000);
+});
+
+test.each([
+  ["less than a minute ago is not noted again", 50_000, "kept"],
+  ["a minute ago is noted again", 60_000, "written"],
+])("a token's use after one that was noted %s", async (_, agoMs, what) => {
+  const { id, token } = await addToken(server);
+  const before = new Date(Date.now() - agoMs);
+  await database.write.updateTable("AccessToken").set({ lastUsedAt: before }).where("id", "=", id).execute();
+  await server.get("/prompts/country-guide/describe", { token });
+  const next = await addToken(server); // Uses are noted one after another, and nobody waits for them.
+  await server.get("/prompts/country-guide/describe", { token: next.token });
+  await vi.waitFor(async () => expect(await lastUseOf(next.id)).not.toBeNull());
+  const after = (await lastUseOf(id))!.getTime();
+  if (what === "kept") expect(after).toBe(before.getTime());
+  else expect(after).toBeGreaterThan(before.getTime());
 });
 
 test("a revoked token stops working at once, also where it was in use", async () => {

@@ -214,6 +214,19 @@ test("a row is changed in what is given and nothing else, and removed", async ()
   });
 });
 
+test.each([
+  ["when it is added", '"", '],
+  ["when it is changed", '"n", '],
+])("the empty string as the name of a row is no name, %s", async (_, first) => {
+  await run(CREATE, { slug: "nameless", columns: [] });
+  const { datasetRow } = await run(
+    `mutation { addDatasetItem(slug: "nameless", input: { name: ${first}values: {} }) { datasetRow { id name } } }`,
+  );
+  if (first === '"", ') return expect(datasetRow.name).toBeNull();
+  const change = `mutation { updateDatasetItem(id: "${datasetRow.id}", name: "") { datasetRow { name } } }`;
+  expect((await run(change)).datasetRow.name).toBeNull();
+});
+
 test("a deleted dataset is gone with its rows, and its slug is free again", async () => {
   await run(CREATE, { slug: "deleted", columns: [text("a")] });
   const { datasetRow } = await run(ADD, { slug: "deleted", input: { values: { a: "1" } } });
@@ -277,6 +290,20 @@ test.each([
     { slug: "taken", rename: [{ from: "z", to: "y" }] },
     "BAD_INPUT",
     'Invalid input: columns has no column "z".',
+  ],
+  [
+    "removing and renaming a column at once",
+    UPDATE,
+    { slug: "taken", remove: ["a"], rename: [{ from: "a", to: "c" }] },
+    "BAD_INPUT",
+    'Invalid input: columns cannot remove or rename "a" more than once.',
+  ],
+  [
+    "removing a column twice",
+    UPDATE,
+    { slug: "taken", remove: ["a", "a"] },
+    "BAD_INPUT",
+    'Invalid input: columns cannot remove or rename "a" more than once.',
   ],
   [
     "an unknown dataset",
@@ -403,4 +430,28 @@ test("a logged call becomes a row, by the names of the columns or as told, and i
     error: { code: "LOG_NOT_FOUND" },
   });
   expect((await read("from-logs")).dataset.rows).toHaveLength(2);
+});
+
+test.each<[string, unknown, string | null]>([
+  ["a text", 'Nairobi, "the" capital', 'Nairobi, "the" capital'],
+  ["an object", { city: "Nairobi" }, '{"city":"Nairobi"}'],
+  ["nothing", null, null],
+])("the ideal output of a call becomes that of its row, as text: %s", async (kind, idealOutput, stored) => {
+  const slug = `ideal-${kind.replaceAll(" ", "-")}`;
+  await run(CREATE, { slug, columns: [] });
+  const { body } = await server.post("/monitor/log", { slug: "ghost", output: 1, idealOutput });
+  const { datasetRow } = await run(FROM_LOG, { logId: body.log.id, slug });
+  expect(datasetRow.idealOutput).toBe(stored);
+});
+
+test.each([
+  ["createDataset", ", columns: []"],
+  ["createPrompt", ""],
+])("%s takes slugs of up to 128 characters", async (create, more) => {
+  const withSlug = (slug: string) => run(`mutation { ${create}(slug: "${slug}"${more}) { slug } }`);
+  const longest = "x".repeat(128);
+  expect(await withSlug(longest)).toEqual({ slug: longest });
+  expect(await withSlug(`${longest}x`)).toMatchObject({
+    error: { code: "BAD_INPUT", details: [{ path: "slug", message: "must have at most 128 characters" }] },
+  });
 });

@@ -3,7 +3,8 @@ import BetterSqlite3 from "better-sqlite3";
 import { type GraphQLOutputType, getNamedType, isObjectType } from "graphql";
 import { afterAll, expect, test, vi } from "vitest";
 import { openDatabase } from "../src/database/open.ts";
-import { deletePrompt, updatePrompt } from "../src/prompts/authoring.resolvers.ts";
+import { updatePrompt } from "../src/prompts/authoring.resolvers.ts";
+import { deletePrompt } from "../src/prompts/removal.resolvers.ts";
 import { publishPrompt } from "../src/prompts/tags.resolvers.ts";
 import { schema } from "../src/schema.ts";
 import { commandLineContext, getWorkspaceId } from "../src/workspaces/resolvers.ts";
@@ -109,6 +110,21 @@ test.skipIf(isOnPostgresql)(
   },
 );
 
+test.skipIf(isOnPostgresql)("on SQLite: an answer with an error is not cached", async () => {
+  await addPrompt(server, { slug: "failing", versions: [{ version: "1" }], tags: { production: "1" } });
+  const handle = await (server.database.orm.em.getConnection("read") as unknown as Handle).getNativeClient();
+  const ask = () => server.graphql('{ servedPrompt(slug: "failing") { version } }');
+  const spy = vi.spyOn(handle, "prepare").mockImplementation(() => {
+    throw new Error("disk I/O error");
+  });
+  try {
+    expect((await ask()).body.errors).toHaveLength(1);
+  } finally {
+    spy.mockRestore();
+  }
+  expect((await ask()).body).toEqual({ data: { servedPrompt: { version: "1" } } });
+});
+
 test("what is cached for one token is not answered to who may not read it", async () => {
   await addPrompt(server, { slug: "ours", versions: [{ version: "1" }], tags: { production: "1" } });
   const ask = (token?: string | null) =>
@@ -163,7 +179,9 @@ test("fields whose answers are cached reach nothing that is written without a un
     reached.add(named.name);
     for (const field of Object.values(named.getFields())) reach(field.type);
   };
-  const kept = Object.values(schema.getQueryType()!.getFields()).filter(({ extensions }) => extensions.kept);
+  const kept = Object.values(schema.getQueryType()!.getFields()).filter(
+    ({ extensions }) => extensions.cacheable,
+  );
   expect(kept.map(({ name }) => name)).toContain("describePrompt");
   for (const { type } of kept) reach(type);
   const ofPrompts =

@@ -156,9 +156,10 @@ test("a database that is not there or has no proper URL is told in a line, witho
   await using server = await startServer();
   const to = `sqlite:${fileIn(server)}`;
   expect(await copy(server, to, "sqlite:missing.sqlite")).toEqual(refused("There is no database at "));
-  expect(await copy(server, "postgres//me:canary-3f1@host/db")).toEqual(
-    refused(/^gabbro: --to must be sqlite:PATH or postgresql:[^\n]*\n$/),
-  );
+  expect(await copy(server, "postgres//me:canary-3f1@host/db")).toEqual({
+    ...refused(/^gabbro: --to must be sqlite:PATH or postgresql:[^\n]*\n$/),
+    code: 2,
+  });
   const unreachable = await copy(server, "postgresql://me:canary-3f1@127.0.0.1:9/db");
   expect(unreachable).toEqual(refused(/^gabbro: Cannot open the database db on 127\.0\.0\.1:9: .*\n$/));
   expect(unreachable.stderr).not.toContain("canary");

@@ -60,6 +60,15 @@ test("a large dataset is gone at once for whoever asks, and its slug is free for
   expect(left).toEqual([{ slug: "large" }]);
 });
 
+test("a dataset of six rows, which may be of 20 MB each, leaves them for later; one of five goes with them", async () => {
+  for (const count of [5, 6]) {
+    const rows = Array(count).fill({ values: { a: "1" } });
+    const { id } = await addDataset(server, { slug: `few-${count}`, columns: LARGE.columns, rows });
+    await remove(`few-${count}`);
+    expect(await rowsIn(server, id)).toBe(count === 5 ? 0 : 6);
+  }
+});
+
 test("its rows are removed some hundred at a time, and others are served in between", async () => {
   const { id } = await addDataset(server, { slug: "stepwise", ...LARGE });
   const stop = await captureStatements(server);

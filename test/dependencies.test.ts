@@ -13,9 +13,8 @@ interface Locked {
 
 const packages = Object.entries(lock.packages as Record<string, Locked>).filter(([path]) => path !== "");
 const named = { ...packageJson.dependencies, ...packageJson.optionalDependencies };
-const reliability = await readFile(new URL("../docs/reliability.md", import.meta.url), "utf8");
-const section = reliability.split("\n## Dependencies\n")[1]!;
-const listed = [...section.matchAll(/^\| `([^`]+)` \| ([^|]+) \| ([^|]+) \|$/gm)].map(
+const page = await readFile(new URL("../docs/dependencies.md", import.meta.url), "utf8");
+const listed = [...page.matchAll(/^\| `([^`]+)` \| ([^|]+) \| ([^|]+) \|$/gm)].map(
   ([, name, licence, why]) => ({
     name: name!,
     licence: licence!,
@@ -32,7 +31,7 @@ async function licenceOf(name: string): Promise<string | undefined> {
     : JSON.parse(text).license;
 }
 
-test("docs/reliability.md lists every production dependency with its licence and a reason, and no other", async () => {
+test("docs/dependencies.md lists every production dependency with its licence and a reason, and no other", async () => {
   expect(listed.map(({ name }) => name).toSorted()).toEqual(Object.keys(named).toSorted());
   for (const { name, licence, why } of listed) {
     expect(`${name} ${licence}`).toBe(`${name} ${await licenceOf(name)}`);
@@ -40,13 +39,13 @@ test("docs/reliability.md lists every production dependency with its licence and
   }
 });
 
-test("docs/reliability.md counts the production dependencies and names all their licences", () => {
+test("docs/dependencies.md counts the production dependencies and names all their licences", () => {
   const needed = packages.filter(([, { dev, optional, devOptional }]) => !dev && !optional && !devOptional);
-  expect(section).toContain(
+  expect(page).toContain(
     `Of ${Object.keys(named).length} packages that Gabbro names and ${needed.length} that it needs`,
   );
   const licences = new Set(needed.map(([, { license }]) => license!));
-  const [, told] = /Licences of all of them: ([^\n]*)\.\n/.exec(section)!;
+  const [, told] = /Licences of all of them: ([^\n]*)\.\n/.exec(page)!;
   expect(told!.split(", ").toSorted()).toEqual([...licences].toSorted());
 });
 

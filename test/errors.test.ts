@@ -30,15 +30,25 @@ test.each([
 });
 
 test.each([
-  ["/monitor/log", "POST"],
-  ["/datasets/x", "GET, HEAD"],
-  ["/datasets/x/items?y=1", "POST"],
-  ["/graphql", "GET, POST"],
-])("a method that %s does not take is answered with those that it takes", async (path, allow) => {
-  const answer = await server.request("PATCH", path, "not json", {
-    headers: { "content-type": "text/plain" },
-  });
-  expect(answer).toMatchObject({ status: 405, headers: { allow } });
+  ["without CORS", []],
+  ["with CORS", ["https://app.example.com"]],
+])("a method that a path does not take is answered with those that it takes, %s", async (_, corsOrigins) => {
+  await using own = await startServer({ corsOrigins, metricsToken: "a-token-for-watching-only-0123" });
+  for (const [path, allow] of [
+    ["/monitor/log", "POST"],
+    ["/datasets/x", "GET, HEAD"],
+    ["/datasets/x/items?y=1", "POST"],
+    ["/prompts/x/publish", "POST"],
+    ["/graphql", "GET, POST"],
+    ["/graphql/assets/boot.js", "GET, HEAD"],
+    ["/health", "GET, HEAD"],
+    ["/metrics", "GET, HEAD"],
+    ["/openapi.json", "GET, HEAD"],
+    ["/docs/", "GET, HEAD"],
+  ] as const) {
+    const answer = await own.request("PATCH", path, "x", { headers: { "content-type": "text/plain" } });
+    expect([path, answer.status, answer.headers.allow]).toEqual([path, 405, allow]);
+  }
 });
 
 test.each([
@@ -183,13 +193,13 @@ test.each([
   ["9007199254740993.5", true],
   ["123456789012345680000", true],
   ["1e21", true],
-])("the number %s is kept exactly or refused, at both APIs", async (number, isKept) => {
+])("the number %s is kept exactly or refused, at both APIs", async (number, isStored) => {
   const rest = await server.post("/monitor/log", `{"slug":"x","output":{"id":${number}}}`);
   const graphql = await server.graphql(
     `mutation { logPrompt(input: {slug: "x", output: {id: ${number}}}) { log { output } } }`,
   );
-  expect(rest.status).toBe(isKept ? 200 : 400);
-  if (isKept) expect(graphql.body.data.logPrompt.log.output).toEqual({ id: Number(number) });
+  expect(rest.status).toBe(isStored ? 200 : 400);
+  if (isStored) expect(graphql.body.data.logPrompt.log.output).toEqual({ id: Number(number) });
   else
     expect(graphql.body.errors[0].message + rest.body.error).toMatch(
       /too large to be kept exactly.*too large to be kept exactly/,
@@ -408,8 +418,23 @@ test("answers carry security headers, and no other origin is let in unless it wa
   });
   expect(preflight).toMatchObject({
     status: 204,
-    headers: { "access-control-allow-origin": headers.origin },
+    headers: {
+      "access-control-allow-origin": headers.origin,
+      "access-control-allow-methods": expect.stringContaining("POST"),
+      "access-control-allow-headers": "authorization",
+    },
   });
+});
+
+test.each<[origin: string | undefined, allowed: string | undefined]>([
+  [undefined, undefined],
+  ["https://app.example.com", "https://app.example.com"],
+  ["https://evil.example.com", undefined],
+])("an OPTIONS that asks for no method is answered like a preflight: origin %s", async (origin, allowed) => {
+  await using open = await startServer({ corsOrigins: ["https://app.example.com"] });
+  const headers: Record<string, string> = origin === undefined ? {} : { origin };
+  const answer = await open.request("OPTIONS", "/monitor/log", undefined, { token: null, headers });
+  expect([answer.status, answer.headers["access-control-allow-origin"]]).toEqual([204, allowed]);
 });
 
 test("paths and methods are told apart with CORS configured as without", async () => {

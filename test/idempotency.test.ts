@@ -1,10 +1,14 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { v7 as uuidv7 } from "uuid";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import { createApp } from "../src/app.ts";
+import { newId } from "../src/database/ids.ts";
 import { openDatabase } from "../src/database/open.ts";
+import { inRequestTransaction } from "../src/database/requestTransaction.ts";
+import { inTransaction } from "../src/database/transaction.ts";
+import { createPrompt } from "../src/prompts/authoring.resolvers.ts";
 import { deleteOldResponses } from "../src/workspaces/idempotency.resolvers.ts";
-import { getWorkspaceId } from "../src/workspaces/resolvers.ts";
+import { commandLineContext, getWorkspaceId } from "../src/workspaces/resolvers.ts";
 import { addDataset, addPrompt, addToken, addWorkspace } from "./data.ts";
 import { startServer } from "./server.ts";
 
@@ -141,20 +145,75 @@ test("a mutation with a key answers with all that it wrote", async () => {
   expect((await server.get("/datasets/whole")).body.dataset.rows).toHaveLength(2);
 });
 
-test("requests with keys that only add rows share their commits", async () => {
-  const { batchSizes } = server.database.commit;
-  const counted = () => ({
-    commits: batchSizes.reduce((sum, times) => sum + times, 0),
-    requests: batchSizes.reduce((sum, times, size) => sum + times * size, 0),
-  });
-  const before = counted();
-  const send = (n: number) => server.post("/monitor/log", log("shared"), keyed(`shared-${n}`));
-  const sent = await Promise.all(Array.from({ length: 50 }, (_, n) => send(n)));
-  expect(sent.filter(({ status }) => status !== 200)).toEqual([]);
-  expect(await logged("shared")).toBe(50);
-  const after = counted();
-  expect(after.requests - before.requests).toBe(50);
-  expect(after.commits - before.commits).toBeLessThan(25);
+test("requests with keys give their turns back, also those that fail: many more than may be open are all answered", async () => {
+  const create = (n: number) =>
+    server.graphql(`mutation { createPrompt(slug: "turn-${n % 10}") { slug } }`, {}, keyed(`turn-${n}`));
+  const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => create(n)));
+  expect(answers.filter(({ body }) => !body.errors)).toHaveLength(10);
+  expect(answers.map(({ body }) => body.errors?.[0].extensions.code)).toContain("CONFLICT");
+  expect(server.database.requestTransactions.waiting()).toBe(0);
+});
+
+test("work that goes on after its request was given up writes nothing, neither beside it nor in another transaction", async () => {
+  const workspaceId = await getWorkspaceId(server.database, "default");
+  const context = (database: typeof server.database) => commandLineContext(database, workspaceId);
+  let written = 0;
+  const held = inRequestTransaction(
+    server.database,
+    workspaceId,
+    async ({ em, database }) =>
+      inTransaction(em, async (nested) => {
+        const within = database.readWithin(nested);
+        for (;;) {
+          await within
+            .updateTable("Workspace")
+            .set({ name: "default" })
+            .where("id", "=", workspaceId)
+            .execute();
+          const prompt = {
+            slug: `late-${written++}`,
+            id: newId(),
+            workspace: workspaceId,
+            createdAt: new Date(),
+          };
+          await within
+            .insertInto("Prompt")
+            .values({ ...prompt, name: "", protectedTags: [] } as never)
+            .execute();
+          await nextTurn();
+        }
+      }),
+    async () => {},
+  );
+  const others = (async () => {
+    for (let n = 0; n < 20; n++) await createPrompt(context(server.database), { slug: `beside-${n}` });
+  })();
+  await expect(held).rejects.toMatchObject({ code: "TIMED_OUT" });
+  await others;
+  expect(written).toBeGreaterThan(0);
+  expect(await count("prompts", "slug like 'late-%'")).toBe(0);
+  expect(await count("prompts", "slug like 'beside-%'")).toBe(20);
+});
+
+test("a request with a key whose transaction stays open for a second is given up, and others write before it ends", async () => {
+  const workspaceId = await getWorkspaceId(server.database, "default");
+  const neighbour = () => server.post("/monitor/log", log("neighbour"));
+  const addedBoth = vi.fn(async () => {});
+  const held = inRequestTransaction(
+    server.database,
+    workspaceId,
+    async ({ em, database, throwFailure }) => {
+      const context = { ...commandLineContext(database, workspaceId), em };
+      await createPrompt(context, { slug: "held" });
+      await vi.waitFor(() => expect(throwFailure).toThrow(), { timeout: 10_000 });
+      expect((await neighbour()).status).toBe(200);
+      await expect(createPrompt(context, { slug: "late" })).rejects.toMatchObject({ code: "TIMED_OUT" });
+    },
+    addedBoth,
+  );
+  await expect(held).rejects.toMatchObject({ code: "TIMED_OUT" });
+  expect(addedBoth).not.toHaveBeenCalled();
+  expect(await count("prompts", "slug in ('held', 'late')")).toBe(0);
 });
 
 test.each([

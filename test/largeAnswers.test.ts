@@ -2,7 +2,8 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { v7 as uuidv7 } from "uuid";
 import { afterAll, expect, test } from "vitest";
 import { getWorkspaceId } from "../src/workspaces/resolvers.ts";
-import { addDataset, addPrompt } from "./data.ts";
+import { newToken } from "../src/workspaces/tokens.resolvers.ts";
+import { addDataset, addPrompt, addWorkspace } from "./data.ts";
 import { type Answer, startServer } from "./server.ts";
 import { captureStatements } from "./statements.ts";
 
@@ -154,4 +155,34 @@ test("the audit log is read without what was before and after, unless it is aske
   expect(codeOf(await server.graphql("{ auditLog { after } }"))).toBe("QUERY_TOO_COMPLEX");
   const [last] = (await server.graphql("{ auditLog(first: 1) { before after } }")).body.data.auditLog;
   expect([last.before, last.after.version]).toEqual([null, "35"]);
+});
+
+test("the tokens of a workspace are read some hundred at a time, the oldest first", async () => {
+  const input = { name: "many", scopes: ["read" as const], expiresAt: null };
+  const rows = Array.from({ length: 1_200 }, () => newToken(workspace, input).row);
+  await server.database.commit(rows.map((row) => ["AccessToken", row]));
+  let listed: { id: string }[] = [];
+  const statements = await statementsFor("access_tokens", async () => {
+    listed = (await server.graphql("{ accessTokens { id } }")).body.data.accessTokens;
+  });
+  expect(statements.filter((sql) => /order by/i.test(sql))).toHaveLength(3);
+  expect(listed.map(({ id }) => id)).toEqual(expect.arrayContaining(rows.map(({ id }) => id)));
+  expect(listed).toEqual(listed.toSorted((one, other) => (one.id < other.id ? -1 : 1)));
+});
+
+test("GET /datasets gives many datasets page by page, each once and in their order", async () => {
+  const own = await addWorkspace(server, "many datasets");
+  const columns = Array.from({ length: 300 }, (_, n) => ({ name: `column ${n}`, type: "text" as const }));
+  const rows = Array.from({ length: 203 }, (_, n) => ({
+    ...{ id: uuidv7(), workspace: own.id, slug: `d-${1_000 + n}`, name: "", columns },
+    ...{ removedColumns: [], createdAt: new Date() },
+  }));
+  await server.database.commit(rows.map((row) => ["Dataset", row]));
+  const answer = await server.get("/datasets", { token: own.token });
+  expect(answer.headers["content-type"]).toBe("application/json; charset=utf-8");
+  expect(answer.body).toEqual({
+    datasets: rows.map(({ slug, name }) => ({ slug, name, columns })),
+  });
+  const none = await addWorkspace(server, "no datasets");
+  expect((await server.get("/datasets", { token: none.token })).body).toEqual({ datasets: [] });
 });

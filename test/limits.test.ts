@@ -1,7 +1,9 @@
 import { once } from "node:events";
-import { type IncomingMessage, request } from "node:http";
+import { type IncomingMessage, request, type ServerResponse } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, expect, test, vi } from "vitest";
+import { createApp } from "../src/app.ts";
+import { openDatabase } from "../src/database/open.ts";
 import { addDataset, addPrompt } from "./data.ts";
 import { subscribe } from "./events.ts";
 import { lockWrites } from "./locks.ts";
@@ -99,9 +101,32 @@ test("sending a body, reading an answer and listening take as long as they take"
   expect(((await slow.json()) as { dataset: { rows: unknown[] } }).dataset.rows).toHaveLength(4_000);
 });
 
+test("unless it is set, the limit is ten seconds", async () => {
+  await using app = await createApp(await openDatabase(server.databaseUrl), {}, false);
+  const taken = Promise.withResolvers<ServerResponse>();
+  app.get("/never", (_, reply) => {
+    taken.resolve(reply.raw);
+    return new Promise(() => {});
+  });
+  const url = await app.listen({ host: "127.0.0.1", port: 0 });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+  try {
+    const answered = once(request(`${url}/never`).end(), "response");
+    const response = await taken.promise;
+    vi.advanceTimersByTime(9_990);
+    expect(response.headersSent).toBe(false);
+    vi.advanceTimersByTime(20);
+    expect(response.headersSent).toBe(true);
+    expect((await answered)[0]).toMatchObject({ statusCode: 503 });
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 const patient = await startServer();
 afterAll(() => patient[Symbol.asyncDispose]());
 await addDataset(patient, { slug: "small", columns: text });
+const ROWS_OF_D = "fragment D on Dataset { rows(first: 1001) { id values } }";
 const BOTH_TRANSPORTS = ["application/json", "application/json, multipart/mixed"];
 
 test.each<[query: string, variables: Record<string, unknown>, isTaken: boolean]>([
@@ -110,8 +135,17 @@ test.each<[query: string, variables: Record<string, unknown>, isTaken: boolean]>
   ["query($n: Int) { datasets(first: $n) { rows(first: 1001) { id values } } }", { n: 100 }, false],
   ["query($n: Int = 100) { datasets(first: $n) { rows(first: 1001) { id values } } }", {}, false],
   ["query($n: Int = 100) { datasets(first: $n) { rows(first: 1001) { id values } } }", { n: 10 }, true],
+  ["query($n: Int = 10) { datasets(first: $n) { rows(first: 1001) { id values } } }", {}, true],
   ["{ datasets { rows { id } } }", {}, false],
   ["{ datasets { ...D } } fragment D on Dataset { rows { ... on DatasetRow { id } } }", {}, false],
+  [`{ a: datasets(first: 60) { ...D } } ${ROWS_OF_D}`, {}, true],
+  [`{ a: datasets(first: 60) { ...D } b: datasets(first: 60) { ...D } } ${ROWS_OF_D}`, {}, false],
+  ["{ __schema { types { fields { args { type { fields { args { name } } } } } } } }", {}, true],
+  [
+    "{ __schema { types { fields { args { type { fields { args { name type { kind } } } } } } } } }",
+    {},
+    false,
+  ],
   ["{ logs { trace { logs: id } prompt { versions { variables { label } } } } }", {}, true],
 ])(
   "the answer of an operation has at most 200,000 fields, rows by fields: %s %j",

@@ -1,4 +1,5 @@
 import { v7 as uuidv7 } from "uuid";
+import { expect } from "vitest";
 import type { Log } from "../src/logs/entities.ts";
 import { getWorkspaceId } from "../src/workspaces/resolvers.ts";
 import type { Server } from "./server.ts";
@@ -60,3 +61,24 @@ const empty = {
   costSource: "UNPRICED" as "UNPRICED" | "COMPUTED" | "REPORTED",
   searchId: null,
 };
+
+export const LOGS =
+  "query($f: LogFilter, $n: Int, $a: ID) { logs(filter: $f, first: $n, after: $a) { id trace { name } } }";
+export const TRACES =
+  "query($f: LogFilter, $n: Int, $a: ID) { traces(filter: $f, first: $n, after: $a) { id name } }";
+
+interface Listed {
+  id: string;
+  name: string;
+}
+
+export const names = (listed: Listed[]) => listed.map(({ name }) => name);
+
+/** Lists logs of a server by a filter, how many, after which, and with the names of their traces. */
+export const logLister =
+  (server: Server) =>
+  async (f?: object, n?: number, a?: string, token?: string): Promise<Listed[]> => {
+    const logs = await server.run(LOGS, { f, n, a }, token);
+    expect(logs.error).toBeUndefined();
+    return logs.map(({ id, trace }: { id: string; trace: { name: string } }) => ({ id, name: trace.name }));
+  };

@@ -1,6 +1,7 @@
 import { execute, type GraphQLEnumType, parse } from "graphql";
-import { afterAll, describe, expect, test } from "vitest";
-import { createDocumentCache, EXECUTION_OPTIONS, readDocument } from "../src/graphql/documents.ts";
+import { createYoga } from "graphql-yoga";
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { createDocumentCache, EXECUTION_OPTIONS, useDocuments } from "../src/graphql/documents.ts";
 import { chooseEncoding } from "../src/http/compression.ts";
 import { MAX_ANSWER_BYTES } from "../src/limits/answerBudget.ts";
 import { schema } from "../src/schema.ts";
@@ -92,16 +93,24 @@ function fragments(count: number): string {
 }
 
 describe("the cache of documents", () => {
+  const cache = createDocumentCache();
+  const yoga = createYoga({ schema, plugins: [useDocuments(cache)], parserAndValidationCache: false });
+  const validate = (text: string) => {
+    const { schema, parse, validate } = yoga.getEnveloped();
+    return validate(schema, parse(text));
+  };
+  beforeEach(() => cache.clear());
+
   test("holds no document that is not valid, whose errors would fill the memory", () => {
-    const cache = createDocumentCache();
-    for (let n = 0; n < 50; n += 1) readDocument(cache, `{ ${"unknown ".repeat(10)} a${n} }`);
+    for (let n = 0; n < 50; n += 1) expect(validate(`{ ${"unknown ".repeat(10)} a${n} }`)).not.toEqual([]);
     expect(cache.size).toBe(0);
+    expect(validate("{ __typename }")).toEqual([]);
+    expect(cache.size).toBe(1);
   });
 
   test("is bounded by the memory of the trees, not by the length of the texts", () => {
-    const cache = createDocumentCache();
     for (let n = 0; n < 400; n += 1)
-      readDocument(cache, `{ a${n}: __typename ${"... { __typename } ".repeat(50)} }`);
+      expect(validate(`{ a${n}: __typename ${"... { __typename } ".repeat(50)} }`)).toEqual([]);
     expect(cache.size).toBeGreaterThan(100);
     expect(cache.size).toBeLessThan(400);
   });

@@ -90,6 +90,8 @@ function openRows(server: Server): Row[] {
       opened(`GET ${route}`, path),
       opened(`HEAD ${route}`, path),
     ]),
+    opened("GET /", "/", "text/html"),
+    opened("HEAD /", "/", "text/html"),
     opened("GET /graphql", "/graphql", "text/html"),
     {
       name: "POST /graphql",

@@ -1,5 +1,8 @@
 import { afterAll, expect, test, vi } from "vitest";
+import { createApp } from "../src/app.ts";
 import { loadConfig } from "../src/config.ts";
+import { openDatabase } from "../src/database/open.ts";
+import { createWorkspace } from "../src/workspaces/resolvers.ts";
 import { addPrompt } from "./data.ts";
 import { lockWrites } from "./locks.ts";
 import { isOnPostgresql, startServer } from "./server.ts";
@@ -111,10 +114,49 @@ test("writes are told by the size of their batches, reuse by hits and misses, an
   else expect(connections).toBeUndefined();
 });
 
+test.each([
+  [1, 1],
+  [2, 2],
+  [3, 5],
+  [5, 5],
+])("a batch of %i requests is counted from the bound of %i on", async (size, bound) => {
+  const grown = await grownBy(() =>
+    Promise.all(
+      Array.from({ length: size }, (_, n) => createWorkspace(server.database, `batch ${size} ${n}`)),
+    ),
+  );
+  for (const le of [1, 2, 5, 10, 20, 50, 100, 200])
+    expect([le, grown(`gabbro_write_batch_size_bucket{le="${le}"}`)]).toEqual([le, le >= bound ? 1 : 0]);
+  expect(grown('gabbro_write_batch_size_bucket{le="+Inf"}')).toBe(1);
+});
+
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+test("a request is counted from the bound on that it does not exceed, in seconds", async () => {
+  await using app = await createApp(await openDatabase(server.databaseUrl), { metricsToken }, false);
+  app.get<{ Params: { ms: string } }>("/took/:ms", async ({ params }, reply) => {
+    Object.defineProperty(reply, "elapsedTime", { value: Number(params.ms) });
+    return {};
+  });
+  const buckets = async () => {
+    const headers = { authorization: `Bearer ${metricsToken}` };
+    const { body } = await app.inject({ url: "/metrics", headers });
+    return [...body.matchAll(/_bucket\{api="rest",operation="GET \/took\/:ms",le="(.+)"\} (\d+)/g)];
+  };
+  const times = [0.5, 1, 1.5, 100, 101, 10_000, 10_001];
+  for (const ms of times) expect((await app.inject(`/took/${ms}`)).statusCode).toBe(200);
+  const upTo = (bound: number) => times.filter((ms) => ms <= bound * 1_000).length;
+  expect((await buckets()).map(([, bound, count]) => [bound, Number(count)])).toEqual([
+    ...SECONDS.map((bound) => [`${bound}`, upTo(bound)]),
+    ["+Inf", times.length],
+  ]);
+});
+
 test("a write that waits is seen while it waits", async () => {
   const release = await lockWrites(server);
   const written = server.post("/monitor/log", { slug: "p", output: 1 });
-  await vi.waitFor(async () => expect((await scrape())["gabbro_writes_waiting{}"]).toBe(1));
+  const isWaiting = async () => expect((await scrape())["gabbro_writes_waiting{}"]).toBe(1);
+  await vi.waitFor(isWaiting, { timeout: 10_000 });
   await release();
   expect((await written).status).toBe(200);
 });

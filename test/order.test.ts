@@ -11,16 +11,17 @@ afterAll(() => server[Symbol.asyncDispose]());
 const inOrder = (names: string[]) => names.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
 
 test("slugs are listed in the order of their bytes, page by page", async () => {
+  await using own = await startServer();
   const slugs = ["a", "a-b", "a0", "a_b", "ab", "b", "b-1", "b1", "b_1", "z", "10", "9"];
   for (const slug of slugs) {
-    await addDataset(server, { slug, columns: [] });
-    await addPrompt(server, { slug });
+    await addDataset(own, { slug, columns: [] });
+    await addPrompt(own, { slug });
   }
   for (const list of ["datasets", "prompts"]) {
     const query = `query($a: String) { ${list}(first: 5, after: $a) { slug } }`;
     const paged: string[] = [];
     for (let after: string | undefined; ; after = paged.at(-1)) {
-      const page: { slug: string }[] = await server.run(query, { a: after });
+      const page: { slug: string }[] = await own.run(query, { a: after });
       paged.push(...page.map(({ slug }) => slug));
       if (page.length < 5) break;
     }

@@ -1,8 +1,8 @@
 import { once } from "node:events";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { setTimeout as wait } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { PATIENCE } from "../src/http/server.ts";
 import { runOrder } from "../torture/openLoop.ts";
 import { addDataset, addWorkspace } from "./data.ts";
@@ -188,6 +188,32 @@ test("who does not take an answer is cut off, and who takes it slowly gets all o
   }
   expect(taken).toBeGreaterThan(ROWS * 5_000);
   await connections(server).toBe(0);
+});
+
+test("unless it is set, who takes nothing of an answer is cut off after thirty seconds", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "performance"] });
+  try {
+    await using server = await startServer();
+    await addLargeDataset(server);
+    const opened = once(server.app.server, "connection");
+    await openStopped(server, 1);
+    const [socket] = (await opened) as [Socket];
+    let length = 0;
+    const isSteady = () => {
+      const before = length;
+      length = socket.writableLength;
+      return length > 0 && length === before;
+    };
+    await vi.waitUntil(isSteady, { interval: 100, timeout: 10_000 });
+    // Beside the thirty seconds, what stands ready may take as long as the slowest line needs for it.
+    const lineMs = length / PATIENCE.slowestBytesPerMs;
+    vi.advanceTimersByTime(PATIENCE.checkMs + 29_900 + lineMs);
+    expect(socket.destroyed).toBe(false);
+    vi.advanceTimersByTime(100 + 2 * PATIENCE.checkMs);
+    expect(socket.destroyed).toBe(true);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test("when answers that are not taken hold too much together, the largest are cut off", async () => {

@@ -13,7 +13,7 @@ import { publishPrompt, rollbackPromptTag } from "../src/prompts/tags.resolvers.
 import { seedDatabase } from "../src/sample/seed.ts";
 import { commandLineContext, createWorkspace, getWorkspaceId } from "../src/workspaces/resolvers.ts";
 import { createAccessToken, revokeAccessToken } from "../src/workspaces/tokens.resolvers.ts";
-import { addDataset, addPrompt } from "./data.ts";
+import { addDataset, addPrompt, addWorkspace } from "./data.ts";
 import { execute } from "./postgresSetup.ts";
 import { newPostgresqlDatabase, type Server, startServer } from "./server.ts";
 
@@ -448,4 +448,23 @@ test("words and metadata are looked up in their indexes", async () => {
   }
   expect(plans[0]).toContain("Bitmap Index Scan on log_texts_words");
   expect(plans[1]).toContain("Bitmap Index Scan on logs_by_metadata");
+});
+
+test("a workspace whose statements all wait leaves connections to another one, which reads and writes meanwhile", async () => {
+  await using server = await startServer();
+  const { token } = await addWorkspace(server, "neighbour");
+  const lock = await openDatabase(server.databaseUrl);
+  const em = lock.orm.em.fork(); // not by a callback, in which MikroORM gives every request this transaction
+  await em.begin();
+  await em.execute("lock table model_prices");
+  const stuck = Array.from({ length: 8 }, () => server.graphql("{ modelPrices { id } }"));
+  const held =
+    "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+  await vi.waitUntil(async () => (await lock.orm.em.fork().execute(held)).length === 4); // of 5 connections
+  expect((await server.get("/prompts", { token })).status).toBe(200);
+  const log = await server.post("/monitor/log", { slug: "none", output: "a" }, { token });
+  expect(log.status).toBe(200);
+  await em.commit();
+  for (const answer of stuck) expect((await answer).body.data.modelPrices).toEqual([]);
+  await lock.close();
 });

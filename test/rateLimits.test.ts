@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { loadConfig } from "../src/config.ts";
 import { addToken } from "./data.ts";
 import { type Answer, startServer } from "./server.ts";
@@ -46,8 +46,36 @@ test("tokens that nobody knows count for their address and not for themselves", 
     status: 429,
     body: { error: expect.stringMatching(/^This address /) },
   });
-  for (const path of ["/health", "/ready"])
-    expect(told(await server.get(path))).toMatchObject({ status: 200, limit: undefined });
+});
+
+test("what watches the service counts for no address", async () => {
+  const metricsToken = "a-token-for-watching-only-0123";
+  await using server = await startServer({ rateLimits: { perToken: 1, perAddress: 1 }, metricsToken });
+  for (let n = 0; n < 2; n++)
+    for (const path of ["/health", "/ready", "/metrics"])
+      expect(told(await server.get(path, { token: metricsToken }))).toMatchObject({
+        status: 200,
+        limit: undefined,
+      });
+  expect((await server.get("/datasets")).status).toBe(200);
+  for (const path of ["/health", "/ready", "/metrics"])
+    expect((await server.get(path, { token: metricsToken })).status).toBe(200);
+});
+
+test("a limit holds for a minute from the first request on", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  try {
+    await using server = await startServer({ rateLimits: { perToken: 1, perAddress: null } });
+    const ask = async () => (await server.get("/datasets")).status;
+    const first = await server.get("/datasets");
+    expect(first).toMatchObject({ status: 200, headers: { "ratelimit-reset": "60" } });
+    vi.setSystemTime(Date.now() + 59_000);
+    expect(await ask()).toBe(429);
+    vi.setSystemTime(Date.now() + 1_000);
+    expect(await ask()).toBe(200);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test("of two limits the answer tells the nearer one", async () => {

@@ -75,7 +75,7 @@ function towardsTheRight({ path, imports }: Source): string[] {
 /** What each of a feature's five files may import of ours, beside types and what stands at the top of src. */
 const mayImport: Record<string, RegExp> = {
   "entities.ts": /(?:^|\/)entities\.ts$|^database\/columnTypes\.ts$/,
-  "inputs.ts": /(?:^|[/.])inputs\.ts$|^validation\//,
+  "inputs.ts": /(?:^|[/.])inputs\.ts$|^validation\/|^limits\/jsonSize\.ts$/,
   "resolvers.ts": /^(?!graphql\/|rest\/|http\/|app\.ts)(?!.*[/.](?:graphql|rest|types)\.ts$)/,
   "graphql.ts": /^graphql\/builder\.ts$|(?:^|[/.])(?:entities|inputs|resolvers|graphql|types|selection)\.ts$/,
   "rest.ts":

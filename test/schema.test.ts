@@ -67,13 +67,6 @@ test("the playground's examples fit the schema", () => {
   for (const { query } of examples) expect(validate(schema, parse(query))).toEqual([]);
 });
 
-test("the README's GraphQL examples fit the schema and work on the sample", async () => {
-  const readme = await readFile(new URL("../README.md", import.meta.url), "utf8");
-  const operations = [...readme.matchAll(/```graphql\n(.*?)```/gs)].map(([, operation]) => operation!);
-  expect(operations).toHaveLength(6);
-  for (const operation of operations) expect((await server.graphql(operation)).body.errors).toBeUndefined();
-});
-
 test("GET /openapi.json describes REST in OpenAPI 3.1, without a token", async () => {
   const { status, body } = await server.get("/openapi.json", { token: null });
   expect(status).toBe(200);

@@ -108,12 +108,25 @@ test("a log is read once for all who hear of it", async () => {
   for (const events of all) await events[Symbol.asyncDispose]();
 });
 
+test("what listeners share of a log is written for each in a turn of its own", async () => {
+  const listen = "subscription { logAdded { output } }";
+  const all = await Promise.all(Array.from({ length: 8 }, () => subscribe(server, listen)));
+  await vi.waitFor(() => expect(pubSub.count()).toBe(8), { timeout: 10_000 });
+  const turn = vi.spyOn(server.database, "turn");
+  await log({ output: "word" });
+  for (const events of all) await events.next();
+  expect(turn.mock.calls.length).toBeGreaterThanOrEqual(7); // for all but the first
+  turn.mockRestore();
+  for (const events of all) await events[Symbol.asyncDispose]();
+  await vi.waitFor(() => expect(pubSub.count()).toBe(0), { timeout: 10_000 });
+});
+
 test("an event that would be too large is an error, and the next one is told", async () => {
   await using events = await subscribe(server, "subscription { logAdded { id a: output b: output } }");
   const megabytes = (count: number) => "word ".repeat((count * 1024 * 1024) / 5);
-  await log({ output: megabytes(3) });
+  await log({ output: megabytes(0.75) });
   expect(await events.next()).toMatchObject({ errors: [{ extensions: { code: "QUERY_TOO_COMPLEX" } }] });
-  await log({ output: megabytes(1) });
+  await log({ output: megabytes(0.25) });
   const { data, errors } = await events.next();
   expect(errors).toBeUndefined();
   expect(data.logAdded.b).toHaveLength(data.logAdded.a.length);

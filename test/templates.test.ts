@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { diffVersions, type VersionText } from "../src/prompts/diff.ts";
 import type { Model } from "../src/prompts/entities.ts";
 import { compareVariables, mergeVariables } from "../src/prompts/variables.ts";
-import { parseTemplate, renderTemplate } from "../src/templates/templates.ts";
+import { findVariables, parseTemplate, renderTemplate } from "../src/templates/templates.ts";
 
 const MEGABYTE = 1_000_000;
 const FOR_EVER = `${"{% for i in range(1000) %}".repeat(5)}${"{% endfor %}".repeat(5)}`;
@@ -251,6 +251,13 @@ describe("the variables of a version", () => {
   ])("%j against the values %j: %s", (found, values, warning) => {
     expect(compareVariables(found, values)).toBe(warning);
   });
+});
+
+test("a template is refused when its variables take more than 128 MB to find", async () => {
+  const text = "{{ a }}".repeat(1_400_000);
+  await expect(findVariables("ours", { path: "text", text })).rejects.toThrow(
+    "text takes more than 5 seconds or 128 MB to read",
+  );
 });
 
 describe("rendering", () => {

@@ -7,6 +7,7 @@ import { allDatasetRows } from "../src/datasets/reading.resolvers.ts";
 import { dataset } from "../src/datasets/resolvers.ts";
 import { logPromptRecord } from "../src/logs/inputs.ts";
 import { logPrompt } from "../src/logs/resolvers.ts";
+import { createWorkspace } from "../src/workspaces/resolvers.ts";
 import { openFolder } from "./program.ts";
 
 let at: Awaited<ReturnType<typeof openFolder>>;
@@ -88,6 +89,9 @@ const names = [
   'q"',
   "l\nb",
   "\uFEFFm",
+  // More of them than the header has commas.
+  "a;".repeat(64),
+  "a\t".repeat(64),
 ];
 
 async function makeNasty(slug: string) {
@@ -271,15 +275,15 @@ test("--dry-run stores nothing and says what would be done", async () => {
 test.each([
   [
     "csv",
-    'id,j:json,metadata\n1,1,\n2,{,\n"3",2,[]\n4,"\n7",\n,5,\n6\n7,12345678901234567890,\n"8\n",{,\n9,{,\n',
+    'id,j:json,metadata\n1,1,\n\n2,{,\n"3",2,[]\n4,"\n7",\n,5,\n6\n7,12345678901234567890,\n"8\n",{,\n9,{,\n',
     [
-      'line 3, column "j": is not valid JSON',
-      'line 4, column "metadata": must be an object or null',
-      'line 7, column "id": is empty, but --key needs it',
-      "line 8: has 1 cells, but the header names 3",
-      'line 9, column "j": is a whole number too large',
-      'line 10, column "j": is not valid',
-      'line 12, column "j"',
+      'line 4, column "j": is not valid JSON',
+      'line 5, column "metadata": must be an object or null',
+      'line 8, column "id": is empty, but --key needs it',
+      "line 9: has 1 cells, but the header names 3",
+      'line 10, column "j": is a whole number too large',
+      'line 11, column "j": is not valid',
+      'line 13, column "j"',
     ],
     ["1", "4"],
   ],
@@ -360,7 +364,7 @@ test("columns named like what every object has are empty where a row has no valu
     "a,constructor,toString,idealOutput,metadata,name,key\n1,,,,,,\n2,x,y,,,,\n",
   );
   await give("own.constructor", text);
-  expect((await importing("own.constructor", "own")).stderr).toContain("tells no format");
+  expect((await importing("own.constructor", "own")).stderr).toContain("names no format");
 });
 
 test("of a file whose first line never ends no more is read than a row may have", async () => {
@@ -382,8 +386,6 @@ test("of very many bad rows the first are told, then their number", async () => 
 test.each<[string, string | Buffer | null, string, string[]]>([
   ["nope.csv", null, "There is no file nope.csv.", []],
   ["data", null, "data is not a file.", ["--format", "csv"]],
-  ["a.txt", "a", "The ending of a.txt tells no format. Say it with --format csv, json, jsonl.", []],
-  ["a.csv", "a\n1", "Allowed choices are csv, json, jsonl", ["--format", "xml"]],
   ["b.csv", "", "b.csv, line 1: the file is empty", []],
   ["c.csv", "a,,b\n1,2,3\n", "c.csv, line 1: column 2 has no name", []],
   ["d.csv", "a,values.a\n1,2\n", 'd.csv, line 1: the column "a" stands there twice', []],
@@ -394,6 +396,7 @@ test.each<[string, string | Buffer | null, string, string[]]>([
     [],
   ],
   ["f.csv", 'a\n1\n2"x"\n', "f.csv, line 3: a quotation mark stands within a cell", []],
+  ["empty.csv", 'a\n\n\n1\n2"x"\n', "empty.csv, line 5: a quotation mark stands within a cell", []],
   ["g.csv", 'a\n"1"x\n', "g.csv, line 2: something stands behind the closing quotation mark", []],
   [
     "h.csv",
@@ -432,6 +435,14 @@ test("a file that breaks off says how many rows before it are stored", async () 
   expect(told).toBeGreaterThan(30_000);
 });
 
+test("a dry run of a file that breaks off says that nothing is stored", async () => {
+  await give("dry-breaks.csv", `a\n${"x\n".repeat(40_000)}"x`);
+  const { code, stderr } = await importing("dry-breaks.csv", "dry-breaks", "--dry-run");
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/line 40002: .* Nothing was stored\.\n$/);
+  await expect(stored("dry-breaks")).rejects.toThrow("does not exist");
+});
+
 test("an import reaches one workspace only", async () => {
   await give("mine.csv", "a\n1\n");
   await importing("mine.csv", "mine");
@@ -450,23 +461,27 @@ test("an import reaches one workspace only", async () => {
   expect((await stored("mine", "other")).rows).toMatchObject([{ key: "1" }]);
 });
 
-test.each([
-  [["import", "dataset", "mine.csv"], "required option '--slug <slug>' not specified"],
-  [["import", "dataset", "mine.csv", "--slug", "Not a slug"], "slug must be lower-case letters"],
+test.each<[number, string, string]>([
+  [2, "import dataset there.csv", "required option '--slug <slug>' not specified"],
   [
-    ["import", "dataset", "mine.csv", "--slug", "x", "--workspace", "nope"],
-    'workspace "nope" does not exist',
+    2,
+    "import dataset a.txt --slug a",
+    "The ending of a.txt names no format. Name it with --format: csv, json, jsonl.",
   ],
-  [["export", "dataset", "nope"], 'Dataset "nope" does not exist.'],
-  [["export", "dataset", "mine", "--output", "mine.txt"], "The ending of mine.txt tells no format"],
-  [["export", "logs", "--from", "2026-02-30"], "not an existing time"],
-])("a wrong command line is told: gabbro %j", async (args, told) => {
-  const { code, stdout, stderr } = await at.gabbro(...args);
-  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-  expect(stderr).toContain(told);
+  [2, "import dataset there.csv --slug x --format xml", "Allowed choices are csv, json, jsonl"],
+  [1, "import dataset there.csv --slug UPPER", "slug must be lower-case letters"],
+  [1, "import dataset there.csv --slug x --workspace nope", 'workspace "nope" does not exist'],
+  [1, "export dataset nope", 'Dataset "nope" does not exist.'],
+  [2, "export dataset nope --output nope.txt", "The ending of nope.txt names no format"],
+  [2, "export logs --from 2026-02-30", "not an existing time"],
+])("a command that cannot run says why and ends with %i: gabbro %s", async (code, command, reason) => {
+  await give("there.csv", "a\n1\n");
+  const ended = await at.gabbro(...command.split(" "));
+  expect(ended).toMatchObject({ code, stdout: "" });
+  expect(ended.stderr).toContain(reason);
 });
 
-async function log(startTime: string, output: unknown) {
+async function log(startTime: string, output: unknown, workspace = "other") {
   const record = {
     slug: "told",
     output,
@@ -476,7 +491,7 @@ async function log(startTime: string, output: unknown) {
     user: { id: "u1", name: "=HYPERLINK()" },
     name: "a trace",
   };
-  return (await logPrompt(await at.contextOf("other"), logPromptRecord.parse(record))).log.id;
+  return (await logPrompt(await at.contextOf(workspace), logPromptRecord.parse(record))).log.id;
 }
 
 test("logs are exported from a moment on and before another, the oldest first, from one workspace", async () => {
@@ -511,16 +526,9 @@ test("logs are exported from a moment on and before another, the oldest first, f
 });
 
 test("in the CSV of logs no cell runs as a formula", async () => {
-  const { stdout } = await at.gabbro(
-    "export",
-    "logs",
-    "--workspace",
-    "other",
-    "--format",
-    "csv",
-    "--to",
-    "2026-02-01",
-  );
+  await createWorkspace((await at.contextOf()).database, "formulas");
+  await log("2026-01-01T00:00:00.000Z", "=cmd()", "formulas");
+  const { stdout } = await at.gabbro("export", "logs", "--workspace", "formulas", "--format", "csv");
   const [header, row, ...rest] = stdout.trim().split("\n");
   expect(header!.split(",")).toEqual(
     expect.arrayContaining(["id", "traceId", "output", "latencyMs", "cost", "userName"]),

@@ -1,14 +1,19 @@
 import { mkdir, readdir, readFile, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Context } from "../src/context.ts";
 import { createPrompt, createPromptVersion } from "../src/prompts/authoring.resolvers.ts";
 import { promptContents } from "../src/prompts/content.resolvers.ts";
 import { publishPrompt, setTagProtection } from "../src/prompts/tags.resolvers.ts";
+import { createWorkspace } from "../src/workspaces/resolvers.ts";
 import { openFolder } from "./program.ts";
 
 let at: Awaited<ReturnType<typeof openFolder>>;
 beforeAll(async () => {
   at = await openFolder();
+  const context = await at.contextOf();
+  for (const name of ["copied", "planned", "changed"]) await createWorkspace(context.database, name);
+  for (const workspace of ["default", "changed"]) await makeWelcome(await at.contextOf(workspace));
 });
 afterAll(() => at.close());
 
@@ -67,8 +72,8 @@ async function importing(folder: string, files: Record<string, string>, ...more:
   for (const [name, text] of Object.entries(files)) await writeFile(at.path(join(folder, name)), text);
   return at.gabbro("import", "prompts", folder, ...more);
 }
-const stored = async (slug: string) =>
-  (await promptContents(await at.contextOf())).find((prompt) => prompt.slug === slug);
+const stored = async (slug: string, workspace?: string) =>
+  (await promptContents(await at.contextOf(workspace))).find((prompt) => prompt.slug === slug);
 
 test("prompts exported from one workspace, imported into another and exported again are the same, byte for byte", async () => {
   await makePrompts("other");
@@ -76,18 +81,23 @@ test("prompts exported from one workspace, imported into another and exported ag
     code: 0,
     stdout: "2 prompts in one: 2 files written, 0 unchanged.\n",
   });
-  expect(await at.gabbro("import", "prompts", "one", "--yes")).toMatchObject({ code: 0, stderr: "" });
-  expect(await at.gabbro("export", "prompts", "two")).toMatchObject({ code: 0 });
+  expect(await at.gabbro("import", "prompts", "one", "--yes", "--workspace", "copied")).toMatchObject({
+    code: 0,
+    stderr: "",
+  });
+  expect(await at.gabbro("export", "prompts", "two", "--workspace", "copied")).toMatchObject({ code: 0 });
   expect(await filesOf("two")).toEqual(await filesOf("one"));
-  expect(await promptContents(await at.contextOf())).toEqual(
+  expect(await promptContents(await at.contextOf("copied"))).toEqual(
     await promptContents(await at.contextOf("other")),
   );
   expect((await filesOf("one")).map(([name]) => name)).toEqual(["bare.yaml", "nasty.yaml"]);
-  expect(await at.gabbro("import", "prompts", "one", "--yes")).toMatchObject({
+  expect(await at.gabbro("import", "prompts", "one", "--yes", "--workspace", "copied")).toMatchObject({
     code: 0,
     stdout: "Nothing to do: the prompts are as the files say.\n",
   });
-  expect((await at.gabbro("export", "prompts", "two")).stdout).toContain("0 files written, 2 unchanged");
+  expect((await at.gabbro("export", "prompts", "two", "--workspace", "copied")).stdout).toContain(
+    "0 files written, 2 unchanged",
+  );
 });
 
 const welcome = `slug: welcome
@@ -102,6 +112,16 @@ versions:
       Be brief.
 `;
 
+/** The prompt of that file. */
+async function makeWelcome(context: Context) {
+  const slug = "welcome";
+  await createPrompt(context, { slug, name: "Welcome" });
+  const input = { version: "1.0", text: "Greet {{ name }}.\nBe brief." };
+  await createPromptVersion(context, { slug, input });
+  await publishPrompt(context, { slug, newTag: "production", version: "1.0" });
+  await setTagProtection(context, { slug, tag: "production", protected: true });
+}
+
 test("an import tells what it would change, and changes it only when told to", async () => {
   const plan = [
     'create prompt "welcome"',
@@ -110,29 +130,30 @@ test("an import tells what it would change, and changes it only when told to", a
     'protect tag "production" of prompt "welcome"',
   ].join("\n");
   const files = { "welcome.yaml": welcome };
-  expect(await importing("plan", files, "--dry-run")).toEqual({
+  const planned = ["--workspace", "planned"];
+  expect(await importing("plan", files, "--dry-run", ...planned)).toEqual({
     code: 0,
     stdout: `${plan}\nDry run, nothing was changed: 4 changes.\n`,
     stderr: "",
   });
-  expect(await importing("plan", files)).toEqual({
+  expect(await importing("plan", files, ...planned)).toEqual({
     code: 1,
     stdout: `${plan}\n`,
     stderr: "gabbro: Nothing was changed. To make these changes, say --yes.\n",
   });
-  expect(await stored("welcome")).toBeUndefined();
-  expect(await importing("plan", files, "--yes")).toEqual({
+  expect(await stored("welcome", "planned")).toBeUndefined();
+  expect(await importing("plan", files, "--yes", ...planned)).toEqual({
     code: 0,
     stdout: `${plan}\nMade 4 changes.\n`,
     stderr: "",
   });
-  expect(await stored("welcome")).toMatchObject({
+  expect(await stored("welcome", "planned")).toMatchObject({
     name: "Welcome",
     tags: new Map([["production", "1.0"]]),
     protectedTags: ["production"],
     versions: [{ version: "1.0", text: "Greet {{ name }}.\nBe brief.", variables: [{ label: "name" }] }],
   });
-  expect((await importing("plan", files)).stdout).toContain("Nothing to do");
+  expect((await importing("plan", files, ...planned)).stdout).toContain("Nothing to do");
 });
 
 test("what changed in a file is changed, and what it does not mention stays", async () => {
@@ -145,7 +166,7 @@ versions:
     text: "Greet {{ name }}.\\nBe brief."
   - { version: "2.0", text: Hello }
 `;
-  expect(await importing("plan", { "welcome.yaml": changed }, "--yes")).toEqual({
+  expect(await importing("changed", { "welcome.yaml": changed }, "--yes", "--workspace", "changed")).toEqual({
     code: 0,
     stdout: [
       'change description of prompt "welcome"',
@@ -157,7 +178,7 @@ versions:
     ].join("\n"),
     stderr: "",
   });
-  expect(await stored("welcome")).toMatchObject({
+  expect(await stored("welcome", "changed")).toMatchObject({
     name: "Welcome",
     description: "Greets.",
     protectedTags: ["production"],
@@ -196,6 +217,11 @@ test.each([
     "the tag latest",
     welcome.replace('production: "1.0"', 'latest: "1.0"'),
     'line 4: the tag "latest" follows the newest version by itself',
+  ],
+  [
+    "the tag latest protected",
+    welcome.replace("protectedTags: [production]", "protectedTags: [latest]"),
+    'line 5: the tag "latest" follows the newest version by itself and cannot be protected',
   ],
   [
     "a version twice",

@@ -70,8 +70,8 @@ async function attack(
     if (text.includes(NEVER_SENT)) tell(`${told} told of others: ${text}`);
     if (isTaken && isRead && field.isText && typeof payload === "string" && hasFound(answer.body))
       tell(`${told} found ${text}`);
-    const isKept = field.isText && typeof payload === "string" && !isLookedUp(name, field);
-    if (isTaken && !isRead && isKept) stored.push({ told, text: payload });
+    const isStored = field.isText && typeof payload === "string" && !isLookedUp(name, field);
+    if (isTaken && !isRead && isStored) stored.push({ told, text: payload });
     result.taken += isTaken ? 1 : 0;
   }
   result.fields += fields.length;

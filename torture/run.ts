@@ -14,7 +14,7 @@ import { stalls } from "./stalls.ts";
 import { strains } from "./strains.ts";
 
 // npm run torture -- NAME [CASES [SEED]]: runs a fault test at length, and its control, which must find a loss. Prints a line of
-// the table in docs/reliability.md for each; ends with 1 when the promise is broken or the control finds nothing.
+// the table in docs/internals/fault-runs.md for each; ends with 1 when the promise is broken or the control finds nothing.
 
 const withFile = async <T>(run: (databaseUrl: string) => Promise<T>): Promise<T> => {
   const folder = await mkdtemp(join(tmpdir(), "gabbro-torture-"));
