@@ -1,6 +1,6 @@
 import { Transform } from "node:stream";
 import type { FastifyReply } from "fastify";
-import { createShares } from "../limits/shares.ts";
+import { createShares, type Share } from "../limits/shares.ts";
 
 interface Arriving {
   workspaceId: string;
@@ -18,17 +18,19 @@ export function createBodies(maxBytes: number) {
     /** Passes a body on as it arrives, and breaks it off when it would hold too much. */
     hold: ({ workspaceId, reply, refusal, arrived }: Arriving): Transform => {
       let bytes = 0;
+      let share: Share | undefined;
       const held = new Transform({
         transform: (chunk: Buffer, _, done) => {
-          if (!shares.hasRoom(workspaceId, chunk.length)) return done(refusal());
+          const taken = shares.take(workspaceId, chunk.length);
+          if (!taken) return done(refusal());
+          share = taken;
           bytes += chunk.length;
-          shares.take(workspaceId, chunk.length);
           done(null, chunk);
         },
         flush: (done) => arrived(done),
       });
       const end = () => {
-        if (bytes > 0) shares.giveBack(workspaceId, bytes);
+        if (bytes > 0) share!.giveBack(bytes);
         bytes = 0;
         // Nobody may read it to its end, as when it is too large.
         reply.request.raw.unpipe(held);

@@ -2,15 +2,17 @@ import type { Readable } from "node:stream";
 import { getHeapStatistics } from "node:v8";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { createEventLoopSlots, type Place } from "../limits/eventLoop.ts";
-import { createShares, type Shares } from "../limits/shares.ts";
+import { createShares, type Share } from "../limits/shares.ts";
 import type { App } from "./app.ts";
 import { createBodies } from "./bodies.ts";
 import { refusalError, refuse } from "./refusals.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** The workspace among whose requests in flight it is counted, if any. */
-    countedFor?: string | undefined;
+    /** Whether it is of what watches the service, which no limit holds for. */
+    isProbe?: true;
+    /** The share in which it is counted while it is in flight. */
+    share?: Share | undefined;
     /** Its place among those of the workspace that use the event loop, once its body has arrived. */
     place?: Place;
     /** Whether it was refused because there was too much to do. */
@@ -55,23 +57,22 @@ export function createLimiter(given: Partial<Limits>, corsOrigins: string[]) {
   const refusals = createRefusals(corsOrigins);
 
   const leave = (request: FastifyRequest) => {
-    if (request.countedFor !== undefined)
-      inFlight.sharesOf(request.countedFor, request).giveBack(request.countedFor, 1);
-    request.countedFor = undefined;
+    request.share?.giveBack(1);
+    request.share = undefined;
     request.place?.end();
   };
   /** Counts a request for a workspace, if that has room for it. */
   const enter = (request: FastifyRequest, workspaceId: string): boolean => {
     leave(request);
-    const shares = inFlight.sharesOf(workspaceId, request);
-    if (!shares.hasRoom(workspaceId, 1)) return false;
-    shares.take(workspaceId, 1);
-    request.countedFor = workspaceId;
-    return true;
+    request.share = inFlight.sharesOf(workspaceId, request).take(workspaceId, 1);
+    return request.share !== undefined;
   };
   const countEach = (app: App) => {
     app.addHook("onRequest", (request, reply, done) => {
-      if (WATCHED.has(request.routeOptions.url!)) return done();
+      if (WATCHED.has(request.routeOptions.url!)) {
+        request.isProbe = true;
+        return done();
+      }
       if (!enter(request, NOBODY)) return refusals.answer(request, reply);
       reply.raw.once("close", () => leave(request));
       done();
@@ -86,7 +87,7 @@ export function createLimiter(given: Partial<Limits>, corsOrigins: string[]) {
   const shareOut = (app: App) => {
     // The first hook after those in which the routes find out who is asking, and before the body is read.
     app.addHook("preParsing", (request, reply, payload, done) => {
-      if (WATCHED.has(request.routeOptions.url!)) return done(null, payload);
+      if (request.isProbe) return done(null, payload);
       const workspaceId = workspaceOf(request);
       if (!enter(request, workspaceId)) return refusals.answer(request, reply);
       if (isSmall(request)) return done(null, payload);
@@ -97,7 +98,7 @@ export function createLimiter(given: Partial<Limits>, corsOrigins: string[]) {
     });
     // After the body was parsed, as Fastify leaves the place when it has read one.
     app.addHook("preValidation", (request, reply, done) => {
-      if (WATCHED.has(request.routeOptions.url!)) return done();
+      if (request.isProbe) return done();
       if (request.place) request.place.run(done);
       else begin(places, request, reply, done);
     });
@@ -124,7 +125,7 @@ function createInFlight(max: number) {
   const unknown = createShares(max);
   const publicRoutes = createShares(MAX_PUBLIC);
   return {
-    sharesOf: (workspaceId: string, request: FastifyRequest): Shares => {
+    sharesOf: (workspaceId: string, request: FastifyRequest): typeof unknown => {
       if (workspaceId !== NOBODY) return ofWorkspaces;
       return PUBLIC.test(request.routeOptions.url ?? "") ? publicRoutes : unknown;
     },

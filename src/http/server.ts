@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import type { RequestListener, Server } from "node:http";
+import type { RequestListener, Server, ServerResponse } from "node:http";
 import {
   type AddressInfo,
   createServer as createListener,
@@ -67,12 +67,11 @@ export function createHttpServer(
  * answer is never cut off, as an answer has been handed to the system before it can have arrived.
  */
 function oneAfterAnother(handle: RequestListener): RequestListener {
-  const busy = new WeakSet<Socket>();
+  const latest = new WeakMap<Socket, ServerResponse>();
   return (request, response) => {
     const { socket } = request;
-    if (busy.has(socket)) return void socket.destroy();
-    busy.add(socket);
-    response.once("close", () => busy.delete(socket));
+    if (latest.get(socket)?.writableFinished === false) return void socket.destroy();
+    latest.set(socket, response);
     handle(request, response);
   };
 }
