@@ -92,21 +92,3 @@ test("a body of megabytes is parsed in one turn and stored in another, and with 
   expect(await turnsDuring(add({}))).toBeGreaterThan(3);
   expect(await turnsDuring(add({ "idempotency-key": "turns" }))).toBeGreaterThan(5);
 });
-
-test("a prompt is removed with its versions and tags some at a time, and others are served in between", async () => {
-  const versions = Array.from({ length: 100 }, (_, n) => ({ version: `${n}` }));
-  const { id } = await addPrompt(server, { slug: "many", versions, tags: { production: "7" } });
-  let turns = 0;
-  const statements = await statementsOf(async () => {
-    turns = await turnsDuring(() => server.run('mutation { deletePrompt(slug: "many") }'));
-  });
-  const removals = statements.filter(({ sql }) => /^delete from [`"]prompt_versions/.test(sql));
-  expect(removals.length).toBeGreaterThan(3);
-  expect(turns).toBeGreaterThan(removals.length);
-  expect(await server.run('{ prompt(slug: "many") { slug } }')).toMatchObject({
-    error: { code: "PROMPT_NOT_FOUND" },
-  });
-  const { em } = server.database.orm;
-  for (const table of ["prompt_versions", "prompt_tags"])
-    expect(await em.fork().execute(`select id from ${table} where prompt_id = '${id}'`)).toEqual([]);
-});

@@ -31,8 +31,11 @@ export const Prompt = defineEntity({
     /** Labels of tags that only a token with the scope `publish` may move. */
     protectedTags: json<string[]>().default("[]"),
     createdAt: timestamp(),
+    /** When it was deleted, as long as its parts are there: for those who ask it is gone, and its slug is its id. */
+    deletedAt: timestamp().nullable(),
   },
   uniques: [{ properties: ["workspace", "slug"] }],
+  filters: { notDeleted: { name: "notDeleted", cond: { deletedAt: null }, default: true } },
 });
 export type Prompt = InferEntity<typeof Prompt>;
 

@@ -74,7 +74,8 @@ async function readPrompt(
       .selectFrom("Prompt")
       .select(["id as id", "slug as slug", "name as name", "description as description"])
       .where("workspace", "=", workspaceId)
-      .where("slug", "=", slug),
+      .where("slug", "=", slug)
+      .where("deletedAt", "is", null),
   );
   if (!prompt) return null;
   const versions: NamedVersion[] = [];

@@ -32,7 +32,11 @@ export async function promptsAfter(context: Context, input: PromptsInput): Promi
 async function headsOf(context: Context, workspaceId: string, input: PromptsInput) {
   const { database } = context;
   const { featureSlug, search, after, first } = input;
-  const ofWorkspace = database.read.selectFrom("Prompt").where("workspace", "=", workspaceId).orderBy("slug");
+  const ofWorkspace = database.read
+    .selectFrom("Prompt")
+    .where("workspace", "=", workspaceId)
+    .where("deletedAt", "is", null)
+    .orderBy("slug");
   let listed = ofWorkspace.limit(first ?? PAGE);
   if (featureSlug) listed = listed.where("featureSlug", "=", featureSlug);
   if (after) listed = listed.where("slug", ">", after);

@@ -1,19 +1,22 @@
 import { LockMode } from "@mikro-orm/core";
 import type { Context } from "../context.ts";
 import { deleteInBatches } from "../database/deleteInBatches.ts";
-import type { EntityManager } from "../database/open.ts";
+import { retryWhileLocked } from "../database/groupCommit.ts";
+import type { Database } from "../database/open.ts";
 import { inTransaction } from "../database/transaction.ts";
-import { checkDeadline } from "../limits/deadline.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { getPrompt, headOf } from "./authoring.resolvers.ts";
 import { Prompt, PromptVersion } from "./entities.ts";
 
-/** Removes a prompt with its versions and tags, and gives its slug; its logs stay. PROMPT_NOT_FOUND when there is none. */
+/**
+ * Removes a prompt with its versions and tags, and gives its slug; its logs stay. PROMPT_NOT_FOUND when there is none. It is
+ * only put out of sight, with its slug free for another; `removeDeletedPrompts` removes it, as 100,000 moves of its tags
+ * take seconds.
+ */
 export async function deletePrompt(context: Context, { slug }: { slug: string }): Promise<string> {
   const workspace = authorize(context, "write");
   await inTransaction(context.em, async (em) => {
-    // Before its parts: who publishes holds the prompt first, too, and both would wait for each other.
     await em.findOne(Prompt, { slug }, { lockMode: LockMode.PESSIMISTIC_WRITE });
     const prompt = await getPrompt(em, slug);
     const { protectedTags } = prompt;
@@ -26,33 +29,48 @@ export async function deletePrompt(context: Context, { slug }: { slug: string })
       .execute<{ version: string }[]>("all", false);
     const before = { ...headOf(prompt), protectedTags, versions: versions.map(({ version }) => version) };
     recordChange(em, context, { action: "deletePrompt", subject: slug, before, after: null });
-    await deleteParts(context, em, { workspace, promptId: prompt.id });
-    em.remove(prompt);
+    prompt.slug = prompt.id;
+    prompt.deletedAt = new Date();
   });
   return slug;
 }
 
-/** Removes what belongs to a prompt, some at a time: 10,000 versions in one statement take half a second. */
-async function deleteParts(
-  context: Context,
-  em: EntityManager,
+/** Removes prompts that are out of sight, in small steps, until all are gone or `signal` says to stop. */
+export async function removeDeletedPrompts(database: Database, signal: AbortSignal): Promise<void> {
+  const { read, write } = database;
+  const deleted = await read
+    .selectFrom("Prompt")
+    .select(["id", "workspace"])
+    .where("deletedAt", "is not", null)
+    .execute();
+  for (const { id, workspace } of deleted) {
+    await removeParts(database, { workspace, promptId: id }, signal);
+    if (signal.aborted) return;
+    await retryWhileLocked(() =>
+      write.deleteFrom("Prompt").where("workspace", "=", workspace).where("id", "=", id).execute(),
+    );
+  }
+}
+
+async function removeParts(
+  { read, write }: Database,
   { workspace, promptId }: { workspace: string; promptId: string },
+  signal: AbortSignal,
 ): Promise<void> {
-  const within = context.database.readWithin(em);
   for (const entity of ["PromptTagMove", "PromptTag", "PromptVersion"] as const) {
-    const parts = within
+    const parts = read
       .selectFrom(entity)
       .select("id")
       .where("workspace", "=", workspace)
       .where("prompt", "=", promptId)
       .orderBy("id");
-    const removal = within.deleteFrom(entity).where("workspace", "=", workspace);
-    await deleteInBatches({
-      find: (most, after) => {
-        checkDeadline(context);
-        return parts.where("id", ">", after).limit(most).execute();
+    const removal = write.deleteFrom(entity).where("workspace", "=", workspace);
+    await deleteInBatches(
+      {
+        find: (most, after) => parts.where("id", ">", after).limit(most).execute(),
+        remove: (ids) => retryWhileLocked(() => removal.where("id", "in", ids).execute()),
       },
-      remove: (ids) => removal.where("id", "in", ids).execute(),
-    });
+      signal,
+    );
   }
 }

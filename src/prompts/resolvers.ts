@@ -108,6 +108,7 @@ const promptById: (context: Context, id: string) => Promise<(Selectable & Prompt
       .selectFrom("Prompt")
       .select(["id", "slug", "name", "description"])
       .where("workspace", "=", workspaceId)
+      .where("deletedAt", "is", null)
       .where("id", "in", ids)
       .execute();
     withinBudget(context, prompts);

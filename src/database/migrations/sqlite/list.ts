@@ -5,6 +5,7 @@ import { Migration20261121140000_idempotency } from "./Migration20261121140000_i
 import { Migration20261121150000_words } from "./Migration20261121150000_words.ts";
 import { Migration20261122142354_deleted_datasets } from "./Migration20261122142354_deleted_datasets.ts";
 import { Migration20261123020000_narrow_first } from "./Migration20261123020000_narrow_first.ts";
+import { Migration20261123123137_deleted_prompts } from "./Migration20261123123137_deleted_prompts.ts";
 
 /** The migrations of SQLite in their order; `npm run migration -- NAME` writes the next one, which is then added here. */
 export const sqliteMigrations = [
@@ -15,4 +16,5 @@ export const sqliteMigrations = [
   { name: "Migration20261121150000_words", class: Migration20261121150000_words },
   { name: "Migration20261122142354_deleted_datasets", class: Migration20261122142354_deleted_datasets },
   { name: "Migration20261123020000_narrow_first", class: Migration20261123020000_narrow_first },
+  { name: "Migration20261123123137_deleted_prompts", class: Migration20261123123137_deleted_prompts },
 ];
