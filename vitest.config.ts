@@ -1,46 +1,20 @@
 import { availableParallelism } from "node:os";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
-import { findBinaries } from "./test/postgresServer.ts";
+import { findBinaries } from "./test/support/postgresServer.ts";
 
 /** What needs no database, or is about SQLite itself: its files, its locks, the programs that work on its files. */
 const notOnPostgresql = [
-  "brokenDatabase",
-  "backups",
-  "cli",
-  "cliJson",
-  "cliReading",
-  "cliUsage",
-  "commit",
-  "compileCache",
-  "config",
-  "database",
-  "databaseFile",
-  "dependencies",
-  "docs",
-  "docsFacts",
-  "filePermissions",
-  "layout",
-  "playground",
-  "powerCut",
-  "regularExpressions",
-  "schema",
-  "scripts",
-  "table",
-  "templates",
-  "terminal",
-  "transfer",
-  "transferPrompts",
-  "usage",
-  "workerProcesses",
-].map((name) => `test/${name}.test.ts`);
+  ...["architecture", "browser", "cli", "sqlite", "unit"].map((folder) => `test/${folder}/**`),
+  ...["compileCache", "workerProcesses"].map((name) => `test/security/${name}.test.ts`),
+];
 
 const include = ["test/**/*.test.ts"];
 
 /** What must be the first to use a part of the program: it ends threads that it has seen start. */
-const apart = ["test/usage.test.ts"];
+const apart = ["test/unit/tokenCounting.test.ts"];
 
 // It kills and promotes servers of its own, so one that is named serves it nothing.
-const needsBinaries = findBinaries() ? [] : ["test/postgresqlCluster.test.ts"];
+const needsBinaries = findBinaries() ? [] : ["test/postgresql/cluster.test.ts"];
 if (needsBinaries.length > 0) console.warn(`Left out without the PostgreSQL of npm: ${needsBinaries}`);
 
 const postgresql = {
@@ -49,7 +23,7 @@ const postgresql = {
     name: "postgresql",
     include,
     exclude: [...notOnPostgresql, ...needsBinaries],
-    globalSetup: ["test/postgresSetup.ts"],
+    globalSetup: ["test/support/postgresSetup.ts"],
   },
 } satisfies TestProjectInlineConfiguration;
 
@@ -77,7 +51,7 @@ export default defineConfig({
         test: {
           name: "sqlite",
           include,
-          exclude: ["test/postgresql*.test.ts", ...apart],
+          exclude: ["test/postgresql/**", ...apart],
           provide: { postgresql: null },
         },
       },

@@ -1,7 +1,7 @@
 import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { execute, urlOf } from "../test/postgresSetup.ts";
+import { execute, urlOf } from "../test/support/postgresSetup.ts";
 import { cases } from "./cases.ts";
 import { grown } from "./grown.ts";
 import { withKeys } from "./keys.ts";

@@ -5,7 +5,7 @@ import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import packageJson from "../package.json" with { type: "json" };
-import { freePort } from "../test/postgresServer.ts";
+import { freePort } from "../test/support/postgresServer.ts";
 import { TOKEN } from "./prepare.ts";
 
 export type Server = "bare" | "plain" | "gabbro";

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { cpus, totalmem } from "node:os";
 import { parseArgs } from "node:util";
-import { execute, urlOf } from "../test/postgresSetup.ts";
+import { execute, urlOf } from "../test/support/postgresSetup.ts";
 import { startPostgresql } from "./postgresql.ts";
 import { type Filled, fill, makeToken } from "./scale/fill.ts";
 import { startGateway } from "./scale/gateway.ts";

@@ -2,7 +2,7 @@ import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { freePort } from "../../test/postgresServer.ts";
+import { freePort } from "../../test/support/postgresServer.ts";
 import { startCommand } from "../processes.ts";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));

@@ -175,9 +175,12 @@ export async function dialectOf(url: string, settings = DEFAULTS): Promise<Diale
 }
 
 /** The ORM for a database, not connected yet. */
-export function openOrm({ options, migrations, folder }: Dialect) {
+export const openOrm = (dialect: Dialect) => SqlMikroORM.init(ormOptions(dialect));
+
+/** What the ORM is told of a database. */
+export function ormOptions({ options, migrations, folder }: Dialect) {
   const path = fileURLToPath(new URL(`./migrations/${folder}`, import.meta.url));
-  return SqlMikroORM.init({
+  return {
     ...options,
     entities: [...entities],
     extensions: [Migrator],
@@ -198,7 +201,7 @@ export function openOrm({ options, migrations, folder }: Dialect) {
       snapshotOnMigrate: false,
       silent: true,
     },
-  });
+  };
 }
 
 async function connect(orm: Awaited<ReturnType<typeof openOrm>>, dialect: Dialect): Promise<void> {

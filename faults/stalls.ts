@@ -1,0 +1,196 @@
+import { createRandom } from "../test/support/random.ts";
+import type { How } from "./gateway.ts";
+import { count as inWords, type Outcome, seconds, type Test, type Within } from "./outcome.ts";
+import { bodyInputs } from "./stalls/bodyInputs.ts";
+import { documentInputs } from "./stalls/documentInputs.ts";
+import { graphqlInputs, restInputs } from "./stalls/fieldInputs.ts";
+import { type Bounds, type Growth, grow } from "./stalls/growth.ts";
+import { addressInputs, headerInputs, readHeaders } from "./stalls/headInputs.ts";
+import type { Input } from "./stalls/inputs.ts";
+import { type Served, serve } from "./stalls/served.ts";
+import { learned, type Shape, shapes } from "./stalls/shapes.ts";
+
+export interface StallsResult {
+  /** How many inputs there are that can grow. */
+  inputs: number;
+  /** How many of them grew in how many shapes. */
+  cases: number;
+  requests: number;
+  /** How many requests were carried out. */
+  taken: number;
+  mostCpuMs: number;
+  longestWaitMs: number;
+  mostHeldMb: number;
+  /** What was found, each with how to find it again. */
+  faults: string[];
+}
+
+interface Wanted {
+  cases: number;
+  /** The first of them, in an order that stays the same. */
+  from: number;
+  bounds: Bounds;
+  patienceMs: number;
+  mostFaults?: number;
+  how?: Pick<How, "preload">;
+  /** Is told each fault when it is found. */
+  tell?: (fault: string) => void;
+}
+
+/** After so many the server and its database are new ones, as what was stored makes others slow. */
+const ROUND = 200;
+
+/** Has inputs grow in one shape after the other, and looks at what that costs the server and keeps a neighbour waiting. */
+export async function lookForStalls(within: Within, wanted: Wanted): Promise<StallsResult> {
+  const result: StallsResult = {
+    ...{ inputs: 0, cases: 0, requests: 0, taken: 0 },
+    ...{ mostCpuMs: 0, longestWaitMs: 0, mostHeldMb: 0, faults: [] },
+  };
+  const isDone = () =>
+    result.cases >= wanted.cases || result.faults.length >= (wanted.mostFaults ?? Infinity);
+  while (!isDone())
+    await within(async (databaseUrl) => {
+      const served = await serve({ databaseUrl, ...wanted.how }, wanted.patienceMs);
+      try {
+        await round(served, wanted, result, isDone);
+      } finally {
+        await served.stop();
+      }
+    });
+  return result;
+}
+
+async function round(
+  served: Served,
+  { from, bounds, tell = () => {} }: Wanted,
+  result: StallsResult,
+  isDone: () => boolean,
+): Promise<void> {
+  const inputs = await allInputs(served);
+  result.inputs = inputs.length;
+  const caseAt = drawing(inputs);
+  const next = () => from + result.cases;
+  const report = (fault: string, at: number) => {
+    result.faults.push(`${fault} (again: npm run faults -- stalls 1 ${at})`);
+    tell(result.faults.at(-1)!);
+  };
+  const first = await heldAfter(served, caseAt, { from: next(), requests: WARMING });
+  for (let n = 0; n < ROUND && !isDone(); n++) {
+    const at = next();
+    result.cases += 1;
+    const { input, shape } = caseAt(at);
+    const { steps, fault, isAnswered } = await growCase(served, caseAt(at), bounds);
+    count(result, steps);
+    if (fault) report(`${input.name}: ${shape.name}: ${fault}`, at);
+    if (!isAnswered) return; // it may be busy for hours
+  }
+  const last = await heldAfter(served, caseAt, { from: next(), requests: CROWD });
+  result.mostHeldMb = Math.max(result.mostHeldMb, last);
+  if (last > first + MOST_KEPT_MB)
+    report(`it holds ${Math.round(last)} MB afterwards, ${Math.round(first)} MB before`, next());
+}
+
+async function growCase(served: Served, { input, shape }: Case, bounds: Bounds): Promise<Growth> {
+  const answerTo = async (small: Shape) => (await served.send(input.fill(small, 1, 0))).text;
+  return grow(served, input, await learned(shape, answerTo), bounds);
+}
+
+function count(result: StallsResult, steps: Growth["steps"]): void {
+  for (const { cpuMs, waitMs, status } of steps) {
+    result.requests += 1;
+    result.taken += status < 300 ? 1 : 0;
+    result.mostCpuMs = Math.max(result.mostCpuMs, cpuMs);
+    result.longestWaitMs = Math.max(result.longestWaitMs, waitMs);
+  }
+}
+
+const WARMING = 200;
+const CROWD = 1_400;
+const SMALL = 200;
+/** The caches may hold 80: 32 of documents, and three times 8,000,000 characters. */
+const MOST_KEPT_MB = 128;
+
+/** What is held after small requests that differ: what is kept of each shows by their number, not by their size. */
+async function heldAfter(
+  served: Served,
+  caseAt: (at: number) => Case,
+  { from, requests }: { from: number; requests: number },
+): Promise<number> {
+  for (let n = 0; n < requests; n++) {
+    const { input, shape } = caseAt(from + n);
+    await served.send(input.fill(shape, SMALL, from + n));
+  }
+  return served.heldMb();
+}
+
+/** Every place of every request that can grow. */
+async function allInputs({ fixtures, document }: Served): Promise<Input[]> {
+  return [
+    ...graphqlInputs(fixtures),
+    ...restInputs(document, fixtures),
+    ...headerInputs(await readHeaders(), fixtures),
+    ...addressInputs(document),
+    ...documentInputs(),
+    ...bodyInputs(),
+  ];
+}
+
+interface Case {
+  input: Input;
+  shape: Shape;
+}
+
+/** Gives the inputs of all areas in turn, each with the next of its shapes, in an order that looks random and stays the same. */
+function drawing(inputs: Input[]): (at: number) => Case {
+  const { below } = createRandom(1);
+  const byArea = Object.values(Object.groupBy(inputs, ({ area }) => area)).map((ofArea) => {
+    const cases = ofArea!.flatMap((input) =>
+      shapes.filter(({ kind }) => input.kinds.includes(kind)).map((shape) => ({ input, shape })),
+    );
+    for (let at = cases.length - 1; at > 0; at--) {
+      const other = below(at + 1);
+      [cases[at], cases[other]] = [cases[other]!, cases[at]!];
+    }
+    return cases;
+  });
+  return (at) => {
+    const cases = byArea[at % byArea.length]!;
+    return cases[Math.floor(at / byArea.length) % cases.length]!;
+  };
+}
+
+const SMALLER = [1_000, 10_000, 100_000, 1_000_000];
+/** For a machine that does other things, too: processor time alone. */
+export const onAnyMachine: Bounds = { sizes: SMALLER, waitMs: null, cpuMs: 400 };
+const onAQuietOne: Bounds = { sizes: [...SMALLER, 10_000_000], waitMs: 250, cpuMs: 1_000 };
+const LONG_PATIENCE_MS = 10_000;
+
+/** Stalls at length, on both databases. */
+export function stalls({ withFile, withPostgresql }: Record<"withFile" | "withPostgresql", Within>) {
+  const looked = (within: Within, wanted: Pick<Wanted, "cases" | "from" | "how" | "mostFaults">) =>
+    lookForStalls(within, {
+      ...{ bounds: onAQuietOne, patienceMs: LONG_PATIENCE_MS, ...wanted },
+      tell: (fault) => process.stderr.write(`${fault}\n`),
+    });
+  const test = (within: Within): Test => ({
+    cases: 7_000,
+    run: async (cases, from = 0) => toOutcome(await looked(within, { cases, from })),
+    control: async () => {
+      const spoilt = { cases: 200, from: 0, how: { preload: "quadratic" }, mostFaults: 1 };
+      const { faults, cases } = await looked(within, spoilt);
+      return { result: `${faults.length} found in ${cases} cases`, isAsWanted: faults.length > 0 };
+    },
+  });
+  return { stalls: test(withFile), "stalls-on-postgresql": test(withPostgresql) };
+}
+
+function toOutcome({ faults, ...found }: StallsResult): Outcome {
+  const said = [
+    `${inWords(found.inputs)} inputs, ${inWords(found.requests)} requests, ${inWords(found.taken)} carried out`,
+    `the dearest took ${seconds(found.mostCpuMs)} of processor time`,
+    `the neighbour waited ${Math.round(found.longestWaitMs)} ms at most`,
+    `${Math.round(found.mostHeldMb)} MB held afterwards at most`,
+    `${faults.length} stalls`,
+  ];
+  return { result: said.join("; "), isAsWanted: faults.length === 0 };
+}

@@ -1,0 +1,95 @@
+import { get, type IncomingMessage } from "node:http";
+import { buffer } from "node:stream/consumers";
+import { gunzipSync } from "node:zlib";
+import { afterAll, expect, test } from "vitest";
+import { addDataset } from "../support/data.ts";
+import { startServer } from "../support/server.ts";
+
+const server = await startServer({});
+afterAll(() => server[Symbol.asyncDispose]());
+
+await addDataset(server, {
+  slug: "large",
+  columns: [{ name: "question", type: "text" }],
+  rows: Array.from({ length: 1_500 }, (_, n) => ({ values: { question: `Which number is ${n}? ἀριθμός` } })),
+});
+await server.run(
+  `mutation($text: String!) {
+    createPrompt(slug: "long", name: "Long") { slug }
+    createPromptVersion(slug: "long", input: { version: "1", text: $text }) { promptVersion { version } }
+    publishPrompt(slug: "long", newTag: "production", version: "1") { id }
+  }`,
+  { text: "Say it again. ".repeat(2_000) },
+);
+
+/** The bytes as they come: fetch would decompress them. */
+async function read(path: string, headers: Record<string, string> = {}) {
+  const authorization = `Bearer ${server.token}`;
+  const response = await new Promise<IncomingMessage>((resolve, reject) =>
+    get(`${server.url}${path}`, { headers: { authorization, ...headers } }, resolve).on("error", reject),
+  );
+  return { status: response.statusCode, headers: response.headers, bytes: await buffer(response) };
+}
+
+test("a large answer is compressed for who accepts gzip, and for nobody else", async () => {
+  const plain = await read("/datasets/large");
+  expect(plain.headers).toMatchObject({ vary: expect.stringContaining("Accept-Encoding") });
+  for (const accepted of ["gzip", "gzip, deflate, br", "br;q=1, gzip;q=0.1", "*"]) {
+    const { headers, bytes } = await read("/datasets/large", { "accept-encoding": accepted });
+    expect(headers).toMatchObject({ "content-encoding": "gzip", vary: plain.headers.vary });
+    expect(bytes.length).toBeLessThan(plain.bytes.length / 4);
+    expect(gunzipSync(bytes).equals(plain.bytes)).toBe(true);
+  }
+  for (const refused of ["identity", "br", "gzip;q=0", "gzip;q=0, *", ""]) {
+    const { headers, bytes } = await read("/datasets/large", { "accept-encoding": refused });
+    expect(headers["content-encoding"]).toBe(undefined);
+    expect(bytes.equals(plain.bytes)).toBe(true);
+  }
+});
+
+test("GraphQL compresses its large answers as REST does, and neither its small ones", async () => {
+  const ask = (query: string) =>
+    fetch(`${server.url}/graphql`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${server.token}`,
+        "content-type": "application/json",
+        "accept-encoding": "gzip",
+      },
+      body: JSON.stringify({ query }),
+    });
+  const large = await ask('{ dataset(slug: "large") { rows { values } } }');
+  expect(large.headers.get("content-encoding")).toBe("gzip");
+  expect((await large.json()).data.dataset.rows).toHaveLength(1_500);
+  const small = await ask("{ datasets { slug } }");
+  expect(small.headers.get("content-encoding")).toBe(null);
+  expect((await read("/datasets", { "accept-encoding": "gzip" })).headers["content-encoding"]).toBe(
+    undefined,
+  );
+});
+
+test("a compressed answer is known again by its ETag", async () => {
+  const first = await read("/prompts/long", { "accept-encoding": "gzip" });
+  expect(JSON.parse(gunzipSync(first.bytes).toString()).prompt.text).toContain("Say it again.");
+  const { etag } = first.headers;
+  expect(etag).toMatch(/^W\//);
+  const again = await read("/prompts/long", { "accept-encoding": "gzip", "if-none-match": etag! });
+  expect([again.status, again.bytes.length]).toEqual([304, 0]);
+});
+
+test("HEAD of what would be compressed, and a client that breaks off, leave the service as it was", async () => {
+  const authorization = `Bearer ${server.token}`;
+  const headers = { authorization, "accept-encoding": "gzip" };
+  for (let n = 0; n < 5; n++) {
+    const head = await fetch(`${server.url}/datasets/large`, { method: "HEAD", headers });
+    expect([head.status, await head.text()]).toEqual([200, ""]);
+    await new Promise<void>((resolve, reject) => {
+      const request = get(`${server.url}/datasets/large`, { headers }, (response) => {
+        response.once("data", () => request.destroy());
+        response.once("close", resolve);
+        response.on("error", () => {}); // it is we who break off
+      }).on("error", reject);
+    });
+  }
+  expect((await read("/datasets/large", { "accept-encoding": "gzip" })).status).toBe(200);
+});

@@ -1,0 +1,457 @@
+import { afterAll, expect, test } from "vitest";
+import { datasetsAnswer } from "../../src/datasets/rest.ts";
+import { addToken, addWorkspace } from "../support/data.ts";
+import { startServer } from "../support/server.ts";
+
+const server = await startServer();
+afterAll(() => server[Symbol.asyncDispose]());
+
+const other = await addWorkspace(server, "other");
+
+const { run } = server;
+
+const CREATE =
+  "mutation($slug: String!, $name: String, $columns: [DatasetColumnInput!]!) { createDataset(slug: $slug, name: $name, columns: $columns) { slug name columns { name type } rowCount rows { id } warning } }";
+const UPDATE =
+  "mutation($slug: String!, $name: String, $remove: [String!], $rename: [ColumnRenameInput!], $add: [DatasetColumnInput!]) { updateDataset(slug: $slug, name: $name, removeColumns: $remove, renameColumns: $rename, addColumns: $add) { name columns { name type } rows { values } warning } }";
+const ADD =
+  "mutation($slug: String!, $input: DatasetItemInput!) { addDatasetItem(slug: $slug, input: $input) { datasetRow { id key name values idealOutput metadata } warning } }";
+const ADD_MANY =
+  "mutation($slug: String!, $items: [JSON!]!) { addDatasetItems(slug: $slug, items: $items) { datasetRow { id key values } warning error { message details { path message } } } }";
+
+const text = (name: string) => ({ name, type: "text" });
+
+/** The dataset as REST shows it, which both APIs agree about. */
+const read = async (slug: string) => (await server.get(`/datasets/${slug}`)).body;
+
+test("a dataset is made from nothing, listed, filled and read", async () => {
+  const columns = [text("question"), { name: "photo", type: "image" }];
+  expect(await run(CREATE, { slug: "fresh", name: "Fresh", columns })).toEqual({
+    slug: "fresh",
+    name: "Fresh",
+    columns,
+    rowCount: 0,
+    rows: [],
+    warning: null,
+  });
+  await server.post("/datasets/fresh/items", { values: { question: "Why?" } });
+  expect(await read("fresh")).toEqual({
+    dataset: {
+      slug: "fresh",
+      name: "Fresh",
+      columns,
+      rows: [{ values: { question: "Why?" }, idealOutput: null, metadata: null }],
+    },
+  });
+  const { body } = await server.get("/datasets");
+  datasetsAnswer.strict().parse(body);
+  expect(body.datasets).toContainEqual({ slug: "fresh", name: "Fresh", columns });
+});
+
+test("a removed column hides its values, and they come back with the column", async () => {
+  await run(CREATE, { slug: "shrinking", columns: [text("a"), text("b")] });
+  await run(ADD, { slug: "shrinking", input: { values: { a: "1", b: "2" } } });
+  const removed = await run(UPDATE, { slug: "shrinking", remove: ["b"] });
+  expect(removed).toMatchObject({ columns: [text("a")], rows: [{ values: { a: "1" } }] });
+  expect(removed.warning).toBe(
+    "Some rows contained columns that do not exist in the dataset and were omitted: b",
+  );
+  expect((await read("shrinking")).dataset.rows[0].values).toEqual({ a: "1" });
+  const back = await run(UPDATE, { slug: "shrinking", add: [text("b")] });
+  expect(back).toMatchObject({
+    columns: [text("a"), text("b")],
+    rows: [{ values: { a: "1", b: "2" } }],
+    warning: null,
+  });
+});
+
+test("a renamed column keeps its values under the new name, also when the old name is used again", async () => {
+  await run(CREATE, { slug: "renamed", columns: [text("a"), text("b")] });
+  await run(ADD, { slug: "renamed", input: { values: { a: "1", b: "2" } } });
+  expect(await run(UPDATE, { slug: "renamed", rename: [{ from: "a", to: "c" }] })).toMatchObject({
+    columns: [text("c"), text("b")],
+    rows: [{ values: { c: "1", b: "2" } }],
+  });
+  expect(await run(UPDATE, { slug: "renamed", add: [text("a")] })).toMatchObject({
+    rows: [{ values: { c: "1", b: "2" } }],
+    warning: null,
+  });
+  await run(ADD, { slug: "renamed", input: { values: { a: "new", c: "old" } } });
+  const { dataset } = await read("renamed");
+  expect(dataset.rows.map(({ values }: { values: object }) => values)).toEqual([
+    { c: "1", b: "2" },
+    { a: "new", c: "old" },
+  ]);
+  expect(dataset.columns).toEqual([text("c"), text("b"), text("a")]);
+  const swapped = await run(UPDATE, {
+    slug: "renamed",
+    rename: [
+      { from: "a", to: "c" },
+      { from: "c", to: "a" },
+    ],
+  });
+  expect(swapped.rows).toEqual([{ values: { a: "1", b: "2" } }, { values: { c: "new", a: "old" } }]);
+});
+
+test("a column that was renamed, removed and added again has its values, and the warning names it as people knew it", async () => {
+  await run(CREATE, { slug: "twice", columns: [text("a")] });
+  await run(ADD, { slug: "twice", input: { values: { a: "1" } } });
+  await run(UPDATE, { slug: "twice", rename: [{ from: "a", to: "b" }] });
+  expect((await run(UPDATE, { slug: "twice", remove: ["b"] })).warning).toMatch(/omitted: b$/);
+  expect(await run(UPDATE, { slug: "twice", add: [text("b")] })).toMatchObject({
+    rows: [{ values: { b: "1" } }],
+    warning: null,
+  });
+});
+
+test("of several removed columns of one name the last one comes back", async () => {
+  await run(CREATE, { slug: "layers", columns: [text("a"), text("b")] });
+  await run(ADD, { slug: "layers", input: { values: { a: "A", b: "B" } } });
+  await run(UPDATE, { slug: "layers", remove: ["a"] });
+  await run(UPDATE, { slug: "layers", rename: [{ from: "b", to: "a" }] });
+  await run(UPDATE, { slug: "layers", remove: ["a"] });
+  expect((await run(UPDATE, { slug: "layers", add: [text("a")] })).rows).toEqual([{ values: { a: "B" } }]);
+});
+
+test("a row added while its dataset is deleted is stored or refused, never a fault of ours", async () => {
+  await run(CREATE, { slug: "vanishing", columns: [text("a")] });
+  const adds = Array.from({ length: 30 }, (_, n) =>
+    run(ADD, { slug: "vanishing", input: { values: { a: "x" }, ...(n % 2 && { key: String(n) }) } }),
+  );
+  const results = await Promise.all([...adds, run('mutation { deleteDataset(slug: "vanishing") }')]);
+  for (const result of results) if (result.error) expect(result.error.code).toBe("DATASET_NOT_FOUND");
+});
+
+test("a key adds a row once and changes it from then on, keeping its place", async () => {
+  await run(CREATE, { slug: "keyed", columns: [text("a")] });
+  const first = await run(ADD, { slug: "keyed", input: { key: "k1", values: { a: "1" }, name: "n" } });
+  await run(ADD, { slug: "keyed", input: { values: { a: "2" } } });
+  const again = await run(ADD, { slug: "keyed", input: { key: "k1", values: { a: "3" }, idealOutput: "i" } });
+  expect(again.datasetRow).toEqual({
+    id: first.datasetRow.id,
+    key: "k1",
+    name: null,
+    values: { a: "3" },
+    idealOutput: "i",
+    metadata: null,
+  });
+  const rest = await server.post("/datasets/keyed/items", { key: "k1", values: { a: "4" } });
+  expect(rest).toMatchObject({ status: 201, body: { datasetRow: { values: { a: "4" } } } });
+  expect((await read("keyed")).dataset.rows.map(({ values }: { values: { a: string } }) => values.a)).toEqual(
+    ["4", "2"],
+  );
+});
+
+test("one key in many requests at once is one row", async () => {
+  await run(CREATE, { slug: "raced", columns: [text("a")] });
+  await Promise.all(
+    Array.from({ length: 20 }, (_, n) =>
+      run(ADD, { slug: "raced", input: { key: "k", values: { a: String(n) } } }),
+    ),
+  );
+  expect((await read("raced")).dataset.rows).toHaveLength(1);
+});
+
+test("many rows are added at once in their order; those that are wrong are told one by one and keep no other out", async () => {
+  await run(CREATE, { slug: "bulk", columns: [text("a")] });
+  const items = [
+    { values: { a: "1" }, key: "x" },
+    { values: { a: "2", extra: "e" } },
+    { values: { a: "bad\u0000" } },
+    { values: { a: "3" }, key: "x" },
+    { values: [] },
+    { values: {}, name: 5 },
+  ];
+  const results = await run(ADD_MANY, { slug: "bulk", items });
+  expect(results).toMatchObject([
+    { datasetRow: { key: "x" }, warning: null, error: null },
+    {
+      datasetRow: { values: { a: "2" } },
+      warning: "The following columns do not exist in the dataset and were omitted: extra",
+    },
+    { datasetRow: null, error: { details: [{ path: "values.a" }] } },
+    { datasetRow: { values: { a: "3" } }, error: null },
+    { datasetRow: null, error: { message: "Invalid input: values must be an object." } },
+    { datasetRow: null, error: { message: "Invalid input: name must be a string." } },
+  ]);
+  expect((await read("bulk")).dataset.rows.map(({ values }: { values: { a: string } }) => values.a)).toEqual([
+    "3",
+    "2",
+  ]);
+  const many = Array.from({ length: 1_000 }, (_, n) => ({ values: { a: String(n) } }));
+  expect(await run(ADD_MANY, { slug: "bulk", items: many })).toHaveLength(1_000);
+  expect((await read("bulk")).dataset.rows).toHaveLength(1_002);
+  expect(await run(ADD_MANY, { slug: "bulk", items: [...many, many[0]] })).toMatchObject({
+    error: { code: "BAD_INPUT", details: [{ path: "items", message: "must have at most 1000 items" }] },
+  });
+});
+
+test("a row is changed in what is given and nothing else, and removed", async () => {
+  await run(CREATE, { slug: "edited", columns: [text("a"), text("b")] });
+  const { datasetRow } = await run(ADD, {
+    slug: "edited",
+    input: { values: { a: "1", b: "2" }, name: "n", idealOutput: "i", metadata: { kind: 1 } },
+  });
+  const update = (args: string) =>
+    run(
+      `mutation { updateDatasetItem(id: "${datasetRow.id}"${args}) { datasetRow { name values idealOutput metadata } warning } }`,
+    );
+  expect(await update(', values: {a: "9", z: 1}')).toEqual({
+    datasetRow: { name: "n", values: { a: "9", b: "2" }, idealOutput: "i", metadata: { kind: 1 } },
+    warning: "The following columns do not exist in the dataset and were omitted: z",
+  });
+  expect((await update(", name: null, idealOutput: null, metadata: null")).datasetRow).toEqual({
+    name: null,
+    values: { a: "9", b: "2" },
+    idealOutput: null,
+    metadata: null,
+  });
+  expect(await run(`mutation { deleteDatasetItem(id: "${datasetRow.id}") }`)).toBe(datasetRow.id);
+  expect((await read("edited")).dataset.rows).toEqual([]);
+  expect(await update("")).toMatchObject({ error: { code: "ROW_NOT_FOUND" } });
+  expect(await run(`mutation { deleteDatasetItem(id: "${datasetRow.id}") }`)).toMatchObject({
+    error: { code: "ROW_NOT_FOUND" },
+  });
+});
+
+test.each([
+  ["when it is added", '"", '],
+  ["when it is changed", '"n", '],
+])("the empty string as the name of a row is no name, %s", async (_, first) => {
+  await run(CREATE, { slug: "nameless", columns: [] });
+  const { datasetRow } = await run(
+    `mutation { addDatasetItem(slug: "nameless", input: { name: ${first}values: {} }) { datasetRow { id name } } }`,
+  );
+  if (first === '"", ') return expect(datasetRow.name).toBeNull();
+  const change = `mutation { updateDatasetItem(id: "${datasetRow.id}", name: "") { datasetRow { name } } }`;
+  expect((await run(change)).datasetRow.name).toBeNull();
+});
+
+test("a deleted dataset is gone with its rows, and its slug is free again", async () => {
+  await run(CREATE, { slug: "deleted", columns: [text("a")] });
+  const { datasetRow } = await run(ADD, { slug: "deleted", input: { values: { a: "1" } } });
+  expect(await run('mutation { deleteDataset(slug: "deleted") }')).toBe("deleted");
+  expect((await server.get("/datasets/deleted")).status).toBe(404);
+  expect(await run(`mutation { deleteDatasetItem(id: "${datasetRow.id}") }`)).toMatchObject({
+    error: { code: "ROW_NOT_FOUND" },
+  });
+  expect(await run(CREATE, { slug: "deleted", columns: [] })).toMatchObject({ rowCount: 0 });
+});
+
+test("datasets are searched and paged by slug", async () => {
+  for (const slug of ["find-a", "find-b", "find-c"]) await run(CREATE, { slug, columns: [] });
+  const slugs = async (args: string) =>
+    (await run(`{ datasets(${args}) { slug } }`)).map(({ slug }: { slug: string }) => slug);
+  expect(await slugs('search: "FIND-"')).toEqual(["find-a", "find-b", "find-c"]);
+  expect(await slugs('search: "find-", first: 2')).toEqual(["find-a", "find-b"]);
+  expect(await slugs('search: "find-", after: "find-b"')).toEqual(["find-c"]);
+  expect(await slugs('search: "find_"')).toEqual([]);
+});
+
+test.each([
+  [
+    "a slug that is taken",
+    CREATE,
+    { slug: "taken", columns: [] },
+    "CONFLICT",
+    'A dataset with the slug "taken" exists already.',
+  ],
+  [
+    "two columns of one name",
+    CREATE,
+    { slug: "twins", columns: [text("a"), text("a")] },
+    "CONFLICT",
+    'A dataset cannot have two columns "a".',
+  ],
+  [
+    "adding a column that is there",
+    UPDATE,
+    { slug: "taken", add: [text("a")] },
+    "CONFLICT",
+    'A dataset cannot have two columns "a".',
+  ],
+  [
+    "renaming to a column that is there",
+    UPDATE,
+    { slug: "taken", rename: [{ from: "a", to: "b" }] },
+    "CONFLICT",
+    'A dataset cannot have two columns "b".',
+  ],
+  [
+    "removing an unknown column",
+    UPDATE,
+    { slug: "taken", remove: ["z"] },
+    "BAD_INPUT",
+    'Invalid input: columns has no column "z".',
+  ],
+  [
+    "renaming an unknown column",
+    UPDATE,
+    { slug: "taken", rename: [{ from: "z", to: "y" }] },
+    "BAD_INPUT",
+    'Invalid input: columns has no column "z".',
+  ],
+  [
+    "removing and renaming a column at once",
+    UPDATE,
+    { slug: "taken", remove: ["a"], rename: [{ from: "a", to: "c" }] },
+    "BAD_INPUT",
+    'Invalid input: columns cannot remove or rename "a" more than once.',
+  ],
+  [
+    "removing a column twice",
+    UPDATE,
+    { slug: "taken", remove: ["a", "a"] },
+    "BAD_INPUT",
+    'Invalid input: columns cannot remove or rename "a" more than once.',
+  ],
+  [
+    "an unknown dataset",
+    UPDATE,
+    { slug: "nope", name: "x" },
+    "DATASET_NOT_FOUND",
+    'Dataset "nope" does not exist.',
+  ],
+  [
+    "deleting an unknown dataset",
+    'mutation { deleteDataset(slug: "nope") }',
+    {},
+    "DATASET_NOT_FOUND",
+    'Dataset "nope" does not exist.',
+  ],
+  [
+    "rows for an unknown dataset",
+    ADD_MANY,
+    { slug: "nope", items: [] },
+    "DATASET_NOT_FOUND",
+    'Dataset "nope" does not exist.',
+  ],
+])(
+  "what cannot be done is an error and changes nothing: %s",
+  async (_, operation, variables, code, message) => {
+    await run(CREATE, { slug: "taken", columns: [text("a"), text("b")] });
+    const before = await read("taken");
+    expect(await run(operation, variables)).toMatchObject({ error: { code, message } });
+    expect(await read("taken")).toEqual(before);
+  },
+);
+
+test("datasets and rows of another workspace do not exist for any change, and their keys are their own", async () => {
+  await run(CREATE, { slug: "mine", columns: [text("a")] });
+  const { datasetRow } = await run(ADD, { slug: "mine", input: { key: "k", values: { a: "1" } } });
+  for (const [change, code] of [
+    ['updateDataset(slug: "mine", name: "x") { slug }', "DATASET_NOT_FOUND"],
+    ['deleteDataset(slug: "mine")', "DATASET_NOT_FOUND"],
+    ['addDatasetItems(slug: "mine", items: [{values: {}}]) { warning }', "DATASET_NOT_FOUND"],
+    [`updateDatasetItem(id: "${datasetRow.id}", name: "x") { warning }`, "ROW_NOT_FOUND"],
+    [`deleteDatasetItem(id: "${datasetRow.id}")`, "ROW_NOT_FOUND"],
+  ]) {
+    expect(await run(`mutation { ${change} }`, {}, other.token)).toMatchObject({ error: { code } });
+  }
+  await run(CREATE, { slug: "mine", columns: [text("a")] }, other.token);
+  const theirs = await run(ADD, { slug: "mine", input: { key: "k", values: { a: "theirs" } } }, other.token);
+  expect(theirs.datasetRow.id).not.toBe(datasetRow.id);
+  expect((await read("mine")).dataset.rows).toMatchObject([{ values: { a: "1" } }]);
+});
+
+test("every change of a dataset's shape is in the audit log, and a token that may only write is refused before it", async () => {
+  const { token } = await addToken(server, { scopes: ["write"] });
+  expect(await run(CREATE, { slug: "audited", columns: [] }, token)).toMatchObject({
+    error: { code: "FORBIDDEN" },
+  });
+  await run(CREATE, { slug: "audited", columns: [text("a")] });
+  await run(UPDATE, { slug: "audited", add: [{ name: "b", type: "json" }] });
+  await run('mutation { deleteDataset(slug: "audited") }', {}, token);
+  expect(await run("{ auditLog(first: 3) { action subject token before after } }")).toEqual([
+    {
+      action: "deleteDataset",
+      subject: "audited",
+      token: "test",
+      before: { name: "audited", columns: [text("a"), { name: "b", type: "json" }] },
+      after: null,
+    },
+    {
+      action: "updateDataset",
+      subject: "audited",
+      token: "first",
+      before: { name: "audited", columns: [text("a")] },
+      after: { name: "audited", columns: [text("a"), { name: "b", type: "json" }] },
+    },
+    {
+      action: "createDataset",
+      subject: "audited",
+      token: "first",
+      before: null,
+      after: { name: "audited", columns: [text("a")] },
+    },
+  ]);
+});
+
+const FROM_LOG =
+  "mutation($logId: ID!, $slug: String!, $columns: [LogColumnInput!]) { addLogToDataset(logId: $logId, slug: $slug, columns: $columns) { datasetRow { values idealOutput metadata log { id output } } warning } }";
+
+test("a logged call becomes a row, by the names of the columns or as told, and is linked to its log", async () => {
+  await run(CREATE, { slug: "from-logs", columns: [text("input"), text("answer"), text("country")] });
+  const record = {
+    slug: "ghost",
+    input: { q: "Capital?" },
+    output: "Nairobi",
+    idealOutput: ["Nairobi"],
+    variables: [{ label: "country", value: "Kenya" }],
+    metadata: { kind: "m" },
+  };
+  const logId = (await server.post("/monitor/log", record)).body.log.id;
+  const row = { idealOutput: '["Nairobi"]', metadata: { kind: "m" }, log: { id: logId, output: "Nairobi" } };
+  expect(await run(FROM_LOG, { logId, slug: "from-logs" })).toEqual({
+    datasetRow: { ...row, values: { input: { q: "Capital?" }, country: "Kenya" } },
+    warning: null,
+  });
+  const columns = [
+    { column: "answer", from: "output" },
+    { column: "input", from: "variable", variable: "country" },
+    { column: "gone", from: "input" },
+  ];
+  expect(await run(FROM_LOG, { logId, slug: "from-logs", columns })).toEqual({
+    datasetRow: { ...row, values: { answer: "Nairobi", input: "Kenya" } },
+    warning: "The following columns do not exist in the dataset and were omitted: gone",
+  });
+  const wrong = [{ column: "input", from: "variable", variable: "nope" }];
+  expect(await run(FROM_LOG, { logId, slug: "from-logs", columns: wrong })).toMatchObject({
+    error: { code: "BAD_INPUT", details: [{ path: "columns.0.variable" }] },
+  });
+  expect(await run(FROM_LOG, { logId, slug: "nope" })).toMatchObject({
+    error: { code: "DATASET_NOT_FOUND" },
+  });
+  await run(CREATE, { slug: "from-logs", columns: [text("input")] }, other.token);
+  expect(await run(FROM_LOG, { logId, slug: "from-logs" }, other.token)).toMatchObject({
+    error: { code: "LOG_NOT_FOUND" },
+  });
+  expect(await run(FROM_LOG, { logId: logId.replace(/^...../, "00000"), slug: "from-logs" })).toMatchObject({
+    error: { code: "LOG_NOT_FOUND" },
+  });
+  expect((await read("from-logs")).dataset.rows).toHaveLength(2);
+});
+
+test.each<[string, unknown, string | null]>([
+  ["a text", 'Nairobi, "the" capital', 'Nairobi, "the" capital'],
+  ["an object", { city: "Nairobi" }, '{"city":"Nairobi"}'],
+  ["nothing", null, null],
+])("the ideal output of a call becomes that of its row, as text: %s", async (kind, idealOutput, stored) => {
+  const slug = `ideal-${kind.replaceAll(" ", "-")}`;
+  await run(CREATE, { slug, columns: [] });
+  const { body } = await server.post("/monitor/log", { slug: "ghost", output: 1, idealOutput });
+  const { datasetRow } = await run(FROM_LOG, { logId: body.log.id, slug });
+  expect(datasetRow.idealOutput).toBe(stored);
+});
+
+test.each([
+  ["createDataset", ", columns: []"],
+  ["createPrompt", ""],
+])("%s takes slugs of up to 128 characters", async (create, more) => {
+  const withSlug = (slug: string) => run(`mutation { ${create}(slug: "${slug}"${more}) { slug } }`);
+  const longest = "x".repeat(128);
+  expect(await withSlug(longest)).toEqual({ slug: longest });
+  expect(await withSlug(`${longest}x`)).toMatchObject({
+    error: { code: "BAD_INPUT", details: [{ path: "slug", message: "must have at most 128 characters" }] },
+  });
+});

@@ -1,0 +1,159 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { afterAll, expect, test, vi } from "vitest";
+import { deleteInBatches } from "../../src/database/deleteInBatches.ts";
+import { putDatasetItems } from "../../src/datasets/bulk.resolvers.ts";
+import { datasetRowInput } from "../../src/datasets/inputs.ts";
+import { removeDeletedDatasets } from "../../src/datasets/removal.resolvers.ts";
+import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
+import { addDataset } from "../support/data.ts";
+import { type Server, startServer } from "../support/server.ts";
+import { captureStatements } from "../support/statements.ts";
+
+const server = await startServer();
+afterAll(() => server[Symbol.asyncDispose]());
+const { run, database } = server;
+
+const ROWS = 1_700;
+const LARGE = {
+  columns: [{ name: "a", type: "text" as const }],
+  rows: Array(ROWS).fill({ values: { a: "1" } }),
+};
+
+const remove = (slug: string) => run(`mutation { deleteDataset(slug: "${slug}") }`);
+const never = new AbortController().signal;
+const rowsIn = async ({ database }: Server, id: string) => {
+  const { count } = await database.read
+    .selectFrom("DatasetRow")
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .where("dataset", "=", id)
+    .executeTakeFirstOrThrow();
+  return Number(count);
+};
+
+test("a large dataset is gone at once for whoever asks, and its slug is free for another", async () => {
+  const { id, rowIds } = await addDataset(server, { slug: "large", ...LARGE });
+  expect(await remove("large")).toBe("large");
+  expect(await rowsIn(server, id)).toBe(ROWS);
+  for (const slug of ["large", id]) {
+    expect((await server.get(`/datasets/${slug}`)).status).toBe(404);
+    expect((await server.post(`/datasets/${slug}/items`, { values: { a: "2" } })).status).toBe(404);
+    expect(await run(`{ dataset(slug: "${slug}") { slug } }`)).toMatchObject({
+      error: { code: "DATASET_NOT_FOUND" },
+    });
+    expect(await remove(slug)).toMatchObject({ error: { code: "DATASET_NOT_FOUND" } });
+    expect(await run(`{ datasets(after: "${slug}") { slug } }`)).toHaveProperty("error");
+  }
+  expect(await run("{ datasets { slug } }")).toEqual([]);
+  for (const mutation of [
+    `deleteDatasetItem(id: "${rowIds[0]}")`,
+    `updateDatasetItem(id: "${rowIds[0]}") { warning }`,
+  ])
+    expect(await run(`mutation { ${mutation} }`)).toMatchObject({ error: { code: "ROW_NOT_FOUND" } });
+
+  await addDataset(server, { slug: "large", columns: LARGE.columns, rows: [{ values: { a: "new" } }] });
+  await removeDeletedDatasets(database, never);
+  expect(await rowsIn(server, id)).toBe(0);
+  expect(await run('{ dataset(slug: "large") { rows { values } } }')).toEqual({
+    rows: [{ values: { a: "new" } }],
+  });
+  const left = await database.read.selectFrom("Dataset").select("slug").execute();
+  expect(left).toEqual([{ slug: "large" }]);
+});
+
+test("a dataset of six rows, which may be of 20 MB each, leaves them for later; one of five goes with them", async () => {
+  for (const count of [5, 6]) {
+    const rows = Array(count).fill({ values: { a: "1" } });
+    const { id } = await addDataset(server, { slug: `few-${count}`, columns: LARGE.columns, rows });
+    await remove(`few-${count}`);
+    expect(await rowsIn(server, id)).toBe(count === 5 ? 0 : 6);
+  }
+});
+
+test("its rows are removed some hundred at a time, and others are served in between", async () => {
+  const { id } = await addDataset(server, { slug: "stepwise", ...LARGE });
+  const stop = await captureStatements(server);
+  await remove("stepwise");
+  let turns = 0;
+  let isOver = false;
+  const turning = (async () => {
+    for (; !isOver; turns++) await nextTurn();
+  })();
+  await removeDeletedDatasets(database, never);
+  isOver = true;
+  await turning;
+  const removals = stop().filter(({ sql }) => /^delete from [`"]dataset/.test(sql));
+  expect(await rowsIn(server, id)).toBe(0);
+  expect(removals.length).toBeGreaterThanOrEqual(4 + 1);
+  expect(turns).toBeGreaterThan(3);
+});
+
+test("a step that keeps others waiting has a smaller one follow", async () => {
+  const asked: number[] = [];
+  const takeLong = () => {
+    for (const begun = performance.now(); performance.now() - begun < 20; );
+  };
+  await deleteInBatches({
+    find: async (most) => (asked.push(most) > 6 ? [] : [{ id: `${asked.length}` }]),
+    remove: async () => asked.length <= 3 && takeLong(),
+  });
+  expect(asked).toEqual([5, 3, 2, 1, 2, 4, 8]);
+});
+
+test("what is broken off goes on later", async () => {
+  const { id } = await addDataset(server, { slug: "broken-off", ...LARGE });
+  await remove("broken-off");
+  const closing = new AbortController();
+  const removing = removeDeletedDatasets(database, closing.signal);
+  await vi.waitUntil(async () => (await rowsIn(server, id)) < ROWS, { interval: 1 });
+  closing.abort();
+  await removing;
+  expect(await rowsIn(server, id)).toBeGreaterThan(0);
+  await removeDeletedDatasets(database, never);
+  expect(await rowsIn(server, id)).toBe(0);
+});
+
+test("a gateway that has not heard yet that a dataset was deleted acknowledges no row of it", async () => {
+  const { id } = await addDataset(server, { slug: "unheard", ...LARGE });
+  const { body } = await server.post("/monitor/log", { slug: "unknown", output: "x" });
+  const hearing = vi.spyOn(database.generation, "now").mockReturnValue("before");
+  try {
+    expect((await server.get("/datasets/unheard")).status).toBe(200); // and remembers it
+    await remove("unheard");
+    const path = "/datasets/unheard/items";
+    const row = { values: { a: "late" } };
+    expect(await server.get("/datasets/unheard")).toMatchObject({ status: 200 });
+    const answers = await Promise.all([
+      server.post(path, row),
+      server.post(path, { ...row, key: "k" }),
+      server.post(path, row, { headers: { "idempotency-key": "late" } }),
+      server.post(path, { ...row, key: "l" }, { headers: { "idempotency-key": "late-too" } }),
+      server.post("/monitor/log", { slug: "unknown", output: "y" }),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404, 200]);
+    for (const mutation of [
+      'addDatasetItems(slug: "unheard", items: [{ values: { a: "late" } }]) { warning }',
+      `addLogToDataset(logId: "${body.log.id}", slug: "unheard") { warning }`,
+    ])
+      expect(await run(`mutation { ${mutation} }`)).toMatchObject({ error: { code: "DATASET_NOT_FOUND" } });
+    const context = commandLineContext(database, await getWorkspaceId(database, "default"));
+    const items = [datasetRowInput.parse(row)];
+    await expect(putDatasetItems(context, { slug: "unheard", items })).rejects.toThrow("does not exist");
+  } finally {
+    hearing.mockRestore();
+  }
+  await removeDeletedDatasets(database, never);
+  expect(await rowsIn(server, id)).toBe(0);
+});
+
+test("a service removes within a minute what was deleted", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval"] });
+  try {
+    await using own = await startServer();
+    const { id } = await addDataset(own, { slug: "regular", ...LARGE });
+    await own.run('mutation { deleteDataset(slug: "regular") }');
+    vi.advanceTimersByTime(60_000);
+    await vi.waitUntil(async () => (await rowsIn(own, id)) === 0, { interval: 5, timeout: 5_000 });
+  } finally {
+    vi.useRealTimers();
+  }
+});

@@ -1,0 +1,155 @@
+import { afterAll, expect, test } from "vitest";
+import { addDataset, addToken } from "../support/data.ts";
+import { subscribe } from "../support/events.ts";
+import { type Answer, startServer } from "../support/server.ts";
+
+const METRICS_TOKEN = "a-token-for-metrics-only-1";
+const server = await startServer({
+  sample: true,
+  metricsToken: METRICS_TOKEN,
+  corsOrigins: ["https://app.example.com"],
+});
+afterAll(() => server[Symbol.asyncDispose]());
+const reader = await addToken(server, { scopes: ["read"] });
+
+const headersOf = ({ headers }: Pick<Answer, "headers">) => ({
+  caching: headers["cache-control"],
+  varies: String(headers.vary)
+    .split(",")
+    .map((name) => name.trim().toLowerCase()),
+});
+
+const OWN = "private, no-cache";
+
+test.each<[string, () => Promise<Answer>, number]>([
+  ["a dataset", () => server.get("/datasets/country-quiz"), 200],
+  ["a prompt", () => server.get("/prompts/country-guide"), 200],
+  ["a log that is added", () => server.post("/monitor/log", { slug: "country-guide", output: 1 }), 200],
+  ["what does not exist", () => server.get("/datasets/nope"), 404],
+  ["no token", () => server.get("/datasets/country-quiz", { token: null }), 401],
+  ["another token", () => server.get("/datasets/country-quiz", { token: "gab_x" }), 401],
+  [
+    "a token without the scope",
+    () => server.post("/monitor/log", { slug: "country-guide", output: 1 }, reader),
+    403,
+  ],
+  ["bad input", () => server.post("/monitor/log", {}), 400],
+  ["no such path", () => server.get("/nope"), 404],
+  ["GraphQL by GET", () => server.get("/graphql?query={prompts{slug}}"), 200],
+  [
+    "GraphQL by GET without a token",
+    () => server.get("/graphql?query={prompts{slug}}", { token: null }),
+    401,
+  ],
+])("no cache gives the answer of one token to another: %s", async (_, ask, status) => {
+  const answer = await ask();
+  expect(answer.status).toBe(status);
+  const { caching, varies } = headersOf(answer);
+  expect(caching).toBe(OWN);
+  expect(varies).toContain("authorization");
+});
+
+test("an answer that has not changed is asked for again, and the 304 carries what the whole answer carried", async () => {
+  await server.run(
+    `mutation ($text: String!) {
+      createPrompt(slug: "long") { slug }
+      createPromptVersion(slug: "long", input: { version: "1", text: $text }) { warning }
+      publishPrompt(slug: "long", newTag: "production", version: "1") { id }
+    }`,
+    { text: "x".repeat(20_000) },
+  );
+  const whole = await server.get("/prompts/long");
+  const again = await server.get("/prompts/long", {
+    headers: { "if-none-match": String(whole.headers.etag) },
+  });
+  expect([whole.status, again.status]).toEqual([200, 304]);
+  expect(headersOf(again)).toEqual(headersOf(whole));
+  expect(headersOf(whole)).toMatchObject({ caching: OWN });
+  expect(again.headers.etag).toBe(whole.headers.etag);
+});
+
+test("a new access token is stored by no cache, nor is the same answer when it is repeated", async () => {
+  const make = (headers: Record<string, string>) =>
+    server.graphql(
+      'mutation { createAccessToken(name: "cached", scopes: [read]) { token } }',
+      {},
+      { headers },
+    );
+  for (const accept of ["application/json", "application/graphql-response+json", "text/event-stream"]) {
+    const answer = await make({ accept });
+    expect(answer.status).toBe(200);
+    expect(JSON.stringify(answer.body)).toContain("gab_");
+    expect(answer.headers["cache-control"]).toBe("no-store");
+  }
+  const first = await make({ "idempotency-key": "k" });
+  const second = await make({ "idempotency-key": "k" });
+  expect(second.body).toEqual(first.body);
+  expect(second.headers).toMatchObject({ "idempotent-replayed": "true", "cache-control": "no-store" });
+});
+
+test("metrics are stored by no cache, nor is their refusal", async () => {
+  for (const [token, status] of [
+    [METRICS_TOKEN, 200],
+    [server.token, 401],
+  ] as const)
+    expect(await server.get("/metrics", { token })).toMatchObject({
+      status,
+      headers: { "cache-control": "no-store" },
+    });
+});
+
+test.each(["POST", "GET"])("events are stored by no shared cache: %s", async (method) => {
+  const query = "subscription { logAdded { id } }";
+  if (method === "POST") {
+    await using events = await subscribe(server, query);
+    expect(events.response.headers.get("cache-control")).toBe("no-store");
+    return;
+  }
+  const abort = new AbortController();
+  const response = await fetch(`${server.url}/graphql?query=${encodeURIComponent(query)}`, {
+    headers: { accept: "text/event-stream", authorization: `Bearer ${server.token}` },
+    signal: abort.signal,
+  });
+  expect(response.headers.get("content-type")).toContain("event-stream");
+  expect(response.headers.get("cache-control")).toBe(OWN);
+  abort.abort();
+});
+
+test.each([
+  ["/health", "no-store"],
+  ["/ready", "no-store"],
+  ["/openapi.json", "no-cache"],
+  ["/docs/", "no-cache"],
+  ["/graphql", "no-cache"],
+  ["/graphql/assets/boot.js", "no-cache"],
+])("what is for everybody says how long it may be kept: %s", async (path, caching) => {
+  const answer = await server.get(path, { token: null, headers: { accept: "text/html" } });
+  expect(answer).toMatchObject({ status: 200, headers: { "cache-control": caching } });
+});
+
+test("whatever an answer depends on stands in Vary together", async () => {
+  await addDataset(server, {
+    slug: "large",
+    columns: [{ name: "q", type: "text" }],
+    rows: Array.from({ length: 200 }, () => ({ values: { q: "x".repeat(200) } })),
+  });
+  const headers = {
+    authorization: `Bearer ${server.token}`,
+    origin: "https://app.example.com",
+    "accept-encoding": "gzip",
+    accept: "text/html",
+  };
+  const all = ["authorization", "accept-encoding", "origin"];
+  for (const [path, more] of [
+    ["/datasets/large", []],
+    ["/openapi.json", []],
+    ["/graphql", ["accept"]],
+    ["/graphql/assets/boot.js", []],
+    ["/nope", []],
+  ] as const) {
+    const response = await fetch(`${server.url}${path}`, { headers });
+    const { varies } = headersOf({ headers: Object.fromEntries(response.headers) });
+    await response.body?.cancel();
+    expect(varies.toSorted()).toEqual([...all, ...more].toSorted());
+  }
+});

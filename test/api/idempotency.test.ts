@@ -1,0 +1,361 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { v7 as uuidv7 } from "uuid";
+import { afterAll, expect, test, vi } from "vitest";
+import { createApp } from "../../src/app.ts";
+import { newId } from "../../src/database/ids.ts";
+import { openDatabase } from "../../src/database/open.ts";
+import { inRequestTransaction } from "../../src/database/requestTransaction.ts";
+import { inTransaction } from "../../src/database/transaction.ts";
+import { createPrompt } from "../../src/prompts/authoring.resolvers.ts";
+import { deleteOldResponses } from "../../src/workspaces/idempotency.resolvers.ts";
+import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
+import { addDataset, addPrompt, addToken, addWorkspace } from "../support/data.ts";
+import { startServer } from "../support/server.ts";
+
+const lines: string[] = [];
+const server = await startServer({ log: (line) => lines.push(line) });
+afterAll(() => server[Symbol.asyncDispose]());
+await addPrompt(server, { slug: "guide", versions: [{ version: "1" }], tags: { production: "1" } });
+await addDataset(server, { slug: "quiz", columns: [{ name: "question", type: "text" }] });
+
+const keyed = (key: string, token?: string) => ({
+  headers: { "idempotency-key": key },
+  ...(token !== undefined && { token }),
+});
+const count = async (table: string, where = "true") =>
+  Number(
+    Object.values(
+      (await server.database.orm.em.fork().execute(`select count(*) from ${table} where ${where}`))[0]!,
+    )[0],
+  );
+const logged = (output: string) => count("logs", `output = '"${output}"'`);
+const log = (output: string) => ({ slug: "guide", output });
+const logMutation =
+  "mutation ($input: LogPromptInput!) { logPrompt(input: $input) { log { id output } trace { id logs { id } } } }";
+
+test.each(["REST", "GraphQL"])(
+  "%s: a request sent again with its key gets its first answer, and is stored once",
+  async (api) => {
+    const key = `again-${api}`;
+    const send = () =>
+      api === "REST"
+        ? server.post("/monitor/log", log(key), keyed(key))
+        : server.graphql(logMutation, { input: log(key) }, keyed(key));
+    const first = await send();
+    expect(first.status).toBe(200);
+    expect(first.headers["idempotent-replayed"]).toBeUndefined();
+    const second = await send();
+    expect({ ...second, headers: null }).toEqual({ ...first, headers: null });
+    expect(second.headers["content-type"]).toBe(first.headers["content-type"]);
+    expect(second.headers["idempotent-replayed"]).toBe("true");
+    expect(await logged(key)).toBe(1);
+  },
+);
+
+test("without a key nothing is guessed: the same request twice is stored twice", async () => {
+  await server.post("/monitor/log", log("twice"));
+  await server.post("/monitor/log", log("twice"));
+  expect(await logged("twice")).toBe(2);
+});
+
+const otherRequests: [string, () => Promise<{ status: number }>][] = [
+  ["another body", () => server.post("/monitor/log", log("other"), keyed("one"))],
+  ["another path", () => server.post("/datasets/quiz/items", { values: { question: "one" } }, keyed("one"))],
+  ["another API", () => server.graphql(logMutation, { input: log("one") }, keyed("one"))],
+];
+test.each(otherRequests)("a key that came with %s is a CONFLICT, and nothing is stored", async (_, send) => {
+  await server.post("/monitor/log", log("one"), keyed("one"));
+  const before = [await count("logs"), await count("dataset_rows")];
+  expect(await send()).toMatchObject({ status: 409 });
+  expect([await count("logs"), await count("dataset_rows")]).toEqual(before);
+});
+
+test("the same key of another token is another key", async () => {
+  const { token } = await addToken(server);
+  const { token: foreign } = await addWorkspace(server, "foreign");
+  const ids = [];
+  for (const call of [keyed("mine"), keyed("mine", token), keyed("mine", foreign)])
+    ids.push((await server.post("/monitor/log", log("mine"), call)).body.log.id);
+  expect(new Set(ids).size).toBe(3);
+});
+
+test.each(["REST", "GraphQL"])(
+  "%s: of fifty that come at once with one key, one is carried out and all get its answer",
+  async (api) => {
+    const output = `at once ${api}`;
+    const send = () =>
+      api === "REST"
+        ? server.post("/monitor/log", log(output), keyed(`at-once-${api}`))
+        : server.graphql(logMutation, { input: log(output) }, keyed(`at-once-${api}`));
+    const answers = await Promise.all(Array.from({ length: 50 }, send));
+    expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
+    expect(answers[0]!.status).toBe(200);
+    expect(await logged(output)).toBe(1);
+  },
+);
+
+test("a refused request keeps no answer: mended, it may come with the same key", async () => {
+  expect((await server.post("/monitor/log", { slug: 7 }, keyed("mended"))).status).toBe(400);
+  expect((await server.post("/datasets/none/items", { values: {} }, keyed("mended"))).status).toBe(404);
+  expect((await server.post("/monitor/log", log("mended"), keyed("mended"))).status).toBe(200);
+});
+
+test("all fields of a mutation are one: what the first of them did is not done again when the second was refused", async () => {
+  const twoFields = `mutation {
+    createDataset(slug: "made-once", columns: []) { slug rowCount }
+    publishPrompt(slug: "none", newTag: "a", version: "1") { label }
+  }`;
+  const first = await server.graphql(twoFields, {}, keyed("two-fields"));
+  expect(first.body.errors).toMatchObject([{ extensions: { code: "PROMPT_NOT_FOUND" } }]);
+  const second = await server.graphql(twoFields, {}, keyed("two-fields"));
+  expect(second.body).toEqual(first.body);
+  expect(await count("datasets", "slug = 'made-once'")).toBe(1);
+});
+
+test("a mutation with a key answers with all that it wrote", async () => {
+  const made = await server.graphql(
+    `mutation {
+      createPrompt(slug: "whole", name: "Whole") { slug versions { version } }
+      createPromptVersion(slug: "whole", input: { version: "1.0.0", text: "Hi {{ name }}" }) {
+        promptVersion { version variables { label } }
+      }
+      publishPrompt(slug: "whole", newTag: "production", version: "1.0.0") { label version }
+      logPrompt(input: { slug: "whole", output: "Hi" }) { log { version prompt { slug version } } trace { logs { output } } }
+      createDataset(slug: "whole", columns: [{ name: "a", type: text }]) { slug }
+      addDatasetItem(slug: "whole", input: { key: "1", values: { a: "x" } }) { datasetRow { values } }
+      addDatasetItems(slug: "whole", items: [{ key: "1", values: { a: "y" } }, { values: { a: "z" } }]) { datasetRow { values } }
+    }`,
+    {},
+    keyed("whole"),
+  );
+  expect(made.body).toEqual({
+    data: {
+      createPrompt: { slug: "whole", versions: [] },
+      createPromptVersion: { promptVersion: { version: "1.0.0", variables: [{ label: "name" }] } },
+      publishPrompt: { label: "production", version: "1.0.0" },
+      logPrompt: {
+        log: { version: "1.0.0", prompt: { slug: "whole", version: "1.0.0" } },
+        trace: { logs: [{ output: "Hi" }] },
+      },
+      createDataset: { slug: "whole" },
+      addDatasetItem: { datasetRow: { values: { a: "x" } } },
+      addDatasetItems: [{ datasetRow: { values: { a: "y" } } }, { datasetRow: { values: { a: "z" } } }],
+    },
+  });
+  expect((await server.get("/datasets/whole")).body.dataset.rows).toHaveLength(2);
+});
+
+test("requests with keys give their turns back, also those that fail: many more than may be open are all answered", async () => {
+  const create = (n: number) =>
+    server.graphql(`mutation { createPrompt(slug: "turn-${n % 10}") { slug } }`, {}, keyed(`turn-${n}`));
+  const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => create(n)));
+  expect(answers.filter(({ body }) => !body.errors)).toHaveLength(10);
+  expect(answers.map(({ body }) => body.errors?.[0].extensions.code)).toContain("CONFLICT");
+  expect(server.database.requestTransactions.waiting()).toBe(0);
+});
+
+test("work that goes on after its request was given up writes nothing, neither beside it nor in another transaction", async () => {
+  const workspaceId = await getWorkspaceId(server.database, "default");
+  const context = (database: typeof server.database) => commandLineContext(database, workspaceId);
+  let written = 0;
+  const held = inRequestTransaction(
+    server.database,
+    workspaceId,
+    async ({ em, database }) =>
+      inTransaction(em, async (nested) => {
+        const within = database.readWithin(nested);
+        for (;;) {
+          await within
+            .updateTable("Workspace")
+            .set({ name: "default" })
+            .where("id", "=", workspaceId)
+            .execute();
+          const prompt = {
+            slug: `late-${written++}`,
+            id: newId(),
+            workspace: workspaceId,
+            createdAt: new Date(),
+          };
+          await within
+            .insertInto("Prompt")
+            .values({ ...prompt, name: "", protectedTags: [] } as never)
+            .execute();
+          await nextTurn();
+        }
+      }),
+    async () => {},
+  );
+  const others = (async () => {
+    for (let n = 0; n < 20; n++) await createPrompt(context(server.database), { slug: `beside-${n}` });
+  })();
+  await expect(held).rejects.toMatchObject({ code: "TIMED_OUT" });
+  await others;
+  expect(written).toBeGreaterThan(0);
+  expect(await count("prompts", "slug like 'late-%'")).toBe(0);
+  expect(await count("prompts", "slug like 'beside-%'")).toBe(20);
+});
+
+test("a request with a key whose transaction stays open for a second is given up, and others write before it ends", async () => {
+  const workspaceId = await getWorkspaceId(server.database, "default");
+  const neighbour = () => server.post("/monitor/log", log("neighbour"));
+  const addedBoth = vi.fn(async () => {});
+  const held = inRequestTransaction(
+    server.database,
+    workspaceId,
+    async ({ em, database, throwFailure }) => {
+      const context = { ...commandLineContext(database, workspaceId), em };
+      await createPrompt(context, { slug: "held" });
+      await vi.waitFor(() => expect(throwFailure).toThrow(), { timeout: 10_000 });
+      expect((await neighbour()).status).toBe(200);
+      await expect(createPrompt(context, { slug: "late" })).rejects.toMatchObject({ code: "TIMED_OUT" });
+    },
+    addedBoth,
+  );
+  await expect(held).rejects.toMatchObject({ code: "TIMED_OUT" });
+  expect(addedBoth).not.toHaveBeenCalled();
+  expect(await count("prompts", "slug in ('held', 'late')")).toBe(0);
+});
+
+test.each([
+  ["reads them", "trace { logs { output } }", ""],
+  [
+    "adds others",
+    "trace { id }",
+    'addDatasetItem(slug: "quiz", input: { values: {} }) { datasetRow { id } }',
+  ],
+  ["changes something else", "trace { id }", 'createDataset(slug: "then", columns: []) { slug }'],
+])(
+  "a mutation with a key that adds rows and then %s is answered whole and stored once",
+  async (what, read, more) => {
+    const output = `then ${what}`;
+    lines.length = 0;
+    const mutation = `mutation ($input: LogPromptInput!) { logPrompt(input: $input) { log { id } ${read} } ${more} }`;
+    const { body } = await server.graphql(mutation, { input: log(output) }, keyed(what.replaceAll(" ", "-")));
+    expect(body.errors).toBeUndefined();
+    // What was tried first is told to nobody.
+    expect(lines.filter((line) => /"level":[456]0|"code"/.test(line))).toEqual([]);
+    expect(body.data.logPrompt.trace.logs ?? [{ output }]).toEqual([{ output }]);
+    expect(await logged(output)).toBe(1);
+  },
+);
+
+test("a row for a dataset that has just gone is refused with a key as without one", async () => {
+  await addDataset(server, { slug: "gone", columns: [] });
+  expect((await server.get("/datasets/gone")).status).toBe(200);
+  await server.database.orm.em.fork().execute("delete from datasets where slug = 'gone'"); // which nobody hears of
+  const send = (options = {}) => server.post("/datasets/gone/items", { values: {} }, options);
+  const plain = await send();
+  expect(plain.status).toBe(404);
+  const withKey = await send(keyed("gone"));
+  expect({ status: withKey.status, body: withKey.body }).toEqual({ status: 404, body: plain.body });
+});
+
+test("a slug that is taken is a CONFLICT with a key as without one", async () => {
+  const create = 'mutation { createDataset(slug: "quiz", columns: []) { slug } }';
+  const plain = await server.graphql(create);
+  expect(plain.body.errors).toMatchObject([{ extensions: { code: "CONFLICT" } }]);
+  expect((await server.graphql(create, {}, keyed("taken"))).body).toEqual(plain.body);
+});
+
+test("a new token is told again to who made it, and stands nowhere in the database", async () => {
+  const create = 'mutation { createAccessToken(name: "kept", scopes: [read]) { token } }';
+  const first = await server.graphql(create, {}, keyed("token"));
+  const { token } = first.body.data.createAccessToken;
+  expect((await server.graphql(create, {}, keyed("token"))).body).toEqual(first.body);
+  const rows = await server.database.orm.em.fork().execute("select * from idempotent_answers");
+  expect(rows.length).toBeGreaterThan(0);
+  expect(JSON.stringify(rows)).not.toContain(token);
+  expect(JSON.stringify(rows)).not.toContain(Buffer.from(token).toString("base64").slice(4, 40));
+});
+
+test("the answer is told again to the same token however its header is written", async () => {
+  const headers = { authorization: `bearer   ${server.token}`, "idempotency-key": "spaced" };
+  const first = await server.post("/monitor/log", log("spaced"), keyed("spaced"));
+  const second = await server.post("/monitor/log", log("spaced"), { token: null, headers });
+  expect(second.body).toEqual(first.body);
+});
+
+test("after 24 hours a key is new again, also before its answer is cleared away", async () => {
+  const send = () => server.post("/monitor/log", log("old"), keyed("old"));
+  const first = await send();
+  const { em } = server.database.orm;
+  const old = server.database.stored(new Date(Date.now() - 24 * 3_600_000 - 1));
+  const age = () =>
+    em
+      .fork()
+      .getKysely()
+      .updateTable("idempotent_answers" as never)
+      .set({ created_at: old } as never)
+      .execute();
+  await age();
+  const second = await send();
+  expect(second.body.log.id).not.toBe(first.body.log.id);
+  expect((await send()).body).toEqual(second.body);
+  await age();
+  await deleteOldResponses(server.database, new AbortController().signal);
+  expect(await count("idempotent_answers")).toBe(0);
+});
+
+test("while many answers are cleared away, others are served", async () => {
+  const workspace = await getWorkspaceId(server.database, "default");
+  const old = { workspace, tokenId: uuidv7(), requestHash: "", answer: "", createdAt: new Date(0) };
+  const rows = Array.from({ length: 1_700 }, () => ({ ...old, id: uuidv7(), keyHash: uuidv7() }));
+  await server.database.commit(rows.map((row) => ["IdempotentAnswer", row]));
+  let turns = 0;
+  let isOver = false;
+  const turning = (async () => {
+    for (; !isOver; turns++) await nextTurn();
+  })();
+  await deleteOldResponses(server.database, new AbortController().signal);
+  isOver = true;
+  await turning;
+  expect(await count("idempotent_answers", "answer = ''")).toBe(0);
+  expect(turns).toBeGreaterThan(2); // between four steps
+});
+
+test.each([
+  ["", 400],
+  ["two words", 400],
+  ["k".repeat(256), 400],
+  ["ü", 400],
+  ["k".repeat(255), 200],
+])("the key %j is answered %i", async (key, status) => {
+  expect((await server.post("/monitor/log", log("key"), keyed(key))).status).toBe(status);
+  expect(
+    (await server.graphql(logMutation, { input: log("key") }, keyed(`${key}${status === 200 ? "" : " "}`)))
+      .status,
+  ).toBe(status === 200 ? 409 : 400);
+});
+
+test("who listens is told of a log with a key once, however often it is sent", async () => {
+  const { pubSub } = server.database;
+  const [workspace] = await server.database.orm.em
+    .fork()
+    .execute("select id from workspaces where name = 'default'");
+  const listening = pubSub.listen({ workspaceId: workspace!.id, tokenId: null });
+  const first = listening.next();
+  const keyedLog = await server.post("/monitor/log", log("told"), keyed("told"));
+  await server.post("/monitor/log", log("told"), keyed("told"));
+  const last = await server.post("/monitor/log", log("told last"));
+  expect((await first).value.id).toBe(keyedLog.body.log.id);
+  expect((await listening.next()).value.id).toBe(last.body.log.id);
+  await listening.return(undefined);
+});
+
+test("of two gateways on one database that get a request with one key at once, one carries it out", async () => {
+  const database = await openDatabase(server.databaseUrl, { poolSize: 5 });
+  const other = await createApp(database, { corsOrigins: [] }, false);
+  const send = (app: typeof other, n: number) =>
+    app.inject({
+      method: "POST",
+      url: "/monitor/log",
+      headers: { authorization: `Bearer ${server.token}`, "idempotency-key": `gateways-${n}` },
+      payload: log("two gateways"),
+    });
+  for (let n = 0; n < 10; n++) {
+    const [one, two] = await Promise.all([send(server.app, n), send(other, n)]);
+    expect([one.statusCode, two.statusCode, two.body]).toEqual([200, 200, one.body]);
+  }
+  expect(await logged("two gateways")).toBe(10);
+  await other.close();
+});

@@ -1,0 +1,115 @@
+import { afterAll, expect, test, vi } from "vitest";
+import { deleteOldResponses } from "../../src/workspaces/idempotency.resolvers.ts";
+import { addDataset, addToken } from "../support/data.ts";
+import { type Server, startServer } from "../support/server.ts";
+import { captureStatements } from "../support/statements.ts";
+
+const server = await startServer();
+afterAll(() => server[Symbol.asyncDispose]());
+
+const keyed = (key: string, token?: string) => ({
+  headers: { "idempotency-key": key },
+  ...(token !== undefined && { token }),
+});
+const log = (output: string) => ({ slug: "guide", output });
+const execute = ({ database }: Server, statement: string) => database.orm.em.fork().execute(statement);
+
+/** An answer of four times its text is over a megabyte longer than its request, so nothing of the request is stored. */
+const LONG = "x".repeat(450_000);
+const REFUSED = [{ message: expect.stringMatching(/^Nothing was stored/) }];
+
+test("a stored answer opens only with the token that got it, whoever's it is made in the database", async () => {
+  const create = 'mutation { createAccessToken(name: "sealed", scopes: [read]) { token } }';
+  const { id, token } = await addToken(server, { scopes: ["read", "write", "admin"] });
+  const first = await server.graphql(create, {}, keyed("sealed"));
+  await execute(server, `update idempotent_answers set token_id = '${id}'`);
+  const { body } = await server.graphql(create, {}, keyed("sealed", token));
+  expect(body.errors).toMatchObject([{ extensions: { code: "INTERNAL" } }]);
+  expect(JSON.stringify(body)).not.toContain(first.body.data.createAccessToken.token);
+});
+
+test("of twenty requests that come at once with one key, one is carried out and the others wait for it", async () => {
+  await addDataset(server, { slug: "quiz", columns: [{ name: "a", type: "text" }] });
+  const send = () => server.post("/datasets/quiz/items", { values: { a: "1" } }, keyed("at-once"));
+  const stop = await captureStatements(server);
+  const answers = await Promise.all(Array.from({ length: 20 }, send));
+  const undone = stop().filter(({ sql }) => /^rollback/i.test(sql));
+  expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(201));
+  expect(undone).toEqual([]);
+});
+
+test("who listens is told of nothing that was not stored", async () => {
+  const { pubSub } = server.database;
+  const [workspace] = await execute(server, "select id from workspaces where name = 'default'");
+  const listening = pubSub.listen({ workspaceId: workspace!.id, tokenId: null });
+  const first = listening.next();
+  const mutation =
+    "mutation ($input: LogPromptInput!) { logPrompt(input: $input) { log { a: output b: output c: output d: output } } }";
+  const refused = await server.graphql(mutation, { input: log(LONG) }, keyed("untold"));
+  expect(refused.body.errors).toMatchObject(REFUSED);
+  const stored = await server.post("/monitor/log", log("told"), keyed("told"));
+  expect((await first).value.id).toBe(stored.body.log.id);
+  await listening.return(undefined);
+});
+
+test("what a request has read of its own changes is cached for nobody before they are stored", async () => {
+  const mutation = `mutation ($input: JSON!) {
+    createPrompt(slug: "phantom") { slug }
+    logPrompt(input: { slug: "phantom", input: $input, output: "o" }) { warning }
+  }`;
+  let isOver = false;
+  const input = "to be counted ".repeat(100_000);
+  const answered = server.graphql(mutation, { input }, keyed("phantom")).finally(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    const { status } = await server.get("/prompts/phantom/describe");
+    const prompts = server.database.read.selectFrom("Prompt").select("id");
+    const stored = await prompts.where("slug", "=", "phantom").execute();
+    expect([status, stored.length]).not.toEqual([200, 0]);
+  }
+  expect((await answered).body.errors).toBeUndefined();
+  expect((await server.get("/prompts/phantom/describe")).status).toBe(200);
+});
+
+const DAY_MS = 24 * 3_600_000;
+/** Makes the only stored answer as old as that. */
+async function age({ database }: Server, ms: number) {
+  const createdAt = database.stored(new Date(Date.now() - ms));
+  const table = database.orm.em
+    .fork()
+    .getKysely()
+    .updateTable("idempotent_answers" as never);
+  await table.set({ created_at: createdAt } as never).execute();
+}
+const countIn = async (of: Server) => {
+  const rows = await execute(of, "select id from idempotent_answers");
+  return rows.length;
+};
+
+test.each([
+  ["a minute less than 24 hours is given again, and not cleared away", DAY_MS - 60_000, "true", 1],
+  ["24 hours is made anew, and cleared away", DAY_MS, undefined, 0],
+])("an answer of %s", async (_, ms, replayed, left) => {
+  await using own = await startServer();
+  const send = () => own.post("/monitor/log", log("old"), keyed("old"));
+  await send();
+  await age(own, ms);
+  expect((await send()).headers["idempotent-replayed"]).toBe(replayed);
+  await age(own, ms);
+  await deleteOldResponses(own.database, new AbortController().signal);
+  expect(await countIn(own)).toBe(left);
+});
+
+test("a service clears away within a minute what is too old to be given again", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval"] });
+  try {
+    await using own = await startServer();
+    await own.post("/monitor/log", log("old"), keyed("old"));
+    await age(own, DAY_MS);
+    vi.advanceTimersByTime(60_000);
+    await vi.waitUntil(async () => (await countIn(own)) === 0, { interval: 5, timeout: 5_000 });
+  } finally {
+    vi.useRealTimers();
+  }
+});

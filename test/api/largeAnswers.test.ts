@@ -1,0 +1,188 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { v7 as uuidv7 } from "uuid";
+import { afterAll, expect, test } from "vitest";
+import { getWorkspaceId } from "../../src/workspaces/resolvers.ts";
+import { newToken } from "../../src/workspaces/tokens.resolvers.ts";
+import { addDataset, addPrompt, addWorkspace } from "../support/data.ts";
+import { type Answer, startServer } from "../support/server.ts";
+import { captureStatements } from "../support/statements.ts";
+
+const server = await startServer();
+afterAll(() => server[Symbol.asyncDispose]());
+const workspace = await getWorkspaceId(server.database, "default");
+
+const MANY_VARIABLES = 30_000;
+const variables = Array.from({ length: MANY_VARIABLES }, (_, n) => ({
+  label: `v${n}`,
+  type: "string",
+  description: null,
+}));
+await addPrompt(server, { slug: "wide", versions: [{ version: "1", variables }] });
+const MEGABYTE = "x".repeat(1_000_000);
+const MORE_THAN_AN_ANSWER = 34; // megabytes
+const column = [{ name: "a", type: "text" as const }];
+await addDataset(server, {
+  slug: "heavy",
+  columns: column,
+  rows: Array.from({ length: MORE_THAN_AN_ANSWER }, () => ({ values: { a: MEGABYTE } })),
+});
+await addPrompt(server, {
+  slug: "heavy",
+  versions: Array.from({ length: MORE_THAN_AN_ANSWER }, (_, n) => ({ version: `${n}`, text: MEGABYTE })),
+  tags: { production: "7" },
+});
+
+const codeOf = ({ body }: Answer) => body.errors?.[0].extensions.code;
+
+/** The statements about a table that a request takes. */
+async function statementsFor(table: string, ask: () => Promise<unknown>): Promise<string[]> {
+  const stop = await captureStatements(server);
+  await ask();
+  const about = new RegExp(`^select.* from ["\`]?${table}`, "is");
+  return stop().flatMap(({ sql }) => (about.test(sql) ? [sql] : []));
+}
+
+/** How often others can be served while a request is carried out. */
+async function turnsDuring(ask: () => Promise<Answer>): Promise<number> {
+  let turns = 0;
+  let isAnswered = false;
+  const answered = ask().finally(() => {
+    isAnswered = true;
+  });
+  while (!isAnswered) {
+    await nextTurn();
+    turns += 1;
+  }
+  expect((await answered).body.errors).toBeUndefined();
+  return turns;
+}
+
+const described = (times: number) =>
+  `{ ${Array.from({ length: times }, (_, n) => `p${n}: describePrompt(slug: "wide") { variables { label type description } }`).join(" ")} }`;
+
+test("lists without pages count as long as they are: 30,000 variables fit into an answer twice, not three times", async () => {
+  expect((await server.graphql(described(2))).body.data.p1.variables).toHaveLength(MANY_VARIABLES);
+  expect(codeOf(await server.graphql(described(3)))).toBe("QUERY_TOO_COMPLEX");
+  const inMutation = 'mutation { updatePrompt(slug: "wide") { a: variables { label type description } } }';
+  expect((await server.graphql(inMutation)).body.data.updatePrompt.a).toHaveLength(MANY_VARIABLES);
+});
+
+test("names count, too: 40,000 names of versions fit into an answer five times, not six times", async () => {
+  const id = uuidv7();
+  const createdAt = new Date();
+  const prompt = { id, workspace, slug: "versioned", name: "x", description: null, createdAt };
+  await server.database.commit([["Prompt", prompt]]);
+  const rows = Array.from({ length: 40_000 }, (_, n) => ({
+    ...{ id: uuidv7(), workspace, prompt: id, version: `${n}`, text: "", systemText: null },
+    ...{ model: null, variables: [], createdAt },
+  }));
+  for (let from = 0; from < rows.length; from += 5_000)
+    await server.database.commit(rows.slice(from, from + 5_000).map((row) => ["PromptVersion", row]));
+  const versions = (times: number) =>
+    `{ ${Array.from({ length: times }, (_, n) => `p${n}: describePrompt(slug: "versioned") { availableVersions }`).join(" ")} }`;
+  expect((await server.graphql(versions(5))).body.data.p1.availableVersions.at(-1)).toBe("39999");
+  expect(codeOf(await server.graphql(versions(6)))).toBe("QUERY_TOO_COMPLEX");
+  const { body } = await server.get("/prompts/versioned/describe");
+  expect(body.prompt.availableVersions).toEqual(rows.map(({ version }) => version));
+  const listed = (await server.get("/prompts")).body.prompts;
+  expect(listed.find(({ slug }: { slug: string }) => slug === "versioned").availableVersions).toHaveLength(
+    40_000,
+  );
+});
+
+test("an answer of many fields has others served in between", async () => {
+  expect(await turnsDuring(() => server.graphql(described(2)))).toBeGreaterThan(15); // 180,000 fields
+});
+
+test("the rows of many datasets are read one piece after another, with others served in between", async () => {
+  const rows = Array.from({ length: 501 }, () => ({ values: { a: "x" } }));
+  for (let n = 0; n < 10; n++) await addDataset(server, { slug: `each-${n}`, columns: column, rows });
+  const warnings = '{ datasets(search: "each-", first: 10) { warning } }';
+  expect(await turnsDuring(() => server.graphql(warnings))).toBeGreaterThan(19);
+});
+
+test("the newest and the production version are read alone, without texts that nobody asks for", async () => {
+  const fields = "latest { version } production { version variables { label } }";
+  let answer: Answer | undefined;
+  const statements = await statementsFor("prompt_", async () => {
+    answer = await server.graphql(`{ prompt(slug: "heavy") { ${fields} } }`);
+  });
+  expect(answer!.body.data.prompt).toEqual({
+    latest: { version: `${MORE_THAN_AN_ANSWER - 1}` },
+    production: { version: "7", variables: [] },
+  });
+  for (const sql of statements) expect(sql).not.toMatch(/[`"](?:system_)?text[`"]|\*/);
+});
+
+test("what a version or a row holds is read only where it is asked for, and only what an answer may have", async () => {
+  const small = [
+    '{ prompt(slug: "heavy") { versions { version } } }',
+    '{ dataset(slug: "heavy") { rows { id } } }',
+  ];
+  for (const query of small) expect((await server.graphql(query)).body.errors).toBeUndefined();
+  const large = [
+    '{ prompt(slug: "heavy") { versions { text } } }',
+    '{ dataset(slug: "heavy") { rows { values } } }',
+  ];
+  for (const query of large) expect(codeOf(await server.graphql(query))).toBe("QUERY_TOO_COMPLEX");
+  const page = await server.graphql('{ dataset(slug: "heavy") { rows(first: 2) { values } warning } }');
+  expect(page.body.data.dataset).toEqual({ rows: Array(2).fill({ values: { a: MEGABYTE } }), warning: null });
+});
+
+test("REST gives a dataset of any size; of its long rows a statement reads a megabyte at most", async () => {
+  let answer: Answer | undefined;
+  const statements = await statementsFor("dataset_rows", async () => {
+    answer = await server.get("/datasets/heavy");
+  });
+  expect(answer!.body.dataset.rows).toHaveLength(MORE_THAN_AN_ANSWER);
+  expect(answer!.body.dataset.rows.at(-1).values).toEqual({ a: MEGABYTE });
+  expect(statements).toHaveLength(1 + MORE_THAN_AN_ANSWER);
+});
+
+test("the audit log is read without what was before and after, unless it is asked for and fits into the answer", async () => {
+  for (let n = 0; n < 36; n++) {
+    const input = {
+      version: `${n}`,
+      text: "Hello",
+      model: { model: "m", parameters: { a: MEGABYTE.slice(0, 990_000) } },
+    };
+    const mutation =
+      'mutation ($input: PromptVersionInput!) { createPromptVersion(slug: "audited", input: $input) { warning } }';
+    if (n === 0) await server.run('mutation { createPrompt(slug: "audited") { slug } }');
+    expect((await server.graphql(mutation, { input })).body.errors).toBeUndefined();
+  }
+  expect((await server.graphql("{ auditLog { action } }")).body.data.auditLog.length).toBeGreaterThan(36);
+  expect(codeOf(await server.graphql("{ auditLog { after } }"))).toBe("QUERY_TOO_COMPLEX");
+  const [last] = (await server.graphql("{ auditLog(first: 1) { before after } }")).body.data.auditLog;
+  expect([last.before, last.after.version]).toEqual([null, "35"]);
+});
+
+test("the tokens of a workspace are read some hundred at a time, the oldest first", async () => {
+  const input = { name: "many", scopes: ["read" as const], expiresAt: null };
+  const rows = Array.from({ length: 1_200 }, () => newToken(workspace, input).row);
+  await server.database.commit(rows.map((row) => ["AccessToken", row]));
+  let listed: { id: string }[] = [];
+  const statements = await statementsFor("access_tokens", async () => {
+    listed = (await server.graphql("{ accessTokens { id } }")).body.data.accessTokens;
+  });
+  expect(statements.filter((sql) => /order by/i.test(sql))).toHaveLength(3);
+  expect(listed.map(({ id }) => id)).toEqual(expect.arrayContaining(rows.map(({ id }) => id)));
+  expect(listed).toEqual(listed.toSorted((one, other) => (one.id < other.id ? -1 : 1)));
+});
+
+test("GET /datasets gives many datasets page by page, each once and in their order", async () => {
+  const own = await addWorkspace(server, "many datasets");
+  const columns = Array.from({ length: 300 }, (_, n) => ({ name: `column ${n}`, type: "text" as const }));
+  const rows = Array.from({ length: 203 }, (_, n) => ({
+    ...{ id: uuidv7(), workspace: own.id, slug: `d-${1_000 + n}`, name: "", columns },
+    ...{ removedColumns: [], createdAt: new Date() },
+  }));
+  await server.database.commit(rows.map((row) => ["Dataset", row]));
+  const answer = await server.get("/datasets", { token: own.token });
+  expect(answer.headers["content-type"]).toBe("application/json; charset=utf-8");
+  expect(answer.body).toEqual({
+    datasets: rows.map(({ slug, name }) => ({ slug, name, columns })),
+  });
+  const none = await addWorkspace(server, "no datasets");
+  expect((await server.get("/datasets", { token: none.token })).body).toEqual({ datasets: [] });
+});

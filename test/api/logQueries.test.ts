@@ -1,0 +1,159 @@
+import { afterAll, expect, test } from "vitest";
+import { addPrompt, addWorkspace } from "../support/data.ts";
+import { LOGS, logLister, names, TRACES } from "../support/logs.ts";
+import { startServer } from "../support/server.ts";
+
+const server = await startServer();
+afterAll(() => server[Symbol.asyncDispose]());
+const other = await addWorkspace(server, "other");
+await addPrompt(server, { slug: "guide", versions: [{ version: "1.0.0" }], tags: { production: "1.0.0" } });
+
+const at = (minute: number) => new Date(Date.UTC(2026, 0, 31, 10, minute)).toISOString();
+
+/** One record a minute, each told by its name; what a case looks for is in some of them. */
+const records: Record<string, Record<string, unknown>> = {
+  plain: {},
+  version: { version: "1.0.0" },
+  unknown: { slug: "nobody-has-it" },
+  user: { user: { id: "u-1", name: "Amina" } },
+  organization: { organization: { id: "o-1", name: null } },
+  both: { user: { id: "u-1", name: null }, organization: { id: "o-1", name: null } },
+  cheap: { cost: 0.01 },
+  dear: { cost: 2 },
+  fast: { latencyMs: 5 },
+  slow: { latencyMs: 60_000 },
+  region: { metadata: { region: "eu", "a.b": 1, 'with "quotes"': true } },
+  number: { output: { count: 4711 }, metadata: { region: 1, nothing: null, deep: { region: "eu" } } },
+  words: { input: "The Capital of Kenya", output: "Nairobi,\nof course." },
+  chat: { input: [{ role: "user", content: "line one\nZürich\ttwo" }], output: { answer: 'say "hello" 42' } },
+};
+for (const [minute, [name, { latencyMs, ...record }]] of Object.entries(records).entries()) {
+  const startTime = at(minute);
+  const endTime = latencyMs === undefined ? undefined : Date.parse(startTime) + (latencyMs as number);
+  const { status } = await server.post("/monitor/log", {
+    slug: "guide",
+    output: "an answer",
+    inputTokens: 1,
+    outputTokens: 1,
+    cost: 0.5,
+    startTime,
+    endTime,
+    ...record,
+    name,
+  });
+  expect(status).toBe(200);
+}
+await server.post(
+  "/monitor/log",
+  { slug: "guide", output: "Nairobi", user: { id: "u-1", name: null }, startTime: at(3) },
+  { token: other.token },
+);
+
+const listLogs = logLister(server);
+const all = Object.keys(records).toReversed();
+
+test("logs and traces are listed with those that began last first", async () => {
+  expect(names(await listLogs())).toEqual(all);
+  expect(names(await server.run(TRACES))).toEqual(all);
+});
+
+test.each<[string, object, string[]]>([
+  ["nothing", {}, all],
+  ["a prompt", { slug: "nobody-has-it" }, ["unknown"]],
+  ["a version", { version: "1.0.0" }, all.filter((name) => name !== "unknown")],
+  ["a tag", { tag: "production" }, all.filter((name) => !["unknown", "version"].includes(name))],
+  ["a user", { userId: "u-1" }, ["both", "user"]],
+  ["an organization", { organizationId: "o-1" }, ["both", "organization"]],
+  ["a user and an organization", { userId: "u-1", organizationId: "o-1" }, ["both"]],
+  ["a prompt and a user", { slug: "guide", userId: "u-1" }, ["both", "user"]],
+  ["another prompt and a user", { slug: "nobody-has-it", userId: "u-1" }, []],
+  ["a time on", { from: at(12) }, ["chat", "words"]],
+  ["before a time", { to: at(2) }, ["version", "plain"]],
+  ["between two times", { from: at(1), to: at(3) }, ["unknown", "version"]],
+  ["a time and itself", { from: at(1), to: at(1) }, []],
+  ["a type", { type: "generation" }, all],
+  ["a least cost", { minCost: 2 }, ["dear"]],
+  ["a most cost", { maxCost: 0.01 }, ["cheap"]],
+  ["a range of costs", { minCost: 0.02, maxCost: 0.4 }, []],
+  ["a least latency", { minLatencyMs: 60_000 }, ["slow"]],
+  ["a most latency", { maxLatencyMs: 5 }, ["fast"]],
+  ["metadata", { metadata: [{ key: "region", value: "eu" }] }, ["region"]],
+  ["a number in metadata", { metadata: [{ key: "region", value: 1 }] }, ["number"]],
+  ["a number that is a text", { metadata: [{ key: "region", value: "1" }] }, []],
+  ["true in metadata", { metadata: [{ key: 'with "quotes"', value: true }] }, ["region"]],
+  ["null in metadata", { metadata: [{ key: "nothing", value: null }] }, ["number"]],
+  ["a key with a dot", { metadata: [{ key: "a.b", value: 1 }] }, ["region"]],
+  [
+    "two members",
+    {
+      metadata: [
+        { key: "region", value: "eu" },
+        { key: "a.b", value: 1 },
+      ],
+    },
+    ["region"],
+  ],
+  ["a word of the input", { text: "capital" }, ["words"]],
+  ["a word of the output, in any case", { text: "NAIROBI" }, ["words"]],
+  ["words of both", { text: "nairobi kenya" }, ["words"]],
+  ["words of which one is missing", { text: "nairobi uganda" }, []],
+  ["words in order", { text: '"capital of kenya"' }, ["words"]],
+  ["words in another order", { text: '"kenya of capital"' }, []],
+  ["the beginning of a word", { text: "nair*" }, ["words"]],
+  ["half a word", { text: "nair" }, []],
+  ["a word after a line break inside JSON", { text: "zürich" }, ["chat"]],
+  ["a word beside quotes inside JSON", { text: "hello" }, ["chat"]],
+  ["a number in a text", { text: "42" }, ["chat"]],
+  ["a word that is a key, not a value", { text: "role" }, []],
+  ["words of which one is in each part", { text: '"kenya nairobi"' }, []],
+  ["the beginning of words in order", { text: '"capital of ken"*' }, ["words"]],
+  ["a number that is no text", { text: "4711" }, ["number"]],
+  ["a letter without its accent", { text: "zurich" }, []],
+  ["signs beside words", { text: "nairobi ---" }, ["words"]],
+  ["what looks like the index's own language", { text: 'nairobi OR body:x NEAR( " ^' }, []],
+  ["a text and a user", { text: "nairobi", userId: "u-1" }, []],
+  ["a word that many have", { text: "answer", minCost: 2 }, ["dear"]],
+])("filtered by %s, logs and traces are those that have it", async (_, filter, expected) => {
+  expect(names(await listLogs(filter))).toEqual(expected);
+  expect(names(await server.run(TRACES, { f: filter }))).toEqual(expected);
+});
+
+test.each<[string, object, RegExp]>([
+  ["a text without a word", { f: { text: "!?" } }, /filter\.text must have a letter or a digit/],
+  ["an empty text", { f: { text: "" } }, /filter\.text/],
+  ["an end before its beginning", { f: { from: at(2), to: at(1) } }, /filter\.to must not be before from/],
+  ["a time that is none", { f: { from: "yesterday" } }, /filter\.from must be an existing time/],
+  [
+    "metadata that is an object",
+    { f: { metadata: [{ key: "a", value: {} }] } },
+    /metadata\.0\.value must be a string/,
+  ],
+  ["a text too long", { f: { text: "a".repeat(1_001) } }, /filter\.text must have at most 1000 characters/],
+  [
+    "too much metadata",
+    { f: { metadata: Array(11).fill({ key: "a", value: 1 }) } },
+    /filter\.metadata must have at most 10 items/,
+  ],
+  ["a page of nothing", { n: 0 }, /first must be at least 1/],
+  ["a page too large", { n: 101 }, /first must be at most 100/],
+  ["a cursor that is no id", { a: "x" }, /after must be the id of a log or a trace/],
+  [
+    "the cursor of nothing",
+    { a: "01890a5d-ac96-774b-bcce-b302099a8057" },
+    /after is not the id of a (log|trace)/,
+  ],
+])("%s is refused by both lists, naming it", async (_, variables, message) => {
+  for (const list of [LOGS, TRACES]) {
+    const { error } = await server.run(list, variables as Record<string, unknown>);
+    expect(error).toMatchObject({ code: "BAD_INPUT", message: expect.stringMatching(message) });
+  }
+});
+
+test("another workspace sees only its own logs, and a cursor of this one is nothing to it", async () => {
+  expect(names(await listLogs({}, undefined, undefined, other.token))).toEqual(["guide"]);
+  expect(names(await listLogs({ text: "nairobi" }, undefined, undefined, other.token))).toEqual(["guide"]);
+  expect(names(await listLogs({ text: "kenya" }, undefined, undefined, other.token))).toEqual([]);
+  const [mine] = await listLogs({}, 1);
+  const { error } = await server.run(LOGS, { a: mine!.id }, other.token);
+  expect(error).toMatchObject({ code: "BAD_INPUT" });
+});

@@ -1,0 +1,156 @@
+import { afterAll, expect, test, vi } from "vitest";
+import { countTracesBefore, pruneTraces } from "../../src/logs/prune.resolvers.ts";
+import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
+import { addLogs, logLister, names, TRACES } from "../support/logs.ts";
+import { isOnPostgresql, startServer } from "../support/server.ts";
+
+const server = await startServer();
+afterAll(() => server[Symbol.asyncDispose]());
+const listLogs = logLister(server);
+
+const at = (minute: number) => new Date(Date.UTC(2026, 0, 31, 10, minute)).toISOString();
+
+const start = Date.UTC(2026, 5, 1);
+const many = await addLogs(server, 5_000, (at) => ({
+  promptSlug: "many",
+  startTime: new Date(start + ((at * 7_919) % 5_000) * 1_000),
+  cost: (at % 100) / 100,
+  userId: at % 3 === 0 ? `user-${at % 30}` : null,
+  input: at % 2 === 0 ? "an even thing" : "an odd thing",
+  output: at % 1_000 === 7 ? "a needle" : "hay",
+  metadata: at % 10 === 0 ? { step: at % 50 } : null,
+}));
+
+test("pages follow each other without a gap or a repetition, while new logs arrive and old ones are late", async () => {
+  await using own = await startServer();
+  const listOwn = logLister(own);
+  const all = Array.from({ length: 14 }, (_, minute) => `log ${minute}`).toReversed();
+  const add = (minute: number, name: string) =>
+    own.post("/monitor/log", { slug: "guide", output: 1, startTime: at(minute), name });
+  for (let minute = 0; minute < 14; minute++) await add(minute, `log ${minute}`);
+  const since = { from: at(0), to: at(59) };
+  const paged: string[] = [];
+  for (let after: string | undefined; ; ) {
+    const page = await listOwn(since, 4, after);
+    paged.push(...names(page));
+    if (page.length < 4) break;
+    after = page.at(-1)!.id;
+    await add(58, "new");
+  }
+  expect(paged).toEqual(all);
+  const [newest] = await own.run(TRACES, { f: { slug: "guide" }, n: 1 });
+  expect(newest.name).toBe("new");
+  const [second] = await own.run(TRACES, { f: { to: at(14) }, n: 1, a: newest.id });
+  expect(second.name).toBe("log 13");
+});
+
+test("logs that began in the same millisecond keep one order over the pages", async () => {
+  const slug = "same-time";
+  const { ids } = await addLogs(server, 30, () => ({ promptSlug: slug, startTime: new Date(at(0)) }));
+  const paged: string[] = [];
+  for (let after: string | undefined; ; after = paged.at(-1)) {
+    const page = await listLogs({ slug }, 7, after);
+    paged.push(...page.map(({ id }) => id));
+    if (page.length < 7) break;
+  }
+  expect(paged).toEqual(ids.toReversed());
+});
+
+test("among thousands of logs each filter finds the same as looking at every one of them", async () => {
+  const { rows } = many;
+  const newestFirst = rows.toSorted((a, b) => b.startTime.getTime() - a.startTime.getTime());
+  type Row = (typeof rows)[number];
+  const cases: [object, (row: Row) => boolean][] = [
+    [{ text: "needle" }, ({ output }) => output === "a needle"],
+    [{ text: "even" }, ({ input }) => input === "an even thing"],
+    [{ text: "even needle" }, () => false],
+    [{ text: "thing", minCost: 0.99 }, ({ cost }) => cost === 0.99],
+    [
+      { text: "odd", userId: "user-3" },
+      ({ input, userId }) => input === "an odd thing" && userId === "user-3",
+    ],
+    [{ minCost: 0.99 }, ({ cost }) => cost === 0.99],
+    [{ metadata: [{ key: "step", value: 30 }] }, ({ metadata }) => metadata?.step === 30],
+    [{ userId: "user-3", maxCost: 0.2 }, ({ userId, cost }) => userId === "user-3" && cost! <= 0.2],
+  ];
+  for (const [filter, fits] of cases) {
+    const expected = newestFirst.filter(fits).map(({ id }) => id);
+    const paged: string[] = [];
+    for (let after: string | undefined; ; after = paged.at(-1)) {
+      const page = await listLogs({ slug: "many", ...filter }, 100, after);
+      paged.push(...page.map(({ id }) => id));
+      if (page.length < 100) break;
+    }
+    expect([filter, paged]).toEqual([filter, expected]);
+  }
+}, 60_000);
+
+test("filters that no index answers let others be served in between", async () => {
+  let turns = 0;
+  const turn = () => {
+    turns += 1;
+    next = setImmediate(turn);
+  };
+  let next = setImmediate(turn);
+  expect(await listLogs({ slug: "many", version: "none" })).toEqual([]);
+  clearImmediate(next);
+  expect(turns).toBeGreaterThan(2);
+});
+
+test.skipIf(isOnPostgresql)(
+  "on SQLite: words are looked up in another process, so that no search holds others up",
+  async () => {
+    const connection = server.database.orm.em.getConnection("read") as unknown as Handle;
+    const handle = await connection.getNativeClient();
+    const prepare = vi.spyOn(handle, "prepare");
+    try {
+      expect(await listLogs({ slug: "many", text: "needle" })).toHaveLength(5);
+      expect(await listLogs({ slug: "many", text: "thing", minCost: 2 })).toEqual([]);
+      expect(prepare).toHaveBeenCalled();
+      expect(prepare.mock.calls.filter(([text]) => text.includes("log_texts"))).toEqual([]);
+    } finally {
+      prepare.mockRestore();
+    }
+  },
+);
+
+interface Handle {
+  getNativeClient(): Promise<{ prepare(text: string): unknown }>;
+}
+
+test("what is pruned is not found any more, neither by its words nor by its time", async () => {
+  await addLogs(server, 3, () => ({
+    promptSlug: "old",
+    output: "forgettable",
+    startTime: new Date("2020-01-01"),
+  }));
+  const count = async () => (await server.database.orm.em.fork().execute(INDEXED))[0]!.found;
+  expect(names(await listLogs({ text: "forgettable" }))).toHaveLength(3);
+  expect(await count()).toBe(3);
+  const context = commandLineContext(server.database, await getWorkspaceId(server.database, "default"));
+  await pruneTraces(context, new Date("2021-01-01"));
+  expect(await listLogs({ text: "forgettable" })).toEqual([]);
+  expect(await count()).toBe(0);
+});
+
+test("what began at the very time before which is pruned stays", async () => {
+  const bound = new Date("2019-01-01T00:00:00.000Z");
+  for (const [output, startTime] of [
+    ["before", "2018-12-31T23:59:59.999Z"],
+    ["at the bound", bound.toISOString()],
+  ])
+    await server.post("/monitor/log", { slug: "bounded", output, startTime });
+  const context = commandLineContext(server.database, await getWorkspaceId(server.database, "default"));
+  expect(await countTracesBefore(context, bound)).toBe(1);
+  expect(await pruneTraces(context, bound)).toBe(1);
+  expect(await countTracesBefore(context, new Date(bound.getTime() + 1))).toBe(1);
+});
+
+const INDEXED = `select count(*) as found from log_texts where ${isOnPostgresql ? "body like '% forgettable %'" : "log_texts match 'forgettable'"}`;
+
+test("of a huge input the first 100,000 characters are found, and it does no harm", async () => {
+  const input = { text: `beginning ${"x ".repeat(60_000)} ending` };
+  await server.post("/monitor/log", { slug: "huge", input, output: "tail" });
+  const found = async (text: string) => (await listLogs({ slug: "huge", text })).length;
+  expect([await found("beginning"), await found("tail"), await found("ending")]).toEqual([1, 1, 0]);
+});

@@ -1,0 +1,561 @@
+import { afterAll, expect, test } from "vitest";
+import { promptsAnswer, publishPromptAnswer, servedPromptAnswer } from "../../src/prompts/authoring.rest.ts";
+import { addToken, addWorkspace } from "../support/data.ts";
+import { startServer } from "../support/server.ts";
+
+const server = await startServer();
+afterAll(() => server[Symbol.asyncDispose]());
+
+const { token: writer } = await addToken(server, { scopes: ["read", "write"] });
+const other = await addWorkspace(server, "other");
+
+const { run } = server;
+
+const CREATE =
+  "mutation($slug: String!, $name: String, $description: String, $featureSlug: String) { createPrompt(slug: $slug, name: $name, description: $description, featureSlug: $featureSlug) { slug name status description availableVersions availableTags warning } }";
+const VERSION =
+  "mutation($slug: String!, $input: PromptVersionInput!) { createPromptVersion(slug: $slug, input: $input) { promptVersion { version text systemText model { provider client model version parameters } variables { label type description } } warning } }";
+const PUBLISH =
+  "mutation($slug: String!, $newTag: String!, $version: String, $tag: String) { publishPrompt(slug: $slug, newTag: $newTag, version: $version, tag: $tag) { label version } }";
+
+/** A prompt with the versions 1.0.0, 1.1.0 and 2.0.0, of which 1.0.0 is in production. */
+async function addPrompt(slug: string) {
+  await run(CREATE, { slug });
+  for (const version of ["1.0.0", "1.1.0", "2.0.0"]) {
+    await run(VERSION, { slug, input: { version, text: `Version ${version} for {{ name }}` } });
+  }
+  await run(PUBLISH, { slug, newTag: "production", version: "1.0.0" });
+}
+
+test("a prompt is made from nothing, gets a version, is published and serves", async () => {
+  expect(
+    await run(CREATE, {
+      slug: "greeting",
+      name: "Greeting",
+      description: "Says hello.",
+      featureSlug: "chat",
+    }),
+  ).toEqual({
+    slug: "greeting",
+    name: "Greeting",
+    status: "draft",
+    description: "Says hello.",
+    availableVersions: [],
+    availableTags: [],
+    warning: 'Prompt "greeting" has no version yet.',
+  });
+  const input = {
+    version: "1.0.0",
+    text: "Hello {{ name }}, how is {{ place }}?",
+    systemText: "Be {{ tone }}.",
+    model: { provider: "openai", model: "gpt-4o-mini", parameters: { temperature: 0.2, kind: "x" } },
+    variables: [
+      { label: "name", type: "text", description: "Whom to greet." },
+      { label: "place" },
+      { label: "tone" },
+    ],
+  };
+  expect(await run(VERSION, { slug: "greeting", input })).toEqual({
+    promptVersion: {
+      ...input,
+      model: { ...input.model, client: null, version: null },
+      variables: [
+        { label: "name", type: "text", description: "Whom to greet." },
+        { label: "place", type: "string", description: null },
+        { label: "tone", type: "string", description: null },
+      ],
+    },
+    warning: null,
+  });
+  expect(await run(PUBLISH, { slug: "greeting", newTag: "production", version: "1.0.0" })).toEqual({
+    label: "production",
+    version: "1.0.0",
+  });
+  const { body } = await server.get("/prompts/greeting");
+  servedPromptAnswer.strict().parse(body);
+  expect(body).toEqual({
+    prompt: {
+      slug: "greeting",
+      text: input.text,
+      systemText: "Be {{ tone }}.",
+      version: "1.0.0",
+      tag: "production",
+      model: {
+        provider: "openai",
+        client: "",
+        model: "gpt-4o-mini",
+        version: "",
+        parameters: { temperature: 0.2, topP: null, maxLength: null, responseFormat: null, kind: "x" },
+      },
+    },
+  });
+});
+
+test("what cannot be found or fit of the variables is a warning, and they are found without being declared", async () => {
+  await run(CREATE, { slug: "variables" });
+  const declared = {
+    version: "1",
+    text: "{{ used }} {{ undeclared }}",
+    variables: [{ label: "used" }, { label: "unused" }],
+  };
+  const { warning } = await run(VERSION, { slug: "variables", input: declared });
+  expect(warning).toContain("declared but not used: unused");
+  expect(warning).toContain("not declared: undeclared");
+  const found = await run(VERSION, {
+    slug: "variables",
+    input: { version: "2", text: "{% for x in list %}{{ x }}{% endfor %}{{ tail }}" },
+  });
+  expect(found).toMatchObject({
+    warning: null,
+    promptVersion: { variables: [{ label: "list" }, { label: "tail" }] },
+  });
+});
+
+test("a template that is no Jinja is refused with line and column, and no version is made", async () => {
+  await run(CREATE, { slug: "broken" });
+  const { error } = await run(VERSION, { slug: "broken", input: { version: "1", text: "Hello\n  {{ name" } });
+  expect(error).toMatchObject({
+    code: "BAD_INPUT",
+    details: [{ path: "text", message: expect.stringMatching(/line 2, column \d+/) }],
+  });
+  const second = await run(VERSION, {
+    slug: "broken",
+    input: { version: "1", text: "ok", systemText: "{% if %}" },
+  });
+  expect(second.error.details[0].path).toBe("systemText");
+  expect((await server.get("/prompts/broken/describe")).body.prompt.availableVersions).toEqual([]);
+});
+
+test.each([
+  ["a slug that is taken", CREATE, { slug: "taken" }, 'A prompt with the slug "taken" exists already.'],
+  [
+    "a version that is there",
+    VERSION,
+    { slug: "taken", input: { version: "1.0.0", text: "x" } },
+    'Prompt "taken" already has a version "1.0.0". Versions never change; choose another name.',
+  ],
+])("%s is a CONFLICT that names it", async (_, operation, variables, message) => {
+  await addPrompt("taken");
+  expect(await run(operation, variables)).toMatchObject({ error: { code: "CONFLICT", message } });
+});
+
+test.each(["", "Upper", "a b", "-a", "a-", "a--b", "ü", "x".repeat(129), "a\0"])(
+  "a new slug of another form is refused: %j",
+  async (slug) => {
+    expect(await run(CREATE, { slug })).toMatchObject({
+      error: {
+        code: "BAD_INPUT",
+        details: expect.arrayContaining([expect.objectContaining({ path: "slug" })]),
+      },
+    });
+  },
+);
+
+test.each([
+  ["an unknown prompt", PUBLISH, { slug: "nope", newTag: "t", version: "1" }, "PROMPT_NOT_FOUND"],
+  ["an unknown version", PUBLISH, { slug: "known", newTag: "t", version: "9" }, "VERSION_NOT_FOUND"],
+  ["an unknown tag to follow", PUBLISH, { slug: "known", newTag: "t", tag: "nope" }, "TAG_NOT_FOUND"],
+  ["neither version nor tag", PUBLISH, { slug: "known", newTag: "t" }, "BAD_INPUT"],
+  ["the tag latest", PUBLISH, { slug: "known", newTag: "latest", version: "1.0.0" }, "FORBIDDEN"],
+  ["removing latest", 'mutation { removePromptTag(slug: "known", tag: "latest") { id } }', {}, "FORBIDDEN"],
+  [
+    "rolling back latest",
+    'mutation { rollbackPromptTag(slug: "known", tag: "latest") { id } }',
+    {},
+    "FORBIDDEN",
+  ],
+  [
+    "protecting latest",
+    'mutation { setTagProtection(slug: "known", tag: "latest", protected: true) }',
+    {},
+    "FORBIDDEN",
+  ],
+  [
+    "removing an unknown tag",
+    'mutation { removePromptTag(slug: "known", tag: "nope") { id } }',
+    {},
+    "TAG_NOT_FOUND",
+  ],
+  [
+    "rolling back a tag that never moved",
+    'mutation { rollbackPromptTag(slug: "known", tag: "nope") { id } }',
+    {},
+    "CONFLICT",
+  ],
+  [
+    "a version for an unknown prompt",
+    VERSION,
+    { slug: "nope", input: { version: "1", text: "x" } },
+    "PROMPT_NOT_FOUND",
+  ],
+  ["a version without text", VERSION, { slug: "known", input: { version: "9", text: "" } }, "BAD_INPUT"],
+  [
+    "the diff with an unknown version",
+    '{ promptDiff(slug: "known", from: "1.0.0", to: "9") }',
+    {},
+    "VERSION_NOT_FOUND",
+  ],
+  [
+    "updating an unknown prompt",
+    'mutation { updatePrompt(slug: "nope", name: "x") { slug } }',
+    {},
+    "PROMPT_NOT_FOUND",
+  ],
+  ["deleting an unknown prompt", 'mutation { deletePrompt(slug: "nope") }', {}, "PROMPT_NOT_FOUND"],
+])("what cannot be done is an error and changes nothing: %s", async (_, operation, variables, code) => {
+  if ((await server.get("/prompts/known/describe")).status === 404) await addPrompt("known");
+  const before = (await server.get("/prompts/known/describe")).body;
+  expect(await run(operation, variables)).toMatchObject({ error: { code } });
+  expect((await server.get("/prompts/known/describe")).body).toEqual(before);
+});
+
+test("a tag moves by version and by another tag, goes back, is removed, and its history tells by whom", async () => {
+  await addPrompt("moving");
+  await run(PUBLISH, { slug: "moving", newTag: "staging", tag: "latest" }, writer);
+  await run(PUBLISH, { slug: "moving", newTag: "production", tag: "staging" }, writer);
+  const served = async () => (await server.get("/prompts/moving")).body.prompt.version;
+  expect(await served()).toBe("2.0.0");
+  expect(
+    await run('mutation { rollbackPromptTag(slug: "moving", tag: "production") { label version } }'),
+  ).toEqual({ label: "production", version: "1.0.0" });
+  expect(await served()).toBe("1.0.0");
+  expect(await run('mutation { removePromptTag(slug: "moving", tag: "staging") { version } }')).toEqual({
+    version: null,
+  });
+  const prompt = await run(
+    '{ prompt(slug: "moving") { availableTags tags { label version } production { version } latest { version } versions { version } tagHistory { tag from to token } } }',
+  );
+  expect(prompt).toEqual({
+    availableTags: ["latest", "production"],
+    tags: [{ label: "production", version: "1.0.0" }],
+    production: { version: "1.0.0" },
+    latest: { version: "2.0.0" },
+    versions: ["1.0.0", "1.1.0", "2.0.0"].map((version) => ({ version })),
+    tagHistory: [
+      { tag: "staging", from: "2.0.0", to: null, token: "first" },
+      { tag: "production", from: "2.0.0", to: "1.0.0", token: "first" },
+      { tag: "production", from: "1.0.0", to: "2.0.0", token: "test" },
+      { tag: "staging", from: null, to: "2.0.0", token: "test" },
+      { tag: "production", from: null, to: "1.0.0", token: "first" },
+    ],
+  });
+  expect(await run('mutation { rollbackPromptTag(slug: "moving", tag: "staging") { version } }')).toEqual({
+    version: "2.0.0",
+  });
+});
+
+test("a protected tag moves only with a token that may publish, whatever the way", async () => {
+  await addPrompt("guarded");
+  expect(
+    await run('mutation { setTagProtection(slug: "guarded", tag: "production", protected: true) }'),
+  ).toEqual(["production"]);
+  const ways = [
+    'publishPrompt(slug: "guarded", newTag: "production", version: "2.0.0") { id }',
+    'removePromptTag(slug: "guarded", tag: "production") { id }',
+    'rollbackPromptTag(slug: "guarded", tag: "production") { id }',
+  ];
+  for (const way of ways)
+    expect(await run(`mutation { ${way} }`, {}, writer)).toMatchObject({ error: { code: "FORBIDDEN" } });
+  const rest = await server.post(
+    "/prompts/guarded/publish",
+    { newTag: "production", version: "2.0.0" },
+    { token: writer },
+  );
+  expect(rest).toMatchObject({ status: 403, body: { code: "FORBIDDEN" } });
+  expect((await server.get("/prompts/guarded")).body.prompt.version).toBe("1.0.0");
+  expect(await run(`mutation { ${ways[0]} }`)).not.toHaveProperty("error");
+  await run('mutation { setTagProtection(slug: "guarded", tag: "production", protected: false) }');
+  expect(
+    await run(
+      'mutation { publishPrompt(slug: "guarded", newTag: "production", version: "1.1.0") { version } }',
+      {},
+      writer,
+    ),
+  ).toEqual({ version: "1.1.0" });
+});
+
+test("publishing by REST answers 201 with the tag, and the prompt list has what the clients read", async () => {
+  await addPrompt("listed");
+  await run('mutation { updatePrompt(slug: "listed", featureSlug: "feature-x", description: "d") { slug } }');
+  const published = await server.post("/prompts/listed/publish", { newTag: "canary", tag: "latest" });
+  expect(published.status).toBe(201);
+  expect(publishPromptAnswer.strict().parse(published.body).deploymentTag.label).toBe("canary");
+  const { body } = await server.get("/prompts?featureSlug=feature-x");
+  promptsAnswer.strict().parse(body);
+  expect(body).toEqual({
+    prompts: [
+      {
+        slug: "listed",
+        name: "listed",
+        status: "live",
+        description: "d",
+        availableVersions: ["1.0.0", "1.1.0", "2.0.0"],
+        availableTags: ["canary", "latest", "production"],
+      },
+    ],
+  });
+  const all = (await server.get("/prompts")).body.prompts.map(({ slug }: { slug: string }) => slug);
+  expect(all).toEqual(all.toSorted());
+  expect(all).toContain("listed");
+});
+
+test("prompts are searched in any case, with wildcards as ordinary characters, and paged by slug", async () => {
+  await run(CREATE, { slug: "search-a", name: "100% Ready_made" });
+  await run(CREATE, { slug: "search-b", description: "Über die READY-Liste" });
+  const slugs = async (search: string, page = "") =>
+    await run(`{ prompts(search: ${JSON.stringify(search)}${page}) { slug } }`);
+  expect(await slugs("ready")).toEqual([{ slug: "search-a" }, { slug: "search-b" }]);
+  expect(await slugs("100%")).toEqual([{ slug: "search-a" }]);
+  expect(await slugs("y_m")).toEqual([{ slug: "search-a" }]);
+  expect(await slugs("y%m")).toEqual([]);
+  expect(await slugs("search-", ", first: 1")).toEqual([{ slug: "search-a" }]);
+  expect(await slugs("search-", ', first: 1, after: "search-a"')).toEqual([{ slug: "search-b" }]);
+});
+
+test("a prompt that has no production version does not serve unless a version is asked for", async () => {
+  await run(CREATE, { slug: "unpublished" });
+  await run(VERSION, { slug: "unpublished", input: { version: "0.1.0", text: "draft" } });
+  expect(await server.get("/prompts/unpublished")).toMatchObject({
+    status: 404,
+    body: { code: "VERSION_NOT_FOUND" },
+  });
+  expect(await run('{ servedPrompt(slug: "unpublished") { text } }')).toMatchObject({
+    error: { code: "VERSION_NOT_FOUND" },
+  });
+  const asked = await server.get("/prompts/unpublished?version=0.1.0");
+  expect(asked.body.prompt).toMatchObject({ text: "draft", version: "0.1.0", tag: "", systemText: "" });
+  const missing = await server.get("/prompts/nope");
+  expect(missing).toMatchObject({ status: 404, body: { code: "PROMPT_NOT_FOUND" } });
+});
+
+test.each(["/prompts/tagged", "/prompts/tagged/describe", "/prompts"])(
+  "%s read again with its ETag is 304 until it changes",
+  async (path) => {
+    await addPrompt("tagged");
+    const { etag } = (await server.get(path)).headers;
+    const read = (ifNoneMatch: string) => server.get(path, { headers: { "if-none-match": ifNoneMatch } });
+    for (const known of [`${etag}`, `W/${etag}`, `"other", ${etag}`, "*"])
+      expect(await read(known)).toMatchObject({ status: 304, body: "" });
+    expect((await read('"other"')).status).toBe(200);
+    await run(PUBLISH, { slug: "tagged", newTag: `t${path.length}`, version: "2.0.0" });
+    await run(PUBLISH, {
+      slug: "tagged",
+      newTag: "production",
+      version: path.length % 2 ? "2.0.0" : "1.1.0",
+    });
+    expect((await read(`${etag}`)).status).toBe(200);
+  },
+);
+
+test("an ETag changes nothing of a publication or of an error", async () => {
+  await addPrompt("untagged");
+  const publish = () =>
+    server.post(
+      "/prompts/untagged/publish",
+      { newTag: "t", version: "1.0.0" },
+      { headers: { "if-none-match": "*" } },
+    );
+  expect(await publish()).toMatchObject({ status: 201, body: { deploymentTag: { label: "t" } } });
+  expect((await server.get("/prompts/nope", { headers: { "if-none-match": "*" } })).status).toBe(404);
+});
+
+test("a prompt is rendered with values, and what is missing or not used is a warning", async () => {
+  await run(CREATE, { slug: "rendered" });
+  await run(VERSION, {
+    slug: "rendered",
+    input: { version: "1", text: "Hello {{ name }}{% if vip %}!{% endif %}", systemText: "To {{ name }}" },
+  });
+  await run(PUBLISH, { slug: "rendered", newTag: "production", version: "1" });
+  const RENDER =
+    'query($variables: [PromptVariableValue!]) { renderPrompt(slug: "rendered", variables: $variables) { text systemText version warning } }';
+  const full = await run(RENDER, {
+    variables: [
+      { label: "name", value: "Amina" },
+      { label: "vip", value: "yes" },
+    ],
+  });
+  expect(full).toEqual({ text: "Hello Amina!", systemText: "To Amina", version: "1", warning: null });
+  const partial = await run(RENDER, {
+    variables: [
+      { label: "name", value: "<b>" },
+      { label: "extra", value: "x" },
+    ],
+  });
+  expect(partial).toMatchObject({ text: "Hello <b>", systemText: "To <b>" });
+  expect(partial.warning).toMatch(/vip.*extra/s);
+});
+
+test("two versions are compared as a unified diff", async () => {
+  await addPrompt("compared");
+  const diff = await run('{ promptDiff(slug: "compared", from: "1.0.0", to: "2.0.0") }');
+  expect(diff).toContain("-Version 1.0.0 for {{ name }}");
+  expect(diff).toContain("+Version 2.0.0 for {{ name }}");
+  expect(await run('{ promptDiff(slug: "compared", from: "1.0.0", to: "1.0.0") }')).toBe("");
+  const missing = await run('{ promptDiff(slug: "compared", from: "8", to: "9") }');
+  expect(missing.error.message).toContain('no version "8"');
+});
+
+test("a deleted prompt is gone, its logs stay readable, and its slug is free again", async () => {
+  await addPrompt("deleted");
+  const { body } = await server.post("/monitor/log", { slug: "deleted", output: "kept", name: "n" });
+  expect(await run('mutation { deletePrompt(slug: "deleted") }')).toBe("deleted");
+  expect((await server.get("/prompts/deleted")).status).toBe(404);
+  const log = await run(`{ log(id: "${body.log.id}") { output version prompt { slug } trace { name } } }`);
+  expect(log).toEqual({ output: "kept", version: "1.0.0", prompt: null, trace: { name: "n" } });
+  expect(await run(CREATE, { slug: "deleted" })).toMatchObject({ availableVersions: [] });
+});
+
+test("an update changes what it names and nothing else", async () => {
+  await run(CREATE, { slug: "updated", name: "Old", description: "D", featureSlug: "f" });
+  const update = (args: string) =>
+    run(`mutation { updatePrompt(slug: "updated"${args}) { name description } }`);
+  expect(await update(', name: "New"')).toEqual({ name: "New", description: "D" });
+  expect(await update(", description: null")).toEqual({ name: "New", description: null });
+  expect((await server.get("/prompts?featureSlug=f")).body.prompts).toHaveLength(1);
+});
+
+test("a token that may only write is refused before anything is stored where the answer would show what is there", async () => {
+  const { token } = await addToken(server, { scopes: ["write"] });
+  expect(await run(CREATE, { slug: "by-writer" }, token)).toMatchObject({ error: { code: "FORBIDDEN" } });
+  expect((await server.get("/prompts/by-writer/describe")).status).toBe(404);
+  await run(CREATE, { slug: "by-writer" });
+  expect(await run(VERSION, { slug: "by-writer", input: { version: "1", text: "x" } }, token)).toMatchObject({
+    promptVersion: { version: "1" },
+  });
+});
+
+test("a prompt with a protected tag is not deleted by who may not move the tag", async () => {
+  await addPrompt("kept");
+  await run('mutation { setTagProtection(slug: "kept", tag: "production", protected: true) }');
+  expect(await run('mutation { deletePrompt(slug: "kept") }', {}, writer)).toMatchObject({
+    error: { code: "FORBIDDEN" },
+  });
+  expect((await server.get("/prompts/kept")).status).toBe(200);
+  expect(await run('mutation { deletePrompt(slug: "kept") }')).toBe("kept");
+});
+
+test("what a change in a document changed is seen by the fields after it", async () => {
+  await addPrompt("fresh");
+  const fields = "{ production { version } tags { version } tagHistory { to } }";
+  const { body } = await server.graphql(`mutation {
+    before: updatePrompt(slug: "fresh") ${fields}
+    publishPrompt(slug: "fresh", newTag: "production", version: "2.0.0") { label }
+    after: updatePrompt(slug: "fresh") ${fields}
+  }`);
+  expect(body.data.before.production.version).toBe("1.0.0");
+  expect(body.data.after).toEqual({
+    production: { version: "2.0.0" },
+    tags: [{ version: "2.0.0" }],
+    tagHistory: [{ to: "2.0.0" }, { to: "1.0.0" }],
+  });
+});
+
+test("a change that changes nothing leaves no line in the audit log", async () => {
+  await run(CREATE, { slug: "same", name: "Same" });
+  await run('mutation { updatePrompt(slug: "same", name: "Same") { slug } }');
+  expect(await run("{ auditLog(first: 1) { action } }")).toEqual([{ action: "createPrompt" }]);
+});
+
+test("prompts of another workspace do not exist for any change", async () => {
+  await addPrompt("mine");
+  const changes = [
+    'updatePrompt(slug: "mine", name: "x") { slug }',
+    'deletePrompt(slug: "mine")',
+    'createPromptVersion(slug: "mine", input: {version: "9", text: "x"}) { warning }',
+    'publishPrompt(slug: "mine", newTag: "production", version: "2.0.0") { id }',
+    'removePromptTag(slug: "mine", tag: "production") { id }',
+    'rollbackPromptTag(slug: "mine", tag: "production") { id }',
+    'setTagProtection(slug: "mine", tag: "production", protected: true)',
+  ];
+  for (const change of changes) {
+    expect(await run(`mutation { ${change} }`, {}, other.token)).toMatchObject({
+      error: { code: "PROMPT_NOT_FOUND" },
+    });
+  }
+  expect(await run('{ prompts(search: "mine") { slug } }', {}, other.token)).toEqual([]);
+  expect((await server.get("/prompts/mine")).body.prompt.version).toBe("1.0.0");
+  expect(await run(CREATE, { slug: "mine" }, other.token)).toMatchObject({ slug: "mine" });
+});
+
+test("two versions of one name made at once are one version and one CONFLICT", async () => {
+  await run(CREATE, { slug: "raced" });
+  const make = () => run(VERSION, { slug: "raced", input: { version: "1", text: "x" } });
+  const results = await Promise.all([make(), make(), make()]);
+  expect(results.filter((result) => (result as { error?: unknown }).error)).toHaveLength(2);
+  expect((await server.get("/prompts/raced/describe")).body.prompt.availableVersions).toEqual(["1"]);
+});
+
+test("every change leaves a line in the audit log: who, what, before and after, without secrets", async () => {
+  await addPrompt("audited");
+  await run('mutation { updatePrompt(slug: "audited", name: "New") { slug } }', {}, writer);
+  const made = await run(
+    'mutation { createAccessToken(name: "audit-test", scopes: [read]) { token accessToken { id name scopes } } }',
+  );
+  await run(`mutation { revokeAccessToken(id: "${made.accessToken.id}") { revokedAt } }`);
+  const entries = await run("{ auditLog(first: 7) { id at token action subject before after } }");
+  expect(entries.map(({ action }: { action: string }) => action)).toEqual([
+    "revokeAccessToken",
+    "createAccessToken",
+    "updatePrompt",
+    "publishPrompt",
+    "createPromptVersion",
+    "createPromptVersion",
+    "createPromptVersion",
+  ]);
+  expect(entries[2]).toMatchObject({
+    token: "test",
+    subject: "audited",
+    before: { name: "audited" },
+    after: { name: "New" },
+  });
+  expect(entries[3]).toMatchObject({
+    token: "first",
+    before: { production: null },
+    after: { production: "1.0.0" },
+  });
+  expect(JSON.stringify(entries)).not.toContain(made.token);
+  const next = await run(`{ auditLog(first: 1, after: "${entries[6]!.id}") { action subject } }`);
+  expect(next).toEqual([{ action: "createPrompt", subject: "audited" }]);
+  expect(await run("{ auditLog { id } }", {}, other.token)).not.toContainEqual(entries[0]);
+});
+
+test("a token gives another no scope that it lacks itself", async () => {
+  const { token: admin } = await addToken(server, { scopes: ["admin", "read"] });
+  const make = (scopes: string) =>
+    run(
+      `mutation { createAccessToken(name: "t", scopes: [${scopes}]) { accessToken { scopes } } }`,
+      {},
+      admin,
+    );
+  const before = await run("{ accessTokens { id } }");
+  for (const scopes of ["write", "read, publish", "admin, read, write, publish"])
+    expect(await make(scopes)).toEqual({
+      error: {
+        code: "FORBIDDEN",
+        message: expect.stringMatching(
+          /^This access token lacks the scope "(?:write|publish)", so it cannot/,
+        ),
+      },
+    });
+  expect(await run("{ accessTokens { id } }")).toEqual(before);
+  expect(await make("admin, read")).toEqual({ accessToken: { scopes: ["admin", "read"] } });
+});
+
+test("a token made over GraphQL works until it is revoked, and is listed without its secret", async () => {
+  const made = await run(
+    'mutation { createAccessToken(name: "made", scopes: [read], expiresAt: "2999-01-01") { token accessToken { id expiresAt } } }',
+  );
+  expect((await server.get("/prompts", { token: made.token })).status).toBe(200);
+  const listed = await run("{ accessTokens { id name scopes revokedAt lastUsedAt } }");
+  expect(listed.find(({ id }: { id: string }) => id === made.accessToken.id)).toMatchObject({
+    name: "made",
+    scopes: ["read"],
+    revokedAt: null,
+  });
+  expect(
+    await run(`mutation { revokeAccessToken(id: "${made.accessToken.id}") { name } }`, {}, other.token),
+  ).toMatchObject({ error: { code: "TOKEN_NOT_FOUND" } });
+  expect(
+    await run('mutation { createAccessToken(name: "x", scopes: [read], expiresAt: "2001-01-01") { token } }'),
+  ).toMatchObject({ error: { details: [{ path: "expiresAt", message: "must be in the future" }] } });
+});

@@ -1,0 +1,77 @@
+import { afterAll, expect, test } from "vitest";
+import { removeDeletedPrompts } from "../../src/prompts/removal.resolvers.ts";
+import { addPrompt } from "../support/data.ts";
+import { startServer } from "../support/server.ts";
+import { captureStatements } from "../support/statements.ts";
+
+const server = await startServer();
+afterAll(() => server[Symbol.asyncDispose]());
+const { run, database } = server;
+
+const never = new AbortController().signal;
+const NOT_FOUND = { error: { code: "PROMPT_NOT_FOUND" } };
+const PARTS = ["PromptVersion", "PromptTag", "PromptTagMove"] as const;
+const remove = (slug: string) => run(`mutation { deletePrompt(slug: "${slug}") }`);
+const partsOf = (id: string) =>
+  Promise.all(
+    PARTS.map(async (entity) => {
+      const found = await database.read.selectFrom(entity).select("id").where("prompt", "=", id).execute();
+      return found.length;
+    }),
+  );
+const move = (slug: string, version: string) =>
+  run(
+    `mutation { publishPrompt(slug: "${slug}", newTag: "production", version: "${version}") { __typename } }`,
+  );
+
+test("a prompt is gone at once for whoever asks, and its slug is free for another", async () => {
+  const versions = [{ version: "1" }, { version: "2" }];
+  const { id } = await addPrompt(server, { slug: "greeting", versions });
+  expect(await move("greeting", "1")).not.toHaveProperty("error");
+  const logged = await server.post("/monitor/log", { slug: "greeting", output: "x" });
+  expect(logged.status).toBe(200);
+  expect(await remove("greeting")).toBe("greeting");
+  expect(await partsOf(id)).toEqual([2, 1, 1]);
+
+  for (const slug of ["greeting", id]) {
+    for (const path of [`/prompts/${slug}`, `/prompts/${slug}/describe`])
+      expect((await server.get(path)).status).toBe(404);
+    for (const query of [
+      `{ prompt(slug: "${slug}") { slug } }`,
+      `{ describePrompt(slug: "${slug}") { slug } }`,
+      `{ renderPrompt(slug: "${slug}") { text } }`,
+      `mutation { updatePrompt(slug: "${slug}", name: "x") { slug } }`,
+      `mutation { createPromptVersion(slug: "${slug}", input: { version: "3", text: "x" }) { __typename } }`,
+      `mutation { publishPrompt(slug: "${slug}", newTag: "production", version: "1") { __typename } }`,
+      `mutation { deletePrompt(slug: "${slug}") }`,
+    ])
+      expect(await run(query)).toMatchObject(NOT_FOUND);
+    expect(await run(`{ prompts(after: "${slug}") { slug } }`)).toHaveProperty("error");
+  }
+  expect(await run("{ prompts { slug } }")).toEqual([]);
+  expect(await run('{ prompts(search: "greeting") { slug } }')).toEqual([]);
+  expect(await run("{ logs { prompt { slug } } }")).toEqual([{ prompt: null }]);
+
+  const other = await addPrompt(server, { slug: "greeting", versions: [{ version: "9" }] });
+  await removeDeletedPrompts(database, never);
+  expect(await partsOf(id)).toEqual([0, 0, 0]);
+  expect(await partsOf(other.id)).toEqual([1, 0, 0]);
+  expect(await database.read.selectFrom("Prompt").select("id").execute()).toEqual([{ id: other.id }]);
+});
+
+test("a deleted prompt is removed in steps, and one whose removal was stopped the next time", async () => {
+  const versions = Array.from({ length: 40 }, (_, n) => ({ version: `${n}` }));
+  const { id } = await addPrompt(server, { slug: "many", versions });
+  await remove("many");
+  const stopped = new AbortController();
+  const removal = removeDeletedPrompts(database, stopped.signal);
+  stopped.abort();
+  await removal;
+  expect(await partsOf(id)).toEqual([40, 0, 0]);
+
+  const stop = await captureStatements(server);
+  await removeDeletedPrompts(database, never);
+  const removals = stop().filter(({ sql }) => /^delete from [`"]prompt_versions/.test(sql));
+  expect(removals.length).toBeGreaterThan(2);
+  expect(await partsOf(id)).toEqual([0, 0, 0]);
+});

@@ -1,0 +1,259 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { afterAll, expect, test, vi } from "vitest";
+import { logAdded } from "../../src/logs/live.resolvers.ts";
+import { traceOf } from "../../src/logs/resolvers.ts";
+import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
+import { revokeAccessToken } from "../../src/workspaces/tokens.resolvers.ts";
+import { addPrompt, addToken, addWorkspace } from "../support/data.ts";
+import { subscribe } from "../support/events.ts";
+import { type Server, startServer } from "../support/server.ts";
+
+const server = await startServer();
+afterAll(() => server[Symbol.asyncDispose]());
+const other = await addWorkspace(server, "other");
+await addPrompt(server, { slug: "guide", versions: [{ version: "1.0.0" }], tags: { production: "1.0.0" } });
+
+const ADDED =
+  "subscription($slug: String) { logAdded(slug: $slug) { id output prompt { slug } trace { name } } }";
+
+const add = (record: object, token?: string) =>
+  server.post(
+    "/monitor/log",
+    { slug: "guide", output: "hi", ...record },
+    token === undefined ? {} : { token },
+  );
+
+const listeners = ({ database }: Server) => database.pubSub.count();
+
+test("a log is told once it is stored, whole and with its relations, whichever API it came in by", async () => {
+  await using events = await subscribe(server, ADDED);
+  const rest = await add({ output: { answer: 42 }, name: "by rest" });
+  expect(await events.next()).toEqual({
+    data: {
+      logAdded: {
+        id: rest.body.log.id,
+        output: { answer: 42 },
+        prompt: { slug: "guide" },
+        trace: { name: "by rest" },
+      },
+    },
+  });
+  await server.graphql(
+    'mutation { logPrompt(input: {slug: "guide", output: "x", name: "by graphql"}) { warning } }',
+  );
+  expect(await events.next()).toMatchObject({ data: { logAdded: { trace: { name: "by graphql" } } } });
+});
+
+test("many logs are told in the order in which they were acknowledged, none twice and none left out", async () => {
+  await using events = await subscribe(server, ADDED);
+  const ids: string[] = [];
+  for (let n = 0; n < 50; n++) ids.push((await add({})).body.log.id);
+  const told: string[] = [];
+  for (let n = 0; n < 50; n++) told.push((await events.next()).data.logAdded.id);
+  expect(told).toEqual(ids);
+});
+
+test("of one prompt only its logs are told, whether the prompt exists or not", async () => {
+  await using events = await subscribe(server, ADDED, { slug: "unknown-one" });
+  await add({});
+  const { body } = await add({ slug: "unknown-one" });
+  expect((await events.next()).data.logAdded.id).toBe(body.log.id);
+});
+
+test("another workspace is told of its own logs only", async () => {
+  await using events = await subscribe(server, ADDED, {}, other.token);
+  await add({});
+  const theirs = await add({ output: "theirs" }, other.token);
+  expect((await events.next()).data.logAdded.id).toBe(theirs.body.log.id);
+});
+
+test("a listener hears nothing of another workspace, however much is added there", async () => {
+  const { pubSub } = server.database;
+  const workspace = await getWorkspaceId(server.database, "default");
+  const listening = pubSub.listen({ workspaceId: workspace, tokenId: null });
+  const first = listening.next();
+  for (let n = 0; n < 1_100; n++) pubSub.announce(other.id, { id: `${n}`, promptSlug: null });
+  pubSub.announce(workspace, { id: "own", promptSlug: null });
+  expect((await first).value).toMatchObject({ id: "own" });
+  await listening.return(undefined);
+});
+
+test("a log of another workspace is told to nobody, though its id were announced", async () => {
+  await using events = await subscribe(server, ADDED);
+  const theirs = await add({ output: "theirs" }, other.token);
+  const workspace = await getWorkspaceId(server.database, "default");
+  server.database.pubSub.announce(workspace, { id: theirs.body.log.id, promptSlug: null });
+  const { body } = await add({});
+  expect((await events.next()).data.logAdded.id).toBe(body.log.id);
+});
+
+test("what is refused is not told", async () => {
+  await using events = await subscribe(server, ADDED);
+  expect((await add({ output: null })).status).toBe(400);
+  const { body } = await add({});
+  expect((await events.next()).data.logAdded.id).toBe(body.log.id);
+});
+
+test("who hangs up is not listened for any more", async () => {
+  await vi.waitFor(() => expect(listeners(server)).toBe(0));
+  const events = await subscribe(server, ADDED);
+  expect(listeners(server)).toBe(1);
+  await events[Symbol.asyncDispose]();
+  await vi.waitFor(() => expect(listeners(server)).toBe(0));
+});
+
+test("a revoked token is told of nothing more", async () => {
+  const { id, token } = await addToken(server, { scopes: ["read"] });
+  await using events = await subscribe(server, ADDED, {}, token);
+  await add({});
+  expect(await events.next()).toMatchObject({ data: { logAdded: { output: "hi" } } });
+  const workspace = await getWorkspaceId(server.database, "default");
+  await revokeAccessToken(commandLineContext(server.database, workspace), { id });
+  await add({ output: "secret" });
+  expect(await events.next()).toBeNull();
+});
+
+test.each<[string, string | null, string]>([
+  ["no token", null, "UNAUTHENTICATED"],
+  ["a token that may only write", (await addToken(server, { scopes: ["write"] })).token, "FORBIDDEN"],
+])("with %s there is nothing to listen to", async (_, token, code) => {
+  await vi.waitFor(() => expect(listeners(server)).toBe(0));
+  await using events = await subscribe(server, ADDED, {}, token);
+  expect(await events.next()).toMatchObject({ errors: [{ extensions: { code } }] });
+  expect(await events.next()).toBeNull();
+  expect(listeners(server)).toBe(0);
+});
+
+test("a wrong argument is refused in the words of the other operations", async () => {
+  await using events = await subscribe(server, "subscription { logAdded(slug: 5) { id } }");
+  expect(await events.next()).toMatchObject({ errors: [{}] });
+});
+
+test("a field of a log that fails has its code and leaves the log's other fields", async () => {
+  const { token } = await addToken(server, { scopes: ["read"] });
+  const { body } = await add({});
+  const workspace = await getWorkspaceId(server.database, "default");
+  await using events = await subscribe(
+    server,
+    "subscription { logAdded { id first: prompt { versions { version } } } }",
+    {},
+    token,
+  );
+  await server.database.orm.em.fork().execute("alter table prompt_versions rename to elsewhere");
+  try {
+    server.database.pubSub.announce(workspace, { id: body.log.id, promptSlug: "guide" });
+    const { data, errors } = await events.next();
+    expect(data.logAdded.first).toBeNull();
+    expect(errors).toMatchObject([
+      { message: expect.stringContaining("request id"), extensions: { code: "INTERNAL" } },
+    ]);
+  } finally {
+    await server.database.orm.em.fork().execute("alter table elsewhere rename to prompt_versions");
+  }
+});
+
+test("a failure while listening is told without its insides, and logged whole", async () => {
+  const lines: string[] = [];
+  await using own = await startServer({ log: (line) => lines.push(line) });
+  const workspace = await getWorkspaceId(own.database, "default");
+  await using events = await subscribe(own, "subscription { logAdded { id } }");
+  await own.database.orm.em.fork().execute("alter table logs rename to elsewhere");
+  own.database.pubSub.announce(workspace, {
+    id: "01890a5d-ac96-774b-bcce-b302099a8057",
+    promptSlug: "x",
+  });
+  expect(await events.next()).toMatchObject({ errors: [{ extensions: { code: "INTERNAL" } }] });
+  expect(lines.join()).toMatch(/no such table: logs|relation "logs" does not exist|relation \\"logs/);
+});
+
+test("what was sent is not held for as long as the subscription is open", async () => {
+  await using own = await startServer();
+  const sent: WeakRef<object>[] = [];
+  const workspace = await getWorkspaceId(own.database, "default");
+  const context = commandLineContext(own.database, workspace);
+  const logs = logAdded(context, {});
+  const first = logs.next();
+  for (let n = 0; n < 20; n++) {
+    await own.post("/monitor/log", { slug: "x", output: n, metadata: { n } });
+    const { value } = n === 0 ? await first : await logs.next();
+    sent.push(new WeakRef(await traceOf(context, value)));
+  }
+  setFlagsFromString("--expose-gc");
+  for (let n = 0; n < 3; n++) {
+    (runInNewContext("gc") as () => void)();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await logs.return();
+  expect(sent.filter((trace) => trace.deref()).length).toBeLessThan(5);
+});
+
+test("who asks for it in another way than by events is told how", async () => {
+  for (const accept of ["application/json", "application/graphql-response+json", "multipart/mixed"]) {
+    const { status, body } = await server.graphql(
+      "subscription { logAdded { id } }",
+      {},
+      { headers: { accept } },
+    );
+    expect([accept, status, body.errors[0]]).toMatchObject([
+      accept,
+      400,
+      { extensions: { code: "BAD_REQUEST" } },
+    ]);
+    expect(body.errors[0].message).toContain("text/event-stream");
+  }
+});
+
+test("a listener that falls a thousand logs behind is cut off, and the others are served", async () => {
+  await using own = await startServer();
+  const workspace = await getWorkspaceId(own.database, "default");
+  const slow = own.database.pubSub.listen({ workspaceId: workspace, tokenId: null });
+  const first = slow.next();
+  await using events = await subscribe(own, "subscription { logAdded { id } }");
+  const { body } = await own.post("/monitor/log", { slug: "x", output: 1 });
+  expect((await first).value).toMatchObject({ id: body.log.id });
+  expect((await events.next()).data.logAdded.id).toBe(body.log.id);
+  for (let n = 0; n < 1_100; n++)
+    own.database.pubSub.announce(workspace, { id: body.log.id, promptSlug: "x" });
+  await vi.waitFor(() => expect(own.database.pubSub.count()).toBeLessThan(2));
+  let told = 0;
+  for await (const _ of slow) told++;
+  expect(told).toBeLessThan(1_100);
+});
+
+test("the logs that wait for a listener are told with others served in between", async () => {
+  await using own = await startServer();
+  const workspace = await getWorkspaceId(own.database, "default");
+  await using events = await subscribe(own, "subscription { logAdded { id } }");
+  const { body } = await own.post("/monitor/log", { slug: "x", output: 1 });
+  for (let n = 0; n < 500; n++) own.database.pubSub.announce(workspace, { id: body.log.id, promptSlug: "x" });
+  let turns = 0;
+  const turn = () => {
+    turns += 1;
+    next = setImmediate(turn);
+  };
+  let next = setImmediate(turn);
+  for (let told = 0; told < 501; told++) await events.next();
+  clearImmediate(next);
+  expect(turns).toBeGreaterThan(450);
+});
+
+test("who comes while the service stops is sent away and does not hold it up", async () => {
+  const own = await startServer();
+  const workspace = await getWorkspaceId(own.database, "default");
+  own.database.pubSub.close();
+  expect(await own.database.pubSub.listen({ workspaceId: workspace, tokenId: null }).next()).toMatchObject({
+    done: true,
+  });
+  expect(own.database.pubSub.count()).toBe(0);
+  await own[Symbol.asyncDispose]();
+});
+
+test("a service that stops ends what is listened to, and does not wait for it", async () => {
+  const own = await startServer();
+  const events = await subscribe(own, "subscription { logAdded { id } }");
+  const started = performance.now();
+  await own[Symbol.asyncDispose]();
+  expect(performance.now() - started).toBeLessThan(5_000);
+  expect(await events.next()).toBeNull();
+});

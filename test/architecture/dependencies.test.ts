@@ -1,0 +1,63 @@
+import { readFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import packageJson from "../../package.json" with { type: "json" };
+import lock from "../../package-lock.json" with { type: "json" };
+
+interface Locked {
+  version?: string;
+  license?: string;
+  dev?: boolean;
+  optional?: boolean;
+  devOptional?: boolean;
+}
+
+const packages = Object.entries(lock.packages as Record<string, Locked>).filter(([path]) => path !== "");
+const named = { ...packageJson.dependencies, ...packageJson.optionalDependencies };
+const page = await readFile(new URL("../../docs/dependencies.md", import.meta.url), "utf8");
+const listed = [...page.matchAll(/^\| `([^`]+)` \| ([^|]+) \| ([^|]+) \|$/gm)].map(
+  ([, name, licence, why]) => ({
+    name: name!,
+    licence: licence!,
+    why: why!,
+  }),
+);
+
+/** What the package says of itself; those for other machines are only in the lock. */
+async function licenceOf(name: string): Promise<string | undefined> {
+  const file = new URL(`../../node_modules/${name}/package.json`, import.meta.url);
+  const text = await readFile(file, "utf8").catch(() => null);
+  return text === null
+    ? (lock.packages as Record<string, Locked>)[`node_modules/${name}`]?.license
+    : JSON.parse(text).license;
+}
+
+test("docs/dependencies.md lists every production dependency with its licence and a reason, and no other", async () => {
+  expect(listed.map(({ name }) => name).toSorted()).toEqual(Object.keys(named).toSorted());
+  for (const { name, licence, why } of listed) {
+    expect(`${name} ${licence}`).toBe(`${name} ${await licenceOf(name)}`);
+    expect(why.length, name).toBeGreaterThan(5);
+  }
+});
+
+test("docs/dependencies.md counts the production dependencies and names all their licences", () => {
+  const needed = packages.filter(([, { dev, optional, devOptional }]) => !dev && !optional && !devOptional);
+  expect(page).toContain(
+    `Of ${Object.keys(named).length} packages that Gabbro names and ${needed.length} that it needs`,
+  );
+  const licences = new Set(needed.map(([, { license }]) => license!));
+  const [, told] = /Licences of all of them: ([^\n]*)\.\n/.exec(page)!;
+  expect(told!.split(", ").toSorted()).toEqual([...licences].toSorted());
+});
+
+test("all versions are exact, and the lock has the same", () => {
+  const all: Record<string, string> = { ...named, ...packageJson.devDependencies };
+  for (const [name, version] of Object.entries(all)) {
+    expect(version, name).toMatch(/^\d+\.\d+\.\d+(?:-[\w.]+)?$/);
+    expect((lock.packages as Record<string, Locked>)[`node_modules/${name}`]?.version, name).toBe(version);
+  }
+});
+
+test("no production dependency runs a script when it is installed", () => {
+  const scripted = packages.filter(([, entry]) => "hasInstallScript" in entry && !entry.dev);
+  expect(scripted.map(([path]) => path)).toEqual([]);
+});

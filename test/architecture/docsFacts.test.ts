@@ -1,0 +1,128 @@
+import { existsSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import packageJson from "../../package.json" with { type: "json" };
+import { loadConfig } from "../../src/config.ts";
+import { errorStatus } from "../../src/errors.ts";
+import { PATIENCE } from "../../src/http/server.ts";
+import { schema } from "../../src/schema.ts";
+import { gabbro } from "../support/program.ts";
+import { startServer } from "../support/server.ts";
+import { allDocuments } from "../support/snippets.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const documents = await allDocuments();
+const textOf: Record<string, string> = Object.fromEntries(documents);
+
+test("docs/architecture.md names every folder of src, and no other", async () => {
+  const entries = await readdir(join(root, "src"), { withFileTypes: true });
+  const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  const named = [...textOf["docs/architecture.md"]!.matchAll(/`src\/(\w+)\/`/g)].map(([, name]) => name!);
+  expect([...new Set(named)].toSorted()).toEqual(folders.toSorted());
+});
+
+test("every file, npm script and command that a page names is there", async () => {
+  const { stdout: help } = await gabbro(root, ["--help"]);
+  const missing = documents.flatMap(([page, text]) => {
+    const named = (pattern: RegExp) => [...text.matchAll(pattern)].map(([, name]) => name!);
+    const files = named(/`((?:src|test|faults|bench|docs|bin)\/[\w./-]+)`/g);
+    const scripts = named(/\bnpm run (?:--silent )?([\w:]+)/g);
+    const commands = named(/(?<!\/)\bgabbro ([a-z]+)\b/g);
+    return [
+      ...files.filter((name) => !existsSync(join(root, name))),
+      ...scripts.filter((name) => !Object.hasOwn(packageJson.scripts, name)),
+      ...commands.filter((name) => !new RegExp(`^  ${name}\\b`, "m").test(help)),
+    ].map((name) => `${page}: ${name}`);
+  });
+  expect(missing).toEqual([]);
+});
+
+test("docs/limits.md and docs/reliability.md name tests that exist", async () => {
+  const named = [
+    ...textOf["docs/limits.md"]!.matchAll(/\| ((?:`\w+\/\w+`(?:, )?)+) \|$/gm),
+    ...textOf["docs/reliability.md"]!.matchAll(/`test\/(\w+\/\w+)\.test\.ts`/g),
+  ].flatMap(([, names]) => names!.replaceAll("`", "").split(", "));
+  expect(named.length).toBeGreaterThan(80);
+  expect(named.filter((name) => !existsSync(join(root, "test", `${name}.test.ts`)))).toEqual([]);
+});
+
+describe("docs/api.md", () => {
+  const page = textOf["docs/api.md"]!;
+
+  test("lists every route of REST, and no other", async () => {
+    await using server = await startServer();
+    const { paths } = (await server.get("/openapi.json")).body;
+    const served = Object.entries<object>(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    const listed = [...page.matchAll(/^\| `([A-Z]+ \/[^`]*)` \|/gm)].map(([, route]) => route!);
+    expect(listed.toSorted()).toEqual(served.toSorted());
+  });
+
+  test("lists every query, mutation and subscription of GraphQL, and no other", () => {
+    const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()];
+    const served = roots.flatMap((type) => Object.keys(type!.getFields()));
+    const [, table] = /^\| Page \| Queries .*\n\|-.*\n((?:\|.*\n)+)/m.exec(page)!;
+    const listed = [...table!.matchAll(/`(\w+)`/g)].map(([, name]) => name!);
+    expect(listed.toSorted()).toEqual(served.toSorted());
+  });
+
+  test("lists every error code beside its status, and no other", () => {
+    const rows = page.matchAll(/^\| (\d{3}) \| (.+) \|$/gm);
+    const listed = [...rows].flatMap(([, status, codes]) =>
+      [...codes!.matchAll(/`([A-Z]+_?[A-Z_]+)`/g)].map(([, code]) => [code!, Number(status)]),
+    );
+    expect(Object.fromEntries(listed)).toEqual(errorStatus);
+  });
+});
+
+test("docs/operations.md lists every metric of Gabbro, and no other", async () => {
+  const files = await readdir(join(root, "src/metrics"));
+  const sources = await Promise.all(files.map((name) => readFile(join(root, "src/metrics", name), "utf8")));
+  const namesIn = (text: string) => [...new Set(text.match(/\bgabbro_[a-z_]+\b/g))].toSorted();
+  expect(namesIn(textOf["docs/operations.md"]!)).toEqual(namesIn(sources.join("\n")));
+});
+
+describe("docs/configuration.md", () => {
+  const page = textOf["docs/configuration.md"]!;
+  const rows = [...page.matchAll(/^\| `([A-Z_]+)` \| (?:`([^`]+)`)? ?\| (.+) \|$/gm)].map(
+    ([, name, byDefault, meaning]) => ({ name: name!, byDefault, meaning: meaning! }),
+  );
+
+  test("lists every environment variable that src/config.ts reads, and no other", async () => {
+    const source = await readFile(join(root, "src/config.ts"), "utf8");
+    const read = [...source.matchAll(/^ {4}([A-Z_]+): /gm)].map(([, name]) => name!);
+    expect(read.length).toBeGreaterThan(10);
+    expect(rows.map(({ name }) => name).toSorted()).toEqual([...new Set(read)].toSorted());
+  });
+
+  const withDefault = rows.filter(({ byDefault }) => byDefault !== undefined);
+  test.each(withDefault)("says what $name is when it is absent: $byDefault", ({ name, byDefault }) => {
+    expect(loadConfig({ [name]: byDefault })).toEqual(loadConfig({}));
+  });
+
+  test("names a default for each setting that has one", () => {
+    const values = Object.values(loadConfig({})).flatMap((value) =>
+      typeof value === "object" && value !== null ? Object.values(value) : [value],
+    );
+    expect(values.filter((value) => value !== null && value !== false)).toHaveLength(withDefault.length);
+  });
+});
+
+test("docs/operations.md says how long the service waits for slow clients", async () => {
+  const page = textOf["docs/operations.md"]!.replaceAll(/\s+/g, " ");
+  const { headersMs, requestMs, answerMs, slowestBytesPerMs } = PATIENCE;
+  expect(page).toContain(
+    `${headersMs / 1_000} s for the headers of a request, ${requestMs / 1_000} s for all of it, and ${answerMs / 1_000} s, plus one for each ${slowestBytesPerMs} kB`,
+  );
+});
+
+test.each(["GABBRO_TOKEN", "METRICS_TOKEN"])("docs/configuration.md says how long %s must be", (name) => {
+  const page = textOf["docs/configuration.md"]!;
+  const [, row] = new RegExp(`^\\| \`${name}\` (.*)$`, "m").exec(page)!;
+  const shortest = Number(/at least (\d+) characters/.exec(row!)![1]);
+  expect(() => loadConfig({ [name]: "x".repeat(shortest) })).not.toThrow();
+  expect(() => loadConfig({ [name]: "x".repeat(shortest - 1) })).toThrow(`${shortest} characters`);
+});

@@ -1,0 +1,128 @@
+import { readFile } from "node:fs/promises";
+import {
+  type GraphQLObjectType,
+  isEnumType,
+  isInputObjectType,
+  isIntrospectionType,
+  isObjectType,
+  isSpecifiedScalarType,
+  parse,
+  validate,
+} from "graphql";
+import { afterAll, expect, test } from "vitest";
+import { examples } from "../../src/graphiql/examples.ts";
+import { printedSchema, schema } from "../../src/schema.ts";
+import { startServer } from "../support/server.ts";
+
+const server = await startServer({ sample: true });
+afterAll(() => server[Symbol.asyncDispose]());
+
+test("schema.graphql is the schema as it is served; when it is not, run: npm run schema > schema.graphql", async () => {
+  expect(await readFile(new URL("../../schema.graphql", import.meta.url), "utf8")).toBe(printedSchema());
+});
+
+test("every type, field, argument, input field and enum value is described", () => {
+  const bare: string[] = [];
+  const check = (what: string, { description }: { description?: string | null | undefined }) => {
+    if (!description) bare.push(what);
+  };
+  for (const type of Object.values(schema.getTypeMap())) {
+    if (isIntrospectionType(type) || isSpecifiedScalarType(type)) continue;
+    check(type.name, type);
+    if (isObjectType(type) || isInputObjectType(type)) {
+      for (const field of Object.values(type.getFields())) {
+        check(`${type.name}.${field.name}`, field);
+        if ("args" in field)
+          for (const arg of field.args) check(`${type.name}.${field.name}(${arg.name})`, arg);
+      }
+    }
+    // The words of REST stand in these enums as they are; their types describe them.
+    if (isEnumType(type) && !["ColumnType", "LogType"].includes(type.name)) {
+      for (const value of type.getValues()) check(`${type.name}.${value.name}`, value);
+    }
+  }
+  expect(bare).toEqual([]);
+});
+
+test("the schema has the operations of the interface with exactly their arguments", () => {
+  const signature = (type: GraphQLObjectType | null | undefined, name: string) => {
+    const { args, type: answer } = type!.getFields()[name]!;
+    return `${name}(${args.map((arg) => `${arg.name}: ${arg.type}`).toSorted()}): ${answer}`;
+  };
+  expect(
+    ["dataset", "describePrompt", "log", "trace"].map((name) => signature(schema.getQueryType(), name)),
+  ).toEqual([
+    "dataset(slug: String!): Dataset",
+    "describePrompt(slug: String!,tag: String,version: String): Prompt",
+    "log(id: ID!): Log",
+    "trace(id: ID!): Trace",
+  ]);
+  expect(["addDatasetItem", "logPrompt"].map((name) => signature(schema.getMutationType(), name))).toEqual([
+    "addDatasetItem(input: DatasetItemInput!,slug: String!): AddDatasetItemPayload!",
+    "logPrompt(input: LogPromptInput!): LogPromptPayload!",
+  ]);
+});
+
+test("the playground's examples fit the schema", () => {
+  for (const { query } of examples) expect(validate(schema, parse(query))).toEqual([]);
+});
+
+test("GET /openapi.json describes REST in OpenAPI 3.1, without a token", async () => {
+  const { status, body } = await server.get("/openapi.json", { token: null });
+  expect(status).toBe(200);
+  expect(body.openapi).toMatch(/^3\.1\./);
+  const operations = Object.entries<Record<string, { operationId: string }>>(body.paths).flatMap(
+    ([path, methods]) =>
+      Object.entries(methods).map(
+        ([method, { operationId }]) => `${method.toUpperCase()} ${path} ${operationId}`,
+      ),
+  );
+  expect(operations.toSorted()).toEqual([
+    "GET /datasets datasets",
+    "GET /datasets/{slug} dataset",
+    "GET /prompts prompts",
+    "GET /prompts/{slug} servedPrompt",
+    "GET /prompts/{slug}/describe describePrompt",
+    "POST /datasets/{slug}/items addDatasetItem",
+    "POST /monitor/log logPrompt",
+    "POST /prompts/{slug}/publish publishPrompt",
+  ]);
+});
+
+test("every example in the OpenAPI document is accepted by the operation that it documents", async () => {
+  const { body } = await server.get("/openapi.json");
+  const { schemas } = body.components;
+  const exampleOf = (path: string) => {
+    const { schema: input } = body.paths[path].post.requestBody.content["application/json"];
+    const resolved = input.$ref ? schemas[input.$ref.split("/").at(-1)] : input;
+    return resolved.example;
+  };
+  const row = await server.post("/datasets/country-quiz/items", exampleOf("/datasets/{slug}/items"));
+  expect(row.status).toBe(201);
+  const log = await server.post("/monitor/log", exampleOf("/monitor/log"));
+  expect(log).toMatchObject({ status: 200, body: { warning: null } });
+});
+
+test("every reference in the OpenAPI document leads somewhere", async () => {
+  const { body } = await server.get("/openapi.json");
+  const references = JSON.stringify(body).matchAll(/"\$ref":"#\/([^"]+)"/g);
+  // biome-ignore lint/suspicious/noExplicitAny: a document of any shape
+  const follow = (path: string) => path.split("/").reduce((node: any, step) => node?.[step], body);
+  const broken = [...references].map(([, path]) => path!).filter((path) => follow(path) === undefined);
+  expect(broken).toEqual([]);
+});
+
+test("GET /docs shows the REST interface from this server alone", async () => {
+  const page = await server.get("/docs/", { token: null });
+  expect(page.status).toBe(200);
+  const policy = page.headers["content-security-policy"] as string;
+  expect(policy).toContain("default-src 'self'");
+  expect(policy).not.toMatch(/unsafe-eval|script-src|\*|https?:/);
+  const links = [...(page.body as string).matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link]) => link!);
+  expect(links.length).toBeGreaterThan(3);
+  for (const link of links) {
+    const { origin, pathname } = new URL(link, `${server.url}/docs/`);
+    expect(origin).toBe(server.url);
+    expect((await server.get(pathname, { token: null })).status).toBe(200);
+  }
+});

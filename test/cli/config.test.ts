@@ -1,0 +1,9 @@
+import { expect, test } from "vitest";
+import { loadConfig } from "../../src/config.ts";
+
+test.each(["GABBRO_TOKEN", "METRICS_TOKEN"])("%s has at least 24 characters", (name) => {
+  const { firstToken, metricsToken } = loadConfig({ [name]: "x".repeat(24) });
+  expect([firstToken, metricsToken]).toContain("x".repeat(24));
+  expect(() => loadConfig({ [name]: "x".repeat(23) })).toThrow(`${name} must have at least 24 characters`);
+  expect(() => loadConfig({ [name]: ` ${"x".repeat(23)} ` })).toThrow(name);
+});

@@ -1,0 +1,140 @@
+import { afterAll, expect, test, vi } from "vitest";
+import { createApp } from "../../src/app.ts";
+import { openDatabase } from "../../src/database/open.ts";
+import { addPrompt, addToken } from "../support/data.ts";
+import { subscribe } from "../support/events.ts";
+import { startServer } from "../support/server.ts";
+
+// Two gateways on one database, as on two machines.
+const one = await startServer();
+const database = await openDatabase(one.databaseUrl, { poolSize: 5 });
+const two = await createApp(database, { corsOrigins: [] }, false);
+afterAll(async () => {
+  await two.close();
+  await one[Symbol.asyncDispose]();
+});
+await addPrompt(one, {
+  slug: "guide",
+  versions: [{ version: "1" }, { version: "2" }],
+  tags: { production: "1" },
+});
+
+const atTwo = async (method: "GET" | "POST", url: string, payload?: object) => {
+  const headers = { authorization: `Bearer ${one.token}` };
+  return (await two.inject({ method, url, headers, ...(payload && { payload }) })).json();
+};
+const publish = (version: string) =>
+  atTwo("POST", "/graphql", {
+    query: `mutation { publishPrompt(slug: "guide", newTag: "production", version: "${version}") { id } }`,
+  });
+const servedAtOne = async () => (await one.get("/prompts/guide")).body.prompt.version;
+const remembers = async () => {
+  const { generation } = one.database;
+  await vi.waitFor(() => expect(generation.now()).toBe(generation.now()), 10_000);
+};
+
+test("a gateway remembers prompts, and forgets within a second what another one changed", async () => {
+  await remembers();
+  expect(await servedAtOne()).toBe("1");
+  const before = one.database.generation.now();
+  expect(await servedAtOne()).toBe("1");
+  expect(one.database.generation.now()).toBe(before);
+  await publish("2");
+  await vi.waitFor(async () => expect(await servedAtOne()).toBe("2"), 1_000);
+});
+
+test("a token that is revoked at one gateway is refused within a second at the others", async () => {
+  await remembers();
+  const { id, token } = await addToken(one);
+  const read = async () => (await one.get("/prompts/guide", { token })).status;
+  expect(await read()).toBe(200);
+  await atTwo("POST", "/graphql", { query: `mutation { revokeAccessToken(id: "${id}") { id } }` });
+  await vi.waitFor(async () => expect(await read()).toBe(401), 1_000);
+});
+
+test("a tag that is protected at one gateway moves at no other one without the right to", async () => {
+  await remembers();
+  const { token } = await addToken(one);
+  const move = (version: string) =>
+    one.run(
+      `mutation { publishPrompt(slug: "guide", newTag: "stable", version: "${version}") { version } }`,
+      {},
+      token,
+    );
+  expect(await move("1")).toEqual({ version: "1" });
+  await atTwo("POST", "/graphql", {
+    query: 'mutation { setTagProtection(slug: "guide", tag: "stable", protected: true) }',
+  });
+  expect(await move("2")).toMatchObject({ error: { code: "FORBIDDEN" } });
+});
+
+test("a gateway that hears nothing any more remembers nothing, and listens again by itself", async () => {
+  await remembers();
+  await one.database.orm.em
+    .fork()
+    .execute(
+      "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query like 'listen%' or query = 'select 1' and datname = current_database() and pid <> pg_backend_pid()",
+    );
+  await publish("1");
+  await vi.waitFor(async () => expect(await servedAtOne()).toBe("1"), 1_000);
+  await remembers();
+  await publish("2");
+  await vi.waitFor(async () => expect(await servedAtOne()).toBe("2"), 1_000);
+});
+
+test("a subscription is told of the logs of every gateway, each of them once", async () => {
+  await remembers();
+  await using events = await subscribe(one, 'subscription { logAdded(slug: "guide") { id } }');
+  const ids: string[] = [];
+  for (let n = 0; n < 5; n++) {
+    ids.push((await atTwo("POST", "/monitor/log", { slug: "guide", output: n })).log.id);
+    ids.push((await one.post("/monitor/log", { slug: "guide", output: n })).body.log.id);
+  }
+  const told: string[] = [];
+  for (let n = 0; n < 10; n++) told.push((await events.next()).data.logAdded.id);
+  expect(told.toSorted()).toEqual(ids.toSorted());
+});
+
+test("a slug too long to be told is read with its log", async () => {
+  const slug = "字".repeat(4_000);
+  await using events = await subscribe(one, "subscription($s: String) { logAdded(slug: $s) { id } }", {
+    s: slug,
+  });
+  await atTwo("POST", "/monitor/log", { slug: `${slug}-other`, output: 1 });
+  const { log } = await atTwo("POST", "/monitor/log", { slug, output: 1 });
+  expect((await events.next()).data.logAdded.id).toBe(log.id);
+});
+
+/** The connections that listen, or show they are alive. */
+async function listeners(): Promise<number[]> {
+  const rows = await database.orm.em
+    .fork()
+    .execute(
+      "select pid from pg_stat_activity where datname = current_database() and (query like 'listen gabbro_logs' or query = 'select 1')",
+    );
+  return rows.map(({ pid }) => Number(pid));
+}
+
+test("a token that is revoked while a gateway does not listen is refused once it listens again", async () => {
+  await remembers();
+  const { id, token } = await addToken(one);
+  // What asks for a prompt looks at the state a second time, after the token.
+  const status = async () => (await one.graphql("{ __typename }", {}, { token })).status;
+  const before = await listeners();
+  await database.orm.em
+    .fork()
+    .execute(`select pg_terminate_backend(pid) from unnest(array[${before}]) as pid`);
+  const { generation } = one.database;
+  await vi.waitFor(() => expect(generation.now()).not.toBe(generation.now()), {
+    timeout: 5_000,
+    interval: 1,
+  });
+  expect(await status()).toBe(200);
+  await atTwo("POST", "/graphql", { query: `mutation { revokeAccessToken(id: "${id}") { id } }` });
+  // Not by asking the gateway, which may change what it takes for unchanged.
+  await vi.waitFor(async () => {
+    const again = (await listeners()).filter((pid) => !before.includes(pid));
+    expect(again).toHaveLength(before.length);
+  }, 10_000);
+  expect(await status()).toBe(401);
+});

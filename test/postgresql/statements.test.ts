@@ -1,0 +1,78 @@
+import { afterAll, expect, test } from "vitest";
+import { addDataset } from "../support/data.ts";
+import { addLogs } from "../support/logs.ts";
+import { startServer } from "../support/server.ts";
+import { captureStatements } from "../support/statements.ts";
+
+const server = await startServer({ sample: true });
+afterAll(() => server[Symbol.asyncDispose]());
+await addDataset(server, {
+  slug: "small",
+  columns: [{ name: "a", type: "text" }],
+  rows: [{ values: { a: "x" } }],
+});
+
+const log = { slug: "country-guide", input: "hello", output: "hi", inputTokens: 1, outputTokens: 1, cost: 0 };
+const writing = "begin, insert traces, insert logs, insert log_texts, select pg_notify, commit";
+const LOG = "mutation ($input: LogPromptInput!) { logPrompt(input: $input) { log { id } } }";
+const DESCRIBE = '{ describePrompt(slug: "country-guide") { availableVersions availableTags } }';
+
+/** What a statement does, and to which table. */
+const inShort = (sql: string) =>
+  sql.replace(/^(\w+)(?:.*?(pg_notify)|.*? (?:from|into) "?(\w+))?.*$/s, "$1 $2$3").trim();
+
+test.each<[string, () => Promise<{ status: number }>, string]>([
+  ["logging, by REST", () => server.post("/monitor/log", log), writing],
+  ["logging, by GraphQL", () => server.graphql(LOG, { input: log }), writing],
+  [
+    "32 logs at once",
+    async () => (await Promise.all(Array.from({ length: 32 }, () => server.post("/monitor/log", log))))[0]!,
+    writing,
+  ],
+  ["describing a prompt, by REST", () => server.get("/prompts/country-guide/describe"), ""],
+  ["describing a prompt, by GraphQL", () => server.graphql(DESCRIBE), ""],
+  ["a prompt", () => server.get("/prompts/country-guide"), ""],
+  ["a dataset of up to 500 rows", () => server.get("/datasets/small"), "select dataset_rows"],
+  [
+    "adding a row",
+    () => server.post("/datasets/small/items", { values: { a: "y" } }),
+    "begin, insert dataset_rows, select datasets, commit",
+  ],
+])(
+  "on PostgreSQL these statements are all that it takes, once it was asked before: %s",
+  async (_, ask, statements) => {
+    await ask();
+    await ask();
+    const stop = await captureStatements(server);
+    const { status } = await ask();
+    expect(status).toBeLessThan(300);
+    expect(
+      stop()
+        .map(({ sql }) => inShort(sql))
+        .join(", "),
+    ).toBe(statements);
+  },
+);
+
+test("on PostgreSQL logs are looked through by as few statements while this process is busy, each with the times by themselves", async () => {
+  await addLogs(server, 4_000, (at) => ({
+    promptSlug: "often",
+    output: "x",
+    startTime: new Date(Date.UTC(2025, 0, 1) + at),
+  }));
+  const busy = setInterval(() => {
+    for (const begun = performance.now(); performance.now() - begun < 20; );
+  }, 1);
+  try {
+    const stop = await captureStatements(server);
+    const { body } = await server.graphql('{ logs(filter: { version: "none" }) { id } }');
+    expect(body.data.logs).toEqual([]);
+    const statements = stop().filter(({ sql }) => /from "?logs/.test(sql));
+    expect(statements.length).toBe(2 * 4 + 1); // 500, 1,000 and 2,000 logs and the rest, then what was found by its ids
+    const placed = statements.filter(({ sql }) => /\("start_time", "id"\) </.test(sql));
+    expect(placed.length).toBeGreaterThan(0);
+    for (const { sql } of placed) expect(sql).toMatch(/"start_time" <= \$/);
+  } finally {
+    clearInterval(busy);
+  }
+});

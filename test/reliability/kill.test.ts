@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { killGateway } from "../../faults/kill.ts";
+import { newDatabase } from "../support/bareDatabase.ts";
+
+// The long form: npm run faults -- kill
+const TIMEOUT_MS = 120_000;
+
+test(
+  "a gateway that is killed under 64 writers loses and doubles nothing acknowledged, and is back as fast as it starts",
+  async () => {
+    await using database = await newDatabase();
+    const {
+      acknowledged,
+      unanswered,
+      cleanReadyMs,
+      slowestReadyMs: _,
+      medianReadyMs,
+      ...found
+    } = await killGateway(database, {
+      cycles: 3,
+    });
+    expect(found).toEqual({ cycles: 3, lost: [], doubled: [], faults: [] });
+    expect(acknowledged).toBeGreaterThan(0);
+    expect(unanswered).toBe(3 * 64);
+    expect(medianReadyMs - cleanReadyMs).toBeLessThan(2_000);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "that test sees the loss when answers are sent before the commit",
+  async () => {
+    await using database = await newDatabase();
+    const preload = "answerBeforeCommit";
+    const { lost } = await killGateway({ ...database, preload }, { cycles: 20 });
+    expect(lost.length).toBeGreaterThan(0);
+  },
+  TIMEOUT_MS,
+);

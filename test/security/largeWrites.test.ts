@@ -1,0 +1,94 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { afterAll, expect, test } from "vitest";
+import { addDataset, addPrompt } from "../support/data.ts";
+import { startServer } from "../support/server.ts";
+import { captureStatements, type Statement } from "../support/statements.ts";
+
+const server = await startServer();
+afterAll(() => server[Symbol.asyncDispose]());
+
+const LONG = `It's "long" ?? $1 \\? :a ${"é".repeat(100_000)}`;
+const columns = [{ name: "a", type: "text" as const }];
+for (const slug of ["rows", "turns"]) await addDataset(server, { slug, columns });
+await addPrompt(server, { slug: "prompt" });
+
+async function statementsOf(write: () => Promise<unknown>): Promise<Statement[]> {
+  const stop = await captureStatements(server);
+  await write();
+  return stop();
+}
+
+test("long texts are bound to the statements that store them, and kept as they are", async () => {
+  const row = { key: "k", name: LONG, values: { a: LONG }, idealOutput: LONG, metadata: { m: LONG } };
+  const statements = await statementsOf(async () => {
+    for (const name of ["first", LONG]) {
+      const put = await server.post("/datasets/rows/items", { ...row, name });
+      expect(put.status).toBe(201);
+    }
+    const id = (await server.run('{ dataset(slug: "rows") { rows { id } } }')).rows[0].id;
+    const update =
+      "mutation($id: ID!, $name: String!) { updateDatasetItem(id: $id, name: $name) { warning } }";
+    expect(await server.run(update, { id, name: `${LONG}!` })).toEqual({ warning: null });
+    const input = { version: "1.0.0", text: LONG, systemText: LONG };
+    const create =
+      'mutation($input: PromptVersionInput!) { createPromptVersion(slug: "prompt", input: $input) { warning } }';
+    expect(await server.run(create, { input })).toEqual({ warning: null });
+  });
+  for (const { sql } of statements) expect(sql.length).toBeLessThan(20_000);
+
+  const stored = await server.run(
+    '{ dataset(slug: "rows") { rows { key name values idealOutput metadata } } }',
+  );
+  expect(stored.rows).toEqual([{ ...row, name: `${LONG}!` }]);
+  expect(await server.run('{ prompt(slug: "prompt") { versions { text systemText } } }')).toEqual({
+    versions: [{ text: LONG, systemText: LONG }],
+  });
+});
+
+const PUT =
+  'mutation($items: [JSON!]!) { addDatasetItems(slug: "keyed", items: $items) { datasetRow { id key values } error { message } } }';
+
+test("many rows with keys are written some at a time, without a look at the texts that they replace", async () => {
+  await addDataset(server, { slug: "keyed", columns });
+  const items = (text: string) =>
+    Array.from({ length: 250 }, (_, n) => ({ key: `k${n % 245}`, values: { a: `${text} ${n}` } }));
+  const first = await server.run(PUT, { items: items("old") });
+  let second: typeof first;
+  const statements = await statementsOf(async () => {
+    second = await server.run(PUT, { items: items("new") });
+  });
+  expect(second).toEqual(
+    first.map(({ datasetRow, error }: (typeof first)[number], n: number) => ({
+      datasetRow: { ...datasetRow, values: { a: `new ${n}` } },
+      error,
+    })),
+  );
+  const { rows } = await server.run('{ dataset(slug: "keyed") { rows { key values } } }');
+  expect(rows).toHaveLength(245);
+  expect(rows[0]).toEqual({ key: "k0", values: { a: "new 245" } }); // of equal keys the last one stays
+  const about = (verb: string) =>
+    statements.filter(({ sql }) => new RegExp(`^${verb}\\b.*["\`]dataset_rows["\`]`, "s").test(sql));
+  expect(about("select").length).toBeGreaterThan(0);
+  for (const { sql } of about("select")) expect(sql).not.toMatch(/[`"]values[`"]|\*/);
+  expect(about("update")).toHaveLength(3);
+});
+
+/** How often others can be served while a request is carried out. */
+async function turnsDuring(ask: () => Promise<unknown>): Promise<number> {
+  let turns = 0;
+  let isOver = false;
+  const asked = ask().finally(() => {
+    isOver = true;
+  });
+  for (; !isOver; turns++) await nextTurn();
+  await asked;
+  return turns;
+}
+
+test("a body of megabytes is parsed in one turn and stored in another, and with a key hashed and encrypted in others", async () => {
+  const add = (key: object) => () =>
+    server.post("/datasets/turns/items", { values: { a: "x".repeat(2_000_000) } }, { headers: { ...key } });
+  // Without the turns in between both take 3 on SQLite.
+  expect(await turnsDuring(add({}))).toBeGreaterThan(3);
+  expect(await turnsDuring(add({ "idempotency-key": "turns" }))).toBeGreaterThan(5);
+});

@@ -1,0 +1,138 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { expect, test } from "vitest";
+import { createEventLoopSlots } from "../../src/limits/eventLoop.ts";
+import { addPrompt, addWorkspace } from "../support/data.ts";
+import { type Server, startServer } from "../support/server.ts";
+
+const METRICS_TOKEN = "a token for the metrics only";
+/** A busy machine takes its time. */
+const PATIENT = { timeout: 20_000 };
+
+/** A request whose body does not come to its end. */
+function openUnfinished({ url }: Server, token: string | null): Socket {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  socket.on("error", () => {}); // it is cut
+  const authorization = token === null ? "" : `Authorization: Bearer ${token}\r\n`;
+  const head = `POST /monitor/log HTTP/1.1\r\nHost: x\r\n${authorization}Content-Type: application/json\r\n`;
+  socket.write(`${head}Content-Length: 100\r\n\r\n{"slug"`);
+  return socket;
+}
+
+const statusOf = async ({ url }: Server, token: string) =>
+  (await fetch(`${url}/datasets`, { headers: { authorization: `Bearer ${token}` } })).status;
+
+async function inFlight({ url }: Server): Promise<number> {
+  const answer = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${METRICS_TOKEN}` } });
+  return Number(/^gabbro_requests_in_flight (\d+)$/m.exec(await answer.text())![1]);
+}
+
+test("a workspace that is alone may have all requests in flight, and gets no other one refused by that", async () => {
+  await using server = await startServer({ limits: { maxInFlight: 8 }, metricsToken: METRICS_TOKEN });
+  const other = await addWorkspace(server, "other");
+  const held = Array.from({ length: 9 }, () => openUnfinished(server, server.token));
+  await Promise.race(held.map((socket) => once(socket, "data"))); // one is refused, so the others have all
+  expect(await inFlight(server)).toBe(8);
+  expect(await statusOf(server, server.token)).toBe(503);
+  await expect.poll(() => statusOf(server, other.token), PATIENT).toBe(200);
+  for (const socket of held) socket.destroy();
+  await expect.poll(() => inFlight(server), PATIENT).toBe(0);
+  expect(await statusOf(server, server.token)).toBe(200);
+});
+
+test("no workspace has more than half of the requests in flight while another has any", async () => {
+  await using server = await startServer({ limits: { maxInFlight: 8 }, metricsToken: METRICS_TOKEN });
+  const other = await addWorkspace(server, "other");
+  const held = [openUnfinished(server, other.token)];
+  await expect.poll(() => inFlight(server), PATIENT).toBe(1);
+  const own = Array.from({ length: 5 }, () => openUnfinished(server, server.token));
+  held.push(...own);
+  const [refusal] = await Promise.race(own.map((socket) => once(socket, "data"))); // so half of eight are taken
+  expect(`${refusal}`).toMatch(/^HTTP\/1\.1 503 /);
+  expect(await inFlight(server)).toBe(5);
+  expect(await statusOf(server, server.token)).toBe(503);
+  expect(await statusOf(server, other.token)).toBe(200);
+  for (const socket of held) socket.destroy();
+});
+
+test("who has no token is answered before a body is read, and holds nothing", async () => {
+  await using server = await startServer({ limits: { maxInFlight: 4 }, metricsToken: METRICS_TOKEN });
+  const held = Array.from({ length: 40 }, () => openUnfinished(server, null));
+  for (const socket of held) expect(`${(await once(socket, "data"))[0]}`).toMatch(/^HTTP\/1\.1 401 /);
+  expect(await inFlight(server)).toBe(0);
+  expect(await statusOf(server, server.token)).toBe(200);
+  for (const socket of held) socket.destroy();
+});
+
+test("who loads pages that need no token takes no place of who has one, and more than 20 at once are refused", async () => {
+  await using server = await startServer({ limits: { maxInFlight: 30 } });
+  await (await fetch(`${server.url}/docs/static/swagger-ui-bundle.js`)).arrayBuffer();
+  const load = async () => (await fetch(`${server.url}/docs/static/swagger-ui-bundle.js`)).status;
+  const loads = Array.from({ length: 200 }, load);
+  const statuses = Array.from({ length: 20 }, () => statusOf(server, server.token));
+  expect(new Set(await Promise.all(statuses))).toEqual(new Set([200]));
+  expect(new Set(await Promise.all(loads))).toEqual(new Set([200, 503]));
+});
+
+const FOR_EVER = `${"{% for i in range(1000) %}".repeat(5)}${"{% endfor %}".repeat(5)}`;
+
+test("requests that wait for a worker keep no other out of the same workspace", async () => {
+  await using server = await startServer({ limits: { maxInFlight: 20 }, metricsToken: METRICS_TOKEN });
+  await addPrompt(server, { slug: "slow" });
+  const input = { version: "1", text: FOR_EVER };
+  const add =
+    'mutation ($input: PromptVersionInput!) { createPromptVersion(slug: "slow", input: $input) { __typename } }';
+  expect((await server.graphql(add, { input })).body.errors).toBeUndefined();
+  const waiting = new AbortController();
+  const query = '{ renderPrompt(slug: "slow", tag: "latest") { text } }';
+  const render = () =>
+    fetch(`${server.url}/graphql`, {
+      ...{ method: "POST", signal: waiting.signal, body: JSON.stringify({ query }) },
+      headers: { authorization: `Bearer ${server.token}`, "content-type": "application/json" },
+    }).catch(() => {}); // broken off below
+  const renders = [];
+  for (let n = 1; n <= 12; n++) {
+    renders.push(render());
+    await expect.poll(() => inFlight(server), PATIENT).toBe(n);
+  }
+  for (let n = 0; n < 20; n++) expect(await statusOf(server, server.token)).toBe(200);
+  expect(await inFlight(server)).toBeGreaterThan(4);
+  waiting.abort();
+  await Promise.all(renders);
+});
+
+test("of many heavy requests of one workspace a few run at once, and a neighbour is answered long before the last", async () => {
+  await using server = await startServer();
+  const other = await addWorkspace(server, "other");
+  const heavy = { slug: "x", output: Array.from({ length: 2_000 }, (_, n) => ({ word: `${n}` })) };
+  for (let n = 0; n < 20; n++) await server.post("/monitor/log", heavy);
+  expect((await server.get("/datasets", { token: other.token })).status).toBe(200);
+  let answered = 0;
+  const query = "{ logs(first: 20) { id output } }";
+  const all = Array.from({ length: 160 }, () => server.graphql(query).then(() => (answered += 1)));
+  await expect.poll(() => answered, { interval: 1, timeout: 20_000 }).toBeGreaterThan(0);
+  const answeredBefore = answered;
+  expect((await server.get("/datasets", { token: other.token })).status).toBe(200);
+  expect(answered - answeredBefore).toBeLessThan(90);
+  await Promise.all(all);
+});
+
+test("of requests of one workspace that wait for nothing, no more follow one another in a turn than take 10 ms", async () => {
+  const { enter } = createEventLoopSlots(1_000);
+  const began: string[] = [];
+  const enterFor = (workspaceId: string) => {
+    const work = async () => {
+      await Promise.resolve();
+      began.push(workspaceId);
+      const untilMs = performance.now() + 3;
+      while (performance.now() < untilMs);
+      place.end();
+    };
+    const place = enter(workspaceId, () => void work());
+  };
+  for (let n = 0; n < 100; n++) setImmediate(enterFor, "one");
+  setImmediate(enterFor, "other");
+  await expect.poll(() => began.length, PATIENT).toBe(101);
+  expect(began.indexOf("other")).toBeLessThan(10);
+});

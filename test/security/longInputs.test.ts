@@ -1,0 +1,207 @@
+import { execute, type GraphQLEnumType, parse } from "graphql";
+import { createYoga } from "graphql-yoga";
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { createDocumentCache, EXECUTION_OPTIONS, useDocuments } from "../../src/graphql/documents.ts";
+import { chooseEncoding } from "../../src/http/compression.ts";
+import { MAX_ANSWER_BYTES } from "../../src/limits/answerBudget.ts";
+import { schema } from "../../src/schema.ts";
+import { parseTimestamp } from "../../src/validation/dateTime.ts";
+import { bearerToken } from "../../src/workspaces/resolvers.ts";
+import { startServer } from "../support/server.ts";
+
+const server = await startServer();
+afterAll(() => server[Symbol.asyncDispose]());
+
+/** What takes quadratic time takes minutes for these; what is linear takes a few milliseconds. */
+const LONG = 1_000_000;
+const SOON = { timeout: 10_000 };
+
+test("a token is found in a header of any length in linear time", SOON, () => {
+  expect(bearerToken(`Bearer ${"x ".repeat(LONG)}`)).toBe("x ".repeat(LONG).trim());
+  expect(bearerToken(`Bearer${" ".repeat(LONG)}`)).toBeUndefined();
+});
+
+test("an encoding is chosen in linear time", SOON, () => {
+  expect(chooseEncoding(`${" ".repeat(LONG)}x,${" ;".repeat(LONG)}q, gzip ; q=0.5`, ["gzip"])).toBe("gzip");
+  expect(chooseEncoding("br;q=0, gzip; q=0", ["br", "gzip"])).toBeNull();
+});
+
+test("a text is found to be no timestamp in linear time", SOON, () => {
+  expect(parseTimestamp("T".repeat(LONG))).toBeUndefined();
+  expect(parseTimestamp(`2026-01-31T${"+00".repeat(LONG)}`)).toBeUndefined();
+});
+
+test.each([
+  ["2026-01-31 09:30:00+0130", "2026-01-31T08:00:00.000Z"],
+  ["2026-01-31t09:30:00-05", "2026-01-31T14:30:00.000Z"],
+  ["2026-01-31T09:30", "2026-01-31T09:30:00.000Z"],
+  ["2026-01-31 09:30:00 +02:00", undefined],
+  ["2026-01-31  09:30:00", undefined],
+])("the timestamp %s is read as %s", (text, read) => {
+  expect(parseTimestamp(text)?.toISOString()).toBe(read);
+});
+
+test("the error for a wrong argument repeats little of it, in linear time", SOON, async () => {
+  const value = "cannot represent ".repeat(40_000);
+  const query = "query($n: Int) { prompts(first: $n) { slug } }";
+  const byVariable = await server.graphql(query, { n: value });
+  const byLiteral = await server.graphql(`{ prompts(first: "${value}") { slug } }`);
+  for (const { body } of [byVariable, byLiteral]) expect(JSON.stringify(body).length).toBeLessThan(500);
+});
+
+test("nothing is suggested in place of a value in a long document", async () => {
+  const messageOf = async (query: string) => (await server.graphql(query)).body.errors[0].message;
+  const typo = "{ logs(filter: { type: generatoin }) { id } }";
+  expect(await messageOf(typo)).toContain("Did you mean");
+  expect(await messageOf(`${typo} #${"x".repeat(100_000)}`)).not.toContain("Did you mean");
+});
+
+test("nothing is suggested in place of a variable, which may be long", async () => {
+  const document = parse("query($type: LogType) { logs(filter: { type: $type }) { id } }");
+  const variableValues = { type: "generatoin" };
+  const { errors } = await execute({ ...EXECUTION_OPTIONS, schema, document, variableValues });
+  expect(errors![0]!.message).toContain("generatoin");
+  expect(errors![0]!.message).not.toContain("Did you mean");
+});
+
+test("an enum suggests nothing, also in errors that are dropped", () => {
+  const type = schema.getType("LogType") as GraphQLEnumType;
+  expect(() => type.coerceInputValue("generatoin")).toThrow(/^(?!.*Did you mean).*generatoin/);
+});
+
+test("an answer has five errors of a document at most, each with 200 characters of it", async () => {
+  const unknown = Array.from({ length: 100 }, (_, n) => `unknown${n}`).join(" ");
+  expect((await server.graphql(`{ ${unknown} }`)).body.errors).toHaveLength(5);
+  const long = await server.graphql(`{ __typename @${"x".repeat(10_000)} }`);
+  expect(long.body.errors[0].message.length).toBeLessThanOrEqual(201);
+  const broken = await server.graphql(`{ a(b: "${"x".repeat(10_000)}" : 1) }`);
+  expect(broken.body.errors[0].message.length).toBeLessThanOrEqual(201);
+});
+
+test.each([
+  ["more than 100 fragments", "101 fragments", `{ ...F0 } ${fragments(101)}`],
+  ["a name of more than 128 characters", "129 characters", `{ ${"a".repeat(129)}: __typename }`],
+  ["the same field so often that comparing takes long", "too often", `{ ${"__typename ".repeat(400)} }`],
+])("a document with %s is refused before it is validated", async (_, reason, query) => {
+  const { body } = await server.graphql(query);
+  expect(body.errors).toEqual([expect.objectContaining({ message: expect.stringContaining(reason) })]);
+  expect(body.errors[0].extensions.code).toBe("QUERY_TOO_COMPLEX");
+});
+
+function fragments(count: number): string {
+  return Array.from({ length: count }, (_, n) => `fragment F${n} on Query { __typename }`).join(" ");
+}
+
+describe("the cache of documents", () => {
+  const cache = createDocumentCache();
+  const yoga = createYoga({ schema, plugins: [useDocuments(cache)], parserAndValidationCache: false });
+  const validate = (text: string) => {
+    const { schema, parse, validate } = yoga.getEnveloped();
+    return validate(schema, parse(text));
+  };
+  beforeEach(() => cache.clear());
+
+  test("holds no document that is not valid, whose errors would fill the memory", () => {
+    for (let n = 0; n < 50; n += 1) expect(validate(`{ ${"unknown ".repeat(10)} a${n} }`)).not.toEqual([]);
+    expect(cache.size).toBe(0);
+    expect(validate("{ __typename }")).toEqual([]);
+    expect(cache.size).toBe(1);
+  });
+
+  test("is bounded by the memory of the trees, not by the length of the texts", () => {
+    for (let n = 0; n < 400; n += 1)
+      expect(validate(`{ a${n}: __typename ${"... { __typename } ".repeat(50)} }`)).toEqual([]);
+    expect(cache.size).toBeGreaterThan(100);
+    expect(cache.size).toBeLessThan(400);
+  });
+});
+
+describe("a body of JSON", () => {
+  const post = (body: string) => server.post("/monitor/log", body);
+  const refused = (message: string) => ({ status: 400, body: { code: "BAD_INPUT", error: message } });
+
+  test("may have 500,000 values and 150,000 members of objects", async () => {
+    const within = await post(`{"slug":"x","output":[${"0,".repeat(490_000)}0]}`);
+    expect(within.status).toBe(200);
+    const beyond = await post(`{"slug":"x","output":[${"0,".repeat(500_000)}0]}`);
+    expect(beyond).toMatchObject(
+      refused("Invalid input: the input has more than 500000 values; send less at once."),
+    );
+    const members = Array.from({ length: 150_000 }, (_, n) => `"k${n}":0`).join();
+    const object = await post(`{"slug":"x","output":{${members}}}`);
+    expect(object).toMatchObject(
+      refused("Invalid input: the input has more than 150000 members of objects; send less at once."),
+    );
+  });
+
+  test("names the member whose number is too long, whatever else it holds", SOON, async () => {
+    const { body } = await post(
+      `{"slug":"x","output":[${"0,".repeat(400_000)}0],"metadata":{"id":12345678901234567}}`,
+    );
+    expect(body.details).toEqual([
+      { path: "id", message: expect.stringContaining("too large to be kept exactly") },
+    ]);
+  });
+
+  test.each(["12345678901234567.0", "-12345678901234567.000", "9".repeat(400)])(
+    "is refused for the whole number %s, which JavaScript would change, at both APIs",
+    async (number) => {
+      const error = expect.stringContaining("too large to be kept exactly");
+      expect((await post(`{"slug":"x","output":${number}}`)).body.error).toEqual(error);
+      const query = `mutation { logPrompt(input: {slug: "x", output: ${number}}) { warning } }`;
+      expect((await server.graphql(query)).body.errors[0].message).toEqual(error);
+    },
+  );
+
+  test.each(["9007199254740991.0", "1e300", "0.1234567890123456789", "1.5e-300"])(
+    "is taken with the number %s",
+    async (number) => {
+      expect((await post(`{"slug":"x","output":${number}}`)).status).toBe(200);
+    },
+  );
+});
+
+test("an answer that aliases make larger than 32 MB is refused", async () => {
+  const output = "x".repeat(MAX_ANSWER_BYTES / 8);
+  const aliases = Array.from({ length: 10 }, (_, n) => `a${n}: output`).join(" ");
+  const log = (fields: string, headers = {}) => {
+    const query = `mutation($output: JSON!) { logPrompt(input: {slug: "x", output: $output}) { log { ${fields} } } }`;
+    return server.graphql(query, { output }, { headers });
+  };
+  expect((await log("output")).body.data.logPrompt.log.output).toBe(output);
+  for (const accept of ["application/json", "application/json, text/event-stream"])
+    expect((await log(aliases, { accept })).body).toEqual({
+      errors: [
+        {
+          message: expect.stringMatching(/larger than 32 MB.*The mutation was carried out\.$/),
+          extensions: { code: "QUERY_TOO_COMPLEX" },
+        },
+      ],
+    });
+});
+
+test("a text by which something is looked up has at most 16,384 characters", SOON, async () => {
+  const look = (slug: string) =>
+    server.graphql("query($s: String!) { prompts(after: $s) { slug } }", { s: slug });
+  const [taken, refused] = [await look("a".repeat(16_384)), await look("a".repeat(5_000_000))];
+  expect(taken.body.errors[0].message).toContain("after is not the slug of a prompt");
+  expect(refused.body.errors[0].message).toContain("after must have at most 16384 characters");
+});
+
+test(
+  "the error for very many unknown members of an input is short, and made in linear time",
+  SOON,
+  async () => {
+    const input = Object.fromEntries(Array.from({ length: 100_000 }, (_, n) => [`k${n}`, n]));
+    const query = "mutation($i: LogPromptInput!) { logPrompt(input: $i) { warning } }";
+    const { status, body } = await server.graphql(query, { i: input });
+    expect([status, JSON.stringify(body).length < 1_000]).toEqual([200, true]);
+    expect(body.errors[0].extensions.code).toBe("BAD_INPUT");
+  },
+);
+
+test("parameters of a URL that GraphQL does not know cost next to nothing", async () => {
+  const unknown = Array.from({ length: 3_000 }, (_, n) => `&p${n}`).join("");
+  const { body } = await server.get(`/graphql?query={__typename}${unknown}`);
+  expect(body).toEqual({ data: { __typename: "Query" } });
+});

@@ -1,0 +1,49 @@
+import { connect } from "node:net";
+import { setTimeout as wait } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { startServer } from "../support/server.ts";
+
+const server = await startServer();
+
+function open() {
+  const { hostname, port } = new URL(server.url);
+  const socket = connect(Number(port), hostname);
+  let received = "";
+  socket.on("error", () => {}); // it is cut off
+  socket.on("data", (chunk) => {
+    received += chunk;
+  });
+  return { socket, received: () => received };
+}
+
+const HEALTH = "GET /health HTTP/1.1\r\nHost: x\r\n\r\n";
+
+test("requests that wait for the answer before are served on one connection", async () => {
+  const { socket, received } = open();
+  for (let n = 1; n <= 20; n++) {
+    socket.write(HEALTH);
+    await expect.poll(() => received().match(/HTTP\/1\.1 200 /g)?.length).toBe(n);
+  }
+  socket.destroy();
+});
+
+test("a connection on which a request is sent before the one before is answered is cut off", async () => {
+  const { socket } = open();
+  const closed = new Promise((resolve) => socket.once("close", resolve));
+  socket.write(HEALTH.repeat(3_000));
+  await closed;
+  expect((await fetch(`${server.url}/health`)).status).toBe(200);
+});
+
+test("a request behind a subscription ends both, so that no answer gathers behind one that never ends", async () => {
+  const { socket, received } = open();
+  const closed = new Promise((resolve) => socket.once("close", resolve));
+  const body = JSON.stringify({ query: "subscription { logAdded { id } }" });
+  const head = `Host: x\r\nAuthorization: Bearer ${server.token}\r\nContent-Type: application/json\r\nAccept: text/event-stream`;
+  socket.write(`POST /graphql HTTP/1.1\r\n${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+  await expect.poll(received).toContain("text/event-stream");
+  await wait(10);
+  expect(socket.destroyed).toBe(false);
+  socket.write(HEALTH);
+  await closed;
+});

@@ -1,0 +1,201 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { v7 as uuidv7 } from "uuid";
+import { afterAll, expect, test } from "vitest";
+import { getWorkspaceId } from "../../src/workspaces/resolvers.ts";
+import { addDataset, addPrompt } from "../support/data.ts";
+import { startServer } from "../support/server.ts";
+
+const server = await startServer();
+afterAll(() => server[Symbol.asyncDispose]());
+const { run } = server;
+const workspace = await getWorkspaceId(server.database, "default");
+
+const UPDATE =
+  "mutation($slug: String!, $remove: [String!], $rename: [ColumnRenameInput!], $add: [DatasetColumnInput!]) { updateDataset(slug: $slug, removeColumns: $remove, renameColumns: $rename, addColumns: $add) { columns { name } rowCount } }";
+const columnsNamed = (prefix: string, count: number) =>
+  Array.from({ length: count }, (_, n) => ({ name: `${prefix}${n}`, type: "text" as const }));
+const namesOf = (columns: { name: string }[]) => columns.map(({ name }) => name);
+const refused = (message: RegExp) => ({
+  error: { code: "BAD_INPUT", message: expect.stringMatching(message) },
+});
+
+test("a dataset has at most 1,000 columns, and as many removed ones; what is more is refused, and nothing changes", async () => {
+  await addDataset(server, { slug: "capped", columns: columnsNamed("a", 999) });
+  const add = (prefix: string, count: number) =>
+    run(UPDATE, { slug: "capped", add: columnsNamed(prefix, count) });
+  expect(await add("b", 2)).toMatchObject(refused(/1001 columns.* at most 1000/));
+  expect((await add("b", 1)).columns).toHaveLength(1_000);
+  const remove = namesOf(columnsNamed("a", 999));
+  expect((await run(UPDATE, { slug: "capped", remove })).columns).toEqual([{ name: "b0" }]);
+  await add("c", 2);
+  expect(await run(UPDATE, { slug: "capped", remove: ["c0", "c1"] })).toMatchObject(
+    refused(/1001 removed columns.* at most 1000/),
+  );
+  expect((await add("a", 1)).columns.at(-1)).toEqual({ name: "a0" });
+});
+
+test("a dataset that has more columns from before is read, and changed to as many or fewer", async () => {
+  const many = columnsNamed("a", 20_000);
+  await addDataset(server, { slug: "old", columns: many, rows: [{ values: { a0: "0", a19999: "1" } }] });
+  expect((await server.get("/datasets/old")).body.dataset.columns).toHaveLength(20_000);
+  expect(await run(UPDATE, { slug: "old", add: columnsNamed("b", 1) })).toMatchObject(
+    refused(/at most 1000/),
+  );
+  const remove = namesOf(columnsNamed("a", 1_000));
+  const { columns } = await run(UPDATE, { slug: "old", remove, add: columnsNamed("b", 1_000) });
+  expect(columns).toHaveLength(20_000);
+  expect(columns.at(-1)).toEqual({ name: "b999" });
+  expect((await server.get("/datasets/old")).body.dataset.rows[0].values).toEqual({ a19999: "1" });
+});
+
+const CREATE_VERSION =
+  "mutation($slug: String!, $input: PromptVersionInput!) { createPromptVersion(slug: $slug, input: $input) { promptVersion { version variables { label } } } }";
+
+test("a version has at most 1,000 variables, those that its texts use among them", async () => {
+  await addPrompt(server, { slug: "texts" });
+  const text = (count: number) => Array.from({ length: count }, (_, n) => `{{v${n}}}`).join("");
+  const create = (version: string, count: number) =>
+    run(CREATE_VERSION, { slug: "texts", input: { version, text: text(count) } });
+  expect(await create("1", 1_001)).toMatchObject(refused(/variables would be 1001.* at most 1000/));
+  expect((await server.get("/prompts/texts/describe")).body.prompt.availableVersions).toEqual([]);
+  expect((await create("1", 1_000)).promptVersion.variables).toHaveLength(1_000);
+});
+
+test("a prompt has at most 10,000 versions and 1,000 tags", async () => {
+  const { id: prompt } = await addPrompt(server, { slug: "full", versions: [{ version: "0" }] });
+  const createdAt = new Date();
+  const more = Array.from({ length: 9_998 }, (_, n) => ({
+    ...{ id: uuidv7(), workspace, prompt, version: `${n + 1}`, text: "", systemText: null },
+    ...{ model: null, variables: [], createdAt },
+  }));
+  for (let from = 0; from < more.length; from += 1_000)
+    await server.database.commit(more.slice(from, from + 1_000).map((row) => ["PromptVersion", row]));
+  const create = (version: string) => run(CREATE_VERSION, { slug: "full", input: { version, text: "x" } });
+  expect((await create("last")).promptVersion.version).toBe("last");
+  expect(await create("beyond")).toMatchObject(refused(/at most 10000 versions/));
+  const tags = Array.from({ length: 1_000 }, (_, n) => ({
+    ...{ id: uuidv7(), workspace, prompt, label: `t${n}`, version: more[n]!.id, createdAt },
+  }));
+  await server.database.commit(tags.map((row) => ["PromptTag", row]));
+  const publish = (newTag: string) =>
+    run(`mutation { publishPrompt(slug: "full", newTag: "${newTag}", version: "0") { label } }`);
+  expect(await publish("production")).toMatchObject(refused(/at most 1000 tags/));
+  expect(await publish("t0")).toEqual({ label: "t0" });
+});
+
+test("an answer that is too long to be kept for its key has nothing stored; shorter it may come with the same key", async () => {
+  await addDataset(server, { slug: "keyed", columns: columnsNamed("a", 1) });
+  const text = "x".repeat(300_000);
+  const add = (times: number) => {
+    const rows = Array.from({ length: times }, (_, n) => `r${n}: datasetRow { values }`).join(" ");
+    const mutation = `mutation($a: JSON!) { addDatasetItem(slug: "keyed", input: { values: { a0: $a } }) { ${rows} } }`;
+    return server.graphql(mutation, { a: text }, { headers: { "idempotency-key": "long" } });
+  };
+  const rowCount = () => run('{ dataset(slug: "keyed") { rowCount } }');
+  expect((await add(6)).body.errors).toMatchObject([
+    { message: expect.stringMatching(/^Nothing was stored/), extensions: { code: "QUERY_TOO_COMPLEX" } },
+  ]);
+  expect(await rowCount()).toEqual({ rowCount: 0 });
+  const { body } = await add(2);
+  expect(body.data.addDatasetItem.r1.values.a0).toBe(text);
+  expect((await add(2)).headers["idempotent-replayed"]).toBe("true");
+  expect(await rowCount()).toEqual({ rowCount: 1 });
+});
+
+test("a row of megabytes comes with a key, and is added once", async () => {
+  await addDataset(server, { slug: "rows", columns: columnsNamed("a", 1) });
+  const body = { values: { a0: "x".repeat(3_000_000) } };
+  const add = () => server.post("/datasets/rows/items", body, { headers: { "idempotency-key": "row" } });
+  const first = await add();
+  expect(first.status).toBe(201);
+  const again = await add();
+  expect(again.headers["idempotent-replayed"]).toBe("true");
+  expect(JSON.stringify(again.body) === JSON.stringify(first.body)).toBe(true);
+});
+
+test("a description has at most 10,000 characters, and what models are called at most 512", async () => {
+  const describe = 'mutation($text: String!) { createPrompt(slug: "long", description: $text) { slug } }';
+  expect(await run(describe, { text: "x".repeat(10_001) })).toMatchObject(refused(/description.*10000/));
+  expect(await run(describe, { text: "x".repeat(10_000) })).toEqual({ slug: "long" });
+  const create = (model: object) =>
+    run(CREATE_VERSION, { slug: "long", input: { version: "1", text: "x", model } });
+  for (const name of ["model", "provider", "client", "version"])
+    expect(await create({ model: "m", [name]: "x".repeat(513) })).toMatchObject(refused(/512/));
+});
+
+test("parameters of a model have at most 1,000,000 characters, and 32 for each value", async () => {
+  await addPrompt(server, { slug: "parameters" });
+  const create = (values: number) =>
+    run(CREATE_VERSION, {
+      slug: "parameters",
+      input: {
+        version: `${values}`,
+        text: "x",
+        model: { model: "m", parameters: { a: Array(values).fill(0) } },
+      },
+    });
+  expect(await create(32_000)).toMatchObject(refused(/parameters must not be larger than 1,000,000/));
+  expect((await create(31_000)).promptVersion.version).toBe("31000");
+});
+
+test.each([
+  ["the slug", { slug: "x".repeat(4_097), output: "o" }],
+  ["the id of a user", { slug: "x", output: "o", user: { id: "x".repeat(4_097) } }],
+  ["the id of an organization", { slug: "x", output: "o", organization: { id: "x".repeat(4_097) } }],
+])("what logs are found by has at most 4,096 characters: %s", async (_, log) => {
+  const { status, body } = await server.post("/monitor/log", log);
+  expect([status, body.code]).toEqual([400, "BAD_INPUT"]);
+  expect(body.error).toContain("4096");
+});
+
+test("a row that is put together of several requests has at most 20,000,000 characters", async () => {
+  await addDataset(server, { slug: "wide", columns: columnsNamed("c", 50) });
+  await server.post("/datasets/wide/items", { values: { c0: "x" } });
+  const [{ id }] = (await run('{ dataset(slug: "wide") { rows { id } } }')).rows;
+  const update =
+    "mutation($id: ID!, $values: JSONObject!) { updateDatasetItem(id: $id, values: $values) { datasetRow { name } } }";
+  const grow = (column: string) => run(update, { id, values: { [column]: "x".repeat(9_000_000) } });
+  await grow("c1");
+  expect(await grow("c2")).toEqual({ datasetRow: { name: null } });
+  expect(await grow("c3")).toMatchObject(refused(/values would make the row larger than 20,000,000/));
+
+  await server.post("/monitor/log", { slug: "x", output: "x".repeat(1_000_000) });
+  const [log] = await run("{ logs(first: 1) { id } }");
+  const columns = columnsNamed("c", 50).map(({ name: column }) => ({ column, from: "output" }));
+  const copy =
+    'mutation($id: ID!, $columns: [LogColumnInput!]) { addLogToDataset(logId: $id, slug: "wide", columns: $columns) { datasetRow { name } } }';
+  expect(await run(copy, { id: log.id, columns })).toMatchObject(refused(/larger than 20,000,000/));
+});
+
+test.each([
+  ["mutation", "each but the first", (n: number) => `a${n}: createPrompt(slug: "turn-${n}") { slug }`, 29],
+  ["query", "each but the first four", (n: number) => `a${n}: modelPrices(first: ${n + 1}) { id }`, 26],
+])(
+  "each %s of an operation, %s, begins in a turn of its own, so that others are served in between",
+  async (kind, _, field, least) => {
+    const all = Array.from({ length: 30 }, (_, n) => field(n)).join(" ");
+    await run(`${kind} { ${all.replaceAll("turn-", "warm-")} }`);
+    let turns = 0;
+    let isOver = false;
+    const answered = run(`${kind} { ${all} }`).finally(() => {
+      isOver = true;
+    });
+    for (; !isOver; turns++) await nextTurn();
+    expect(await answered).not.toHaveProperty("error");
+    expect(turns).toBeGreaterThan(least);
+  },
+);
+
+test("a workspace has at most 1,000 prices of its own; one that is there is still replaced", async () => {
+  const price = { workspace, provider: "", inputPrice: 1, outputPrice: 1, createdAt: new Date() };
+  const rows = Array.from({ length: 1_000 }, (_, n) => ({
+    ...{ ...price, id: uuidv7(), model: `m${n}`, validFrom: new Date("0001-01-01T00:00:00Z") },
+  }));
+  await server.database.commit(rows.map((row) => ["ModelPrice", row]));
+  const set = (model: string) =>
+    run("mutation($m: String!) { setModelPrice(model: $m, inputPrice: 2, outputPrice: 2) { model } }", {
+      m: model,
+    });
+  expect(await set("m1000")).toMatchObject(refused(/more than 1000 prices/));
+  expect(await set("m999")).toEqual({ model: "m999" });
+});

@@ -1,0 +1,166 @@
+import { connect } from "node:net";
+import { afterAll, afterEach, expect, test, vi } from "vitest";
+import { createPubSub, MAX_SUBSCRIPTION_MS, MAX_SUBSCRIPTIONS } from "../../src/database/pubsub.ts";
+import { getWorkspaceId } from "../../src/workspaces/resolvers.ts";
+import { addPrompt, addToken } from "../support/data.ts";
+import { subscribe } from "../support/events.ts";
+import { startServer } from "../support/server.ts";
+import { captureStatements } from "../support/statements.ts";
+
+const server = await startServer();
+afterAll(() => server[Symbol.asyncDispose]());
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const log = (record: object) => server.post("/monitor/log", { slug: "x", output: "hi", ...record });
+const { pubSub } = server.database;
+
+test("an event that would have too many fields is an error, as the answer of a query would be", async () => {
+  await addPrompt(server, { slug: "wide" });
+  const variables = Array.from({ length: 1_000 }, (_, n) => ({ label: `v${n}` }));
+  const create =
+    'mutation($input: PromptVersionInput!) { createPromptVersion(slug: "wide", input: $input) { warning } }';
+  for (let n = 0; n < 25; n++) await server.run(create, { input: { version: `${n}`, text: "x", variables } });
+  const labels = Array.from({ length: 9 }, (_, n) => `a${n}: label`).join(" ");
+  const fields = `prompt { versions { variables { ${labels} } } }`;
+  await using events = await subscribe(server, `subscription { logAdded(slug: "wide") { ${fields} } }`);
+  await vi.waitFor(() => expect(pubSub.count()).toBe(1));
+  await log({ slug: "wide" });
+  expect(await events.next()).toMatchObject({ errors: [{ extensions: { code: "QUERY_TOO_COMPLEX" } }] });
+});
+
+test("a token may have twenty subscriptions open, and another one when it has closed one", async () => {
+  await vi.waitFor(() => expect(pubSub.count()).toBe(0));
+  const { token } = await addToken(server, { scopes: ["read"] });
+  const open = () => subscribe(server, "subscription { logAdded { id } }", {}, token);
+  const opened = await Promise.all(Array.from({ length: MAX_SUBSCRIPTIONS.token }, open));
+  await vi.waitFor(() => expect(pubSub.count()).toBe(MAX_SUBSCRIPTIONS.token));
+  const refused = await open();
+  const { errors } = await refused.next();
+  expect(errors).toMatchObject([
+    {
+      message: expect.stringMatching(/20 subscriptions open.*Close one/),
+      extensions: { code: "TOO_MANY_REQUESTS" },
+    },
+  ]);
+  await opened.pop()![Symbol.asyncDispose]();
+  await vi.waitFor(() => expect(pubSub.count()).toBe(MAX_SUBSCRIPTIONS.token - 1));
+  await using another = await open();
+  const { body } = await log({});
+  expect((await another.next()).data.logAdded.id).toBe(body.log.id);
+  for (const events of opened) await events[Symbol.asyncDispose]();
+});
+
+test("many who come at once are no more than a token may have", async () => {
+  const { token } = await addToken(server, { scopes: ["read"] });
+  const all = await Promise.all(
+    Array.from({ length: 60 }, () => subscribe(server, "subscription { logAdded { id } }", {}, token)),
+  );
+  await vi.waitFor(() => expect(pubSub.count()).toBeGreaterThanOrEqual(MAX_SUBSCRIPTIONS.token));
+  expect(pubSub.count()).toBe(MAX_SUBSCRIPTIONS.token);
+  for (const events of all) await events[Symbol.asyncDispose]();
+  await vi.waitFor(() => expect(pubSub.count()).toBe(0));
+});
+
+test.each(["workspace", "process"] as const)(
+  "the subscriptions of a %s are limited, whoever has them",
+  (of) => {
+    const own = createPubSub();
+    const listen = (n: number) => {
+      const listening = own.listen({
+        workspaceId: of === "workspace" ? "one" : `workspace ${Math.floor(n / 20)}`,
+        tokenId: `token ${Math.floor(n / 10)}`,
+      });
+      void listening.next();
+      return listening;
+    };
+    for (let n = 0; n < MAX_SUBSCRIPTIONS[of]; n++) listen(n);
+    expect(own.count()).toBe(MAX_SUBSCRIPTIONS[of]);
+    expect(() => listen(MAX_SUBSCRIPTIONS[of])).toThrow(`${MAX_SUBSCRIPTIONS[of]} subscriptions open`);
+    own.close();
+  },
+);
+
+test("a subscription ends after an hour, and its client may subscribe again", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const own = createPubSub();
+  const listening = own.listen({ workspaceId: "one", tokenId: null });
+  const next = listening.next();
+  await vi.advanceTimersByTimeAsync(MAX_SUBSCRIPTION_MS - 1);
+  expect(own.count()).toBe(1);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(await next).toMatchObject({ done: true });
+  expect(own.count()).toBe(0);
+});
+
+test("a log is read once for all who hear of it", async () => {
+  const all = await Promise.all(
+    Array.from({ length: 10 }, () => subscribe(server, "subscription { logAdded { id output } }")),
+  );
+  await vi.waitFor(() => expect(pubSub.count()).toBe(10));
+  const stop = await captureStatements(server);
+  const { body } = await log({ output: { answer: 42 } });
+  for (const events of all)
+    expect((await events.next()).data.logAdded).toEqual({ id: body.log.id, output: { answer: 42 } });
+  const reads = stop().filter(({ sql }) => /^\s*select .* from [`"]logs[`"]/is.test(sql));
+  expect(reads.length).toBeLessThanOrEqual(3); // the log, the length of its output, and the output
+  for (const events of all) await events[Symbol.asyncDispose]();
+});
+
+test("what listeners share of a log is written for each in a turn of its own", async () => {
+  const listen = "subscription { logAdded { output } }";
+  const all = await Promise.all(Array.from({ length: 8 }, () => subscribe(server, listen)));
+  await vi.waitFor(() => expect(pubSub.count()).toBe(8), { timeout: 10_000 });
+  const turn = vi.spyOn(server.database, "turn");
+  await log({ output: "word" });
+  for (const events of all) await events.next();
+  expect(turn.mock.calls.length).toBeGreaterThanOrEqual(7); // for all but the first
+  turn.mockRestore();
+  for (const events of all) await events[Symbol.asyncDispose]();
+  await vi.waitFor(() => expect(pubSub.count()).toBe(0), { timeout: 10_000 });
+});
+
+test("an event that would be too large is an error, and the next one is told", async () => {
+  await using events = await subscribe(server, "subscription { logAdded { id a: output b: output } }");
+  const megabytes = (count: number) => "word ".repeat((count * 1024 * 1024) / 5);
+  await log({ output: megabytes(0.75) });
+  expect(await events.next()).toMatchObject({ errors: [{ extensions: { code: "QUERY_TOO_COMPLEX" } }] });
+  await log({ output: megabytes(0.25) });
+  const { data, errors } = await events.next();
+  expect(errors).toBeUndefined();
+  expect(data.logAdded.b).toHaveLength(data.logAdded.a.length);
+});
+
+test("a listener that does not read is cut off, and nothing is gathered for it", async () => {
+  await vi.waitFor(() => expect(pubSub.count()).toBe(0));
+  const body = JSON.stringify({ query: "subscription { logAdded { id output } }" });
+  const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+  socket.pause();
+  socket.write(
+    `POST /graphql HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${server.token}\r\naccept: text/event-stream\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  );
+  await vi.waitFor(() => expect(pubSub.count()).toBe(1));
+  const workspace = await getWorkspaceId(server.database, "default");
+  const { body: logged } = await log({ output: "word ".repeat(200_000) });
+  for (let told = 0; pubSub.count() > 0 && told < 3_000; told++) {
+    pubSub.announce(workspace, { id: logged.log.id, promptSlug: "x" });
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await vi.waitFor(() => expect(pubSub.count()).toBe(0));
+  socket.destroy();
+});
+
+test("the long work of one workspace waits behind a single piece of another's", async () => {
+  const order: string[] = [];
+  const turnOf = async (workspaceId: string) => {
+    await server.database.turn(workspaceId);
+    order.push(workspaceId);
+  };
+  const all = Array.from({ length: 50 }, () => turnOf("busy"));
+  all.push(turnOf("other"), turnOf("third"));
+  await Promise.all(all);
+  expect(order.indexOf("other")).toBeLessThanOrEqual(1);
+  expect(order.indexOf("third")).toBeLessThanOrEqual(2);
+  expect(order).toHaveLength(52);
+});

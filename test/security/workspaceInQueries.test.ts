@@ -1,0 +1,242 @@
+import { afterAll, expect, test } from "vitest";
+import { schema } from "../../src/schema.ts";
+import { startServer } from "../support/server.ts";
+import { captureStatements, type Statement } from "../support/statements.ts";
+
+const server = await startServer();
+afterAll(() => server[Symbol.asyncDispose]());
+
+/** Each with the words that only such a statement has, and why it may do without the workspace. */
+const exceptions: [RegExp, string][] = [
+  [
+    /from "access_tokens"(?: as "\w+")? where "hash" = /,
+    "a token is found by its hash, which tells the workspace",
+  ],
+  [
+    /^(?:update|delete from) "(?!logs|traces)\w+" (?:set .* )?where "id" (?:= |in \()'[\da-f-]{36}'/,
+    "a unit of work changes by its key what it has read in this transaction, held to the workspace; the ORM alone writes values into the statement",
+  ],
+  [
+    /^insert into log_texts \(rowid, workspace, input, output\) select search_id, workspace, .* from log_words where search_id > \?$/,
+    "the words of rows that the same transaction has just stored, each with the workspace of its row",
+  ],
+];
+
+const tables = [...server.database.orm.getMetadata()]
+  .filter(({ properties }) => properties && "workspace" in properties)
+  .map(({ tableName }) => tableName);
+const owned = [...tables, "log_texts"];
+
+/** What is wrong with a statement; it is right when it names the workspace for each table that belongs to one. */
+function faultOf({ sql }: Statement): string | null {
+  const statement = sql.replaceAll(/[`"]/g, '"').replaceAll(/\s+/g, " ");
+  if (exceptions.some(([pattern]) => pattern.test(statement))) return null;
+  const named = owned.join("|");
+  const inserted = new RegExp(`^insert into "?(?:${named})"? \\(([^)]*)\\)`).exec(statement);
+  if (inserted) return inserted[1]!.includes("workspace_id") ? null : statement;
+  const touched =
+    statement.match(new RegExp(`\\b(?:from|join|update|into|using) "?(?:${named})\\b`, "g")) ?? [];
+  const names = statement.match(
+    /workspace_id"?\)* (?:=|in) |log_words\(workspace_id, body\) @@ |"?workspace_id"?, "?workspace_id"?\) = /g,
+  );
+  return touched.length <= (names?.length ?? 0) ? null : statement;
+}
+
+const called = new Set<string>();
+let sending: "once" | "twice, with a key" = "once";
+let keys = 0;
+async function run(root: string, args: Record<string, unknown> = {}, fields = "") {
+  called.add(root);
+  const kind = schema.getMutationType()!.getFields()[root] ? "mutation" : "query";
+  const query = `${kind} { ${root}${written(args)} ${fields} }`;
+  const headers: Record<string, string> = {};
+  if (kind === "mutation" && sending !== "once") {
+    keys += 1;
+    headers["idempotency-key"] = `key-${keys}`;
+  }
+  const { body } = await server.graphql(query, {}, { headers });
+  expect(body.errors).toBeUndefined();
+  if (headers["idempotency-key"]) {
+    const again = await server.graphql(query, {}, { headers });
+    const replayed = args.dryRun ? undefined : "true"; // which writes nothing, and so keeps no answer
+    expect([root, again.headers["idempotent-replayed"], again.body]).toEqual([root, replayed, body]);
+  }
+  return body.data[root];
+}
+
+/** Arguments as GraphQL writes them; what stands between < and > is a value of an enum. */
+function written(args: Record<string, unknown>): string {
+  const names = Object.entries(args);
+  if (names.length === 0) return "";
+  const text = (value: unknown): string => {
+    if (Array.isArray(value)) return `[${value.map(text)}]`;
+    if (typeof value === "object" && value !== null)
+      return `{${Object.entries(value).map(([name, member]) => `${name}: ${text(member)}`)}}`;
+    return /^<.*>$/.test(String(value)) ? String(value).slice(1, -1) : JSON.stringify(value);
+  };
+  return `(${names.map(([name, value]) => `${name}: ${text(value)}`)})`;
+}
+
+const times = { from: "2026-01-01", to: "2036-01-01" };
+
+async function everyPrompt(): Promise<void> {
+  const model = { provider: "openai", model: "gpt-4o-mini" };
+  await run("createPrompt", { slug: "a", name: "A" }, "{ slug }");
+  for (const version of ["1", "2"])
+    await run(
+      "createPromptVersion",
+      { slug: "a", input: { version, text: `Hello {{ name }} ${version}`, model } },
+      "{ warning }",
+    );
+  await run("publishPrompt", { slug: "a", newTag: "production", version: "1" }, "{ label }");
+  await run("publishPrompt", { slug: "a", newTag: "production", version: "2" }, "{ label }");
+  await run("rollbackPromptTag", { slug: "a", tag: "production" }, "{ label }");
+  await run("publishPrompt", { slug: "a", newTag: "old", version: "1" }, "{ label }");
+  await run("setTagProtection", { slug: "a", tag: "old", protected: true });
+  await run("setTagProtection", { slug: "a", tag: "old", protected: false });
+  await run("removePromptTag", { slug: "a", tag: "old" }, "{ label }");
+  await run("updatePrompt", { slug: "a", name: "A2", featureSlug: "f" }, "{ slug }");
+  const all =
+    "{ slug availableVersions availableTags latest { text } production { text } tagHistory { to } tags { label version } versions { text } variables { label } }";
+  await run("prompt", { slug: "a" }, all);
+  await run("describePrompt", { slug: "a", tag: "latest" }, all);
+  await run("prompts", { first: 1, featureSlug: "f", search: "a" }, all);
+  await run("prompts", { after: "a" }, all);
+  await run("promptDiff", { slug: "a", from: "1", to: "2" });
+  await run("renderPrompt", { slug: "a", variables: [{ label: "name", value: "B" }] }, "{ text }");
+  await run("servedPrompt", { slug: "a" }, "{ text }");
+}
+
+async function everyDataset(): Promise<void> {
+  const columns = [{ name: "q", type: "<text>" }];
+  await run("createDataset", { slug: "d", columns }, "{ slug }");
+  await run(
+    "updateDataset",
+    {
+      slug: "d",
+      name: "D",
+      addColumns: [
+        { name: "b", type: "<text>" },
+        { name: "c", type: "<text>" },
+      ],
+      renameColumns: [{ from: "q", to: "r" }],
+    },
+    "{ slug }",
+  );
+  await run("updateDataset", { slug: "d", removeColumns: ["c"] }, "{ slug }");
+  for (const key of ["<null>", "k", "k"])
+    await run(
+      "addDatasetItem",
+      { slug: "d", input: { values: { r: `x${key}` }, key } },
+      "{ datasetRow { id log { id } } }",
+    );
+  const items = ["k", "l", "l"].map((key) => ({ values: { r: 1 }, key }));
+  await run("addDatasetItems", { slug: "d", items }, "{ datasetRow { id } }");
+  const rows = "{ slug rowCount rows(first: 2) { id key log { id } } }";
+  const read = await run("dataset", { slug: "d" }, rows);
+  const [{ id }] = read.rows;
+  await run("dataset", { slug: "d" }, `{ rows(first: 2, after: "${id}") { id } }`);
+  await run("datasets", { search: "d", first: 2 }, rows);
+  await run("datasets", { after: "d" }, "{ rowCount }");
+  await run("updateDatasetItem", { id, name: "n", values: { r: "y" } }, "{ datasetRow { id } }");
+  await run("deleteDatasetItem", { id });
+}
+
+async function everyLog(): Promise<void> {
+  const party = { id: "u", name: "U" };
+  const input = {
+    slug: "a",
+    input: "hello world",
+    output: "you",
+    user: party,
+    organization: party,
+    metadata: { m: 1 },
+  };
+  const relations = "{ id prompt { slug versions { version } } trace { id logs { id } } }";
+  const first = await run("logPrompt", { input }, `{ log ${relations} trace { id logs { id } } }`);
+  await run("logPrompt", { input: { ...input, slug: "none" } }, "{ log { id } }");
+  await run("log", { id: first.log.id }, relations);
+  await run("trace", { id: first.trace.id }, `{ logs ${relations} }`);
+  const filters = [
+    {},
+    ...[{ slug: "a" }, { userId: "u" }, { organizationId: "u" }, { version: "1" }, { tag: "production" }],
+    ...[{ type: "<generation>" }, times, { minCost: 0, maxCost: 1, minLatencyMs: 0, maxLatencyMs: 9 }],
+    ...[{ text: "hello" }, { text: '"hello world" yo*', slug: "a" }],
+    ...[{ metadata: [{ key: "m", value: 1 }] }, { metadata: [{ key: "m", value: 1 }], userId: "u" }],
+  ];
+  for (const filter of filters) {
+    await run("logs", { filter, first: 5 }, relations);
+    await run("traces", { filter, first: 5 }, "{ id logs { id } }");
+  }
+  await run("logs", { after: first.log.id }, "{ id }");
+  await run("traces", { after: first.trace.id }, "{ id }");
+  for (const by of ["DAY", "PROMPT", "VERSION", "MODEL", "USER", "ORGANIZATION"])
+    await run(
+      "usage",
+      { from: "2026-11-01", to: "2026-11-03", groupBy: `<${by}>`, slug: "a" },
+      "{ key logs }",
+    );
+  await run("usage", times, "{ logs }");
+  const columns = [{ column: "r", from: "<input>" }];
+  await run(
+    "addLogToDataset",
+    { slug: "d", logId: first.log.id, columns },
+    "{ datasetRow { id log { id } } }",
+  );
+  await run("dataset", { slug: "d" }, "{ rows(first: 5) { id log { id trace { id } } } }");
+}
+
+async function everythingElse(): Promise<void> {
+  const price = { model: "gpt-4o-mini", inputPrice: 1, outputPrice: 2 };
+  const { id } = await run("setModelPrice", price, "{ id }");
+  await run("setModelPrice", price, "{ id }");
+  await run("modelPrices", { model: "gpt", first: 2 }, "{ id }");
+  await run("modelPrices", { after: id }, "{ id }");
+  await run("repriceLogs", { ...times, dryRun: true }, "{ examined }");
+  await run("repriceLogs", times, "{ changed }");
+  await run("deleteModelPrice", { id });
+  const token = await run("createAccessToken", { name: "t", scopes: ["<read>"] }, "{ accessToken { id } }");
+  await run("accessTokens", {}, "{ id }");
+  await run("revokeAccessToken", { id: token.accessToken.id }, "{ id }");
+  const [entry] = await run("auditLog", { first: 1 }, "{ id }");
+  await run("auditLog", { after: entry.id }, "{ id }");
+}
+
+async function rest(): Promise<void> {
+  for (const path of ["/datasets", "/datasets/d", "/prompts", "/prompts/a", "/prompts/a/describe?version=1"])
+    expect((await server.get(path)).status).toBe(200);
+  const row = await server.post("/datasets/d/items", { values: { r: "z" } });
+  const log = await server.post("/monitor/log", { slug: "a", output: "x", inputTokens: 1, outputTokens: 1 });
+  const publish = await server.post("/prompts/a/publish", { newTag: "rest", version: "1" });
+  expect([row.status, log.status, publish.status]).toEqual([201, 200, 201]);
+  const keyed = { headers: { "idempotency-key": `rest ${sending}`.replaceAll(" ", "-") } };
+  for (const replayed of [undefined, "true"]) {
+    const { headers } = await server.post("/prompts/a/publish", { newTag: "keyed", version: "1" }, keyed);
+    expect(headers["idempotent-replayed"]).toBe(replayed);
+  }
+}
+
+async function deletions(): Promise<void> {
+  await run("deleteDataset", { slug: "d" });
+  await run("deletePrompt", { slug: "a" });
+}
+
+test.each(["once", "twice, with a key"] as const)(
+  "every statement of every operation, sent %s, names the workspace for each table that belongs to one",
+  async (how) => {
+    sending = how;
+    const stop = await captureStatements(server);
+    for (const part of [everyPrompt, everyDataset, everyLog, everythingElse, rest, deletions]) await part();
+    const statements = stop();
+    const faults = new Set(statements.map(faultOf).filter((fault) => fault !== null));
+    expect([...faults]).toEqual([]);
+    const touched = tables.filter((table) =>
+      statements.some(({ sql }) => new RegExp(`["\`]${table}["\`]`).test(sql)),
+    );
+    expect(touched.toSorted()).toEqual(tables.toSorted());
+    const all = [schema.getQueryType(), schema.getMutationType()].flatMap((type) =>
+      Object.keys(type!.getFields()),
+    );
+    expect([...called].toSorted()).toEqual(all.toSorted());
+  },
+);

@@ -1,0 +1,58 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import { takeBackups } from "../../faults/backups.ts";
+import { migrate } from "../../src/database/migrate.ts";
+import { openDatabase } from "../../src/database/open.ts";
+
+// The long form: npm run faults -- backups
+const TIMEOUT_MS = 120_000;
+
+test(
+  "backups under 64 writers restore to all that was acknowledged before each began, where copies of the file do not",
+  async () => {
+    const { acknowledged, slowestBackupMs, missingInCopies, ...found } = await takeBackups({
+      backups: 2,
+      everyMs: 500,
+    });
+    expect(found).toEqual({ backups: 2, lost: [], doubled: [], faults: [] });
+    expect(acknowledged).toBeGreaterThan(0);
+    expect(missingInCopies).toBeGreaterThan(0);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "a backup comes to its end although another process never stops writing",
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), "gabbro-"));
+    const file = join(folder, "gabbro.sqlite");
+    const database = await openDatabase(`sqlite:${file}`);
+    await migrate(database);
+    const other = new Database(file);
+    other.exec("create table ballast (content blob)");
+    const insert = other.prepare("insert into ballast values (zeroblob(4000))");
+    other.transaction(() => {
+      for (let n = 0; n < 2_000; n++) insert.run();
+    })();
+    const write = other.prepare("update ballast set content = randomblob(4000) where rowid = 1");
+    let isDone = false;
+    const backup = database.copyTo!(join(folder, "backup.sqlite")).finally(() => {
+      isDone = true;
+    });
+    // It takes 100 pages at a time of some 2,100, and the next ones in the next turn.
+    let turns = 0;
+    for (; !isDone && turns < 2_000; turns++) {
+      write.run();
+      await new Promise(setImmediate);
+    }
+    expect(isDone).toBe(true);
+    await backup;
+    other.close();
+    await database.close();
+    await rm(folder, { recursive: true });
+  },
+  TIMEOUT_MS,
+);

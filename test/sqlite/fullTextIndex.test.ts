@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import { addLogs } from "../support/logs.ts";
+import { isOnPostgresql, startServer } from "../support/server.ts";
+
+test.skipIf(isOnPostgresql)(
+  "on SQLite, logs that are committed together come into the full-text index as one piece, not as one each to be merged",
+  async () => {
+    await using server = await startServer();
+    const { database } = server;
+    const piecesOf = async (count: number) => {
+      const pieces = () =>
+        database.orm.em
+          .fork()
+          .execute<{ count: number }[]>("select count(distinct segid) as count from log_texts_idx");
+      const [before] = await pieces();
+      await addLogs(server, count, (at) => ({ output: `together ${at}` }));
+      const [after] = await pieces();
+      return after!.count - before!.count;
+    };
+    expect(await piecesOf(50)).toBe(1);
+    expect(await piecesOf(1)).toBe(1);
+    const found = await database.orm.em
+      .fork()
+      .execute("select count(*) as count from log_texts where log_texts match 'together'");
+    expect(found).toEqual([{ count: 51 }]);
+  },
+);

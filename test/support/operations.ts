@@ -1,0 +1,258 @@
+import type { GraphQLField } from "graphql";
+import { schema } from "../../src/schema.ts";
+import type { Scope } from "../../src/scopes.ts";
+import type { Fixtures } from "./fixtures.ts";
+
+/** What an operation needs; a token with one scope alone never does what needs two. */
+export type Needed = Scope | "read and write";
+
+export interface GraphqlRequest {
+  query: string;
+  variables: Record<string, unknown>;
+}
+
+export interface RestRequest {
+  method: "GET" | "POST";
+  path: string;
+  body?: object;
+}
+
+export interface Operation<Request = GraphqlRequest | RestRequest> {
+  /** The name of the field, or method and path of the route. */
+  name: string;
+  needed: Needed;
+  /** How it is asked about these fixtures, so that it does what it is for. */
+  request(fixtures: Fixtures): Request;
+}
+
+type Variables = Record<string, unknown>;
+type Field = [
+  needed: Needed,
+  variables: (fixtures: Fixtures) => Variables,
+  fields?: string,
+  declared?: string,
+];
+
+const from = "2020-01-01T00:00:00Z";
+const to = "9999-01-01T00:00:00Z";
+const item = { values: { question: "one" }, idealOutput: "two", metadata: { three: 3 } };
+const record = { input: "one", output: "two", metadata: { three: 3 } };
+const row = "{ datasetRow { values idealOutput metadata } warning }";
+const relations =
+  "{ name logs { input output metadata trace { name } prompt { slug name versions { text } } } }";
+
+const queries: Record<string, Field> = {
+  accessTokens: ["admin", () => ({}), "{ name scopes }"],
+  auditLog: [
+    "admin",
+    ({ auditEntry }) => ({ after: auditEntry, first: 5 }),
+    "{ action subject before after }",
+  ],
+  dataset: [
+    "read",
+    ({ dataset, row }) => ({ slug: dataset, rowsAfter: row, rowsFirst: 5 }),
+    "{ slug name rowCount columns { name } rows(after: $rowsAfter, first: $rowsFirst) { values log { input } } warning }",
+    "$rowsAfter: ID, $rowsFirst: Int",
+  ],
+  datasets: ["read", ({ dataset }) => ({ after: dataset, first: 5, search: "a" }), "{ slug name rowCount }"],
+  describePrompt: [
+    "read",
+    ({ prompt }) => ({ slug: prompt, version: "1.0.0", tag: "staging" }),
+    "{ slug name description availableVersions availableTags variables { label } warning }",
+  ],
+  log: ["read", ({ log }) => ({ id: log }), "{ input output metadata trace { name } prompt { slug name } }"],
+  logs: [
+    "read",
+    ({ log, prompt }) => ({ filter: { slug: prompt }, after: log, first: 5 }),
+    "{ input output }",
+  ],
+  modelPrices: [
+    "read",
+    ({ price, prompt }) => ({ after: price, first: 5, model: prompt }),
+    "{ model provider }",
+  ],
+  prompt: [
+    "read",
+    ({ prompt }) => ({ slug: prompt }),
+    "{ name versions { text } tags { label } tagHistory { to token } }",
+  ],
+  promptDiff: ["read", ({ prompt }) => ({ slug: prompt, from: "1.0.0", to: "2.0.0" })],
+  prompts: [
+    "read",
+    ({ prompt }) => ({ after: prompt, first: 5, featureSlug: "none", search: "a" }),
+    "{ slug name latest { text } }",
+  ],
+  renderPrompt: [
+    "read",
+    ({ prompt }) => ({
+      slug: prompt,
+      version: "1.0.0",
+      tag: "staging",
+      variables: [{ label: "name", value: "Amina" }],
+    }),
+    "{ text systemText warning }",
+  ],
+  servedPrompt: [
+    "read",
+    ({ prompt }) => ({ slug: prompt, version: "1.0.0", tag: "staging" }),
+    "{ text systemText warning }",
+  ],
+  trace: ["read", ({ trace }) => ({ id: trace }), relations],
+  traces: ["read", ({ trace, prompt }) => ({ filter: { slug: prompt }, after: trace, first: 5 }), relations],
+  usage: [
+    "read",
+    ({ prompt }) => ({ from, to, groupBy: "PROMPT", slug: prompt, first: 5, timeZone: "UTC" }),
+    "{ key logs cost totalTokens }",
+  ],
+};
+
+const mutations: Record<string, Field> = {
+  addDatasetItem: ["write", ({ dataset, key }) => ({ slug: dataset, input: { ...item, key } }), row],
+  addDatasetItems: [
+    "write",
+    ({ dataset, key }) => ({ slug: dataset, items: [item, { ...item, key }] }),
+    "{ datasetRow { values } warning error { message } }",
+  ],
+  addLogToDataset: [
+    "read and write",
+    ({ log, dataset }) => ({ logId: log, slug: dataset, columns: [{ column: "question", from: "input" }] }),
+    row,
+  ],
+  createAccessToken: [
+    "admin",
+    () => ({ name: "one", scopes: ["admin"], expiresAt: to }),
+    "{ accessToken { name } }",
+  ],
+  createDataset: [
+    "read and write",
+    ({ unused }) => ({ slug: unused, name: "one", columns: [{ name: "question", type: "text" }] }),
+    "{ slug rowCount rows { values } }",
+  ],
+  createPrompt: [
+    "read and write",
+    ({ unused }) => ({ slug: unused, name: "one", description: "two", featureSlug: "three" }),
+    "{ slug availableVersions }",
+  ],
+  createPromptVersion: [
+    "write",
+    ({ prompt }) => ({ slug: prompt, input: { version: "3.0.0", text: "Hello" } }),
+    "{ promptVersion { version text } warning }",
+  ],
+  deleteDataset: ["write", ({ spareDataset }) => ({ slug: spareDataset })],
+  deleteDatasetItem: ["write", ({ spareRow }) => ({ id: spareRow })],
+  deleteModelPrice: ["admin", ({ sparePrice }) => ({ id: sparePrice })],
+  deletePrompt: ["write", ({ sparePrompt }) => ({ slug: sparePrompt })],
+  logPrompt: [
+    "write",
+    ({ prompt }) => ({ input: { slug: prompt, ...record } }),
+    "{ log { input output } trace { name } warning }",
+  ],
+  publishPrompt: [
+    "write",
+    ({ prompt }) => ({ slug: prompt, newTag: "one", version: "1.0.0", tag: "staging" }),
+    "{ label version }",
+  ],
+  removePromptTag: ["write", ({ prompt }) => ({ slug: prompt, tag: "spare" }), "{ label version }"],
+  repriceLogs: ["admin", () => ({ from, to, dryRun: false }), "{ examined changed costBefore costAfter }"],
+  revokeAccessToken: ["admin", ({ accessToken }) => ({ id: accessToken }), "{ name }"],
+  rollbackPromptTag: ["write", ({ prompt }) => ({ slug: prompt, tag: "staging" }), "{ label version }"],
+  setModelPrice: [
+    "admin",
+    ({ prompt }) => ({ model: prompt, provider: "one", inputPrice: 1, outputPrice: 2, validFrom: from }),
+    "{ model provider inputPrice }",
+  ],
+  setTagProtection: ["publish", ({ prompt }) => ({ slug: prompt, tag: "staging", protected: true })],
+  updateDataset: [
+    "read and write",
+    ({ dataset }) => ({
+      slug: dataset,
+      name: "one",
+      addColumns: [{ name: "added", type: "text" }],
+      removeColumns: [],
+      renameColumns: [{ from: "answer", to: "reply" }],
+    }),
+    "{ slug columns { name } rows { values } }",
+  ],
+  updateDatasetItem: [
+    "read and write",
+    ({ row }) => ({ id: row, name: "one", ...item }),
+    "{ datasetRow { values metadata } warning }",
+  ],
+  updatePrompt: [
+    "read and write",
+    ({ prompt }) => ({ slug: prompt, name: "one", description: "two", featureSlug: "three" }),
+    "{ slug description versions { text } }",
+  ],
+};
+
+const subscriptions: Record<string, Field> = {
+  logAdded: ["read", ({ prompt }) => ({ slug: prompt }), "{ input output trace { name } }"],
+};
+
+/** Every route that needs a token, but for `/graphql` itself. */
+export const restOperations: Operation<RestRequest>[] = [
+  ...get("/datasets"),
+  ...get("/datasets/:slug", ({ dataset }) => `/datasets/${dataset}`),
+  ...get("/prompts", () => "/prompts?featureSlug=none"),
+  ...get("/prompts/:slug", ({ prompt }) => `/prompts/${prompt}?version=1.0.0&tag=staging`),
+  ...get("/prompts/:slug/describe", ({ prompt }) => `/prompts/${prompt}/describe?version=1.0.0&tag=staging`),
+  post("/datasets/:slug/items", ({ dataset, key }) => [`/datasets/${dataset}/items`, { ...item, key }]),
+  post("/prompts/:slug/publish", ({ prompt }) => [
+    `/prompts/${prompt}/publish`,
+    { newTag: "one", version: "1.0.0" },
+  ]),
+  post("/monitor/log", ({ prompt }) => ["/monitor/log", { slug: prompt, ...record }]),
+];
+
+function get(route: string, path: (fixtures: Fixtures) => string = () => route): Operation<RestRequest>[] {
+  return [
+    {
+      name: `GET ${route}`,
+      needed: "read",
+      request: (fixtures) => ({ method: "GET", path: path(fixtures) }),
+    },
+  ];
+}
+
+function post(
+  route: string,
+  made: (fixtures: Fixtures) => [path: string, body: object],
+): Operation<RestRequest> {
+  const request = (fixtures: Fixtures) => {
+    const [path, body] = made(fixtures);
+    return { method: "POST" as const, path, body };
+  };
+  return { name: `POST ${route}`, needed: "write", request };
+}
+
+function operationsOf(
+  kind: "query" | "mutation" | "subscription",
+  roots: Record<string, GraphQLField<unknown, unknown>>,
+  known: Record<string, Field>,
+): Operation<GraphqlRequest>[] {
+  return Object.entries(known).map(([name, [needed, variables, fields = "", declared = ""]]) => {
+    const args = roots[name]?.args ?? [];
+    const all = [...args.map((arg) => `$${arg.name}: ${arg.type}`), ...(declared ? [declared] : [])];
+    const passed = args.map((arg) => `${arg.name}: $${arg.name}`);
+    const within = (parts: string[]) => (parts.length > 0 ? `(${parts.join(", ")})` : "");
+    const query = `${kind} ${name}${within(all)} { ${name}${within(passed)} ${fields} }`;
+    return { name, needed, request: (fixtures: Fixtures) => ({ query, variables: variables(fixtures) }) };
+  });
+}
+
+const root = (kind: "Query" | "Mutation" | "Subscription") => schema[`get${kind}Type`]()!.getFields();
+
+export const queryOperations = operationsOf("query", root("Query"), queries);
+export const mutationOperations = operationsOf("mutation", root("Mutation"), mutations);
+export const subscriptionOperations = operationsOf("subscription", root("Subscription"), subscriptions);
+
+/** All of GraphQL. */
+export const graphqlOperations = [...queryOperations, ...mutationOperations, ...subscriptionOperations];
+
+/** The fields of the schema that are in no list above. */
+export function unlistedFields(): string[] {
+  const listed = new Set(graphqlOperations.map(({ name }) => name));
+  return (["Query", "Mutation", "Subscription"] as const)
+    .flatMap((kind) => Object.keys(root(kind)))
+    .filter((name) => !listed.has(name));
+}

@@ -1,0 +1,147 @@
+import { readdir, readFile } from "node:fs/promises";
+import { dirname, join, normalize } from "node:path";
+
+/** A source file: its path below src/, its text, and what it imports (ours by path below src/, others by name). */
+export interface Source {
+  path: string;
+  text: string;
+  imports: { target: string; kind: "value" | "type" }[];
+}
+
+export async function readSources(folder: string): Promise<Source[]> {
+  const paths = (await readdir(folder, { recursive: true })).filter((path) => path.endsWith(".ts"));
+  return Promise.all(paths.map(async (path) => toSource(path, await readFile(join(folder, path), "utf8"))));
+}
+
+export function toSource(path: string, text: string): Source {
+  const statements = text.matchAll(
+    /^(?:import|export)\s+(type\s)?(?:[^"';]*?\sfrom\s+)?"([^"]+)"|import\("([^"]+)"\)/gm,
+  );
+  const imports = [...statements].map(([, type, named, dynamic]) => {
+    const name = (named ?? dynamic)!;
+    const target = name.startsWith(".") ? normalize(join(dirname(path), name)) : name;
+    return { target, kind: type ? ("type" as const) : ("value" as const) };
+  });
+  return { path, text, imports };
+}
+
+/** Each may import those before it, never those behind it. */
+const features = ["workspaces", "datasets", "prompts", "pricing", "logs", "analytics"];
+/** What the folders beside the features may import, types included; each may import itself and libraries. */
+const mayReach: Record<string, string[]> = {
+  limits: ["errors.ts"],
+  validation: ["errors.ts"],
+  usage: ["limits"],
+  templates: ["errors.ts", "limits"],
+  http: ["config.ts", "context.ts", "errors.ts", "printable.ts", "limits", "validation"],
+};
+const parts = ["entities.ts", "inputs.ts", "resolvers.ts", "graphql.ts", "rest.ts"];
+
+/** Every break of the rules of the house, as a sentence. */
+export function breaksOfRules(sources: Source[]): string[] {
+  return [
+    ...sources.flatMap((source) => [
+      ...towardsTheRight(source),
+      ...beyondItsPart(source),
+      ...secondReaders(source),
+      ...writesOutsideResolvers(source),
+      ...shape(source),
+    ]),
+    ...cycles(sources),
+  ];
+}
+
+function roomOf(path: string): string {
+  return path.includes("/") ? path.split("/")[0]! : "";
+}
+
+function towardsTheRight({ path, imports }: Source): string[] {
+  const room = features.indexOf(roomOf(path));
+  const ours = imports.filter(({ target }) => target.endsWith(".ts"));
+  const outside = ours.filter(({ target }) => target.startsWith(".."));
+  const right = ours.filter(({ target }) => room >= 0 && features.indexOf(roomOf(target)) > room);
+  const reach = mayReach[roomOf(path)];
+  const beyond = ours.filter(
+    ({ target }) =>
+      reach && roomOf(target) !== roomOf(path) && !reach.includes(target) && !reach.includes(roomOf(target)),
+  );
+  return [
+    ...right.map(({ target }) => `${path} imports ${target}, which stands to its right`),
+    ...beyond.map(({ target }) => `${path} imports ${target}, which ${roomOf(path)}/ may not`),
+    ...outside.map(({ target }) => `${path} imports ${target} from outside src`),
+  ];
+}
+
+/** What each of a feature's five files may import of ours, beside types and what stands at the top of src. */
+const mayImport: Record<string, RegExp> = {
+  "entities.ts": /(?:^|\/)entities\.ts$|^database\/columnTypes\.ts$/,
+  "inputs.ts": /(?:^|[/.])inputs\.ts$|^validation\/|^limits\/jsonSize\.ts$/,
+  "resolvers.ts": /^(?!graphql\/|rest\/|http\/|app\.ts)(?!.*[/.](?:graphql|rest|types)\.ts$)/,
+  "graphql.ts": /^graphql\/builder\.ts$|(?:^|[/.])(?:entities|inputs|resolvers|graphql|types|selection)\.ts$/,
+  "rest.ts":
+    /^rest\/errorResponses\.ts$|^limits\/deadline\.ts$|^validation\/|(?:^|[/.])(?:entities|inputs|resolvers|rest)\.ts$/,
+};
+
+function beyondItsPart({ path, imports }: Source): string[] {
+  const part = parts.find(
+    (name) => features.includes(roomOf(path)) && new RegExp(`[/.]${name.replace(".", "\\.")}$`).test(path),
+  );
+  if (!part) return [];
+  return imports
+    .filter(
+      ({ target, kind }) => kind === "value" && target.endsWith(".ts") && !mayImport[part]!.test(target),
+    )
+    .map(({ target }) => `${path} imports ${target}, which ${part} may not`);
+}
+
+function secondReaders({ path, text, imports }: Source): string[] {
+  const drivers = imports.filter(({ target }) =>
+    /^@mikro-orm\/(?:sqlite|postgresql)$|^better-sqlite3$|^pg$/.test(target),
+  );
+  return [
+    ...(/^database\/(?:sqlite|postgresql)\//.test(path)
+      ? []
+      : drivers.map(
+          ({ target }) =>
+            `${path} names the driver ${target}; only database/sqlite/ and database/postgresql/ may`,
+        )),
+    ...(path !== "config.ts" && text.includes("process.env")
+      ? [`${path} reads the environment; only config.ts may`]
+      : []),
+  ];
+}
+
+function writesOutsideResolvers({ path, text }: Source): string[] {
+  const isWriter =
+    /[/.]resolvers\.ts$/.test(path) ||
+    path.startsWith("database/") ||
+    ["sample/seed.ts", "sample/sample.ts"].includes(path);
+  const writes = /\.(?:commit|insertInto|updateTable|deleteFrom)\(|\bem\.(?:flush|persist)\(/.exec(text)?.[0];
+  return writes && !isWriter ? [`${path} writes with ${writes}…); only resolvers do`] : [];
+}
+
+const LONGEST_FILE = 250;
+
+function shape({ path, text }: Source): string[] {
+  const lines = text.split("\n").length - 1;
+  return [
+    ...(lines > LONGEST_FILE && !path.includes("migrations/")
+      ? [`${path} has ${lines} lines; at most ${LONGEST_FILE}`]
+      : []),
+    ...(/util|helper|common|misc|manager/i.test(path) ? [`${path} is not named after what it is for`] : []),
+  ];
+}
+
+function cycles(sources: Source[]): string[] {
+  const next = new Map(sources.map(({ path, imports }) => [path, imports.map(({ target }) => target)]));
+  const done = new Set<string>();
+  const found: string[] = [];
+  const visit = (path: string, way: string[]) => {
+    if (way.includes(path)) found.push([...way.slice(way.indexOf(path)), path].join(" → "));
+    if (way.includes(path) || done.has(path)) return;
+    for (const target of next.get(path) ?? []) visit(target, [...way, path]);
+    done.add(path);
+  };
+  for (const { path } of sources) visit(path, []);
+  return found.map((cycle) => `the imports go in a circle: ${cycle}`);
+}
