@@ -52,6 +52,7 @@ export default defineConfig({
           name: "sqlite",
           include,
           exclude: ["test/postgresql/**", ...apart],
+          globalSetup: ["test/support/chromiumSetup.ts"],
           provide: { postgresql: null },
         },
       },

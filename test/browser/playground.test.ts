@@ -1,7 +1,7 @@
 import type { Page, Request } from "playwright-core";
 import { describe, expect, it, vi } from "vitest";
 import { examples } from "../../src/graphiql/examples.ts";
-import { chromiumPath, openBrowser, openDocs, skipReason } from "../support/chromium.ts";
+import { hasChromium, openBrowser, openDocs, skipReason } from "../support/chromium.ts";
 import { startServer } from "../support/server.ts";
 
 describe("the playground page", () => {
@@ -126,7 +126,7 @@ describe("an example of the playground", () => {
   );
 });
 
-describe.skipIf(!chromiumPath)(`where Chromium is installed${skipReason}`, () => {
+describe.skipIf(!hasChromium)(`in Chromium${skipReason}`, () => {
   it("the playground runs the dataset example with the token typed in and needs no other server", async () => {
     await using server = await startServer({ sample: true });
     await using browser = await openBrowser();

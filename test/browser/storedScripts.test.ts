@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { chromiumPath, openBrowser, openDocs, skipReason } from "../support/chromium.ts";
+import { hasChromium, openBrowser, openDocs, skipReason } from "../support/chromium.ts";
 import { addDataset } from "../support/data.ts";
 import { payloads } from "../support/payloads.ts";
 import { type Server, startServer } from "../support/server.ts";
@@ -115,7 +115,7 @@ async function runTab(page: Page, title: string, { database }: Server): Promise<
 
 const title = `in Chromium${skipReason}, no text that was stored runs as a script`;
 
-describe.skipIf(!chromiumPath)(title, { timeout: TIMEOUT_MS }, () => {
+describe.skipIf(!hasChromium)(title, { timeout: TIMEOUT_MS }, () => {
   let server: Server;
   let browser: Awaited<ReturnType<typeof openBrowser>>;
   beforeAll(async () => {

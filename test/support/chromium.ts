@@ -1,18 +1,25 @@
 import { existsSync } from "node:fs";
 import { type Browser, chromium, type Page } from "playwright-core";
+import { inject } from "vitest";
 
-export const chromiumPath = [
-  process.env.CHROMIUM_PATH,
-  "/usr/bin/chromium",
-  "/usr/bin/chromium-browser",
-  "/usr/bin/google-chrome",
-].find((path) => path && existsSync(path));
-export const skipReason = chromiumPath ? "" : " (skipped: no Chromium found, set CHROMIUM_PATH)";
+const fromNpm = inject("chromium");
+const installed = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+const executablePath = [process.env.CHROMIUM_PATH, fromNpm?.executablePath, ...installed].find(
+  (path) => path && existsSync(path),
+);
+/** False only where npm has no Chromium for the machine and none is installed. */
+export const hasChromium = executablePath !== undefined;
+export const skipReason = hasChromium ? "" : " (skipped: no Chromium found, set CHROMIUM_PATH)";
 
 export function openBrowser(): Promise<Browser> {
   const quiet = ["--disable-background-networking", "--disable-component-update", "--disable-sync"];
   const plain = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"];
-  return chromium.launch({ executablePath: chromiumPath!, args: [...plain, ...quiet] });
+  const env = executablePath === fromNpm?.executablePath ? fromNpm?.env : undefined;
+  return chromium.launch({
+    executablePath: executablePath!,
+    args: [...plain, ...quiet],
+    env: { ...process.env, ...env } as Record<string, string>,
+  });
 }
 
 /** Opens the page of the REST interface and gives it a token. */
