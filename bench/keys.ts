@@ -10,7 +10,7 @@ const KEY = { "idempotency-key": "[<id>]" };
 
 export const withKeys: Claim = {
   name: "REST POST /monitor/log with an Idempotency-Key for each, on SQLite",
-  wanted: "at least 0.2 of the rate without",
+  wanted: "at least 400 a second",
   measure: async (folder) => {
     const { path, method, body } = cases.find(({ name }) => name.endsWith("tokens given"))!;
     const found: Record<"without" | "with", number[]> = { without: [], with: [] };
@@ -32,6 +32,7 @@ export const withKeys: Claim = {
       }
     }
     const [without, withOne] = [median(found.without), median(found.with)];
-    return `${(withOne / without).toFixed(2)} (${Math.round(withOne)} and ${Math.round(without)} requests/s)`;
+    const measured = `${Math.round(withOne)} a second, ${Math.round(without)} without`;
+    return { measured, isMet: withOne >= 400 };
   },
 };

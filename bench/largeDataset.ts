@@ -31,7 +31,9 @@ export const largeDataset: Claim = {
     const { firstByteMs, megabytes, seconds } = await reading;
     const peakMb = await running.peakMb();
     await running.stop();
-    return `first byte after ${firstByteMs} ms, ${megabytes} MB in ${seconds} s, peak memory ${peakMb} MB, p99 of the descriptions ${p99Ms} ms`;
+    const answer = `first byte after ${firstByteMs} ms, ${megabytes} MB in ${seconds} s`;
+    const measured = `${answer}, peak memory ${peakMb} MB, p99 of the descriptions ${p99Ms} ms`;
+    return { measured, isMet: firstByteMs <= 50 && (peakMb ?? 0) < 250 && p99Ms < 50 };
   },
 };
 

@@ -1,20 +1,19 @@
-import { copyFile, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { type Case, cases } from "./cases.ts";
-import { type Claim, claims } from "./claims.ts";
+import { claims } from "./claims.ts";
 import { prepare } from "./prepare.ts";
-import { headers, type Loaded, load, median, type Server, start } from "./processes.ts";
+import { headers, load, type Server, start } from "./processes.ts";
+import { type Figures, keep, missed, type Run, tableOf } from "./results.ts";
 
-// npm run bench [-- FILTER]: measures each case against its baselines, round by round, then what else is claimed, and
-// writes bench/results.md.
-const ROUNDS = 3;
+// npm run bench [-- FILTER]: measures each case against its baselines, round by round, then what else is claimed. Without a
+// filter the run is added to bench/results.json, and bench/results.md is made from it. Ends with 1 when anything is missed.
+const ROUNDS = 5;
 const SECONDS = 4;
 const WARM_UP_SECONDS = 6; // what runs for days is compiled to its end
 const CONNECTIONS = 64;
-
-type Figures = Loaded & { peakMb: number | null };
 
 async function measure(server: Server, wanted: Case, prepared: string): Promise<Figures> {
   const database = `${prepared}-${server}`;
@@ -31,9 +30,8 @@ async function measure(server: Server, wanted: Case, prepared: string): Promise<
   };
   try {
     await load({ ...request, seconds: WARM_UP_SECONDS });
-    const figures = await load({ ...request, seconds: SECONDS });
-    if (figures.failed > 0)
-      throw new Error(`${server} failed ${figures.failed} requests of "${wanted.name}".`);
+    const { failed, ...figures } = await load({ ...request, seconds: SECONDS });
+    if (failed > 0) throw new Error(`${server} failed ${failed} requests of "${wanted.name}".`);
     return { ...figures, peakMb: await running.peakMb() };
   } finally {
     await running.stop();
@@ -41,53 +39,37 @@ async function measure(server: Server, wanted: Case, prepared: string): Promise<
   }
 }
 
-function summary(figures: Figures[]): Figures {
-  const of = (name: keyof Figures) => median(figures.map((each) => each[name] ?? 0));
-  const [perSecond, p50Ms, p99Ms, peakMb] = [of("perSecond"), of("p50Ms"), of("p99Ms"), of("peakMb")];
-  return { perSecond, p50Ms, p99Ms, peakMb, failed: 0 };
-}
-
-async function runCase(wanted: Case, prepared: string): Promise<string[]> {
+async function runCase(wanted: Case, prepared: string): Promise<Run["cases"][number]> {
   const servers: Server[] = [...wanted.against, "gabbro"];
-  const found = new Map<Server, Figures[]>(servers.map((server) => [server, []]));
+  const rounds: Partial<Record<Server, Figures[]>> = Object.fromEntries(
+    servers.map((server) => [server, []]),
+  );
   for (let round = 0; round < ROUNDS; round++)
-    for (const server of servers) found.get(server)!.push(await measure(server, wanted, prepared));
-  const own = summary(found.get("gabbro")!);
-  return servers.map((server) => {
-    const { perSecond, p50Ms, p99Ms, peakMb } = summary(found.get(server)!);
-    const isOwn = server === "gabbro";
-    const ratio = isOwn ? "" : (own.perSecond / perSecond).toFixed(2);
-    const target = isOwn ? "" : String(wanted.targets[server as "bare"] ?? "");
-    const figures = [Math.round(perSecond), p50Ms, p99Ms, peakMb ?? "?"];
-    return `| ${[wanted.name, server, ...figures, ratio, target].join(" | ")} |`;
-  });
-}
-
-async function runClaim({ name, wanted, measure }: Claim, folder: string): Promise<string[]> {
-  return [`| ${[name, await measure(folder), wanted].join(" | ")} |`];
+    for (const server of servers) rounds[server]!.push(await measure(server, wanted, prepared));
+  return { name: wanted.name, wanted: wanted.targets, rounds };
 }
 
 const filter = process.argv[2] ?? "";
 const chosen = <One extends { name: string }>(all: One[]) => all.filter(({ name }) => name.includes(filter));
-const lines: string[] = [];
-function tell(more: string[]): void {
-  process.stdout.write(`${more.join("\n")}\n`);
-  lines.push(...more);
-}
-
-const table = (head: string[]) => [`| ${head.join(" | ")} |`, `|${head.map(() => "---|").join("")}`];
+const git = (...args: string[]) => execFileSync("git", args, { encoding: "utf8" }).trim();
+const run: Run = {
+  commit: git("rev-parse", "--short", "HEAD") + (git("status", "--porcelain") ? " and changes" : ""),
+  day: new Date().toISOString().slice(0, 10),
+  machine: `${cpus().length} cores ${cpus()[0]?.model ?? "?"}, Node.js ${process.version}`,
+  how: `median of ${ROUNDS} rounds of ${SECONDS} s after ${WARM_UP_SECONDS} s of warming up`,
+  ...{ cases: [], claims: [] },
+};
 const folder = await mkdtemp(join(tmpdir(), "gabbro-bench-"));
 try {
   const prepared = join(folder, "prepared.sqlite");
   await prepare(prepared);
-  tell(table(["work", "server", "requests/s", "p50 ms", "p99 ms", "peak MB", "Gabbro's ratio", "wanted"]));
-  for (const wanted of chosen(cases)) tell(await runCase(wanted, prepared));
-  tell(["", ...table(["claim", "measured", "wanted"])]);
-  for (const claim of chosen(claims)) tell(await runClaim(claim, folder));
-  const machine = `${cpus().length} cores ${cpus()[0]?.model ?? "?"}, Node.js ${process.version}`;
-  const how = `Each figure of the first table is the median of ${ROUNDS} rounds of ${SECONDS} s after ${WARM_UP_SECONDS} s of warming up, server and load each on a core of their own (${machine}). Only the ratios are claims.`;
-  const results = fileURLToPath(new URL("results.md", import.meta.url));
-  if (!filter) await writeFile(results, `# Measured\n\n${how}\n\n${lines.join("\n")}\n`);
+  for (const wanted of chosen(cases)) run.cases.push(await runCase(wanted, prepared));
+  for (const { name, wanted, measure } of chosen(claims))
+    run.claims.push({ name, wanted, ...(await measure(folder)) });
 } finally {
   await rm(folder, { recursive: true, force: true });
 }
+process.stdout.write(`${tableOf(run)}\n`);
+if (!filter) await keep(run);
+for (const name of missed(run)) process.stdout.write(`Missed: ${name}\n`);
+process.exitCode = missed(run).length > 0 ? 1 : 0;
