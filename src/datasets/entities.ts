@@ -23,7 +23,7 @@ export const Dataset = defineEntity({
     /** Columns that were removed: rows keep their values, which come back with a column of the same name. */
     removedColumns: json<Column[]>().default("[]"),
     createdAt: timestamp(),
-    /** When it was deleted, as long as it has rows: for those who ask it is gone, and its slug is its id. */
+    /** When it was deleted, as long as it has rows: for those who ask it is gone, and its slug is ~ and its id. */
     deletedAt: timestamp().nullable(),
   },
   uniques: [{ properties: ["workspace", "slug"] }],

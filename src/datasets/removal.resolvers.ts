@@ -17,7 +17,7 @@ export async function removeDataset(em: EntityManager, dataset: Dataset): Promis
     em.remove(dataset);
     return;
   }
-  dataset.slug = dataset.id; // by which PostgreSQL also has those wait who are adding rows: the slug is in a unique key
+  dataset.slug = `~${dataset.id}`; // by which PostgreSQL also has those wait who are adding rows: the slug is in a unique key
   dataset.deletedAt = new Date();
 }
 

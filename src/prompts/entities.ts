@@ -31,7 +31,7 @@ export const Prompt = defineEntity({
     /** Labels of tags that only a token with the scope `publish` may move. */
     protectedTags: json<string[]>().default("[]"),
     createdAt: timestamp(),
-    /** When it was deleted, as long as its parts are there: for those who ask it is gone, and its slug is its id. */
+    /** When it was deleted, as long as its parts are there: for those who ask it is gone, and its slug is ~ and its id. */
     deletedAt: timestamp().nullable(),
   },
   uniques: [{ properties: ["workspace", "slug"] }],

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { LockMode } from "@mikro-orm/core";
 import type { Context } from "../context.ts";
 import { deleteInBatches } from "../database/deleteInBatches.ts";
@@ -29,7 +30,7 @@ export async function deletePrompt(context: Context, { slug }: { slug: string })
       .execute<{ version: string }[]>("all", false);
     const before = { ...headOf(prompt), protectedTags, versions: versions.map(({ version }) => version) };
     recordChange(em, context, { action: "deletePrompt", subject: slug, before, after: null });
-    prompt.slug = prompt.id;
+    prompt.slug = `~${prompt.id}`; // which no other can have
     prompt.deletedAt = new Date();
   });
   return slug;
@@ -49,6 +50,7 @@ export async function removeDeletedPrompts(database: Database, signal: AbortSign
     await retryWhileLocked(() =>
       write.deleteFrom("Prompt").where("workspace", "=", workspace).where("id", "=", id).execute(),
     );
+    await nextTurn(); // of one without parts nothing waits: thousands of them would go in one turn
   }
 }
 

@@ -16,7 +16,14 @@ export function openApi(app: App, pages: Pages): void {
     if (!isHidden && method !== "HEAD") routes.push({ method, url, ...(schema && { schema }) });
   });
   let loading: Promise<App> | undefined;
-  const load = async () => (await import("./document.ts")).createDocument(routes, pages);
+  const load = async () => {
+    try {
+      return await (await import("./document.ts")).createDocument(routes, pages);
+    } catch (error) {
+      loading = undefined; // for the next request to try again
+      throw error;
+    }
+  };
   const answer = async ({ method, raw, headers }: FastifyRequest, reply: FastifyReply) => {
     loading ??= load();
     const made = await (await loading).inject({ method: method as "GET", url: raw.url!, headers });

@@ -3,6 +3,7 @@ import { removeDeletedPrompts } from "../../src/prompts/removal.resolvers.ts";
 import { addPrompt } from "../support/data.ts";
 import { startServer } from "../support/server.ts";
 import { captureStatements } from "../support/statements.ts";
+import { turnsDuring } from "../support/turns.ts";
 
 const server = await startServer();
 afterAll(() => server[Symbol.asyncDispose]());
@@ -74,4 +75,12 @@ test("a deleted prompt is removed in steps, and one whose removal was stopped th
   const removals = stop().filter(({ sql }) => /^delete from [`"]prompt_versions/.test(sql));
   expect(removals.length).toBeGreaterThan(2);
   expect(await partsOf(id)).toEqual([0, 0, 0]);
+});
+
+test("deleted prompts without parts are removed one in a turn of the event loop", async () => {
+  const slugs = Array.from({ length: 30 }, (_, n) => `empty-${n}`);
+  for (const slug of slugs) await addPrompt(server, { slug });
+  for (const slug of slugs) await remove(slug);
+  const turns = await turnsDuring(() => removeDeletedPrompts(database, never));
+  expect(turns).toBeGreaterThanOrEqual(slugs.length);
 });

@@ -1,8 +1,8 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
 import { addDataset, addPrompt } from "../support/data.ts";
 import { startServer } from "../support/server.ts";
 import { captureStatements, type Statement } from "../support/statements.ts";
+import { turnsDuring } from "../support/turns.ts";
 
 const server = await startServer();
 afterAll(() => server[Symbol.asyncDispose]());
@@ -72,18 +72,6 @@ test("many rows with keys are written some at a time, without a look at the text
   for (const { sql } of about("select")) expect(sql).not.toMatch(/[`"]values[`"]|\*/);
   expect(about("update")).toHaveLength(3);
 });
-
-/** How often others can be served while a request is carried out. */
-async function turnsDuring(ask: () => Promise<unknown>): Promise<number> {
-  let turns = 0;
-  let isOver = false;
-  const asked = ask().finally(() => {
-    isOver = true;
-  });
-  for (; !isOver; turns++) await nextTurn();
-  await asked;
-  return turns;
-}
 
 test("a body of megabytes is parsed in one turn and stored in another, and with a key hashed and encrypted in others", async () => {
   const add = (key: object) => () =>

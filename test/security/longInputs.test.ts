@@ -21,6 +21,10 @@ test("a token is found in a header of any length in linear time", SOON, () => {
   expect(bearerToken(`Bearer${" ".repeat(LONG)}`)).toBeUndefined();
 });
 
+test("a path of any length that no route takes is refused in linear time", SOON, async () => {
+  for (let n = 0; n < 40; n++) expect((await server.get(`/${"a/".repeat(LONG / 2)}`)).status).toBe(404);
+});
+
 test("an encoding is chosen in linear time", SOON, () => {
   expect(chooseEncoding(`${" ".repeat(LONG)}x,${" ;".repeat(LONG)}q, gzip ; q=0.5`, ["gzip"])).toBe("gzip");
   expect(chooseEncoding("br;q=0, gzip; q=0", ["br", "gzip"])).toBeNull();
