@@ -22,7 +22,7 @@ test("a token is found in a header of any length in linear time", SOON, () => {
 });
 
 test("a path of any length that no route takes is refused in linear time", SOON, async () => {
-  for (let n = 0; n < 40; n++) expect((await server.get(`/${"a/".repeat(LONG / 2)}`)).status).toBe(404);
+  for (let n = 0; n < 200; n++) expect((await server.get(`/${"a/".repeat(LONG / 2)}`)).status).toBe(404);
 });
 
 test("an encoding is chosen in linear time", SOON, () => {
