@@ -51,7 +51,7 @@ function checkUrl(option: string, url: string): void {
     );
 }
 
-/** Told to stop, it first takes back what it has copied. */
+/** When it is stopped, it first removes what it has copied. */
 function onStop(): AbortSignal {
   const stop = new AbortController();
   for (const signal of ["SIGTERM", "SIGINT"] as const)

@@ -35,7 +35,7 @@ export async function deliverFirstToken(
   return { shown: `in the file ${file}   (only its owner can read it)`, inShell: `$(cat ${inQuotes(file)})` };
 }
 
-/** Beside a database that is a file, as whoever may read that needs no token. */
+/** Beside the SQLite file: whoever can read that file has no need of a token. */
 function fileFor(databaseUrl: string): string {
   const folder = databaseUrl.startsWith("sqlite:") ? dirname(databaseUrl.slice("sqlite:".length)) : "data";
   return join(folder, "first-token");

@@ -37,10 +37,10 @@ export async function importDataset(
   const size = await sizeOf(path);
   const target = await openTarget(context, options);
   let read = 0;
-  const told = (bytes: number) => {
+  const onRead = (bytes: number) => {
     read += bytes;
   };
-  const file = await openRows(format, { path, told }, target.typeOf);
+  const file = await openRows(format, { path, onRead }, target.typeOf);
   if (options.key !== undefined) refuseUnknownKey(path, file, options.key);
   const began = performance.now();
   const rejected = collectRejected(options.dryRun ? null : `${path}.rejected`, file);

@@ -28,10 +28,10 @@ export async function importPrompts(
   const steps = await planFolder(context, folder);
   if (json) {
     if (!dryRun) for (const { run } of steps) await run(context);
-    return printJson({ dryRun, changes: steps.map(({ told }) => told) });
+    return printJson({ dryRun, changes: steps.map(({ description }) => description) });
   }
   if (steps.length === 0) return say("Nothing to do: the prompts are as the files say.");
-  for (const { told } of steps) say(told);
+  for (const { description } of steps) say(description);
   if (dryRun) return say(`Dry run, nothing was changed: ${steps.length} changes.`);
   if (!yes && !(await isAgreed())) throw new Error("Nothing was changed. To make these changes, say --yes.");
   for (const { run } of steps) await run(context);

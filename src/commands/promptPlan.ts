@@ -16,7 +16,7 @@ import { parseTemplate } from "../templates/templates.ts";
 
 /** One change that an import would make, as people read it and as it is made. */
 export interface Step {
-  told: string;
+  description: string;
   run: (context: Context) => Promise<unknown>;
 }
 
@@ -46,7 +46,7 @@ function headSteps(file: PromptFile, stored: PromptContent | undefined): Step[] 
   if (!stored)
     return [
       {
-        told: `create prompt ${quoted(slug)}`,
+        description: `create prompt ${quoted(slug)}`,
         run: (context) => createPrompt(context, { slug, name, description, featureSlug }),
       },
     ];
@@ -57,7 +57,7 @@ function headSteps(file: PromptFile, stored: PromptContent | undefined): Step[] 
   if (changes.length === 0) return [];
   const run = (context: Context) =>
     updatePrompt(context, { slug, ...Object.fromEntries(changes.map((field) => [field, file[field]])) });
-  return [{ told: `change ${changes.join(", ")} of prompt ${quoted(slug)}`, run }];
+  return [{ description: `change ${changes.join(", ")} of prompt ${quoted(slug)}`, run }];
 }
 
 function versionSteps(file: PromptFile, stored: PromptContent | undefined, detail: Report): Step[] {
@@ -81,7 +81,7 @@ function versionSteps(file: PromptFile, stored: PromptContent | undefined, detai
     if (existing) return [];
     const late = at < lastKnown ? ", as the newest, for its place is taken" : "";
     const run = (context: Context) => createPromptVersion(context, { slug, input });
-    return [{ told: `add version ${quoted(version)} to prompt ${quoted(slug)}${late}`, run }];
+    return [{ description: `add version ${quoted(version)} to prompt ${quoted(slug)}${late}`, run }];
   });
 }
 
@@ -126,7 +126,7 @@ function tagSteps(file: PromptFile, stored: PromptContent | undefined, detail: R
     const run = (context: Context) => publishPrompt(context, { slug, newTag: label, version });
     return [
       {
-        told: `${before === undefined ? "set" : "move"} tag ${quoted(label)} of prompt ${quoted(slug)} ${move}`,
+        description: `${before === undefined ? "set" : "move"} tag ${quoted(label)} of prompt ${quoted(slug)} ${move}`,
         run,
       },
     ];
@@ -142,7 +142,7 @@ function protectionSteps(file: PromptFile, stored: PromptContent | undefined, de
     );
   const fresh = new Set(protectedTags).difference(new Set(stored?.protectedTags));
   return [...fresh].map((label) => ({
-    told: `protect tag ${quoted(label)} of prompt ${quoted(slug)}`,
+    description: `protect tag ${quoted(label)} of prompt ${quoted(slug)}`,
     run: (context) => setTagProtection(context, { slug, tag: label, protected: true }),
   }));
 }

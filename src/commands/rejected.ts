@@ -4,9 +4,9 @@ import { quoted } from "../errors.ts";
 import type { FileRow, RowFile } from "../formats/rows.ts";
 import { createPrivateFile } from "../privateFiles.ts";
 
-const MOST_TOLD = 20;
+const MOST_PRINTED = 20;
 
-/** The rows of a file that were refused: the first are told of, and all are written where they can be mended. */
+/** The rows of a file that were refused: the first are printed, and all are written where they can be mended. */
 export interface Rejected {
   add(refused: { row: FileRow; details: ErrorDetail[] }[]): Promise<void>;
   count(): number;
@@ -18,14 +18,14 @@ export interface Rejected {
 
 /** Collects refused rows; `wanted` is where to write them if nothing is there yet, null for nowhere. */
 export function collectRejected(wanted: string | null, { refused }: RowFile): Rejected {
-  const told: string[] = [];
+  const sentences: string[] = [];
   let opened: { file: FileHandle; path: string } | undefined;
   let count = 0;
   return {
     add: async (rows) => {
       if (rows.length === 0) return;
-      for (const { row, details } of rows.slice(0, MOST_TOLD - told.length))
-        told.push(...details.slice(0, 1).map((detail) => sentenceOf(row, detail, details.length - 1)));
+      for (const { row, details } of rows.slice(0, MOST_PRINTED - sentences.length))
+        sentences.push(...details.slice(0, 1).map((detail) => sentenceOf(row, detail, details.length - 1)));
       const isFirst = count === 0;
       count += rows.length;
       if (wanted === null) return;
@@ -38,8 +38,9 @@ export function collectRejected(wanted: string | null, { refused }: RowFile): Re
     close: async (say) => {
       await opened?.file.write(refused.after);
       await opened?.file.close();
-      for (const sentence of told) say(sentence);
-      if (count > told.length) say(`… and ${(count - told.length).toLocaleString("en")} more rows.`);
+      for (const sentence of sentences) say(sentence);
+      if (count > sentences.length)
+        say(`… and ${(count - sentences.length).toLocaleString("en")} more rows.`);
     },
   };
 }

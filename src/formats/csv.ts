@@ -100,7 +100,7 @@ async function* recordsOf(
       return null;
     },
   });
-  const told = (error: Error) =>
+  const named = (error: Error) =>
     new FileError(
       path,
       line + parser.info.empty_lines,
@@ -108,7 +108,7 @@ async function* recordsOf(
     );
   parser.on("error", () => {}); // the callbacks below get it
   const wait = (run: (done: (error?: Error | null) => void) => void) =>
-    new Promise<void>((resolve, reject) => run((error) => (error ? reject(told(error)) : resolve())));
+    new Promise<void>((resolve, reject) => run((error) => (error ? reject(named(error)) : resolve())));
   const taken = () => {
     const whole = records;
     records = [];

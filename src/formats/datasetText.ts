@@ -16,13 +16,13 @@ export function datasetText(
   head: Head,
   pieces: AsyncIterable<Row[]>,
 ): AsyncGenerator<string> {
-  const told = {
+  const described = {
     slug: head.slug,
     name: head.name,
     columns: head.columns.map(({ name, type }) => ({ name, type })),
   };
-  if (format === "csv") return csvText(told.columns, pieces);
-  return format === "json" ? jsonText(told, pieces) : jsonLinesText(told, pieces);
+  if (format === "csv") return csvText(described.columns, pieces);
+  return format === "json" ? jsonText(described, pieces) : jsonLinesText(described, pieces);
 }
 
 async function* csvText(columns: Column[], pieces: AsyncIterable<Row[]>): AsyncGenerator<string> {

@@ -40,9 +40,9 @@ function headOf(
   root: unknown,
 ): { name?: string | null | undefined; columns: Column[] } | null {
   if (!isObject(root)) return null;
-  const told = isObject(root.dataset) ? root.dataset : root;
-  if (!("columns" in told)) return null;
-  const head = fileHead.safeParse(told);
+  const given = isObject(root.dataset) ? root.dataset : root;
+  if (!("columns" in given)) return null;
+  const head = fileHead.safeParse(given);
   if (head.success) return head.data;
   const [detail] = detailsOf(head.error.issues);
   throw new FileError(path, 1, `${detail?.path} ${detail?.message}.`);

@@ -10,16 +10,16 @@ export class FileError extends Error {
   }
 }
 
-/** A file that is read; `told` learns of every piece how many bytes it had. */
+/** A file that is read; `onRead` is called with the bytes of each piece. */
 export interface Input {
   path: string;
-  told: (bytes: number) => void;
+  onRead: (bytes: number) => void;
 }
 
 const NOT_UTF8 = 'is not UTF-8. Save the file as UTF-8 (in a spreadsheet: "CSV UTF-8").';
 
 /** The text of a file piece by piece, without a byte order mark; text that is not UTF-8 is refused, never changed. */
-export async function* piecesOf({ path, told }: Input): AsyncGenerator<string> {
+export async function* piecesOf({ path, onRead }: Input): AsyncGenerator<string> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let line = 1;
   const decode = (piece?: Buffer) => {
@@ -32,7 +32,7 @@ export async function* piecesOf({ path, told }: Input): AsyncGenerator<string> {
   for await (const piece of createReadStream(path) as AsyncIterable<Buffer>) {
     yield decode(piece);
     line += countOf(piece, "\n");
-    told(piece.length);
+    onRead(piece.length);
   }
   yield decode();
 }

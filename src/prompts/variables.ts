@@ -33,11 +33,11 @@ export function compareVariables(found: string[], values: Record<string, string>
 const MOST_NAMES = 20;
 
 function toWarning(sentences: [string, string[]][]): string | null {
-  const told = sentences
+  const parts = sentences
     .filter(([, names]) => names.length > 0)
     .map(([sentence, names]) => {
       const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : "";
       return `${sentence}: ${names.slice(0, MOST_NAMES).join(", ")}${more}.`;
     });
-  return told.length > 0 ? told.join(" ") : null;
+  return parts.length > 0 ? parts.join(" ") : null;
 }

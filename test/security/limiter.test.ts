@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { expect, test } from "vitest";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { expect, test, vi } from "vitest";
 import { createEventLoopSlots } from "../../src/limits/eventLoop.ts";
 import { addPrompt, addWorkspace } from "../support/data.ts";
 import { type Server, startServer } from "../support/server.ts";
@@ -135,4 +136,29 @@ test("of requests of one workspace that wait for nothing, no more follow one ano
   setImmediate(enterFor, "other");
   await expect.poll(() => began.length, PATIENT).toBe(101);
   expect(began.indexOf("other")).toBeLessThan(10);
+});
+
+test("where turns take long by themselves, more begins in one, so that overload leaves time to serve", async () => {
+  let nowMs = 0;
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => nowMs);
+  try {
+    const { enter } = createEventLoopSlots(1_000);
+    let began = 0;
+    const work = () => {
+      began += 1;
+      nowMs += 3;
+    };
+    const places = Array.from({ length: 200 }, () => enter("one", work));
+    const inTurns: number[] = [];
+    for (let turn = 0; turn < 6; turn++) {
+      const before = began;
+      nowMs += 60;
+      await nextTurn();
+      inTurns.push(began - before);
+    }
+    for (const place of places) place.end();
+    expect(Math.max(...inTurns)).toBeGreaterThan(10); // in 10 ms four begin
+  } finally {
+    clock.mockRestore();
+  }
 });

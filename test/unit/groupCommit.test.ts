@@ -39,6 +39,26 @@ test("what comes while a few transactions are under way shares the next one", as
   expect(commit.waiting()).toBe(0);
 });
 
+test("where few wait, those that come a turn later share the transaction", async () => {
+  const { commit, inserting } = createSlowCommit();
+  const first = commit(rows("first"));
+  await new Promise(setImmediate);
+  const second = commit(rows("second"));
+  await vi.waitUntil(() => inserting.length > 0);
+  expect(inserting[0]!.names).toEqual(["first", "second"]);
+  inserting[0]!.done();
+  await Promise.all([first, second]);
+});
+
+test("where many wait, nobody waits another turn for more to come", async () => {
+  const { commit, inserting } = createSlowCommit();
+  const many = Array.from({ length: 64 }, (_, n) => commit(rows(`${n}`)));
+  await new Promise(setImmediate);
+  expect(inserting).toHaveLength(1);
+  inserting[0]!.done();
+  await Promise.all(many);
+});
+
 test("who waited too long for a transaction is refused, and nothing of it is stored", async () => {
   const { commit, inserting, fill } = createSlowCommit();
   const first = await fill();
