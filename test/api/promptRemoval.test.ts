@@ -69,6 +69,8 @@ test("a deleted prompt is removed in steps, and one whose removal was stopped th
   stopped.abort();
   await removal;
   expect(await partsOf(id)).toEqual([40, 0, 0]);
+  // Whatever the deleted one is called meanwhile, it takes no slug from anybody.
+  expect(await run(`mutation { createPrompt(slug: "${id}") { slug } }`)).toEqual({ slug: id });
 
   const stop = await captureStatements(server);
   await removeDeletedPrompts(database, never);
