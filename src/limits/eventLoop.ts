@@ -24,24 +24,15 @@ interface Lane {
   waiting: (() => void)[];
   /** Since when some begin in this turn of the event loop; undefined while none has begun in it. */
   sinceMs: number | undefined;
-  /** For how long more may begin in it. */
-  windowMs: number;
 }
 
 /** A request that waits for nothing ends in the turn in which it begins, and the next one would follow in the same turn. */
-const MIN_WINDOW_MS = 10;
-/**
- * Where a turn takes long by itself, as when a thousand connections are refused in it, what begins may take three quarters
- * of a turn: with 10 ms a fifth of what can be served is, under five times as much.
- */
-const WINDOW_SHARE = 0.75;
-const MAX_WINDOW_MS = 200;
+const WINDOW_MS = 10;
 
 const current = new AsyncLocalStorage<Holder>();
 
 /**
- * Lets a few requests of each workspace use the event loop at once, and begins no more of them in one turn than take 10 ms,
- * or three quarters of a turn that takes longer by itself:
+ * Lets a few requests of each workspace use the event loop at once, and begins no more of them in one turn than take 10 ms:
  * what one request does goes on step by step, and a neighbour waits for one step of each that is under way. The others of
  * the workspace wait for a place.
  */
@@ -54,15 +45,13 @@ export function createEventLoopSlots(maxRunning: number) {
   const startNext = (lane: Lane) => {
     if (lane.waiting.length === 0 || lane.running >= maxRunning) return;
     lane.sinceMs ??= beginTurn(lane);
-    if (performance.now() - lane.sinceMs < lane.windowMs) lane.waiting.shift()!();
+    if (performance.now() - lane.sinceMs < WINDOW_MS) lane.waiting.shift()!();
   };
   const beginTurn = (lane: Lane): number => {
     setImmediate(endTurn, lane);
     return performance.now();
   };
   const endTurn = (lane: Lane) => {
-    const tookMs = performance.now() - lane.sinceMs!;
-    lane.windowMs = Math.min(MAX_WINDOW_MS, Math.max(MIN_WINDOW_MS, tookMs * WINDOW_SHARE));
     lane.sinceMs = undefined;
     removeIfUnused(lane);
     // What follows from one that has begun takes place before the next of these.
@@ -103,10 +92,7 @@ export function createEventLoopSlots(maxRunning: number) {
   };
 }
 
-const newLane = (workspaceId: string): Lane => ({
-  ...{ workspaceId, members: 0, running: 0 },
-  ...{ waiting: [], sinceMs: undefined, windowMs: MIN_WINDOW_MS },
-});
+const newLane = (workspaceId: string): Lane => ({ workspaceId, members: 0, running: 0, waiting: [], sinceMs: undefined });
 
 /** Gives the place of this request to others while it waits for a process, a thread or the disk: that is no load. */
 export async function whileWaiting<Result>(work: () => Promise<Result>): Promise<Result> {

@@ -64,6 +64,13 @@ test("pages of origins that may ask are told that they were refused, others not,
   expect(await metrics.text()).toContain("\ngabbro_refused_requests_total 2\n");
 });
 
+test("who asks again as soon as it is refused is refused four times a second, so that refusing takes no time of others", async () => {
+  await using server = await startServer({ limits: { maxInFlight: 0 } });
+  const begun = performance.now();
+  for (let n = 0; n < 3; n++) expect((await fetch(`${server.url}/datasets`)).status).toBe(503);
+  expect(performance.now() - begun).toBeGreaterThan(740);
+});
+
 test("who is refused by a service that is about to stop is told to go elsewhere", async () => {
   await using server = await startServer({ limits: { maxInFlight: 0 } });
   const connection = async () => (await fetch(`${server.url}/datasets`)).headers.get("connection");
@@ -76,7 +83,7 @@ const many = isOnPostgresql ? 150 : 300;
 const unlimited = { maxInFlight: Number.POSITIVE_INFINITY };
 
 test.each([
-  { what: "refuses at once what is too much", limits: { maxInFlight: 20 }, refuses: true },
+  { what: "refuses what is too much", limits: { maxInFlight: 20 }, refuses: true },
   { what: "would refuse nothing without its limits", limits: unlimited, refuses: false },
 ])("under many callers who do not wait the service $what", async ({ limits, refuses }) => {
   const lines: string[] = [];

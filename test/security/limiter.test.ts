@@ -137,28 +137,3 @@ test("of requests of one workspace that wait for nothing, no more follow one ano
   await expect.poll(() => began.length, PATIENT).toBe(101);
   expect(began.indexOf("other")).toBeLessThan(10);
 });
-
-test("where turns take long by themselves, more begins in one, so that overload leaves time to serve", async () => {
-  let nowMs = 0;
-  const clock = vi.spyOn(performance, "now").mockImplementation(() => nowMs);
-  try {
-    const { enter } = createEventLoopSlots(1_000);
-    let began = 0;
-    const work = () => {
-      began += 1;
-      nowMs += 3;
-    };
-    const places = Array.from({ length: 200 }, () => enter("one", work));
-    const inTurns: number[] = [];
-    for (let turn = 0; turn < 6; turn++) {
-      const before = began;
-      nowMs += 60;
-      await nextTurn();
-      inTurns.push(began - before);
-    }
-    for (const place of places) place.end();
-    expect(Math.max(...inTurns)).toBeGreaterThan(10); // in 10 ms four begin
-  } finally {
-    clock.mockRestore();
-  }
-});

@@ -23,7 +23,7 @@ async function look(preload?: string, sent?: Parameters<typeof lookForSecrets>[1
 const nothing = { inLogs: [], inAnswers: [], inDatabase: [] };
 
 test(
-  "no token and no payload is printed at the most talkative, whatever is sent and whatever fails; errors tell no insides; no token is stored",
+  "no token and no payload is printed at any log level, errors show no internals, and no token is stored",
   async () => {
     const { requests, faultsLogged, ...found } = await look();
     expect(found).toEqual(nothing);
