@@ -2,7 +2,7 @@ import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { ownPriceFinder } from "../pricing/resolvers.ts";
-import { findDetails, knownPrompt } from "../prompts/known.resolvers.ts";
+import { findContent, findPrompt } from "../prompts/cached.resolvers.ts";
 import { describeVersion, type PromptDescription } from "../prompts/resolvers.ts";
 import { selectVersion } from "../prompts/selection.ts";
 import { measureUsage } from "../usage/usage.ts";
@@ -85,18 +85,18 @@ export function loggedLog({ log }: LoggedPrompt): Log {
 }
 
 async function findServed(context: Context, workspaceId: string, input: LogPromptRecord) {
-  const prompt = await knownPrompt(context.database, workspaceId, input.slug);
+  const prompt = await findPrompt(context, workspaceId, input.slug);
   if (!prompt) {
     const warning = `Prompt ${quoted(input.slug)} does not exist; the log was kept without a link to a prompt.`;
     return { promptId: null, version: null, tag: null, model: null, warning };
   }
   const { version, tag, warning } = selectVersion(prompt, input);
-  const details = version && (await findDetails(context.database, workspaceId, version.id));
+  const content = version && (await findContent(context, version.id));
   return {
     promptId: prompt.id,
     version: version?.version ?? null,
     tag,
-    model: details?.model ?? null,
+    model: content?.model ?? null,
     warning,
   };
 }

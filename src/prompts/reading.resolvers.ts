@@ -6,9 +6,9 @@ import { checkDeadline } from "../limits/deadline.ts";
 import { renderTemplate } from "../templates/templates.ts";
 import { atCursor, PAGE } from "../validation/pagination.ts";
 import { authorize } from "../workspaces/resolvers.ts";
+import { findPrompt, getContent } from "./cached.resolvers.ts";
 import { type Model, Prompt, PromptVersion } from "./entities.ts";
 import type { DescribePromptInput, PromptDiffInput, PromptsInput, RenderPromptInput } from "./inputs.ts";
-import { findDetails, knownPrompt, textsOf } from "./known.resolvers.ts";
 import { describe, type PromptDescription, promptNotFound, withinBudget, withServing } from "./resolvers.ts";
 import { selectVersion, selectVersionToDescribe } from "./selection.ts";
 import { compareVariables } from "./variables.ts";
@@ -73,15 +73,12 @@ export interface ServedPrompt {
 export async function servedPrompt(context: Context, input: DescribePromptInput): Promise<ServedPrompt> {
   const workspaceId = authorize(context, "read");
   const { slug } = input;
-  const prompt = await knownPrompt(context.database, workspaceId, slug);
+  const prompt = await findPrompt(context, workspaceId, slug);
   if (!prompt) throw promptNotFound(slug);
   const { version, tag, warning } = selectVersion(prompt, input);
   if (!version) throw new GabbroError("VERSION_NOT_FOUND", `${warning} Publish one, or ask for another.`);
-  const [texts, details] = await Promise.all([
-    textsOf(context.database, workspaceId, version.id),
-    findDetails(context.database, workspaceId, version.id),
-  ]);
-  return { ...texts, model: details?.model ?? null, version: version.version, slug, tag, warning };
+  const { text, systemText, model } = await getContent(context, version.id);
+  return { text, systemText, model, version: version.version, slug, tag, warning };
 }
 
 /** The served version with its variables filled in; the warning names variables without a value and unused values. */
@@ -106,7 +103,7 @@ export async function renderPrompt(context: Context, input: RenderPromptInput): 
 /** What differs between two versions of a prompt, as a unified diff; empty when nothing does. */
 export async function promptDiff(context: Context, { slug, from, to }: PromptDiffInput): Promise<string> {
   const workspaceId = authorize(context, "read");
-  const prompt = await knownPrompt(context.database, workspaceId, slug);
+  const prompt = await findPrompt(context, workspaceId, slug);
   if (!prompt) throw promptNotFound(slug);
   const getVersion = async (name: string) => {
     const version = await context.em.findOne(PromptVersion, { prompt: prompt.id, version: name });

@@ -3,9 +3,9 @@ import { createLoader } from "../database/loader.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { authorize } from "../workspaces/resolvers.ts";
+import { findContent, findPrompt } from "./cached.resolvers.ts";
 import type { Prompt, Variable } from "./entities.ts";
 import type { DescribePromptInput, VersionChoice } from "./inputs.ts";
-import { findDetails, knownPrompt } from "./known.resolvers.ts";
 import {
   availableTags,
   type NamedVersion,
@@ -57,12 +57,12 @@ export async function describeStored(
   slug: string,
   choice: VersionChoice = {},
 ): Promise<PromptDescription> {
-  const prompt = await knownPrompt(context.database, workspaceId, slug);
+  const prompt = await findPrompt(context, workspaceId, slug);
   if (!prompt) throw promptNotFound(slug);
   const described = describe(prompt, selectVersionToDescribe(prompt, choice));
   const { versionId } = described;
-  const details = versionId === null ? null : await findDetails(context.database, workspaceId, versionId);
-  return { ...described, versions: prompt.versions, variables: details?.variables ?? [] };
+  const content = versionId === null ? null : await findContent(context, versionId);
+  return { ...described, versions: prompt.versions, variables: content?.variables ?? [] };
 }
 
 export function promptNotFound(slug: string): GabbroError {

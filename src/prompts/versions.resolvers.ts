@@ -3,8 +3,8 @@ import type { Context } from "../context.ts";
 import { lengthOf, type Measured, readByLength, readLists } from "../database/lengths.ts";
 import { createLoader } from "../database/loader.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
+import { readVersions, versionRemoved } from "./cached.resolvers.ts";
 import type { PromptTagMove, PromptVersion } from "./entities.ts";
-import { readVersions, versionRemoved } from "./known.resolvers.ts";
 import { type NamedVersion, PRODUCTION } from "./selection.ts";
 
 // What belongs to prompts, for many of them at once, afresh each time: a mutation before may have changed it.

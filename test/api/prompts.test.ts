@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from "vitest";
-import { textsOf } from "../../src/prompts/known.resolvers.ts";
+import { getContent } from "../../src/prompts/cached.resolvers.ts";
 import { describePromptAnswer } from "../../src/prompts/rest.ts";
-import { getWorkspaceId } from "../../src/workspaces/resolvers.ts";
+import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { addPrompt } from "../support/data.ts";
 import { startServer } from "../support/server.ts";
 
@@ -181,7 +181,7 @@ test.each(["nope", "Live", "x/../live", "🙂", "%"])(
 );
 
 test("a version that is removed while it is being read is not found, and no fault of the service", async () => {
-  const workspace = await getWorkspaceId(server.database, "default");
-  const reading = textsOf(server.database, workspace, "01890a5d-ac96-774b-bcce-b302099a8057");
+  const context = commandLineContext(server.database, await getWorkspaceId(server.database, "default"));
+  const reading = getContent(context, "01890a5d-ac96-774b-bcce-b302099a8057");
   await expect(reading).rejects.toMatchObject({ code: "VERSION_NOT_FOUND" });
 });
