@@ -10,6 +10,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { migrate } from "../src/database/migrate.ts";
 import { openDatabase } from "../src/database/open.ts";
+import { entities } from "../src/entities.ts";
 import { seedDatabase } from "../src/sample/seed.ts";
 
 const program = fileURLToPath(new URL("../bin/gabbro.js", import.meta.url));
@@ -21,7 +22,7 @@ const LARGEST_MB = 500;
 
 const folder = await mkdtemp(join(tmpdir(), "gabbro-bench-"));
 try {
-  const database = await openDatabase(`sqlite:${join(folder, "data", "gabbro.sqlite")}`);
+  const database = await openDatabase(`sqlite:${join(folder, "data", "gabbro.sqlite")}`, entities);
   await migrate(database);
   await seedDatabase(database, { firstToken: null, sample: "empty" });
   await database.close();

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { openDatabase } from "../src/database/open.ts";
 import { createDataset } from "../src/datasets/authoring.resolvers.ts";
 import { putDatasetItems } from "../src/datasets/bulk.resolvers.ts";
+import { entities } from "../src/entities.ts";
 import { commandLineContext, getWorkspaceId } from "../src/workspaces/resolvers.ts";
 import type { Claim } from "./claims.ts";
 import { prepare } from "./prepare.ts";
@@ -38,7 +39,7 @@ export const largeDataset: Claim = {
 };
 
 async function fill(file: string): Promise<void> {
-  const database = await openDatabase(`sqlite:${file}`);
+  const database = await openDatabase(`sqlite:${file}`, entities);
   const context = commandLineContext(database, await getWorkspaceId(database, "default"));
   const columns = COLUMNS.map((name) => ({ name, type: "text" as const }));
   await createDataset(context, { slug: "million", columns });

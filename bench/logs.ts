@@ -1,6 +1,7 @@
 import { copyFile } from "node:fs/promises";
 import BetterSqlite3 from "better-sqlite3";
 import { openDatabase } from "../src/database/open.ts";
+import { entities } from "../src/entities.ts";
 import { getWorkspaceId } from "../src/workspaces/resolvers.ts";
 import { createGenerator } from "./scale/generator.ts";
 
@@ -12,7 +13,7 @@ const TEXT_LENGTH = 60;
 
 /** Adds so many logs with their traces to a database that `prepare` made, as the program itself stores them. */
 export async function addLogs(file: string, count: number): Promise<void> {
-  const database = await openDatabase(`sqlite:${file}`);
+  const database = await openDatabase(`sqlite:${file}`, entities);
   const workspace = await getWorkspaceId(database, "default");
   const generate = createGenerator(SEED);
   const began = Date.now() - count * STEP_MS;

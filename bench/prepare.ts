@@ -2,6 +2,7 @@ import { migrate } from "../src/database/migrate.ts";
 import { type Database, openDatabase } from "../src/database/open.ts";
 import { createDataset } from "../src/datasets/authoring.resolvers.ts";
 import { addDatasetItems } from "../src/datasets/items.resolvers.ts";
+import { entities } from "../src/entities.ts";
 import { createPrompt, createPromptVersion } from "../src/prompts/authoring.resolvers.ts";
 import { publishPrompt } from "../src/prompts/tags.resolvers.ts";
 import { seedDatabase } from "../src/sample/seed.ts";
@@ -14,7 +15,7 @@ const AT_ONCE = 1_000;
 
 /** Makes a database, in a file or at the URL of an empty one, with what the cases ask for: a prompt with five versions, and two datasets. */
 export async function prepare(at: string): Promise<void> {
-  const database = await openDatabase(at.includes(":") ? at : `sqlite:${at}`);
+  const database = await openDatabase(at.includes(":") ? at : `sqlite:${at}`, entities);
   try {
     await migrate(database);
     await seedDatabase(database, { firstToken: TOKEN, sample: "empty" });

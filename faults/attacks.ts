@@ -1,4 +1,5 @@
 import { openDatabase } from "../src/database/open.ts";
+import { entities } from "../src/entities.ts";
 import { FIRST_WORKSPACE } from "../src/sample/seed.ts";
 import { createWorkspace, getWorkspaceId } from "../src/workspaces/resolvers.ts";
 import { sendBadInput } from "./badInput.ts";
@@ -39,7 +40,7 @@ const crossing =
   (operations: number, spoilt: Pick<How, "preload" | "env"> = {}): Promise<IsolationResult> =>
     within(async (databaseUrl) => {
       await prepareDatabase(databaseUrl);
-      const database = await openDatabase(databaseUrl);
+      const database = await openDatabase(databaseUrl, entities);
       try {
         return await crossWorkspaces(database, () => startGateway({ databaseUrl, ...spoilt }), {
           operations,
@@ -74,7 +75,7 @@ const injecting =
   (perField: number, spoilt: Pick<How, "preload"> = {}) =>
     within(async (databaseUrl) => {
       await prepareDatabase(databaseUrl);
-      const database = await openDatabase(databaseUrl);
+      const database = await openDatabase(databaseUrl, entities);
       const own = await getWorkspaceId(database, FIRST_WORKSPACE);
       const other = await createWorkspace(database, "other");
       const gateway = await startGateway({ databaseUrl, ...spoilt });

@@ -5,6 +5,7 @@ import packageJson from "../package.json" with { type: "json" };
 import { migrate } from "../src/database/migrate.ts";
 import { openDatabase } from "../src/database/open.ts";
 import { createDataset } from "../src/datasets/authoring.resolvers.ts";
+import { entities } from "../src/entities.ts";
 import { FIRST_WORKSPACE, seedDatabase } from "../src/sample/seed.ts";
 import { commandLineContext, getWorkspaceId } from "../src/workspaces/resolvers.ts";
 
@@ -104,7 +105,7 @@ export async function prepareDatabase(
   databaseUrl: string,
   sample: "with sample" | "empty" = "empty",
 ): Promise<void> {
-  const database = await openDatabase(databaseUrl);
+  const database = await openDatabase(databaseUrl, entities);
   try {
     await migrate(database);
     await seedDatabase(database, { firstToken: TOKEN, sample });

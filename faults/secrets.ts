@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { type Database, openDatabase } from "../src/database/open.ts";
+import { entities } from "../src/entities.ts";
 import { FIRST_WORKSPACE } from "../src/sample/seed.ts";
 import { commandLineContext, getWorkspaceId } from "../src/workspaces/resolvers.ts";
 import { createAccessToken, revokeAccessToken } from "../src/workspaces/tokens.resolvers.ts";
@@ -31,7 +32,7 @@ type Kind = (typeof kinds)[number];
  */
 export async function lookForSecrets(how: How, sent: readonly Kind[] = kinds): Promise<SecretsResult> {
   await prepareDatabase(how.databaseUrl);
-  const database = await openDatabase(how.databaseUrl);
+  const database = await openDatabase(how.databaseUrl, entities);
   try {
     const workspaceId = await getWorkspaceId(database, FIRST_WORKSPACE);
     const addSet = (mark: string) =>

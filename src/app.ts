@@ -3,6 +3,7 @@ import Fastify, { type FastifyServerOptions, LogController } from "fastify";
 import type { Config } from "./config.ts";
 import { unavailable, withoutParameters } from "./database/driverErrors.ts";
 import type { Database } from "./database/open.ts";
+import { createReadiness } from "./database/readiness.ts";
 import { graphqlRoutes } from "./graphql/routes.ts";
 import type { App } from "./http/app.ts";
 import { compressResponses } from "./http/compression.ts";
@@ -97,7 +98,7 @@ export async function createApp(
   const contextOf = createContextOf(database, app.log);
   compressResponses(app);
   openApi(app, pages);
-  healthRoutes(app, database.isReady);
+  healthRoutes(app, createReadiness(database));
   if (settings.metricsToken) exposeMetrics(app, { database, limiter }, settings.metricsToken);
   await app.register((routes: App) => restRoutes(routes, contextOf));
   await app.register((routes: App) => graphqlRoutes(routes, contextOf, pages));

@@ -4,6 +4,7 @@ import { type Database, openDatabase } from "../../src/database/open.ts";
 import { bodyOf } from "../../src/database/postgresql/search.ts";
 import { createDataset } from "../../src/datasets/authoring.resolvers.ts";
 import { addDatasetItems } from "../../src/datasets/items.resolvers.ts";
+import { entities } from "../../src/entities.ts";
 import { createPrompt, createPromptVersion } from "../../src/prompts/authoring.resolvers.ts";
 import { publishPrompt } from "../../src/prompts/tags.resolvers.ts";
 import { commandLineContext, createWorkspace } from "../../src/workspaces/resolvers.ts";
@@ -28,7 +29,7 @@ export interface Filled {
 
 /** Makes the workspaces and their prompts and datasets, then the logs, as many for each workspace as `sizes` says. */
 export async function fill(url: string, sizes: number[], say: (words: string) => void): Promise<Filled> {
-  const database = await openDatabase(url);
+  const database = await openDatabase(url, entities);
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
@@ -47,7 +48,7 @@ export async function fill(url: string, sizes: number[], say: (words: string) =>
 
 /** Makes a token for a workspace. */
 export async function makeToken(url: string, workspaceId: string): Promise<string> {
-  const database = await openDatabase(url);
+  const database = await openDatabase(url, entities);
   const { token, row } = newToken(workspaceId, {
     name: "scale",
     scopes: ["read", "write", "publish", "admin"],

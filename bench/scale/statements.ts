@@ -1,11 +1,12 @@
 import pg from "pg";
 import { createApp } from "../../src/app.ts";
 import { openDatabase } from "../../src/database/open.ts";
+import { entities } from "../../src/entities.ts";
 import { type Probe, probes, type Target } from "./probes.ts";
 
 /** How many statements of SQL each operation takes once it is warm; a transaction counts its beginning and its end. */
 export async function countStatements(databaseUrl: string, target: Omit<Target, "url">) {
-  const database = await openDatabase(databaseUrl);
+  const database = await openDatabase(databaseUrl, entities);
   const app = await createApp(database, { corsOrigins: [] }, false);
   const query = pg.Client.prototype.query;
   let count = 0;

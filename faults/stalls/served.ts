@@ -1,6 +1,7 @@
 import type { OpenAPIV3_1 } from "openapi-types";
 import type { Context } from "../../src/context.ts";
 import { openDatabase } from "../../src/database/open.ts";
+import { entities } from "../../src/entities.ts";
 import { createPrompt, createPromptVersion } from "../../src/prompts/authoring.resolvers.ts";
 import { FIRST_WORKSPACE } from "../../src/sample/seed.ts";
 import { commandLineContext, createWorkspace, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
@@ -79,7 +80,7 @@ async function cpuMs(url: string, patienceMs: number): Promise<number> {
 }
 
 async function addBoth(databaseUrl: string) {
-  const database = await openDatabase(databaseUrl);
+  const database = await openDatabase(databaseUrl, entities);
   try {
     const own = await getWorkspaceId(database, FIRST_WORKSPACE);
     const fixtures = await addFixtures(database, own, { mark: "own", secret: "ours" });

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { isDatabaseUrl } from "../config.ts";
+import { entities } from "../entities.ts";
 import { examples, jsonOption } from "./options.ts";
 import { printJson } from "./printing.ts";
 import type { Progress } from "./progress.ts";
@@ -36,6 +37,7 @@ export function addCopyCommand(program: Command): void {
         },
         tell: (rows, checked) => progress?.tell(rows + checked, rows),
         signal: onStop(),
+        entities,
       }).finally(() => progress?.stop());
       if (json) return printJson(copied);
       for (const { table, rows } of copied) say(`${table}: ${rows.toLocaleString("en")}`);

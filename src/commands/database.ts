@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import { loadConfig } from "../config.ts";
 import type { Context } from "../context.ts";
 import { backUp, restore } from "../database/backup.ts";
+import { entities } from "../entities.ts";
 import { countTracesBefore, pruneTraces } from "../logs/prune.resolvers.ts";
 import { addSample } from "../sample/sample.ts";
 import { getWorkspaceId } from "../workspaces/resolvers.ts";
@@ -33,7 +34,7 @@ export function addDatabaseCommands(program: Command): void {
     .addHelpText("after", examples("backup backups/monday.sqlite"))
     .action((file: string) =>
       withDatabase(async (database) => {
-        await backUp(database, file);
+        await backUp(database, file, entities);
         say(`Backed up to ${file}.`);
       }),
     );
@@ -44,7 +45,7 @@ export function addDatabaseCommands(program: Command): void {
     .argument("<file>", "the backup")
     .addHelpText("after", examples("restore backups/monday.sqlite"))
     .action(async (file: string) => {
-      await restore(file, loadConfig().databaseUrl);
+      await restore(file, loadConfig().databaseUrl, entities);
       say("Restored. Start the service.");
     });
 

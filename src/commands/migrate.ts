@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { loadConfig } from "../config.ts";
 import { migrate } from "../database/migrate.ts";
 import { openDatabase } from "../database/open.ts";
+import { entities } from "../entities.ts";
 import { addFirstWorkspace, FIRST_WORKSPACE } from "../sample/seed.ts";
 import { examples, jsonOption } from "./options.ts";
 import { printJson } from "./printing.ts";
@@ -15,7 +16,7 @@ export function addMigrateCommand(program: Command): void {
     .addOption(jsonOption())
     .addHelpText("after", examples("migrate"))
     .action(async ({ json }: { json?: true }) => {
-      const database = await openDatabase(loadConfig().databaseUrl);
+      const database = await openDatabase(loadConfig().databaseUrl, entities);
       try {
         const applied = await migrate(database);
         const isNew = await addFirstWorkspace(database);

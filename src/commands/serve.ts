@@ -6,6 +6,7 @@ import { createApp } from "../app.ts";
 import type { Config } from "../config.ts";
 import { bringUpToDate } from "../database/migrate.ts";
 import { openDatabase } from "../database/open.ts";
+import { entities } from "../entities.ts";
 import type { App } from "../http/app.ts";
 import { createListen } from "../http/server.ts";
 import { seedDatabase } from "../sample/seed.ts";
@@ -25,7 +26,7 @@ const GATHERED = { sync: false, minLength: 8_192, periodicFlush: 100, maxLength:
  */
 export async function serve(config: Config, sample: "with sample" | "empty"): Promise<void> {
   process.stdout.on("error", () => {}); // nobody reads it any more, which is no reason to stop serving
-  const database = await openDatabase(config.databaseUrl, config);
+  const database = await openDatabase(config.databaseUrl, entities, config);
   await bringUpToDate(database, config);
   const app = await createApp(database, config, await loggerOptions(config.logLevel));
   if (database.dialect.isWorldReadable?.())

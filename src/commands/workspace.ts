@@ -3,6 +3,7 @@ import { loadConfig } from "../config.ts";
 import type { Context } from "../context.ts";
 import { bringUpToDate } from "../database/migrate.ts";
 import { type Database, missingDatabase, openDatabase } from "../database/open.ts";
+import { entities } from "../entities.ts";
 import { printable } from "../printable.ts";
 import { FIRST_WORKSPACE } from "../sample/seed.ts";
 import { commandLineContext, getWorkspaceId } from "../workspaces/resolvers.ts";
@@ -24,7 +25,7 @@ export async function withDatabase(run: (database: Database) => Promise<void>): 
       `There is no database at ${missing}. Start the service first, or say where it is with DATABASE_URL.`,
     );
   }
-  const database = await openDatabase(databaseUrl, config);
+  const database = await openDatabase(databaseUrl, entities, config);
   try {
     await bringUpToDate(database, config);
     await run(database);

@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createPrivateFolder, recreatePrivateFile } from "../privateFiles.ts";
 import { migrate } from "./migrate.ts";
-import { type Database, missingDatabase, openDatabase } from "./open.ts";
+import { type Database, type Entities, missingDatabase, openDatabase } from "./open.ts";
 
 const NOT_HERE =
   "PostgreSQL has programs of its own for that: pg_dump --format=custom --file=FILE, and pg_restore.";
@@ -13,43 +13,47 @@ const NOT_HERE =
  * Copies the database into a file, consistent although others write meanwhile: all that was acknowledged before it
  * began is in it. The file appears only once it is whole and checked. Throws when there is a file already.
  */
-export async function backUp(database: Database, file: string): Promise<void> {
-  const { copyTo } = database;
-  if (!copyTo) throw new Error(NOT_HERE);
+export async function backUp(database: Database, file: string, entities: Entities): Promise<void> {
+  const { dialect, orm } = database;
+  if (!dialect.copyTo) throw new Error(NOT_HERE);
   if (!missingDatabase(`sqlite:${file}`)) throw new Error(`There is a file ${file} already; name another.`);
-  await appear(file, (partial) => copyTo(partial));
+  await appear(file, entities, (partial) => dialect.copyTo!(orm, partial));
 }
 
 /**
  * Makes the database that `url` names out of a backup, brought to the schema of this program. Throws when there is a
  * database already, as it would be lost, and when the file is no whole database.
  */
-export async function restore(file: string, url: string): Promise<void> {
+export async function restore(file: string, url: string, entities: Entities): Promise<void> {
   if (!url.startsWith("sqlite:")) throw new Error(NOT_HERE);
   const path = missingDatabase(url);
   if (!path) throw new Error("There is a database already. Stop the service and move it away first.");
   if (missingDatabase(`sqlite:${file}`)) throw new Error(`There is no file ${file}.`);
-  await appear(path, (partial) =>
+  await appear(path, entities, (partial) =>
     pipeline(createReadStream(file), createWriteStream(partial, { flags: "r+" })),
   );
 }
 
 /** Makes a private database file in one step for who looks: under another name until it is whole and checked. */
-async function appear(path: string, make: (partial: string) => Promise<void>): Promise<void> {
+async function appear(
+  path: string,
+  entities: Entities,
+  make: (partial: string) => Promise<void>,
+): Promise<void> {
   const partial = `${path}.partial`;
   await createPrivateFolder(dirname(path));
   try {
     await (await recreatePrivateFile(partial)).close();
     await make(partial);
-    await check(partial);
+    await check(partial, entities);
     await rename(partial, path);
   } finally {
     for (const end of ["", "-wal", "-shm"]) await rm(`${partial}${end}`, { force: true });
   }
 }
 
-async function check(path: string): Promise<void> {
-  const database = await openDatabase(`sqlite:${path}`);
+async function check(path: string, entities: Entities): Promise<void> {
+  const database = await openDatabase(`sqlite:${path}`, entities);
   try {
     const tables = await database.orm.em
       .fork()

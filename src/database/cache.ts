@@ -19,7 +19,7 @@ export function createCache<Value extends object>(): Cache<Value> {
   return async (database, { workspaceId, key }, load) => {
     const generation = database.generation.now();
     if (generation === null) {
-      database.reuse.misses += 1;
+      database.generation.reuse.misses += 1;
       return load();
     }
     let memory = memories.get(database.orm);
@@ -31,10 +31,10 @@ export function createCache<Value extends object>(): Cache<Value> {
     const place = `${workspaceId} ${key}`;
     const known = values.get(place);
     if (known) {
-      database.reuse.hits += 1;
+      database.generation.reuse.hits += 1;
       return known;
     }
-    database.reuse.misses += 1;
+    database.generation.reuse.misses += 1;
     const loaded = await load();
     // When anything was changed meanwhile, it goes where nobody looks any more.
     if (loaded) values.set(place, loaded);

@@ -17,6 +17,8 @@ export function createGeneration(others: ChangeFeed<SqlEntityManager>) {
   };
   return {
     subscriber,
+    /** How often something was cached, or had to be read. */
+    reuse: { hits: 0, misses: 0 },
     /** Null where nothing must be cached. */
     now: (): string | null => `${own} ${others.countWrites()}`,
   };

@@ -3,6 +3,7 @@ import { type Expression, sql } from "kysely";
 import type { Context } from "../context.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { checkDeadline } from "../limits/deadline.ts";
+import { piecesOf } from "./pieces.ts";
 
 /** What one statement reads at most, unless a single row is larger: SQLite reads while nobody else is served. */
 export const MAX_PIECE_BYTES = 1024 * 1024;
@@ -41,9 +42,10 @@ export async function readByLength<Row extends { id: string }>(
     const asked = ids.slice(from, from + MAX_IDS_IN_PIECE);
     const measured = await inTurn(context, () => ways.measure(asked));
     for (const { bytes } of measured) spendAnswerBytes(context, Number(bytes));
-    for (const piece of piecesOf(measured)) {
+    for (const { piece } of piecesOf(measured, ({ bytes }) => Number(bytes), MAX_PIECE_BYTES)) {
       checkDeadline(context);
-      for (const row of await inTurn(context, () => ways.read(piece))) found.set(row.id, row);
+      const read = () => ways.read(piece.map(({ id }) => id));
+      for (const row of await inTurn(context, read)) found.set(row.id, row);
     }
   }
   return found;
@@ -110,20 +112,4 @@ export async function readLists<Entry extends { id: string; parent: string }>(
     lists.push(list);
   }
   return lists;
-}
-
-/** Ids of rows that have at most a megabyte together, or of one row that has more. */
-function* piecesOf(measured: Measured[]): Generator<string[]> {
-  let piece: string[] = [];
-  let total = 0;
-  for (const { id, bytes } of measured) {
-    if (piece.length > 0 && total + Number(bytes) > MAX_PIECE_BYTES) {
-      yield piece;
-      piece = [];
-      total = 0;
-    }
-    piece.push(id);
-    total += Number(bytes);
-  }
-  if (piece.length > 0) yield piece;
 }

@@ -1,42 +1,28 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { EntitySchema } from "@mikro-orm/core";
 import { Migrator } from "@mikro-orm/migrations";
 import type { SqlEntityManager } from "@mikro-orm/sql";
 import { SqlMikroORM } from "@mikro-orm/sql";
 import type { Compilable, Kysely, Transaction } from "kysely";
-import { Dataset, DatasetRow } from "../datasets/entities.ts";
 import { createFairQueue } from "../limits/fairQueue.ts";
 import { createTurns } from "../limits/turns.ts";
-import { Log, Trace } from "../logs/entities.ts";
-import { ModelPrice } from "../pricing/entities.ts";
-import { Prompt, PromptTag, PromptTagMove, PromptVersion } from "../prompts/entities.ts";
-import { AccessToken, AuditEntry, IdempotentAnswer, Workspace } from "../workspaces/entities.ts";
 import type { Dialect, Settings } from "./dialect.ts";
 import { createEncoder } from "./encode.ts";
 import { createGeneration } from "./generation.ts";
 import { createCommit, createInsert, insertOneByOne, insertTogether, type Rows } from "./groupCommit.ts";
 import { createPubSub } from "./pubsub.ts";
-import { createReadiness } from "./readiness.ts";
 import type { Search } from "./search.ts";
 import { createBulk, createStatements } from "./statements.ts";
 
-const entities = [
-  Workspace,
-  AccessToken,
-  AuditEntry,
-  IdempotentAnswer,
-  Dataset,
-  DatasetRow,
-  Prompt,
-  PromptVersion,
-  PromptTag,
-  PromptTagMove,
-  Trace,
-  Log,
-  ModelPrice,
-] as const;
-const ownedByWorkspace = entities.filter((entity) => entity !== Workspace).map((entity) => entity.meta.name);
+/** Extended by the list of entities, so that queries are typed and nothing here imports a feature. */
+// biome-ignore lint/suspicious/noEmptyInterface: a module that is augmented must have the interface
+export interface Registered {}
+
+export type Entities = Registered extends { entities: infer List extends readonly EntitySchema[] }
+  ? List
+  : never;
 
 /** SQL is written with the names of the entities and their properties; values are converted as the entities say. */
 const entityNames = {
@@ -64,9 +50,9 @@ const DEFAULTS: Settings = { poolSize: 10, replicaUrls: [], silenceMs: 12_000 };
  * Opens the database that `url` names, not yet migrated: `sqlite:PATH`, whose file and folder are made when missing, or
  * `postgresql://…`. Throws when it cannot be opened or does not hold to what it is asked for.
  */
-export async function openDatabase(url: string, settings: Partial<Settings> = {}) {
+export async function openDatabase(url: string, entities: Entities, settings: Partial<Settings> = {}) {
   const dialect = await dialectOf(url, { ...DEFAULTS, ...settings });
-  const orm = await openOrm(dialect);
+  const orm = await openOrm(dialect, entities);
   await connect(orm, dialect);
   const writers = createWriters(orm, dialect);
   const untouched = orm.em.getKysely({ type: "read" });
@@ -81,10 +67,6 @@ export async function openDatabase(url: string, settings: Partial<Settings> = {}
     orm,
     dialect,
     generation,
-    /** How often something was cached, or had to be read. */
-    reuse: { hits: 0, misses: 0 },
-    /** What there is of connections, by server; empty where the database is a file. */
-    connections: dialect.connections,
     /** How logs are found by their words and their metadata. */
     search,
     /** For reads that may run beside a write; sees all that was committed. */
@@ -104,24 +86,12 @@ export async function openDatabase(url: string, settings: Partial<Settings> = {}
     requestTransactions: createRequestTransactions(search),
     /** When a piece of long work may go on, by workspace. */
     turn: createTurns(),
-    /** A time as the database keeps it, for where nothing converts it. */
-    stored: (time: Date) => orm.em.getPlatform().processDateProperty(time) as unknown as Date,
     /** A new unit of work whose entity reads are held to one workspace. */
     fork: (workspaceId: string | null) => {
       const em = orm.em.fork();
       if (workspaceId !== null) em.setFilterParams("workspace", { workspaceId });
       return em;
     },
-    /** Copies all that is committed into a file, while others go on writing; absent where the database is no file. */
-    copyTo: dialect.copyTo && ((file: string) => dialect.copyTo!(orm, file)),
-    /** Whether the database answers, and not only that it can be reached: a row is read. */
-    isReady: createReadiness(async () => {
-      const [{ ok }] = await Promise.all([
-        orm.checkConnection(),
-        read.selectFrom("Workspace").select("createdAt").limit(1).execute(),
-      ]);
-      return ok;
-    }),
     /** Has closing wait for what is done in passing; it must not reject. */
     track: (work: Promise<unknown>) => {
       passing.add(work);
@@ -175,10 +145,11 @@ export async function dialectOf(url: string, settings = DEFAULTS): Promise<Diale
 }
 
 /** The ORM for a database, not connected yet. */
-export const openOrm = (dialect: Dialect) => SqlMikroORM.init(ormOptions(dialect));
+export const openOrm = (dialect: Dialect, entities: Entities) =>
+  SqlMikroORM.init(ormOptions(dialect, entities));
 
 /** What the ORM is told of a database. */
-export function ormOptions({ options, migrations, folder }: Dialect) {
+export function ormOptions({ options, migrations, folder }: Dialect, entities: Entities) {
   const path = fileURLToPath(new URL(`./migrations/${folder}`, import.meta.url));
   return {
     ...options,
@@ -187,7 +158,7 @@ export function ormOptions({ options, migrations, folder }: Dialect) {
     filters: {
       workspace: {
         cond: ({ workspaceId }: { workspaceId?: string }) => ({ workspace: workspaceId }),
-        entity: ownedByWorkspace,
+        entity: entities.map(({ meta }) => meta.name!).filter((name) => name !== "Workspace"),
         default: true,
       },
     },

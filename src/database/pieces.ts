@@ -40,12 +40,13 @@ export async function readInPieces<Row, Read>(
 export function* piecesOf<Row>(
   rows: Iterable<Row>,
   bytesOf: (row: Row) => number,
+  maxBytes = MAX_PIECE_BYTES,
 ): Generator<{ piece: Row[]; bytes: number }> {
   let piece: Row[] = [];
   let bytes = 0;
   for (const row of rows) {
     const more = bytesOf(row);
-    if (piece.length > 0 && (bytes + more > MAX_PIECE_BYTES || piece.length === MAX_PIECE_ROWS)) {
+    if (piece.length > 0 && (bytes + more > maxBytes || piece.length === MAX_PIECE_ROWS)) {
       yield { piece, bytes };
       [piece, bytes] = [[], 0];
     }

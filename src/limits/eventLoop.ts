@@ -92,7 +92,13 @@ export function createEventLoopSlots(maxRunning: number) {
   };
 }
 
-const newLane = (workspaceId: string): Lane => ({ workspaceId, members: 0, running: 0, waiting: [], sinceMs: undefined });
+const newLane = (workspaceId: string): Lane => ({
+  workspaceId,
+  members: 0,
+  running: 0,
+  waiting: [],
+  sinceMs: undefined,
+});
 
 /** Gives the place of this request to others while it waits for a process, a thread or the disk: that is no load. */
 export async function whileWaiting<Result>(work: () => Promise<Result>): Promise<Result> {

@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Context } from "../context.ts";
 import { piecesOf } from "../database/pieces.ts";
+import { storedTime } from "../database/times.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import type { Log, Trace } from "./entities.ts";
 import { bytesOfLog } from "./payloads.resolvers.ts";
@@ -79,7 +80,7 @@ async function* placesOf(
     const { startTime, id } = page.at(-1)!;
     page = await query
       .where(({ eb, refTuple, tuple }) =>
-        eb(refTuple("startTime", "id"), ">", tuple(database.stored(startTime), id)),
+        eb(refTuple("startTime", "id"), ">", tuple(storedTime(database, startTime), id)),
       )
       .execute();
   }

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { Context } from "../context.ts";
+import { storedTime } from "../database/times.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { disableDeadline } from "../limits/deadline.ts";
 import { loadOwnPrices } from "../pricing/resolvers.ts";
@@ -79,7 +80,7 @@ async function* pagesOf(
     const { startTime, id } = page.at(-1)!;
     page = await inTime
       .where(({ eb, refTuple, tuple }) =>
-        eb(refTuple("startTime", "id"), ">", tuple(database.stored(startTime), id)),
+        eb(refTuple("startTime", "id"), ">", tuple(storedTime(database, startTime), id)),
       )
       .execute();
   }

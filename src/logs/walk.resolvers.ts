@@ -2,6 +2,7 @@ import { performance } from "node:perf_hooks";
 import type { ExpressionBuilder, Kysely } from "kysely";
 import type { Context } from "../context.ts";
 import type { Database } from "../database/open.ts";
+import { storedTime } from "../database/times.ts";
 import { checkDeadline } from "../limits/deadline.ts";
 
 /** Where a log stands in the order of all: by start, which is as the database has it, then by id. */
@@ -71,7 +72,7 @@ export function logsIn(
 
 /** A place before all logs that began at a time: no id is below its own. */
 export function startOf({ database }: Context, time: Date): Place {
-  return { startTime: database.stored(time), id: "00000000-0000-0000-0000-000000000000" };
+  return { startTime: storedTime(database, time), id: "00000000-0000-0000-0000-000000000000" };
 }
 
 /** All stretches of a lead's logs from `range.before` down to `range.downTo`, the newest first; others run in between. */

@@ -53,7 +53,7 @@ function isSame(given: string, token: string): boolean {
 
 const BATCH_BOUNDS = [1, 2, 5, 10, 20, 50, 100, 200];
 
-function familiesOf({ commit, pubSub, reuse, connections }: Database): Family[] {
+function familiesOf({ commit, pubSub, generation: { reuse }, dialect }: Database): Family[] {
   return [
     single(
       "gabbro_writes_waiting",
@@ -75,12 +75,12 @@ function familiesOf({ commit, pubSub, reuse, connections }: Database): Family[] 
       reuse.misses,
     ),
     single("gabbro_subscriptions", "gauge", "Subscriptions that listen.", pubSub.count()),
-    ...ofConnections(connections()),
+    ...ofConnections(dialect.connections()),
   ];
 }
 
 /** Where the database is a server. */
-function ofConnections(pools: ReturnType<Database["connections"]>): Family[] {
+function ofConnections(pools: ReturnType<Database["dialect"]["connections"]>): Family[] {
   if (pools.length === 0) return [];
   return [
     {

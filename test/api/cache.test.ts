@@ -3,6 +3,7 @@ import BetterSqlite3 from "better-sqlite3";
 import { type GraphQLOutputType, getNamedType, isObjectType } from "graphql";
 import { afterAll, expect, test, vi } from "vitest";
 import { openDatabase } from "../../src/database/open.ts";
+import { entities } from "../../src/entities.ts";
 import { updatePrompt } from "../../src/prompts/authoring.resolvers.ts";
 import { deletePrompt } from "../../src/prompts/removal.resolvers.ts";
 import { publishPrompt } from "../../src/prompts/tags.resolvers.ts";
@@ -34,7 +35,7 @@ test("what anybody changes of a prompt is seen by the very next request, also wh
   await server.run('mutation { publishPrompt(slug: "changing", newTag: "production", version: "2") { id } }');
   expect(await served()).toEqual(["2", "2", "2", "2"]);
 
-  const elsewhere = await openDatabase(server.databaseUrl);
+  const elsewhere = await openDatabase(server.databaseUrl, entities);
   const context = commandLineContext(elsewhere, await getWorkspaceId(elsewhere, "default"));
   await publishPrompt(context, { slug: "changing", newTag: "production", version: "1" });
   await heard(async () => expect(await served()).toEqual(["1", "1", "1", "1"]));

@@ -2,6 +2,7 @@ import { afterAll, expect, test } from "vitest";
 import { openDatabase } from "../../src/database/open.ts";
 import { deleteDataset, updateDataset } from "../../src/datasets/authoring.resolvers.ts";
 import { datasetAnswer } from "../../src/datasets/rest.ts";
+import { entities } from "../../src/entities.ts";
 import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { addDataset } from "../support/data.ts";
 import { heard, startServer } from "../support/server.ts";
@@ -221,7 +222,7 @@ test("what another process changes of a dataset is seen by the very next request
   await addDataset(server, { slug: "shared", columns, rows: [{ values: { a: "1" } }] });
   const read = async () => (await server.get("/datasets/shared")).body;
   expect((await read()).dataset.name).toBe("shared");
-  const elsewhere = await openDatabase(server.databaseUrl);
+  const elsewhere = await openDatabase(server.databaseUrl, entities);
   const context = commandLineContext(elsewhere, await getWorkspaceId(elsewhere, "default"));
   await updateDataset(context, { slug: "shared", name: "New name", renameColumns: [{ from: "a", to: "b" }] });
   await heard(async () =>

@@ -5,7 +5,9 @@ import { createApp } from "../../src/app.ts";
 import { newId } from "../../src/database/ids.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { inRequestTransaction } from "../../src/database/requestTransaction.ts";
+import { storedTime } from "../../src/database/times.ts";
 import { inTransaction } from "../../src/database/transaction.ts";
+import { entities } from "../../src/entities.ts";
 import { createPrompt } from "../../src/prompts/authoring.resolvers.ts";
 import { deleteOldResponses } from "../../src/workspaces/idempotency.resolvers.ts";
 import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
@@ -279,7 +281,7 @@ test("after 24 hours a key is new again, also before its answer is cleared away"
   const send = () => server.post("/monitor/log", log("old"), keyed("old"));
   const first = await send();
   const { em } = server.database.orm;
-  const old = server.database.stored(new Date(Date.now() - 24 * 3_600_000 - 1));
+  const old = storedTime(server.database, new Date(Date.now() - 24 * 3_600_000 - 1));
   const age = () =>
     em
       .fork()
@@ -343,7 +345,7 @@ test("who listens is told of a log with a key once, however often it is sent", a
 });
 
 test("of two gateways on one database that get a request with one key at once, one carries it out", async () => {
-  const database = await openDatabase(server.databaseUrl, { poolSize: 5 });
+  const database = await openDatabase(server.databaseUrl, entities, { poolSize: 5 });
   const other = await createApp(database, { corsOrigins: [] }, false);
   const send = (app: typeof other, n: number) =>
     app.inject({

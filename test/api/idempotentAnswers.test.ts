@@ -1,4 +1,5 @@
 import { afterAll, expect, test, vi } from "vitest";
+import { storedTime } from "../../src/database/times.ts";
 import { deleteOldResponses } from "../../src/workspaces/idempotency.resolvers.ts";
 import { addDataset, addToken } from "../support/data.ts";
 import { type Server, startServer } from "../support/server.ts";
@@ -75,7 +76,7 @@ test("what a request has read of its own changes is cached for nobody before the
 const DAY_MS = 24 * 3_600_000;
 /** Makes the only stored answer as old as that. */
 async function age({ database }: Server, ms: number) {
-  const createdAt = database.stored(new Date(Date.now() - ms));
+  const createdAt = storedTime(database, new Date(Date.now() - ms));
   const table = database.orm.em
     .fork()
     .getKysely()

@@ -2,6 +2,7 @@ import { afterAll, expect, test, vi } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { loadConfig } from "../../src/config.ts";
 import { openDatabase } from "../../src/database/open.ts";
+import { entities } from "../../src/entities.ts";
 import { createWorkspace } from "../../src/workspaces/resolvers.ts";
 import { addPrompt } from "../support/data.ts";
 import { lockWrites } from "../support/locks.ts";
@@ -133,7 +134,11 @@ test.each([
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 test("a request is counted from the bound on that it does not exceed, in seconds", async () => {
-  await using app = await createApp(await openDatabase(server.databaseUrl), { metricsToken }, false);
+  await using app = await createApp(
+    await openDatabase(server.databaseUrl, entities),
+    { metricsToken },
+    false,
+  );
   app.get<{ Params: { ms: string } }>("/took/:ms", async ({ params }, reply) => {
     Object.defineProperty(reply, "elapsedTime", { value: Number(params.ms) });
     return {};

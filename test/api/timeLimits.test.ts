@@ -4,6 +4,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, expect, test, vi } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { openDatabase } from "../../src/database/open.ts";
+import { entities } from "../../src/entities.ts";
 import { addDataset, addPrompt } from "../support/data.ts";
 import { subscribe } from "../support/events.ts";
 import { lockWrites } from "../support/locks.ts";
@@ -102,7 +103,7 @@ test("sending a body, reading an answer and listening take as long as they take"
 });
 
 test("unless it is set, the limit is ten seconds", async () => {
-  await using app = await createApp(await openDatabase(server.databaseUrl), {}, false);
+  await using app = await createApp(await openDatabase(server.databaseUrl, entities), {}, false);
   const taken = Promise.withResolvers<ServerResponse>();
   app.get("/never", (_, reply) => {
     taken.resolve(reply.raw);

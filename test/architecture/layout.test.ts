@@ -34,6 +34,12 @@ test.each([
     "which http/ may not",
   ],
   [
+    "the database imports a feature",
+    "database/open.ts",
+    'import type { X } from "../logs/entities.ts";',
+    "which database/ may not",
+  ],
+  [
     "validation imports the database",
     "validation/json.ts",
     'import { x } from "../database/open.ts";',

@@ -9,6 +9,7 @@ import { promisify } from "node:util";
 import { afterAll, expect, test } from "vitest";
 import { loadConfig } from "../../src/config.ts";
 import { openDatabase } from "../../src/database/open.ts";
+import { entities } from "../../src/entities.ts";
 import { freePort } from "../support/postgresServer.ts";
 import { gabbro, program } from "../support/program.ts";
 
@@ -377,7 +378,7 @@ test("what is no whole database is not restored, and leaves nothing behind", asy
     code: 1,
     stderr: expect.stringContaining("There is no file"),
   });
-  const foreign = await openDatabase(`sqlite:${join(folder, "foreign")}`);
+  const foreign = await openDatabase(`sqlite:${join(folder, "foreign")}`, entities);
   await foreign.close();
   expect(await gabbro(folder, ["restore", "foreign"])).toMatchObject({
     code: 1,

@@ -7,6 +7,7 @@ import { afterAll, expect, test, vi } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { openDatabase } from "../../src/database/open.ts";
+import { entities } from "../../src/entities.ts";
 import { seedDatabase } from "../../src/sample/seed.ts";
 
 // Two gateways on a primary and a replica of the tests' own; the tests follow each other, the last one promotes.
@@ -22,7 +23,7 @@ const command = async (line: string) => {
 const { host: primaryHost } = new URL(urls.primary);
 const { host: replicaHost } = new URL(urls.replica);
 const url = `postgresql://postgres@${primaryHost},${replicaHost}/postgres`;
-const open = () => openDatabase(url, { poolSize: 5, replicaUrls: [urls.replica] });
+const open = () => openDatabase(url, entities, { poolSize: 5, replicaUrls: [urls.replica] });
 const database = await open();
 await migrate(database);
 const token = (await seedDatabase(database, { firstToken: null, sample: "with sample" }))!;

@@ -7,6 +7,7 @@ import { expect, test, vi } from "vitest";
 import type { Snapshot } from "../../src/database/copy/copier.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { tablesOf } from "../../src/database/tables.ts";
+import { entities } from "../../src/entities.ts";
 import { answersOf, dump, fillWithOddValues } from "../support/copies.ts";
 import { addLogs } from "../support/logs.ts";
 import { execute } from "../support/postgresSetup.ts";
@@ -177,7 +178,7 @@ test.each([
 
 test("a copy holds to no limit of time, neither where it reads nor where it writes", async () => {
   await using target = await newTarget("migrated");
-  const database = await openDatabase(target.url);
+  const database = await openDatabase(target.url, entities);
   const { orm, dialect } = database;
   const limits =
     "select current_setting('statement_timeout') as a, current_setting('idle_in_transaction_session_timeout') as b";

@@ -8,6 +8,7 @@ import { openDatabase } from "../../src/database/open.ts";
 import { keysByMembers, keysOf } from "../../src/database/postgresql/search.ts";
 import { inTransaction } from "../../src/database/transaction.ts";
 import { addDatasetItem } from "../../src/datasets/resolvers.ts";
+import { entities } from "../../src/entities.ts";
 import { setModelPrice } from "../../src/pricing/resolvers.ts";
 import { publishPrompt, rollbackPromptTag } from "../../src/prompts/tags.resolvers.ts";
 import { seedDatabase } from "../../src/sample/seed.ts";
@@ -22,7 +23,7 @@ async function newDatabase(schema: "migrated" | "bare" = "migrated") {
   const { url, drop } = await newPostgresqlDatabase(schema);
   const opened: Awaited<ReturnType<typeof openDatabase>>[] = [];
   const open = async () => {
-    const database = await openDatabase(url, { poolSize: 3 });
+    const database = await openDatabase(url, entities, { poolSize: 3 });
     opened.push(database);
     return database;
   };
@@ -80,7 +81,7 @@ test("a start that must not migrate refuses an old database and serves a migrate
 
 test("connections have their name and their limits, also where the URL says something of its own", async () => {
   await using own = await newDatabase();
-  const database = await openDatabase(`${own.url}?options=-c%20work_mem%3D5MB`);
+  const database = await openDatabase(`${own.url}?options=-c%20work_mem%3D5MB`, entities);
   const show = async (name: string) =>
     Object.values((await database.orm.em.fork().execute(`show ${name}`))[0]!)[0];
   expect(await show("application_name")).toBe("gabbro");
@@ -127,7 +128,7 @@ async function networkTo(databaseUrl: string) {
 test("a server that falls silent is given up and found again by itself; one that is busy is not", async () => {
   await using own = await newDatabase();
   using network = await networkTo(own.url);
-  const database = await openDatabase(network.url, { poolSize: 2, silenceMs: 200 });
+  const database = await openDatabase(network.url, entities, { poolSize: 2, silenceMs: 200 });
   const ask = (statement: string) => database.orm.em.fork().execute(statement);
   await ask("select pg_sleep(1)");
   network.fallSilent();
@@ -141,7 +142,7 @@ test("a server that falls silent is given up and found again by itself; one that
 test("what is cached is cached no more within 5 seconds after the connection that listens fell silent", async () => {
   await using own = await newDatabase();
   using network = await networkTo(own.url);
-  const database = await openDatabase(network.url, { poolSize: 2 });
+  const database = await openDatabase(network.url, entities, { poolSize: 2 });
   const { now } = database.generation;
   await vi.waitFor(() => expect(now()).toBe(now()), 10_000);
   network.fallSilent();
@@ -153,7 +154,7 @@ test("what is cached is cached no more within 5 seconds after the connection tha
 
 test("a database that cannot be opened is named, and its password is not", async () => {
   const url = "postgresql://somebody:canary-7e1@127.0.0.1:9/nothing";
-  const error: Error = await openDatabase(url).catch((thrown) => thrown);
+  const error: Error = await openDatabase(url, entities).catch((thrown) => thrown);
   expect(error.message).toMatch(/^Cannot open the database nothing on 127\.0\.0\.1:9: /);
   expect(error.message).not.toContain("canary");
 });
@@ -191,7 +192,7 @@ test("rows that belong together are stored together or not at all, however many 
 
 /** Two programs on the database of a server, each with a context of the workspace `default`. */
 async function twoGateways({ database }: Server, url: string) {
-  const other = await openDatabase(url, { poolSize: 3 });
+  const other = await openDatabase(url, entities, { poolSize: 3 });
   const workspaceId = await getWorkspaceId(database, "default");
   const contexts = [database, other].map((program) => () => commandLineContext(program, workspaceId));
   return {
@@ -309,7 +310,7 @@ test("a transaction that others are in the way of for long is UNAVAILABLE, not a
 test("a server that ends connections is answered as UNAVAILABLE, and served again once it is back", async () => {
   await using server = await startServer();
   await addDataset(server, { slug: "d", columns: [] });
-  const lock = await openDatabase(server.databaseUrl);
+  const lock = await openDatabase(server.databaseUrl, entities);
   const waiting = "from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
   const slow = lock.orm.em.transactional(async (em) => {
     await em.execute("lock table datasets");
@@ -330,7 +331,7 @@ test("a server that ends connections is answered as UNAVAILABLE, and served agai
 test("a statement that is ended because it takes too long is answered as UNAVAILABLE", async () => {
   await using server = await startServer();
   await addDataset(server, { slug: "d", columns: [] });
-  const lock = await openDatabase(server.databaseUrl);
+  const lock = await openDatabase(server.databaseUrl, entities);
   const slow = lock.orm.em.transactional(async (em) => {
     await em.execute("lock table datasets");
     const answer = server.graphql('{ dataset(slug: "d") { slug } }');
@@ -453,7 +454,7 @@ test("words and metadata are looked up in their indexes", async () => {
 test("a workspace whose statements all wait leaves connections to another one, which reads and writes meanwhile", async () => {
   await using server = await startServer();
   const { token } = await addWorkspace(server, "neighbour");
-  const lock = await openDatabase(server.databaseUrl);
+  const lock = await openDatabase(server.databaseUrl, entities);
   const em = lock.orm.em.fork(); // not by a callback, in which MikroORM gives every request this transaction
   await em.begin();
   await em.execute("lock table model_prices");

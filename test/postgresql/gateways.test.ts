@@ -1,13 +1,14 @@
 import { afterAll, expect, test, vi } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { openDatabase } from "../../src/database/open.ts";
+import { entities } from "../../src/entities.ts";
 import { addPrompt, addToken } from "../support/data.ts";
 import { subscribe } from "../support/events.ts";
 import { startServer } from "../support/server.ts";
 
 // Two gateways on one database, as on two machines.
 const one = await startServer();
-const database = await openDatabase(one.databaseUrl, { poolSize: 5 });
+const database = await openDatabase(one.databaseUrl, entities, { poolSize: 5 });
 const two = await createApp(database, { corsOrigins: [] }, false);
 afterAll(async () => {
   await two.close();

@@ -3,6 +3,7 @@ import { startPostgresql } from "../../faults/postgresql.ts";
 import { createApp } from "../../src/app.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { openDatabase } from "../../src/database/open.ts";
+import { entities } from "../../src/entities.ts";
 import { findBinaries } from "../support/postgresServer.ts";
 
 const why = findBinaries() ? undefined : "no PostgreSQL of npm to stop";
@@ -12,7 +13,7 @@ test.skipIf(why)(
   `/ready tells within 5 s when the PostgreSQL server is killed or falls silent, and when it is back${why ? ` (left out: ${why})` : ""}`,
   async () => {
     const server = await startPostgresql({ fsync: "off" });
-    const database = await openDatabase(server.url, { poolSize: 3 });
+    const database = await openDatabase(server.url, entities, { poolSize: 3 });
     await migrate(database);
     const app = await createApp(database, {}, false);
     const ready = async () => (await app.inject("/ready")).statusCode;

@@ -3,6 +3,7 @@ import { platform } from "node:os";
 import { expect, test, vi } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { openDatabase } from "../../src/database/open.ts";
+import { entities } from "../../src/entities.ts";
 import { createListen } from "../../src/http/server.ts";
 import { startServer } from "../support/server.ts";
 
@@ -10,7 +11,7 @@ test.skipIf(platform() !== "linux")(
   "on Linux: at each of its addresses the service answers, and closes in good order with requests in flight",
   async () => {
     await using server = await startServer();
-    const database = await openDatabase(server.databaseUrl);
+    const database = await openDatabase(server.databaseUrl, entities);
     const app = await createApp(database, { corsOrigins: [] }, false);
     const listen = createListen(app);
     let connected = 0;

@@ -7,6 +7,7 @@ import Database from "better-sqlite3";
 import { expect, test, vi } from "vitest";
 import { migrate } from "../../src/database/migrate.ts";
 import { openDatabase } from "../../src/database/open.ts";
+import { entities } from "../../src/entities.ts";
 import { answersOf, dump, fillWithOddValues } from "../support/copies.ts";
 import { addLogs } from "../support/logs.ts";
 import { gabbro, program } from "../support/program.ts";
@@ -58,7 +59,7 @@ test("a copy has every row of every table exactly as it was, and the service ans
 test("an empty database that is there already is filled", async () => {
   await using server = await startServer();
   const to = `sqlite:${fileIn(server)}`;
-  const empty = await openDatabase(to);
+  const empty = await openDatabase(to, entities);
   await migrate(empty);
   await empty.close();
   expect(await copy(server, to)).toMatchObject({ code: 0 });
@@ -99,7 +100,7 @@ test("a target with a row in it is refused and left as it is", async () => {
 /** A file with a workspace in it. */
 async function openFile(server: Server) {
   const url = `sqlite:${fileIn(server)}`;
-  const database = await openDatabase(url);
+  const database = await openDatabase(url, entities);
   await migrate(database);
   await database.commit([["Workspace", { id: crypto.randomUUID(), name: "w", createdAt: new Date() }]]);
   return { url, database, [Symbol.asyncDispose]: () => database.close() };
@@ -108,7 +109,7 @@ async function openFile(server: Server) {
 test("an empty file that another program has open is refused", async () => {
   await using server = await startServer();
   const to = `sqlite:${fileIn(server)}`;
-  const other = await openDatabase(to);
+  const other = await openDatabase(to, entities);
   await migrate(other);
   expect(await copy(server, to)).toEqual(refused("is in use by another program. Stop it, then copy again."));
   expect((await dump(to)).workspaces).toEqual([]);
@@ -213,7 +214,7 @@ test.skipIf(isOnPostgresql)("on SQLite: a row without its parent is refused, wit
   await using server = await startServer();
   const { ids } = await addLogs(server, 3, () => ({}));
   const path = join(server.folder, "orphans.sqlite");
-  await server.database.copyTo!(path);
+  await server.database.dialect.copyTo!(server.database.orm, path);
   const file = new Database(path);
   file.pragma("foreign_keys = off");
   file.exec("delete from traces where id = (select trace_id from logs order by id limit 1)");

@@ -8,6 +8,8 @@ import { postgresqlMigrations } from "../../src/database/migrations/postgresql/l
 import { sqliteMigrations } from "../../src/database/migrations/sqlite/list.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { insertWords } from "../../src/database/postgresql/search.ts";
+import { storedTime } from "../../src/database/times.ts";
+import { entities } from "../../src/entities.ts";
 import { hashToken } from "../../src/workspaces/tokens.ts";
 import { isOnPostgresql, newPostgresqlDatabase } from "../support/server.ts";
 
@@ -87,7 +89,7 @@ const rows: [table: string, row: Record<string, unknown>][] = [
 async function newDatabase() {
   const folder = await mkdtemp(join(tmpdir(), "gabbro-"));
   const server = isOnPostgresql ? await newPostgresqlDatabase("bare") : null;
-  const database = await openDatabase(server?.url ?? `sqlite:${join(folder, "old.sqlite")}`);
+  const database = await openDatabase(server?.url ?? `sqlite:${join(folder, "old.sqlite")}`, entities);
   const connection = database.orm.em.getConnection("write");
   const columnsOf = async (table: string): Promise<string[]> => {
     const found = await connection.execute<{ name: string }[]>(
@@ -104,7 +106,7 @@ async function newDatabase() {
       const columns = await columnsOf(table);
       const kept = Object.entries(row).filter(([name]) => columns.includes(name));
       const names = kept.map(([name]) => connection.getPlatform().quoteIdentifier(name));
-      const values = kept.map(([, value]) => (value instanceof Date ? database.stored(value) : value));
+      const values = kept.map(([, value]) => (value instanceof Date ? storedTime(database, value) : value));
       if (columns.length === 0) return null;
       await connection.execute(`insert into ${table} (${names}) values (${names.map(() => "?")})`, values);
       return Object.fromEntries(kept);

@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { setImmediate as nextTurn } from "node:timers/promises";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { createEventLoopSlots } from "../../src/limits/eventLoop.ts";
 import { addPrompt, addWorkspace } from "../support/data.ts";
 import { type Server, startServer } from "../support/server.ts";

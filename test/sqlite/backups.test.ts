@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { takeBackups } from "../../faults/backups.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { openDatabase } from "../../src/database/open.ts";
+import { entities } from "../../src/entities.ts";
 
 // The long form: npm run faults -- backups
 const TIMEOUT_MS = 120_000;
@@ -29,7 +30,7 @@ test(
   async () => {
     const folder = await mkdtemp(join(tmpdir(), "gabbro-"));
     const file = join(folder, "gabbro.sqlite");
-    const database = await openDatabase(`sqlite:${file}`);
+    const database = await openDatabase(`sqlite:${file}`, entities);
     await migrate(database);
     const other = new Database(file);
     other.exec("create table ballast (content blob)");
@@ -39,7 +40,7 @@ test(
     })();
     const write = other.prepare("update ballast set content = randomblob(4000) where rowid = 1");
     let isDone = false;
-    const backup = database.copyTo!(join(folder, "backup.sqlite")).finally(() => {
+    const backup = database.dialect.copyTo!(database.orm, join(folder, "backup.sqlite")).finally(() => {
       isDone = true;
     });
     // It takes 100 pages at a time of some 2,100, and the next ones in the next turn.

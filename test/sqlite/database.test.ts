@@ -6,13 +6,14 @@ import { v7 as uuidv7 } from "uuid";
 import { expect, test, vi } from "vitest";
 import { migrate } from "../../src/database/migrate.ts";
 import { openDatabase } from "../../src/database/open.ts";
+import { entities } from "../../src/entities.ts";
 import { seedDatabase } from "../../src/sample/seed.ts";
 
 /** A database in a folder of its own, migrated or not; gone when the test ends. */
 async function newDatabase(schema: "migrated" | "bare" = "migrated") {
   const folder = await mkdtemp(join(tmpdir(), "gabbro-"));
   const file = join(folder, "gabbro.sqlite");
-  const database = await openDatabase(`sqlite:${file}`);
+  const database = await openDatabase(`sqlite:${file}`, entities);
   if (schema === "migrated") await migrate(database);
   return {
     ...database,
@@ -48,7 +49,7 @@ test("the snapshot beside the migrations equals the entities, so the next migrat
 
 test("two programs that migrate the same new database at once both end well", async () => {
   await using one = await newDatabase("bare");
-  const other = await openDatabase(`sqlite:${one.file}`);
+  const other = await openDatabase(`sqlite:${one.file}`, entities);
   await Promise.all([migrate(one), migrate(other)]);
   expect(await one.orm.schema.getUpdateSchemaSQL()).toBe("");
   await other.close();
@@ -112,7 +113,9 @@ test.each([
   const file = join(folder, "gabbro.sqlite");
   await make(file);
   const before = await readFile(file, "utf8").catch(() => null);
-  await expect(openDatabase(`sqlite:${file}`)).rejects.toThrow(`Cannot open the database ${file}: `);
+  await expect(openDatabase(`sqlite:${file}`, entities)).rejects.toThrow(
+    `Cannot open the database ${file}: `,
+  );
   expect(await readFile(file, "utf8").catch(() => null)).toBe(before);
   await rm(folder, { recursive: true });
 });
@@ -120,7 +123,7 @@ test.each([
 test("the folder of the database is made when it is missing", async () => {
   const folder = await mkdtemp(join(tmpdir(), "gabbro-"));
   const file = join(folder, "a", "b", "gabbro.sqlite");
-  await (await openDatabase(`sqlite:${file}`)).close();
+  await (await openDatabase(`sqlite:${file}`, entities)).close();
   expect(existsSync(file)).toBe(true);
   await rm(folder, { recursive: true });
 });
@@ -187,7 +190,7 @@ test("rows that belong together are stored together or not at all", async () => 
 
 test("a write waits for another process that holds the database, without stopping this one", async () => {
   await using database = await newDatabase();
-  const other = await openDatabase(`sqlite:${database.file}`);
+  const other = await openDatabase(`sqlite:${database.file}`, entities);
   const blocker = other.orm.em.getConnection("write");
   await blocker.execute("begin immediate");
   let settled = false;
@@ -205,7 +208,7 @@ test("a write waits for another process that holds the database, without stoppin
 
 test("a database that stays locked is UNAVAILABLE for all who wait, once and not one after the other", async () => {
   await using database = await newDatabase();
-  const other = await openDatabase(`sqlite:${database.file}`);
+  const other = await openDatabase(`sqlite:${database.file}`, entities);
   await other.orm.em.getConnection("write").execute("begin immediate");
   let now = performance.now();
   const clock = vi.spyOn(performance, "now").mockImplementation(() => {
@@ -336,7 +339,7 @@ test("closing waits for what is still to be committed", async () => {
   const written = Array.from({ length: 50 }, () => database.commit([["Workspace", row()]]));
   await database.close();
   await Promise.all(written);
-  const again = await openDatabase(`sqlite:${database.file}`);
+  const again = await openDatabase(`sqlite:${database.file}`, entities);
   expect(await names(again)).toHaveLength(50);
   await again.close();
   await rm(database.folder, { recursive: true });

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { startGateway } from "../../faults/gateway.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { openDatabase } from "../../src/database/open.ts";
+import { entities } from "../../src/entities.ts";
 import { seedDatabase } from "../../src/sample/seed.ts";
 import { gabbro } from "../support/program.ts";
 
@@ -16,7 +17,7 @@ let startMs: number;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "gabbro-"));
   whole = join(folder, "whole.sqlite");
-  const database = await openDatabase(`sqlite:${whole}`);
+  const database = await openDatabase(`sqlite:${whole}`, entities);
   await migrate(database);
   await seedDatabase(database, { firstToken: null, sample: "with sample" });
   await database.close();
@@ -103,7 +104,7 @@ test("a file with changes that are still in its log beside it keeps both when a 
   const read = () => Promise.all(["", "-wal"].map((end) => readFile(file + end, "base64")));
   const before = await read();
   expect(before[1]!.length).toBeGreaterThan(0);
-  await expect(openDatabase(`sqlite:${file}`)).rejects.toThrow("made by a newer Gabbro");
+  await expect(openDatabase(`sqlite:${file}`, entities)).rejects.toThrow("made by a newer Gabbro");
   expect(await read()).toEqual(before);
 });
 
@@ -120,7 +121,7 @@ test.each([
     return prepare.call(this, statement.replace(wanted, given)) as never;
   });
   try {
-    await expect(openDatabase(`sqlite:${file}`)).rejects.toThrow(told);
+    await expect(openDatabase(`sqlite:${file}`, entities)).rejects.toThrow(told);
   } finally {
     driver.mockRestore();
   }

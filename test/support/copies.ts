@@ -3,6 +3,7 @@ import pg from "pg";
 import { v7 as uuidv7 } from "uuid";
 import { createApp } from "../../src/app.ts";
 import { openDatabase } from "../../src/database/open.ts";
+import { entities } from "../../src/entities.ts";
 import { getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { addDataset, addPrompt, addToken, addWorkspace, model } from "./data.ts";
 import { addLogs } from "./logs.ts";
@@ -136,7 +137,7 @@ async function openServer(url: string) {
 
 /** What the service answers on a database to one who looks at everything. */
 export async function answersOf(url: string, token: string): Promise<unknown[]> {
-  const database = await openDatabase(url);
+  const database = await openDatabase(url, entities);
   const app = await createApp(database, { corsOrigins: [] }, false);
   const headers = { authorization: `Bearer ${token}` };
   const ask = async (operation: string) => {

@@ -5,6 +5,7 @@ import pg from "pg";
 import type { TestProject } from "vitest/node";
 import { migrate } from "../../src/database/migrate.ts";
 import { openDatabase } from "../../src/database/open.ts";
+import { entities } from "../../src/entities.ts";
 import { findBinaries } from "./postgresServer.ts";
 
 declare module "vitest" {
@@ -23,7 +24,7 @@ export default async function setUp(project: TestProject): Promise<() => Promise
   const url = server?.url ?? process.env.TEST_POSTGRES_URL!;
   const template = `gabbro_template_${process.pid}`;
   await execute(url, `create database ${template} template ${NEW_DATABASE}`);
-  const database = await openDatabase(urlOf(url, template));
+  const database = await openDatabase(urlOf(url, template), entities);
   await migrate(database);
   await database.close();
   project.provide("postgresql", { url, template });

@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import type { Context } from "../../src/context.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { openDatabase } from "../../src/database/open.ts";
+import { entities } from "../../src/entities.ts";
 import { seedDatabase } from "../../src/sample/seed.ts";
 import { commandLineContext, createWorkspace, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 
@@ -27,7 +28,7 @@ export async function gabbro(folder: string, args: string[], env: Record<string,
 /** A folder with a database in which the command line runs, with the workspaces "default" and "other". */
 export async function openFolder() {
   const folder = await mkdtemp(join(tmpdir(), "gabbro-"));
-  const database = await openDatabase(`sqlite:${join(folder, "data", "gabbro.sqlite")}`);
+  const database = await openDatabase(`sqlite:${join(folder, "data", "gabbro.sqlite")}`, entities);
   await migrate(database);
   await seedDatabase(database, { firstToken: null, sample: "empty" });
   await createWorkspace(database, "other");

@@ -8,6 +8,7 @@ import { inject, vi } from "vitest";
 import { createApp, type Settings } from "../../src/app.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { openDatabase } from "../../src/database/open.ts";
+import { entities } from "../../src/entities.ts";
 import { seedDatabase } from "../../src/sample/seed.ts";
 import { execute, NEW_DATABASE, urlOf } from "./postgresSetup.ts";
 
@@ -50,7 +51,7 @@ export async function startServer({ sample = false, log, ...settings }: Options 
   const folder = await mkdtemp(join(tmpdir(), "gabbro-"));
   const own = isOnPostgresql ? await newPostgresqlDatabase() : null;
   const databaseUrl = own?.url ?? `sqlite:${join(folder, "gabbro.sqlite")}`;
-  const database = await openDatabase(databaseUrl, { poolSize: 5 });
+  const database = await openDatabase(databaseUrl, entities, { poolSize: 5 });
   if (!own) await migrate(database);
   const firstToken = await seedDatabase(database, {
     firstToken: null,

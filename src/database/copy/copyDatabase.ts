@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { migrate } from "../migrate.ts";
-import { type Database, dialectOf, missingDatabase, openDatabase } from "../open.ts";
+import { type Database, dialectOf, type Entities, missingDatabase, openDatabase } from "../open.ts";
 import { type Table, tablesOf } from "../tables.ts";
 import { createFingerprint } from "./checksum.ts";
 import type { Filling, Snapshot } from "./copier.ts";
@@ -12,6 +12,7 @@ export interface Copy {
   tell(copied: number, checked: number): void;
   /** Breaks the copy off. */
   signal: AbortSignal;
+  entities: Entities;
 }
 
 /** How many rows of a table were copied. */
@@ -27,6 +28,7 @@ export interface Copied {
 export async function copyDatabase(from: string, to: string, copy: Copy): Promise<Copied[]> {
   const missing = missingDatabase(from);
   if (missing) throw new Error(`There is no database at ${missing} to copy from.`);
+  const withOpen = createWithOpen(copy.entities);
   return withOpen(from, async (source) => {
     await refuseUnfitSource(source);
     const isThere = missingDatabase(to) === undefined;
@@ -38,13 +40,15 @@ export async function copyDatabase(from: string, to: string, copy: Copy): Promis
   });
 }
 
-async function withOpen<T>(url: string, run: (database: Database) => Promise<T>): Promise<T> {
-  const database = await openDatabase(url);
-  try {
-    return await run(database);
-  } finally {
-    await database.close();
-  }
+function createWithOpen(entities: Entities) {
+  return async <T>(url: string, run: (database: Database) => Promise<T>): Promise<T> => {
+    const database = await openDatabase(url, entities);
+    try {
+      return await run(database);
+    } finally {
+      await database.close();
+    }
+  };
 }
 
 const MIGRATIONS = "mikro_orm_migrations";

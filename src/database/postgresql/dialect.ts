@@ -3,7 +3,6 @@ import { type Configuration, type EntityMetadata, ReferenceKind, TextType } from
 import { AbstractSqlDriver, PostgreSqlConnection, PostgreSqlPlatform } from "@mikro-orm/postgresql";
 import { CompiledQuery, PostgresDialect, type PostgresPool } from "kysely";
 import pg from "pg";
-import type { Log } from "../../logs/entities.ts";
 import { bindTexts } from "../bindTexts.ts";
 import type { Dialect, Settings } from "../dialect.ts";
 import { guardedDialect } from "../guardedDialect.ts";
@@ -177,13 +176,13 @@ function asPostgresqlHasIt(meta: EntityMetadata): void {
     // SQLite gives every foreign key an index by itself, unless it is told not to.
     if (property.kind === ReferenceKind.MANY_TO_ONE) property.index ??= true;
   }
-  if (meta.name === "Log") changeLogs(meta as EntityMetadata<Log>);
+  if (meta.name === "Log") changeLogs(meta);
 }
 
 const isText = ({ type }: { type: unknown }) => type === TextType;
 
-function changeLogs(meta: EntityMetadata<Log>): void {
-  meta.properties.searchId.unique = false; // only SQLite has it
+function changeLogs(meta: EntityMetadata): void {
+  meta.properties.searchId!.unique = false; // only SQLite has it
   // An entry of an index has at most 2,700 bytes, and slugs and ids of users may be longer.
   const narrow = (name: string, column: string) =>
     `create index "${name}" on "logs" ("workspace_id", left("${column}", 256), "start_time", "id")`;

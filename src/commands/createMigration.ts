@@ -1,4 +1,5 @@
-import { dialectOf, openOrm } from "../open.ts";
+import { dialectOf, openOrm } from "../database/open.ts";
+import { entities } from "../entities.ts";
 
 // npm run migration -- NAME: writes the migrations of both databases, from the last snapshots of the schema to the
 // entities as they are now. It needs neither database.
@@ -6,7 +7,7 @@ const [name] = process.argv.slice(2);
 if (!name) throw new Error("Name the migration: npm run migration -- NAME");
 for (const url of ["sqlite::memory:", "postgresql://localhost/none"]) {
   const dialect = await dialectOf(url);
-  const orm = await openOrm(dialect);
+  const orm = await openOrm(dialect, entities);
   const { fileName, diff } = await orm.migrator.create(undefined, false, false, name);
   await orm.close();
   process.stdout.write(

@@ -1,0 +1,28 @@
+import { Dataset, DatasetRow } from "./datasets/entities.ts";
+import { Log, Trace } from "./logs/entities.ts";
+import { ModelPrice } from "./pricing/entities.ts";
+import { Prompt, PromptTag, PromptTagMove, PromptVersion } from "./prompts/entities.ts";
+import { AccessToken, AuditEntry, IdempotentAnswer, Workspace } from "./workspaces/entities.ts";
+
+/** All entities. A new one is added here, and gets a migration. */
+export const entities = [
+  Workspace,
+  AccessToken,
+  AuditEntry,
+  IdempotentAnswer,
+  Dataset,
+  DatasetRow,
+  Prompt,
+  PromptVersion,
+  PromptTag,
+  PromptTagMove,
+  Trace,
+  Log,
+  ModelPrice,
+] as const;
+
+declare module "./database/open.ts" {
+  interface Registered {
+    entities: typeof entities;
+  }
+}
