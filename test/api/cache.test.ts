@@ -92,7 +92,7 @@ test.skipIf(isOnPostgresql)(
     const spy = vi.spyOn(handle, "prepare").mockImplementation((text) => {
       const statement = prepare(text);
       const all = statement.all.bind(statement);
-      if (text.includes('from "prompt_tags"'))
+      if (/from [`"]prompt_tags/.test(text))
         statement.all = (bound) => {
           const rows = all(bound);
           publishTheOther.run();
