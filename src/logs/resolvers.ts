@@ -2,7 +2,7 @@ import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { ownPriceFinder } from "../pricing/resolvers.ts";
-import { findContent, findPrompt } from "../prompts/cached.resolvers.ts";
+import { findDetails, findPrompt } from "../prompts/cached.resolvers.ts";
 import { describeVersion, type PromptDescription } from "../prompts/resolvers.ts";
 import { selectVersion } from "../prompts/selection.ts";
 import { measureUsage } from "../usage/usage.ts";
@@ -91,12 +91,12 @@ async function findServed(context: Context, workspaceId: string, input: LogPromp
     return { promptId: null, version: null, tag: null, model: null, warning };
   }
   const { version, tag, warning } = selectVersion(prompt, input);
-  const content = version && (await findContent(context, version.id));
+  const details = version && (await findDetails(context, version.id));
   return {
     promptId: prompt.id,
     version: version?.version ?? null,
     tag,
-    model: content?.model ?? null,
+    model: details?.model ?? null,
     warning,
   };
 }

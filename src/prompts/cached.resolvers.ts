@@ -63,34 +63,39 @@ export function readVersions({ read, rows }: Database, workspaceId: string, { pa
   return rows(query);
 }
 
-/** What is read of a version once it is chosen: few of the versions of a prompt are. */
-export type VersionContent = Pick<PromptVersion, "text" | "systemText" | "model" | "variables">;
+/** The model and the variables of a version that was found; null when it was removed since. */
+export const findDetails = createFind(["model", "variables"]);
 
-/** Versions never change once made, so what is cached of them stays right. */
-const contents = new WeakMap<Database["orm"], LRUCache<string, VersionContent>>();
+/** Apart from the details, as they may have megabytes and only who serves a prompt reads them. */
+const findTexts = createFind(["text", "systemText"]);
 
-/** The content of a version of a prompt that was found; null when it was removed since. */
-export async function findContent(
-  { database, em }: Context,
+/** The texts of a version that was found. Throws VERSION_NOT_FOUND when it was removed since. */
+export async function getTexts(
+  context: Context,
   versionId: string,
-): Promise<VersionContent | null> {
-  const cache = contents.get(database.orm) ?? boundedByCharacters<VersionContent>();
-  contents.set(database.orm, cache);
-  const cached = cache.get(versionId);
-  if (cached) return cached;
-  const version = await em.findOne(PromptVersion, { id: versionId }, ONCE);
-  if (!version) return null;
-  const { text, systemText, model, variables } = version;
-  const content = { text, systemText, model, variables };
-  cache.set(versionId, content);
-  return content;
+): Promise<Pick<PromptVersion, "text" | "systemText">> {
+  const texts = await findTexts(context, versionId);
+  if (texts) return texts;
+  throw versionRemoved();
 }
 
-/** The same. Throws VERSION_NOT_FOUND when it was removed since. */
-export async function getContent(context: Context, versionId: string): Promise<VersionContent> {
-  const content = await findContent(context, versionId);
-  if (content) return content;
-  throw versionRemoved();
+type Column = "text" | "systemText" | "model" | "variables";
+
+/** Makes the cache of columns of versions: a version never changes once made. */
+function createFind<const Columns extends readonly Column[]>(columns: Columns) {
+  type Part = Pick<PromptVersion, Columns[number]>;
+  const caches = new WeakMap<Database["orm"], LRUCache<string, Part>>();
+  return async ({ database, em }: Context, id: string): Promise<Part | null> => {
+    const cache = caches.get(database.orm) ?? boundedByCharacters<Part>();
+    caches.set(database.orm, cache);
+    const cached = cache.get(id);
+    if (cached) return cached;
+    const version = await em.findOne(PromptVersion, { id }, { ...ONCE, fields: columns });
+    if (!version) return null;
+    const part = Object.fromEntries(columns.map((column) => [column, version[column]])) as Part;
+    cache.set(id, part);
+    return part;
+  };
 }
 
 /** The error for a version that was removed between two reads of a request. */

@@ -6,7 +6,7 @@ import { checkDeadline } from "../limits/deadline.ts";
 import { renderTemplate } from "../templates/templates.ts";
 import { atCursor, PAGE } from "../validation/pagination.ts";
 import { authorize } from "../workspaces/resolvers.ts";
-import { findPrompt, getContent } from "./cached.resolvers.ts";
+import { findDetails, findPrompt, getTexts } from "./cached.resolvers.ts";
 import { type Model, Prompt, PromptVersion } from "./entities.ts";
 import type { DescribePromptInput, PromptDiffInput, PromptsInput, RenderPromptInput } from "./inputs.ts";
 import { describe, type PromptDescription, promptNotFound, withinBudget, withServing } from "./resolvers.ts";
@@ -77,8 +77,11 @@ export async function servedPrompt(context: Context, input: DescribePromptInput)
   if (!prompt) throw promptNotFound(slug);
   const { version, tag, warning } = selectVersion(prompt, input);
   if (!version) throw new GabbroError("VERSION_NOT_FOUND", `${warning} Publish one, or ask for another.`);
-  const { text, systemText, model } = await getContent(context, version.id);
-  return { text, systemText, model, version: version.version, slug, tag, warning };
+  const [texts, details] = await Promise.all([
+    getTexts(context, version.id),
+    findDetails(context, version.id),
+  ]);
+  return { ...texts, model: details?.model ?? null, version: version.version, slug, tag, warning };
 }
 
 /** The served version with its variables filled in; the warning names variables without a value and unused values. */

@@ -3,7 +3,7 @@ import { createLoader } from "../database/loader.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { authorize } from "../workspaces/resolvers.ts";
-import { findContent, findPrompt } from "./cached.resolvers.ts";
+import { findDetails, findPrompt } from "./cached.resolvers.ts";
 import type { Prompt, Variable } from "./entities.ts";
 import type { DescribePromptInput, VersionChoice } from "./inputs.ts";
 import {
@@ -61,8 +61,8 @@ export async function describeStored(
   if (!prompt) throw promptNotFound(slug);
   const described = describe(prompt, selectVersionToDescribe(prompt, choice));
   const { versionId } = described;
-  const content = versionId === null ? null : await findContent(context, versionId);
-  return { ...described, versions: prompt.versions, variables: content?.variables ?? [] };
+  const details = versionId === null ? null : await findDetails(context, versionId);
+  return { ...described, versions: prompt.versions, variables: details?.variables ?? [] };
 }
 
 export function promptNotFound(slug: string): GabbroError {

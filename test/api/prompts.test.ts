@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "vitest";
-import { getContent } from "../../src/prompts/cached.resolvers.ts";
+import { getTexts } from "../../src/prompts/cached.resolvers.ts";
 import { describePromptAnswer } from "../../src/prompts/rest.ts";
 import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { addPrompt } from "../support/data.ts";
@@ -182,6 +182,6 @@ test.each(["nope", "Live", "x/../live", "🙂", "%"])(
 
 test("a version that is removed while it is being read is not found, and no fault of the service", async () => {
   const context = commandLineContext(server.database, await getWorkspaceId(server.database, "default"));
-  const reading = getContent(context, "01890a5d-ac96-774b-bcce-b302099a8057");
+  const reading = getTexts(context, "01890a5d-ac96-774b-bcce-b302099a8057");
   await expect(reading).rejects.toMatchObject({ code: "VERSION_NOT_FOUND" });
 });
