@@ -35,7 +35,7 @@ export function addCopyCommand(program: Command): void {
         begin: (rows) => {
           progress = showProgress(2 * rows);
         },
-        tell: (rows, checked) => progress?.tell(rows + checked, rows),
+        report: (rows, checked) => progress?.tell(rows + checked, rows),
         signal: onStop(),
         entities,
       }).finally(() => progress?.stop());

@@ -3,7 +3,7 @@ import type { Database } from "./open.ts";
 
 const CACHED_CHARACTERS = 8_000_000;
 
-/** What was found under that key in that workspace, else what `load` finds now; null is what is not there. */
+/** The cached value of a key in a workspace, else what `load` finds; null for what does not exist. */
 type Cache<Value> = (
   database: Database,
   of: { workspaceId: string; key: string },
@@ -11,28 +11,28 @@ type Cache<Value> = (
 ) => Promise<Value | null>;
 
 /**
- * Remembers what is read often and seldom changes, until anybody may have changed anything: the next request then sees
- * the change, also when another process made it. What is not there is looked for each time.
+ * Caches what is read often and seldom changes, until anybody may have changed anything: the next request then sees the
+ * change, also when another process made it. What does not exist is not cached.
  */
 export function createCache<Value extends object>(): Cache<Value> {
-  const memories = new WeakMap<Database["orm"], { generation: string; values: LRUCache<string, Value> }>();
+  const caches = new WeakMap<Database["orm"], { generation: string; values: LRUCache<string, Value> }>();
   return async (database, { workspaceId, key }, load) => {
     const generation = database.generation.now();
     if (generation === null) {
       database.generation.reuse.misses += 1;
       return load();
     }
-    let memory = memories.get(database.orm);
-    if (memory?.generation !== generation) {
-      memory = { generation, values: boundedByCharacters() };
-      memories.set(database.orm, memory);
+    let cache = caches.get(database.orm);
+    if (cache?.generation !== generation) {
+      cache = { generation, values: boundedByCharacters() };
+      caches.set(database.orm, cache);
     }
-    const { values } = memory;
+    const { values } = cache;
     const place = `${workspaceId} ${key}`;
-    const known = values.get(place);
-    if (known) {
+    const cached = values.get(place);
+    if (cached) {
       database.generation.reuse.hits += 1;
-      return known;
+      return cached;
     }
     database.generation.reuse.misses += 1;
     const loaded = await load();

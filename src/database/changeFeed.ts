@@ -1,11 +1,11 @@
 import { setTimeout as wait } from "node:timers/promises";
 
-/** What other processes on the same database do, and what they are told of this one. */
+/** Reports the commits of other processes on the same database, and notifies them of those of this one. */
 export interface ChangeFeed<Em = unknown> {
   /** A count that changes whenever another process may have committed something. */
   countWrites(): number;
-  /** Has the others told of a unit of work of this process, in its transaction. */
-  tell(unitOfWork: Em): Promise<void>;
+  /** Notifies other processes of a unit of work, in its transaction. */
+  notify(unitOfWork: Em): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -13,7 +13,7 @@ export interface ChangeFeed<Em = unknown> {
 export interface ListeningClient {
   connect(): Promise<unknown>;
   query(statement: string): Promise<unknown>;
-  on(event: "notification", hear: (message: { channel: string; payload?: string }) => void): unknown;
+  on(event: "notification", handle: (message: { channel: string; payload?: string }) => void): unknown;
   on(event: "error" | "end", lose: () => void): unknown;
   end(): Promise<void>;
   ref?(): void;
@@ -27,7 +27,7 @@ interface Listener {
   /** Called whenever it listens again: what was cached before may be out of date. */
   begin: () => void;
   /** By channel. */
-  hear: Record<string, (payload: string) => void>;
+  handlers: Record<string, (payload: string) => void>;
 }
 
 /**
@@ -35,7 +35,7 @@ interface Listener {
  * what was missed: `isLive` is false then. A connection that died silently is found by a heartbeat, which the client must
  * give a timeout.
  */
-export function keepListening(newClient: () => ListeningClient, { begin, hear }: Listener) {
+export function keepListening(newClient: () => ListeningClient, { begin, handlers }: Listener) {
   let isLive = false;
   const stop = Promise.withResolvers<void>();
   let isStopped = false;
@@ -45,11 +45,11 @@ export function keepListening(newClient: () => ListeningClient, { begin, hear }:
     const lost = Promise.withResolvers<void>();
     client.on("error", lost.resolve);
     client.on("end", lost.resolve);
-    client.on("notification", ({ channel, payload = "" }) => hear[channel]?.(payload));
+    client.on("notification", ({ channel, payload = "" }) => handlers[channel]?.(payload));
     try {
       await client.connect();
       client.unref?.(); // listening alone keeps no program from ending
-      for (const channel of Object.keys(hear)) await client.query(`listen ${channel}`);
+      for (const channel of Object.keys(handlers)) await client.query(`listen ${channel}`);
       begin();
       isLive = true;
       while (!isStopped) {

@@ -8,7 +8,7 @@ import type { Insert, InsertAlong } from "./inserts.ts";
 import type { LogAddedMessage } from "./pubsub.ts";
 import type { Search } from "./search.ts";
 
-export interface Settings {
+export interface ConnectionOptions {
   /** How many connections one process holds at most, where the database is a server. */
   poolSize: number;
   /** Servers that follow that of the database, for reading. */
@@ -57,10 +57,10 @@ export interface Dialect {
   /** Runs `apply` while no other process migrates the database. */
   migrateAlone(orm: Orm, apply: (options: MigrateOptions) => Promise<string[]>): Promise<string[]>;
   createSearch(read: Kysely<never>): Search;
-  /** Begins to hear what other processes commit; `announce` tells of logs that they stored. */
+  /** Follows the commits of other processes; `publish` gets the logs that they stored. */
   openChangeFeed(
     orm: Orm,
-    announce: (workspaceId: string, log: LogAddedMessage) => void,
+    publish: (workspaceId: string, log: LogAddedMessage) => void,
   ): Promise<ChangeFeed<SqlEntityManager>>;
   /** What a transaction begins with in which a request waits for more than the database. */
   openTransaction: string[];

@@ -8,7 +8,7 @@ import { SqlMikroORM } from "@mikro-orm/sql";
 import type { Compilable, Kysely, Transaction } from "kysely";
 import { createFairQueue } from "../limits/fairQueue.ts";
 import { createTurns } from "../limits/turns.ts";
-import type { Dialect, Settings } from "./dialect.ts";
+import type { ConnectionOptions, Dialect } from "./dialect.ts";
 import { createEncoder } from "./encode.ts";
 import { createGeneration } from "./generation.ts";
 import { createCommit, createInsert, insertOneByOne, insertTogether, type Rows } from "./groupCommit.ts";
@@ -44,14 +44,18 @@ export type Database = Awaited<ReturnType<typeof openDatabase>>;
 export type EntityManager = ReturnType<Database["fork"]>;
 
 /** The silence is longer than any statement takes that is not meant to take long. */
-const DEFAULTS: Settings = { poolSize: 10, replicaUrls: [], silenceMs: 12_000 };
+const DEFAULTS: ConnectionOptions = { poolSize: 10, replicaUrls: [], silenceMs: 12_000 };
 
 /**
  * Opens the database that `url` names, not yet migrated: `sqlite:PATH`, whose file and folder are made when missing, or
  * `postgresql://…`. Throws when it cannot be opened or does not hold to what it is asked for.
  */
-export async function openDatabase(url: string, entities: Entities, settings: Partial<Settings> = {}) {
-  const dialect = await dialectOf(url, { ...DEFAULTS, ...settings });
+export async function openDatabase(
+  url: string,
+  entities: Entities,
+  options: Partial<ConnectionOptions> = {},
+) {
+  const dialect = await dialectOf(url, { ...DEFAULTS, ...options });
   const orm = await openOrm(dialect, entities);
   await connect(orm, dialect);
   const writers = createWriters(orm, dialect);
@@ -60,8 +64,8 @@ export async function openDatabase(url: string, entities: Entities, settings: Pa
   const read = orm.em.getKysely({ ...entityNames, type: "read" });
   const search = dialect.createSearch(untouched as unknown as Kysely<never>);
   const pubSub = createPubSub();
-  const others = await dialect.openChangeFeed(orm, pubSub.announce);
-  const generation = createGeneration(others);
+  const changeFeed = await dialect.openChangeFeed(orm, pubSub.publish);
+  const generation = createGeneration(changeFeed);
   orm.em.getEventManager().registerSubscriber(generation.subscriber);
   return {
     orm,
@@ -101,7 +105,7 @@ export async function openDatabase(url: string, entities: Entities, settings: Pa
       await writers.commit.settled();
       await Promise.all(passing);
       await search.close();
-      await others.close();
+      await changeFeed.close();
       await orm.close();
     },
   };
@@ -148,7 +152,7 @@ export async function dialectOf(url: string, settings = DEFAULTS): Promise<Diale
 export const openOrm = (dialect: Dialect, entities: Entities) =>
   SqlMikroORM.init(ormOptions(dialect, entities));
 
-/** What the ORM is told of a database. */
+/** The options of the ORM for a database. */
 export function ormOptions({ options, migrations, folder }: Dialect, entities: Entities) {
   const path = fileURLToPath(new URL(`./migrations/${folder}`, import.meta.url));
   return {

@@ -1,10 +1,10 @@
 import { Repeater } from "@graphql-yoga/subscription";
 import { GabbroError } from "../errors.ts";
 
-/** What is told of a log once it is committed. */
+/** The message that is published once a log is committed. */
 export interface LogAddedMessage {
   id: string;
-  /** Null when it is too long to be told. */
+  /** Null when it is too long for a message. */
   promptSlug: string | null;
 }
 
@@ -16,7 +16,7 @@ export interface SubscriberOf {
 }
 
 interface Listener extends SubscriberOf {
-  tell(announcement: LogAddedMessage): void;
+  deliver(message: LogAddedMessage): void;
   end(): void;
 }
 
@@ -24,39 +24,39 @@ interface Listener extends SubscriberOf {
 export const MAX_SUBSCRIPTIONS = { token: 20, workspace: 100, process: 1_000 };
 /** After so long a subscription ends, and its client subscribes again. */
 export const MAX_SUBSCRIPTION_MS = 3_600_000;
-/** Announcements wait, up to a thousand for each listener, so each must be small. */
-const MAX_ANNOUNCED_SLUG = 1_000;
+/** Up to a thousand messages wait for each listener, so each must be small. */
+const MAX_SLUG = 1_000;
 
 /**
- * Tells those who listen in this process what was committed in their workspace. Who falls more than a thousand
- * messages behind is cut off, so that nobody misses one without knowing.
+ * Publishes committed logs to the subscribers of their workspace in this process. A subscriber that falls more than a
+ * thousand messages behind is cut off, so that nobody misses one without knowing.
  */
 export function createPubSub() {
   const listeners = new Set<Listener>();
   let isClosed = false;
   return {
-    announce: (workspaceId: string, { id, promptSlug }: LogAddedMessage): void => {
-      const isLong = promptSlug !== null && promptSlug.length > MAX_ANNOUNCED_SLUG;
-      const announcement = { id, promptSlug: isLong ? null : promptSlug };
-      for (const listener of listeners) if (listener.workspaceId === workspaceId) listener.tell(announcement);
+    publish: (workspaceId: string, { id, promptSlug }: LogAddedMessage): void => {
+      const isLong = promptSlug !== null && promptSlug.length > MAX_SLUG;
+      const message = { id, promptSlug: isLong ? null : promptSlug };
+      for (const listener of listeners) if (listener.workspaceId === workspaceId) listener.deliver(message);
     },
     /**
-     * What is announced in a workspace from now on, until the listener has had enough, its time is up, or the service
-     * closes. Throws TOO_MANY_REQUESTS beyond MAX_SUBSCRIPTIONS.
+     * The messages of a workspace from now on, until the subscriber ends, its time is up, or the service closes. Throws
+     * TOO_MANY_REQUESTS beyond MAX_SUBSCRIPTIONS.
      */
     listen: (who: SubscriberOf): Repeater<LogAddedMessage> => {
       refuseTooMany(listeners, who);
       return new Repeater<LogAddedMessage>(async (push, stop) => {
         if (isClosed) return stop();
         refuseTooMany(listeners, who); // others may have begun since
-        const tell = (announcement: LogAddedMessage) => {
+        const deliver = (message: LogAddedMessage) => {
           try {
-            void push(announcement);
+            void push(message);
           } catch {
             stop(); // the repeater holds no more
           }
         };
-        const listener = { ...who, tell, end: stop };
+        const listener = { ...who, deliver, end: stop };
         const timer = setTimeout(stop, MAX_SUBSCRIPTION_MS).unref();
         listeners.add(listener);
         await stop;

@@ -111,7 +111,7 @@ function createUnit(database: Database, workspaceId: string, isLastAttempt: bool
     clearTimeout(timer);
     await transaction.commit();
     endTurn();
-    for (const announce of afterCommit) announce();
+    for (const publish of afterCommit) publish();
   };
   return { request, hasBegun: () => beginning !== undefined, commit, rollback };
 }
@@ -155,7 +155,7 @@ function joinedDatabase(
     },
     pubSub: {
       ...pubSub,
-      announce: (...message) => void afterCommit.push(() => pubSub.announce(...message)),
+      publish: (...message) => void afterCommit.push(() => pubSub.publish(...message)),
     },
   };
 }

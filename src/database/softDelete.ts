@@ -2,14 +2,14 @@ import type { Transaction } from "kysely";
 import type { Insert } from "./inserts.ts";
 
 /**
- * A dataset that is marked as deleted is there until its rows are removed: for the foreign key of rows that somebody adds
- * meanwhile, but not for who adds them. Looked for in the transaction of the rows, where nobody can mark it any more.
+ * A soft-deleted dataset stays until its rows are removed, so the foreign key accepts rows that somebody adds meanwhile, and
+ * these must be refused here: in their own transaction, in which nobody can delete the dataset any more.
  */
 const CHILD = "DatasetRow";
-const MESSAGE = "The dataset of a row is marked as deleted.";
+const MESSAGE = "The dataset of a row has been deleted.";
 const FIND = "select 1 from datasets where id = ? and workspace_id = ? and deleted_at is not null";
 
-/** Refuses rows of marked datasets as the foreign key refuses those of datasets that are gone. */
+/** Refuses rows of soft-deleted datasets as the foreign key refuses rows of datasets that are gone. */
 export function refuseDeletedSync(
   inserts: Insert[],
   prepare: (statement: string) => { all(values: unknown[]): unknown[] },
@@ -31,7 +31,7 @@ export async function refuseDeleted(
 ): Promise<void> {
   if (entity !== CHILD) return;
   const workspaceOf = new Map(rows.map(({ dataset, workspace }) => [dataset, workspace]));
-  const marked = await (transaction as unknown as Transaction<Marked>)
+  const deleted = await (transaction as unknown as Transaction<Parents>)
     .selectFrom("Dataset")
     .select("id")
     .where("workspace", "in", [...new Set(workspaceOf.values())] as string[])
@@ -39,10 +39,10 @@ export async function refuseDeleted(
     .where("deletedAt", "is not", null)
     .limit(1)
     .execute();
-  if (marked.length > 0) throw orphan("23503");
+  if (deleted.length > 0) throw orphan("23503");
 }
 
-interface Marked {
+interface Parents {
   Dataset: { id: string; workspace: string; deletedAt: Date | null };
 }
 

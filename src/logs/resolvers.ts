@@ -70,7 +70,7 @@ export async function logPrompt(context: Context, input: LogPromptRecord) {
     ["Trace", trace],
     ["Log", log],
   ]);
-  context.database.pubSub.announce(workspaceId, { id: log.id, promptSlug: log.promptSlug });
+  context.database.pubSub.publish(workspaceId, { id: log.id, promptSlug: log.promptSlug });
   return { trace, log, warning: served.warning };
 }
 

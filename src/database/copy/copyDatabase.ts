@@ -9,7 +9,7 @@ export interface Copy {
   /** Learns once how many rows there are. */
   begin(rows: number): void;
   /** Learns how many rows are copied and how many were read back. */
-  tell(copied: number, checked: number): void;
+  report(copied: number, checked: number): void;
   /** Breaks the copy off. */
   signal: AbortSignal;
   entities: Entities;
@@ -149,12 +149,12 @@ async function copyAll(
   filling: Filling,
   pairs: Pair[],
   counts: number[],
-  { tell, signal }: Copy,
+  { report, signal }: Copy,
 ): Promise<Copied[]> {
   const done = { copied: 0, checked: 0 };
   const step = async (what: "copied" | "checked", rows: unknown[][]) => {
     done[what] += rows.length;
-    tell(done.copied, done.checked);
+    report(done.copied, done.checked);
     await setImmediate(); // a signal is heard only between two turns
     signal.throwIfAborted();
   };

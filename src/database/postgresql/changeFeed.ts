@@ -11,37 +11,37 @@ interface Executor {
   execute(statement: string): Promise<unknown>;
 }
 
-/** Hears what other gateways commit, by LISTEN; `self` is how this one is told from them. */
-export function hearPostgresqlOthers(
+/** Follows the commits of other gateways by LISTEN; `self` is the id that this one signs its own notifications with. */
+export function openPostgresqlChangeFeed(
   self: string,
   newClient: () => ListeningClient,
-  announce: (workspaceId: string, log: LogAddedMessage) => void,
+  publish: (workspaceId: string, log: LogAddedMessage) => void,
 ): ChangeFeed<Executor> {
   let changes = 0;
   const listener = keepListening(newClient, {
     begin: () => {
       changes += 1;
     },
-    hear: {
+    handlers: {
       [CHANGES]: (origin) => {
         if (origin !== self) changes += 1;
       },
       [LOGS]: (payload) => {
         const { origin, workspaceId, id, promptSlug } = JSON.parse(payload);
-        if (origin !== self) announce(workspaceId, { id, promptSlug });
+        if (origin !== self) publish(workspaceId, { id, promptSlug });
       },
     },
   });
   return {
-    // Never the same twice while nothing is heard: what is cached then is not found again.
+    // Never the same twice while the connection is lost: what is cached then is not found again.
     countWrites: () => (listener.isLive() ? changes : ++changes),
-    tell: async (em) => void (await em.execute(`notify ${CHANGES}, '${self}'`)),
+    notify: async (em) => void (await em.execute(`notify ${CHANGES}, '${self}'`)),
     close: listener.close,
   };
 }
 
-/** Tells other gateways of new logs, in the transaction that stores them. */
-export async function tellOfLogs(
+/** Notifies other gateways of new logs, in the transaction that stores them. */
+export async function notifyOfLogs(
   self: string,
   transaction: Pick<Kysely<never>, "getExecutor">,
   entity: string,

@@ -4,11 +4,11 @@ import { AbstractSqlDriver, PostgreSqlConnection, PostgreSqlPlatform } from "@mi
 import { CompiledQuery, PostgresDialect, type PostgresPool } from "kysely";
 import pg from "pg";
 import { bindTexts } from "../bindTexts.ts";
-import type { Dialect, Settings } from "../dialect.ts";
+import type { ConnectionOptions, Dialect } from "../dialect.ts";
 import { guardedDialect } from "../guardedDialect.ts";
 import { postgresqlMigrations } from "../migrations/postgresql/list.ts";
 import { databaseNameOf, describeUrl, hostsOf } from "../urls.ts";
-import { hearPostgresqlOthers, tellOfLogs } from "./changeFeed.ts";
+import { notifyOfLogs, openPostgresqlChangeFeed } from "./changeFeed.ts";
 import { primaryClient } from "./clients.ts";
 import { postgresqlCopying } from "./copier.ts";
 import { createPool, createReadingPool, type Pool } from "./pools.ts";
@@ -45,7 +45,7 @@ class Driver extends AbstractSqlDriver<Connection> {
 }
 
 /** The dialect of `postgresql://…`; what the URL says of the connection is for the driver to read. */
-export function postgresql(url: string, { poolSize, replicaUrls, silenceMs }: Settings): Dialect {
+export function postgresql(url: string, { poolSize, replicaUrls, silenceMs }: ConnectionOptions): Dialect {
   const self = randomUUID();
   const Client = primaryClient(url, silenceMs);
   const [oneOfHosts] = hostsOf(url);
@@ -77,8 +77,8 @@ export function postgresql(url: string, { poolSize, replicaUrls, silenceMs }: Se
     },
     migrateAlone,
     createSearch: (read) => createPostgresqlSearch(read, Math.max(2, Math.floor(poolSize / 2))),
-    openChangeFeed: async (_, announce) =>
-      hearPostgresqlOthers(self, () => new Client(listening(oneOfHosts!)), announce),
+    openChangeFeed: async (_, publish) =>
+      openPostgresqlChangeFeed(self, () => new Client(listening(oneOfHosts!)), publish),
     // A ROLLBACK comes after the statement under way, which may wait for a lock of another transaction.
     openTransaction: ["set local lock_timeout = '500ms'"],
     placeholder,
@@ -86,7 +86,7 @@ export function postgresql(url: string, { poolSize, replicaUrls, silenceMs }: Se
     runEach,
     insertAlong: async (transaction, entity, rows) => {
       await insertWords(transaction, entity, rows);
-      await tellOfLogs(self, transaction, entity, rows);
+      await notifyOfLogs(self, transaction, entity, rows);
     },
     connections: () =>
       [primary, ...replicas].map((pool, n) => ({
@@ -173,7 +173,7 @@ function asPostgresqlHasIt(meta: EntityMetadata): void {
   for (const property of Object.values(meta.properties)) {
     // In the order of their bytes, as SQLite has them, whatever the order of the database is.
     if (isText(property)) property.collation = "C";
-    // SQLite gives every foreign key an index by itself, unless it is told not to.
+    // SQLite gives every foreign key an index by itself, unless it must not.
     if (property.kind === ReferenceKind.MANY_TO_ONE) property.index ??= true;
   }
   if (meta.name === "Log") changeLogs(meta);

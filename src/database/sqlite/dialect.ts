@@ -104,7 +104,7 @@ const openChangeFeed: Dialect["openChangeFeed"] = async ({ em }) => {
     }
     return counted;
   };
-  return { countWrites, tell: async () => {}, close: async () => {} };
+  return { countWrites, notify: async () => {}, close: async () => {} };
 };
 
 type Prepare = (statement: string) => Statement;
