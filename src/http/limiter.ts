@@ -9,22 +9,22 @@ import { refusalError, refuse } from "./refusals.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Whether it is of what watches the service, which no limit holds for. */
+    /** It is a probe of a monitor, which no limit applies to. */
     isProbe?: true;
-    /** The share in which it is counted while it is in flight. */
+    /** The share of its workspace that counts it while it is in flight. */
     share?: Share | undefined;
-    /** Its place among those of the workspace that use the event loop, once its body has arrived. */
+    /** Its place among the requests of its workspace that use the event loop, once its body has arrived. */
     place?: Place;
-    /** Whether it was refused because there was too much to do. */
+    /** It was refused because of overload. */
     isRefused?: true;
   }
 }
 
-/** From when on requests are refused, so that those that are taken are answered soon. */
+/** Beyond these, requests are refused, so that the accepted ones are answered soon. */
 export interface Limits {
-  /** Requests that are taken and not answered, whatever they wait for: a body, a worker, the database. */
+  /** Requests that are accepted and not answered, whatever they wait for: a body, a worker, the database. */
   maxInFlight: number;
-  /** What bodies may hold together, as far as they have arrived. Parsed, JSON can take twenty times that. */
+  /** Bytes of all bodies that have arrived. Parsed JSON can take twenty times as much. */
   maxBodyBytes: number;
 }
 
@@ -32,22 +32,21 @@ const DEFAULTS: Limits = {
   maxInFlight: 500,
   maxBodyBytes: Math.max(12 * 1024 * 1024, getHeapStatistics().heap_size_limit / 32),
 };
-/** As many of one workspace use the event loop at once. With 1,000 a neighbour of 400 callers waits five times as long. */
+/** How many requests of one workspace use the event loop at once. With 1,000, a neighbour of 400 callers waits five times as long. */
 const MAX_RUNNING = 64;
-/** Asked by what watches the service, which must not be kept from it. */
+/** The routes of monitors, which must always be answered. */
 export const WATCHED = new Set(["/health", "/ready", "/metrics"]);
-/** Whose requests have no token, or none that was looked up yet. */
+/** The workspace of requests without a token, or whose token was not looked up yet. */
 const NOBODY = "";
-/** What needs no token: pages for people, and what they load. It is large, and made anew for each request. */
+/** Pages without a token and their assets. They are large, and rendered for each request. */
 const PUBLIC = /^\/(?:docs|openapi\.json|graphql\/assets)(?:\/|$)/;
 /** To hold a body costs 10 microseconds; 500 of these have 8 MB. */
 const MAX_SMALL_BODY_BYTES = 16 * 1024;
 const MAX_PUBLIC = 20;
 
 /**
- * Refuses what is more than the service can do, as UNAVAILABLE with Retry-After: whoever waits in a queue without end is
- * served too late, and so is everybody behind. Every limit is shared out between the workspaces, so that none of them can
- * have the others refused.
+ * Sheds load: refuses what the service cannot do as UNAVAILABLE with Retry-After, as an endless queue would serve everybody
+ * too late. Every limit is divided between the workspaces, so that none of them gets the others refused.
  */
 export function createLimiter(given: Partial<Limits>, corsOrigins: string[]) {
   const limits = { ...DEFAULTS, ...given };
@@ -79,19 +78,19 @@ export function createLimiter(given: Partial<Limits>, corsOrigins: string[]) {
     });
     app.addHook("onSend", (request, reply, payload, done) => {
       const isMade = isStream(payload) && !`${reply.getHeader("content-type")}`.includes("event-stream");
-      if (!isMade) leave(request); // it only waits for its reader from here on, or for what there is to hear
+      if (!isMade) leave(request); // from here on it only waits for its reader, or for events
       request.place?.end();
       done();
     });
   };
   const shareOut = (app: App) => {
-    // The first hook after those in which the routes find out who is asking, and before the body is read.
+    // The first hook after the routes have authenticated the caller, and before the body is read.
     app.addHook("preParsing", (request, reply, payload, done) => {
       if (request.isProbe) return done(null, payload);
       const workspaceId = workspaceOf(request);
       if (!enter(request, workspaceId)) return refusals.answer(request, reply);
       if (isSmall(request)) return done(null, payload);
-      // A body takes a place when it is whole: parsing it is what takes time.
+      // A body takes a place once it is complete: parsing is what takes time.
       const arrived = (next: () => void) => begin(places, request, reply, next);
       const held = bodies.hold({ workspaceId, reply, refusal: refusals.error, arrived });
       done(null, payload.pipe(held));
@@ -104,13 +103,13 @@ export function createLimiter(given: Partial<Limits>, corsOrigins: string[]) {
     });
   };
   return {
-    /** To be called after the hooks that set headers of every answer, and before the routes. */
+    /** Call it after the hooks that set headers of every answer, and before the routes. */
     watch: (app: App): void => {
       refusals.watch(app);
       countEach(app);
       shareOut(app);
     },
-    /** How many are in flight. */
+    /** How many requests are in flight. */
     inFlight: inFlight.total,
     /** How many were refused since the start. */
     refused: refusals.count,
@@ -121,7 +120,7 @@ export type Limiter = ReturnType<typeof createLimiter>;
 
 function createInFlight(max: number) {
   const ofWorkspaces = createShares(max);
-  /** Those of nobody have shares of their own, which nobody else can be short of. */
+  /** Requests without a token have shares of their own, and cannot exhaust those of workspaces. */
   const unknown = createShares(max);
   const publicRoutes = createShares(MAX_PUBLIC);
   return {
@@ -133,7 +132,7 @@ function createInFlight(max: number) {
   };
 }
 
-/** Goes on with a request once it has a place. */
+/** Continues a request once it has a place. */
 function begin(places: Slots, request: FastifyRequest, reply: FastifyReply, next: () => void): void {
   request.place = places.enter(workspaceOf(request), next);
   if (reply.raw.destroyed) request.place.end();
@@ -141,7 +140,7 @@ function begin(places: Slots, request: FastifyRequest, reply: FastifyReply, next
 
 type Slots = ReturnType<typeof createEventLoopSlots>;
 
-/** Whether a request has no body, or so small a one that nobody waits while it is parsed. */
+/** Whether a request has no body, or one that is parsed in no time. */
 function isSmall({ headers }: FastifyRequest): boolean {
   if (headers["transfer-encoding"] !== undefined) return false;
   return Number(headers["content-length"] ?? 0) <= MAX_SMALL_BODY_BYTES;
@@ -167,7 +166,7 @@ function createRefusals(corsOrigins: string[]) {
   let total = 0;
   let unreported = 0;
   let app: App;
-  /** One line a second says how many were refused: one for each would cost as much as serving them. */
+  /** Logs one line a second with the number: a line for each would cost as much as serving them. */
   const count = () => {
     total += 1;
     unreported += 1;
@@ -182,7 +181,7 @@ function createRefusals(corsOrigins: string[]) {
       app = watched;
     },
     count: () => total,
-    /** Answers after a while, and without what else Fastify does for an answer: that costs twice as much. */
+    /** Answers after a delay, and past the hooks of Fastify, which cost twice as much. */
     answer: (request: FastifyRequest, reply: FastifyReply) => {
       count();
       request.isRefused = true;
@@ -193,7 +192,7 @@ function createRefusals(corsOrigins: string[]) {
         refuse(request.raw, reply.raw, corsOrigins);
       }, REFUSAL_DELAY_MS);
     },
-    /** Refuses what was begun already. */
+    /** Counts a refusal of a request whose body has begun to arrive. */
     error: () => {
       count();
       return refusalError();

@@ -22,21 +22,21 @@ function refusalOf(error: object) {
   return { headers: Object.entries(headers).flat(), body };
 }
 
-/** Refuses a request in the form of its API, and without the way that other answers take: each of these costs. */
+/** Refuses a request in the form of its API, on the raw response: it is done thousands of times a second. */
 export function refuse(
   { url, headers }: IncomingMessage,
   response: ServerResponse,
   corsOrigins: string[],
 ): void {
   const { headers: own, body } = GRAPHQL.test(url!) ? graphql : rest;
-  // A page of another origin must be told, or it does not see why.
+  // A page of another origin does not see the answer without it.
   const allowed = corsOrigins.find((origin) => origin === "*" || origin === headers.origin);
   const all = allowed ? [...own, "access-control-allow-origin", allowed, "vary", "Origin"] : own;
   response.writeHead(errorStatus[CODE], all);
   response.end(body);
 }
 
-/** The same as an error, for what was begun already. */
+/** The same as an error, for a request whose body has begun to arrive. */
 export function refusalError(): GabbroError {
   return new GabbroError(CODE, MESSAGE, { headers: RETRY_AFTER });
 }

@@ -12,12 +12,12 @@ const options = {
 } as const;
 
 /**
- * Who has no token, or another one, or none any more, must not get from a cache what one of them was answered. Routes whose
- * answers are for everybody, or hold a secret, say otherwise; all that an answer may depend on is named for all of them.
+ * A cache must not give the answer for one token to a caller with another token, or with none. Routes with public answers,
+ * or with secrets, set their own. `Vary` names all that an answer may depend on, for all routes alike.
  */
 const caching = { "cache-control": "private, no-cache", vary: "Authorization, Accept-Encoding" };
 
-/** Has every answer tell browsers, and caches on the way, what they must not do with it. */
+/** Sets the security headers, and the caching headers of private answers, on every answer. */
 export function addSecurityHeaders(app: FastifyInstance): void {
   const headers = { ...headersOfHelmet(), ...caching };
   app.addHook("onRequest", (_, reply, done) => {

@@ -4,21 +4,21 @@ import type { App } from "./app.ts";
 
 declare module "fastify" {
   interface FastifyInstance {
-    /** Whether the service is about to stop: it serves what still comes, and asks for no more. */
+    /** Whether the service is about to stop: it still serves requests, and reports that it is not ready. */
     isStopping(): boolean;
-    /** Serves on for a while with everybody told to go elsewhere, so that closing finds nobody. */
+    /** Serves on for a while and has clients close their connections, so that closing finds none. */
     drain(forMs: number): Promise<void>;
   }
 }
 
 const GRACE_MS = 10_000;
-/** The request of a connection that has just been opened is on its way. */
+/** The first request of a new connection may still be on its way. */
 const FIRST_BYTES_MS = 500;
 
 /**
- * On closing, requests in flight get their answers within the grace; connections without one end at once. Draining
+ * Graceful shutdown: requests in flight get their answers within the grace period; idle connections end at once. Draining
  * before it has each client close its connection by itself, after an answer: a request that is sent on a connection
- * while the service closes it is lost, and nobody can tell whether it was carried out.
+ * while the service closes it is lost, and its client cannot know whether it was carried out.
  */
 export function closeGracefully(app: App, graceMs = GRACE_MS): void {
   const opened = openConnections(app);
