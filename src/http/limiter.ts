@@ -157,7 +157,7 @@ function isStream(payload: unknown): payload is Readable {
 const REPORT_INTERVAL_MS = 1_000;
 /**
  * To refuse takes 45 microseconds. A thousand callers who send again at once would be refused 10,000 times a second, and
- * half of what can be served is; so it is 84 % (docs/internals/decisions.md).
+ * half of what can be served is; so it is 80 % (docs/internals/decisions.md).
  */
 const REFUSAL_DELAY_MS = 250;
 

@@ -1,0 +1,10 @@
+/** For `npm run mutate`. The tests of the APIs and of units notice changes; those that start programs take too long. */
+export default {
+  testRunner: "vitest",
+  vitest: { configFile: "vitest.mutate.config.ts" },
+  coverageAnalysis: "perTest",
+  reporters: ["clear-text", "progress"],
+  concurrency: 2,
+  timeoutMS: 30_000,
+  tsconfigFile: "none", // StrykerJS would rewrite it with an API that TypeScript 7 no longer has
+};
