@@ -2,7 +2,7 @@ import type { Context } from "../context.ts";
 import type { Log } from "../logs/entities.ts";
 import type { ExportedLog } from "../logs/export.resolvers.ts";
 import { logPayload, tracePayload } from "../logs/payloads.resolvers.ts";
-import { log as getLog, traceOf } from "../logs/resolvers.ts";
+import { getLog, traceOf } from "../logs/resolvers.ts";
 import { printableText } from "../printable.ts";
 import { formatCost, formatCount, formatMs, formatTime, printJson, printLines } from "./printing.ts";
 
