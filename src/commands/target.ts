@@ -1,6 +1,6 @@
 import type { Context } from "../context.ts";
 import { createDataset, updateDataset } from "../datasets/authoring.resolvers.ts";
-import { knownKeys, putDatasetItems } from "../datasets/bulk.resolvers.ts";
+import { findKeys, putDatasetItems } from "../datasets/bulk.resolvers.ts";
 import type { Column } from "../datasets/entities.ts";
 import { columnInput, createDatasetInput, type DatasetRowInput } from "../datasets/inputs.ts";
 import { type DatasetHead, dataset } from "../datasets/resolvers.ts";
@@ -113,7 +113,7 @@ async function wouldBe(
   { inputs, columns }: { inputs: DatasetRowInput[]; columns: Map<string, ColumnType> },
 ) {
   const keys = inputs.flatMap(({ key }) => key ?? []);
-  const known = existing && keys.length > 0 ? await knownKeys(context, existing.id, keys) : new Set();
+  const known = existing && keys.length > 0 ? await findKeys(context, existing.id, keys) : new Set();
   const changed = keys.filter((key) => known.has(key)).length;
   const names = inputs.flatMap(({ values }) => Object.keys(values));
   const omitted = new Set(names.filter((name) => !columns.has(name)));

@@ -1,7 +1,7 @@
 import type { Context } from "../context.ts";
 import { inTransaction } from "../database/transaction.ts";
 import type { DatasetRow } from "../datasets/entities.ts";
-import { getDataset, putRows, type Row, refuseLargeRow, whileThere } from "../datasets/resolvers.ts";
+import { getDataset, putRows, type Row, refuseLargeRow, refuseOrphans } from "../datasets/resolvers.ts";
 import { badInput } from "../errors.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import type { Log } from "./entities.ts";
@@ -27,7 +27,7 @@ export async function addLogToDataset(
   refuseLargeRow(values);
   const { idealOutput, metadata } = call;
   const row = { name: null, key: null, values, idealOutput: textOf(idealOutput), metadata, logId: log.id };
-  const [added] = await whileThere(slug, () =>
+  const [added] = await refuseOrphans(slug, () =>
     inTransaction(context.em, (em) => putRows(em, workspace, parent, [row])),
   );
   return added!;
