@@ -3,7 +3,7 @@ import { printableText } from "../printable.ts";
 import type { Model, Variable } from "../prompts/entities.ts";
 import { describePromptInput } from "../prompts/inputs.ts";
 import { describePrompt, type PromptDescription } from "../prompts/resolvers.ts";
-import { contentOf, tagsOf } from "../prompts/versions.resolvers.ts";
+import { contentColumn, tagsOf } from "../prompts/versions.resolvers.ts";
 import { checkOptions } from "./options.ts";
 import { formatTime, printJson, printLines } from "./printing.ts";
 import { warn } from "./workspace.ts";
@@ -29,10 +29,10 @@ export async function showPrompt(
 
 type Details = Awaited<ReturnType<typeof readDetails>>;
 
-const textOf = contentOf("text");
-const systemTextOf = contentOf("systemText");
-const modelOf = contentOf("model");
-const createdAtOf = contentOf("createdAt");
+const textOf = contentColumn("text");
+const systemTextOf = contentColumn("systemText");
+const modelOf = contentColumn("model");
+const createdAtOf = contentColumn("createdAt");
 
 async function readDetails(context: Context, described: PromptDescription) {
   const { id, slug, name, status, description, version, tag, versionId, variables = [] } = described;

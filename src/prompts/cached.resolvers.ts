@@ -12,8 +12,8 @@ export type CachedPrompt = Selectable & Pick<Prompt, "id" | "name" | "descriptio
 const prompts = createCache<CachedPrompt>();
 
 /**
- * The prompt with that slug with the names of all its versions; null when the workspace has none. Applications ask for few
- * prompts again and again.
+ * The prompt with that slug and the names of all its versions; null when the workspace has none. Cached, as applications
+ * read few prompts again and again.
  */
 export function findPrompt(
   context: Context,
@@ -23,7 +23,7 @@ export function findPrompt(
   return prompts(context.database, { workspaceId, key: slug }, () => readPrompt(context, workspaceId, slug));
 }
 
-/** Entities that are copied into a cache: the unit of work has no use for them. */
+/** For entities that are copied into a cache, which the unit of work need not hold. */
 const ONCE = { disableIdentityMap: true } as const;
 
 async function readPrompt(
@@ -35,7 +35,7 @@ async function readPrompt(
   if (!prompt) return null;
   const { id, name, description } = prompt;
   const versions: NamedVersion[] = [];
-  // Not as a collection of the prompt: it may have thousands, and nobody else is served while they become entities.
+  // Not as a collection: making entities of thousands of versions would block other requests.
   const readPiece = (piece: Piece) => readVersions(database, workspaceId, piece);
   const [tags] = await Promise.all([
     em.find(PromptTag, { prompt: id }, { ...ONCE, fields: ["label", "version"] }),
@@ -50,7 +50,7 @@ async function readPrompt(
   };
 }
 
-/** Ids and names of versions of prompts. */
+/** The ids and names of versions of prompts. */
 export function readVersions({ read, rows }: Database, workspaceId: string, { parents, after, most }: Piece) {
   let query = read
     .selectFrom("PromptVersion")
@@ -63,13 +63,13 @@ export function readVersions({ read, rows }: Database, workspaceId: string, { pa
   return rows(query);
 }
 
-/** What is read of a version once it is chosen: few of the versions of a prompt are. */
+/** The content of a version, which is read for selected versions only. */
 export type VersionContent = Pick<PromptVersion, "text" | "systemText" | "model" | "variables">;
 
-/** Versions never change once made, so what is cached of them stays right. */
+/** Versions are immutable, so their cached contents never become stale. */
 const contents = new WeakMap<Database["orm"], LRUCache<string, VersionContent>>();
 
-/** The content of a version of a prompt that was found; null when it was removed since. */
+/** The content of a version; null when it was removed since its prompt was read. */
 export async function findContent(
   { database, em }: Context,
   versionId: string,
@@ -86,7 +86,7 @@ export async function findContent(
   return content;
 }
 
-/** The same. Throws VERSION_NOT_FOUND when it was removed since. */
+/** Like `findContent`, but throws VERSION_NOT_FOUND. */
 export async function getContent(context: Context, versionId: string): Promise<VersionContent> {
   const content = await findContent(context, versionId);
   if (content) return content;
