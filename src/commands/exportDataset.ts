@@ -33,7 +33,7 @@ export async function exportDataset(
       for (const name of piece.omitted) omitted.add(name);
       yield piece.rows;
       count += piece.rows.length;
-      progress.tell(count, count);
+      progress.report(count, count);
     }
   }
   async function* text(): AsyncGenerator<string> {

@@ -14,15 +14,15 @@ export interface ShowPromptOptions {
   json?: true;
 }
 
-/** Prints a prompt with what one of its versions holds. */
+/** Prints a prompt with the content of one of its versions. */
 export async function showPrompt(
   context: Context,
   slug: string,
   { version, tag, json }: ShowPromptOptions,
 ): Promise<void> {
-  const described = await describePrompt(context, checkOptions(describePromptInput, { slug, version, tag }));
-  const details = await readDetails(context, described);
-  if (described.warning) warn(described.warning);
+  const prompt = await describePrompt(context, checkOptions(describePromptInput, { slug, version, tag }));
+  const details = await readDetails(context, prompt);
+  if (prompt.warning) warn(prompt.warning);
   if (json) await printJson(details);
   else await printLines([printableText(linesOf(details).join("\n"))]);
 }
@@ -34,31 +34,31 @@ const systemTextOf = contentColumn("systemText");
 const modelOf = contentColumn("model");
 const createdAtOf = contentColumn("createdAt");
 
-async function readDetails(context: Context, described: PromptDescription) {
-  const { id, slug, name, status, description, version, tag, versionId, variables = [] } = described;
+async function readDetails(context: Context, prompt: PromptDescription) {
+  const { id, slug, name, status, description, version, tag, versionId, variables = [] } = prompt;
   const tags = (await tagsOf(context, id)).map(({ label, version }) => ({ label, version }));
-  const availableVersions = described.versions?.map((one) => one.version) ?? [];
+  const availableVersions = prompt.versions?.map((one) => one.version) ?? [];
   const head = { slug, name, status, description, availableVersions, tags, version, tag, variables };
   if (versionId === null || version === null)
     return { ...head, createdAt: null, model: null, systemText: null, text: null };
-  const named = { id: versionId, version };
+  const record = { id: versionId, version };
   const [createdAt, model, systemText, text] = await Promise.all([
-    createdAtOf(named, {}, context),
-    modelOf(named, {}, context),
-    systemTextOf(named, {}, context),
-    textOf(named, {}, context),
+    createdAtOf(record, {}, context),
+    modelOf(record, {}, context),
+    systemTextOf(record, {}, context),
+    textOf(record, {}, context),
   ]);
   return { ...head, createdAt, model, systemText, text };
 }
 
-function linesOf({ slug, name, status, description, ...shown }: Details): string[] {
-  const { systemText, text } = shown;
+function linesOf({ slug, name, status, description, ...facts }: Details): string[] {
+  const { systemText, text } = facts;
   return [
     `${slug} (${status})`,
     ...(name === slug ? [] : [name]),
     ...(description ? [description] : []),
     "",
-    ...factsOf(shown),
+    ...factsOf(facts),
     ...(systemText ? ["", "System text:", systemText] : []),
     ...(text === null ? [] : ["", "Text:", text]),
   ];
@@ -93,7 +93,7 @@ function formatVariable({ label, type, description }: Variable): string {
 
 const MAX_VERSIONS = 20;
 
-/** The newest, the oldest of them first. */
+/** The names of the newest versions, the oldest of them first. */
 function formatVersions(names: string[]): string {
   const earlier = names.length - MAX_VERSIONS;
   const newest = names.slice(-MAX_VERSIONS).join(", ");
