@@ -2,7 +2,7 @@ import { DateTime } from "luxon";
 import { badInput } from "../errors.ts";
 import type { UsageInput } from "./inputs.ts";
 
-const MOST_DAYS = 1_100;
+const MAX_DAYS = 1_100;
 
 export interface Day {
   day: string;
@@ -10,14 +10,14 @@ export interface Day {
   to: Date;
 }
 
-/** The days of a time zone that a time touches, each with what lies within; a day may have 23 or 25 hours. */
+/** The days of a time zone that a period overlaps, cut to the period; a day may have 23 or 25 hours. */
 export function daysOf({ from, to, timeZone }: UsageInput): Day[] {
   const days: Day[] = [];
   let start = DateTime.fromJSDate(from, { zone: timeZone }).startOf("day");
   while (start.toMillis() < to.getTime()) {
-    if (days.length === MOST_DAYS)
+    if (days.length === MAX_DAYS)
       throw badInput([
-        { path: "to", message: `must be at most ${MOST_DAYS} days after from to group by day` },
+        { path: "to", message: `must be at most ${MAX_DAYS} days after from to group by day` },
       ]);
     const next = start.plus({ days: 1 }).startOf("day");
     days.push({

@@ -58,7 +58,7 @@ builder.queryField("usage", (t) =>
   t.field({
     type: [UsageType],
     description:
-      "What the calls of a time took together: the groups with the most logs first, or the days in their order. Read along one index, without the logs themselves.",
+      "What the calls of a period took together: the groups with the most logs first, or the days in their order. Read along one index, without the logs themselves.",
     args: argumentsOf(t, usageInput, {
       from: t.arg({ type: "DateTime", required: true, description: usageInput.shape.from.description }),
       to: t.arg({ type: "DateTime", required: true, description: usageInput.shape.to.description }),

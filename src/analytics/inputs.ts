@@ -2,7 +2,7 @@ import { z } from "zod";
 import { optionalTimestamp } from "../validation/dateTime.ts";
 import { text } from "../validation/text.ts";
 
-const MOST_GROUPS = 1_000;
+const MAX_GROUPS = 1_000;
 export const GROUPS = 100;
 
 const required = () =>
@@ -29,16 +29,16 @@ export const usageInput = z
         return z.NEVER;
       })
       .describe(
-        "Whose days are meant when grouped by day, such as `Europe/Berlin` (the names of IANA); `UTC` when absent.",
+        "The time zone of the days when grouped by day, such as `Europe/Berlin` (an IANA name); `UTC` when absent.",
       ),
     slug: text().nullish().describe("Only the calls of this prompt."),
     first: z
       .int()
       .min(1)
-      .max(MOST_GROUPS)
+      .max(MAX_GROUPS)
       .nullish()
       .describe(
-        `How many groups at most, those with the most logs, up to ${MOST_GROUPS.toLocaleString("en")}; ${GROUPS} when absent. Days are all given.`,
+        `How many groups at most, those with the most logs, up to ${MAX_GROUPS.toLocaleString("en")}; ${GROUPS} when absent. All days are returned.`,
       ),
   })
   .superRefine(({ from, to }, context) => {
@@ -46,7 +46,7 @@ export const usageInput = z
   });
 export type UsageInput = z.output<typeof usageInput>;
 
-/** One spelling for each zone: what computes with them remembers every spelling for ever. */
+/** One spelling for each zone: luxon caches every spelling for good. */
 function canonicalTimeZone(name: string): string | undefined {
   try {
     return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone;

@@ -17,18 +17,18 @@ export interface Usage extends Sums {
 }
 
 /**
- * Sums up the calls of a time, by group. It reads nothing but an index by time, in stretches, so that others are served
- * meanwhile: once for the sums, and again for the latencies of the groups that it returns. Groups come with the most logs
- * first, days in their order.
+ * Sums up the calls of a period by group: the groups with the most logs first, or the days in their order. Reads only an
+ * index by time, in stretches between which other requests run: once for the sums, and again for the latencies of the
+ * groups that it returns.
  */
 export async function usage(context: Context, input: UsageInput): Promise<Usage[]> {
   const workspaceId = authorize(context, "read");
   if (input.groupBy !== "DAY") return usageOf(context, workspaceId, input);
-  const { daysOf } = await import("./days.ts"); // its library is large, and many never need it
+  const { daysOf } = await import("./days.ts"); // loads a large library, which few need
   return usageByDay(context, workspaceId, { ...input, days: daysOf(input) });
 }
 
-/** How many days are looked at together, as it takes two statements to find that one is empty. */
+/** Days that one statement checks for logs: summing up an empty day would take two. */
 const DAYS_AT_ONCE = 16;
 
 async function usageByDay(
@@ -36,18 +36,18 @@ async function usageByDay(
   workspaceId: string,
   { days, ...input }: UsageInput & { days: Day[] },
 ): Promise<Usage[]> {
-  const found: Usage[] = [];
+  const usages: Usage[] = [];
   for (let at = 0; at < days.length; at += DAYS_AT_ONCE) {
     const some = days.slice(at, at + DAYS_AT_ONCE);
-    const time = { before: startOf(context, some.at(-1)!.to), downTo: startOf(context, some[0]!.from) };
-    const logs = logsIn(context, { workspaceId, by: {} }, time).select("id as id").limit(1);
+    const range = { before: startOf(context, some.at(-1)!.to), downTo: startOf(context, some[0]!.from) };
+    const logs = logsIn(context, { workspaceId, by: {} }, range).select("id as id").limit(1);
     const isEmpty = (await context.database.rows(logs)).length === 0;
     for (const { day, from, to } of some) {
       const [sums] = isEmpty ? [NOTHING] : await usageOf(context, workspaceId, { ...input, from, to });
-      found.push({ ...sums!, key: day });
+      usages.push({ ...sums!, key: day });
     }
   }
-  return found;
+  return usages;
 }
 
 type Column = "promptSlug" | "version" | "model" | "userId" | "organizationId";
@@ -71,17 +71,17 @@ async function usageOf(
   const range = { before: startOf(context, to), downTo: startOf(context, from) };
   const groups = new Map<string, Sums>(columns.length === 0 ? [[keyOf({}, columns), noSums]] : []);
   for await (const logs of partsOf(context, lead, range, slug)) {
-    for (const row of await context.database.rows(together(logs.map((some) => summed(some, columns))))) {
+    for (const row of await context.database.rows(unionAll(logs.map((part) => sumsIn(part, columns))))) {
       const key = keyOf(row, columns);
       groups.set(key, addSums(groups.get(key) ?? noSums, row));
     }
   }
   const top = largest([...groups], first ?? GROUPS);
   const latencies = new Map<string, Latencies>(top.map(([key]) => [key, new Map()]));
-  const isEmpty = top.every(([, { logs }]) => logs === 0); // as many days are
+  const isEmpty = top.every(([, { logs }]) => logs === 0); // spares days without calls the second read
   if (isEmpty) return top.map(([key, sums]) => toUsage(key, sums, new Map(), columns));
   for await (const logs of partsOf(context, lead, range, slug)) {
-    for (const row of await context.database.rows(together(logs.map((some) => measured(some, columns))))) {
+    for (const row of await context.database.rows(unionAll(logs.map((part) => latenciesIn(part, columns))))) {
       const counts = latencies.get(keyOf(row, columns));
       counts?.set(row.latencyMs!, (counts.get(row.latencyMs!) ?? 0) + Number(row.logs));
     }
@@ -91,7 +91,7 @@ async function usageOf(
 
 type Logs = ReturnType<typeof logsIn>;
 
-/** Stretch by stretch the logs of a time, or of one prompt in it, in the parts that an index each has. */
+/** The logs of a period or of one prompt in it, stretch by stretch, in parts that each have an index. */
 async function* partsOf(
   context: Context,
   lead: Lead,
@@ -101,24 +101,24 @@ async function* partsOf(
   const { summedParts, unindexed } = context.database.search;
   for await (const stretch of stretches(context, lead, range)) {
     const logs = logsIn(context, lead, stretch);
-    // The prompt's own index lacks what is summed up.
-    const wanted =
+    // The index by prompt lacks the columns to sum up.
+    const matches =
       slug == null ? logs : logs.where(({ eb, ref }) => eb(unindexed(ref("promptSlug")), "=", slug));
-    yield summedParts.map((part) => wanted.where(part));
+    yield summedParts.map((part) => matches.where(part));
   }
 }
 
-/** Several queries in one statement. */
-function together<DB, TB extends keyof DB, Row>(
+/** Joins queries into one statement. */
+function unionAll<DB, TB extends keyof DB, Row>(
   queries: SelectQueryBuilder<DB, TB, Row>[],
 ): SelectQueryBuilder<DB, TB, Row> {
   return queries.reduce((all, query) => all.unionAll(query));
 }
 
-function summed(logs: Logs, columns: Column[]) {
+function sumsIn(logs: Logs, columns: Column[]) {
   return logs
     .select(({ fn }) => [
-      ...columns.map(named),
+      ...columns.map(aliasOf),
       fn.countAll<number>().as("logs"),
       fn.countAll<number>().filterWhere("costSource", "=", "UNPRICED").as("unpricedLogs"),
       fn.sum<number | null>("inputTokens").as("inputTokens"),
@@ -128,16 +128,16 @@ function summed(logs: Logs, columns: Column[]) {
     .$if(columns.length > 0, (query) => query.groupBy(columns));
 }
 
-function measured(logs: Logs, columns: Column[]) {
+function latenciesIn(logs: Logs, columns: Column[]) {
   return logs
-    .select(({ fn }) => [...columns.map(named), "latencyMs as latencyMs", fn.countAll<number>().as("logs")])
+    .select(({ fn }) => [...columns.map(aliasOf), "latencyMs as latencyMs", fn.countAll<number>().as("logs")])
     .where("latencyMs", "is not", null)
     .groupBy([...columns, "latencyMs"]);
 }
 
 const NOTHING = toUsage("[]", noSums, new Map(), []);
 
-const named = <Name extends Column>(column: Name) => `${column} as ${column}` as const;
+const aliasOf = <Name extends Column>(column: Name) => `${column} as ${column}` as const;
 
 function keyOf(row: { [Name in Column]?: string | null }, columns: Column[]): string {
   return JSON.stringify(columns.map((column) => row[column] ?? null));
@@ -150,7 +150,7 @@ function toUsage(groupKey: string, sums: Sums, latencies: Latencies, columns: Co
     ...sums,
     key: values.at(-1) ?? null,
     promptSlug: (columns[0] === "promptSlug" && values[0]) || null,
-    cost: Number(sums.cost.toPrecision(14)), // adding up leaves dust in the last digits
+    cost: Number(sums.cost.toPrecision(14)), // without the rounding errors of the sum
     p50LatencyMs: p50LatencyMs ?? null,
     p95LatencyMs: p95LatencyMs ?? null,
     p99LatencyMs: p99LatencyMs ?? null,

@@ -10,7 +10,7 @@ const HELP = `
 A database is named as in DATABASE_URL: sqlite:PATH or postgresql://USER:PASSWORD@HOST:PORT/NAME. A password that is left
 out is taken from PGPASSWORD or from ~/.pgpass.
 
-Everything of all workspaces is copied, with the access tokens, as it is at one moment; the service may go on writing to
+Everything of all workspaces is copied, with the access tokens, as it is at one point in time; the service may go on writing to
 the source meanwhile, but what it writes later is not copied. The target must be empty or new, and nothing may use it. All
 is read back and compared before it is there for others; when anything fails, nothing is, and it can be copied again.
 ${examples("copy --from sqlite:data/gabbro.sqlite --to postgresql://gabbro@db.example.com/gabbro")}`;
@@ -31,11 +31,11 @@ export function addCopyCommand(program: Command): void {
       const { showProgress } = await import("./progress.ts");
       let progress: Progress | undefined;
       const copied = await copyDatabase(from, to, {
-        // All is read twice: once to be copied and once to be compared.
+        // Every row is read twice: to copy it and to compare it.
         begin: (rows) => {
           progress = showProgress(2 * rows);
         },
-        report: (rows, checked) => progress?.tell(rows + checked, rows),
+        report: (rows, checked) => progress?.report(rows + checked, rows),
         signal: onStop(),
         entities,
       }).finally(() => progress?.stop());
@@ -45,7 +45,7 @@ export function addCopyCommand(program: Command): void {
     });
 }
 
-/** Not done by a parser of the option: its error would repeat the URL, and with it the password. */
+/** Not a parser of the option: its error would repeat the URL with the password. */
 function checkUrl(option: string, url: string): void {
   if (!isDatabaseUrl(url))
     throw new InvalidArgumentError(
@@ -53,7 +53,7 @@ function checkUrl(option: string, url: string): void {
     );
 }
 
-/** When it is stopped, it first removes what it has copied. */
+/** Aborts the copy on a signal, so that it removes what it has copied. */
 function onStop(): AbortSignal {
   const stop = new AbortController();
   for (const signal of ["SIGTERM", "SIGINT"] as const)

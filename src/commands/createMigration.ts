@@ -2,7 +2,7 @@ import { dialectOf, openOrm } from "../database/open.ts";
 import { entities } from "../entities.ts";
 
 // npm run migration -- NAME: writes the migrations of both databases, from the last snapshots of the schema to the
-// entities as they are now. It needs neither database.
+// current entities. Connects to neither database.
 const [name] = process.argv.slice(2);
 if (!name) throw new Error("Name the migration: npm run migration -- NAME");
 for (const url of ["sqlite::memory:", "postgresql://localhost/none"]) {

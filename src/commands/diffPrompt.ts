@@ -13,20 +13,20 @@ import { warn } from "./workspace.ts";
 /** Prints what differs between two versions, each named by itself or by a tag. */
 export async function diffPrompt(
   context: Context,
-  given: PromptDiffInput,
+  input: PromptDiffInput,
   { json }: { json?: true },
 ): Promise<void> {
-  const { slug, ...named } = checkOptions(promptDiffInput, given);
-  const described = await describePrompt(context, { slug });
-  const from = await versionNamed(context, described, named.from);
-  const to = await versionNamed(context, described, named.to);
+  const { slug, ...names } = checkOptions(promptDiffInput, input);
+  const prompt = await describePrompt(context, { slug });
+  const from = await versionNamed(context, prompt, names.from);
+  const to = await versionNamed(context, prompt, names.to);
   const diff = await promptDiff(context, { slug, from, to });
   if (json) await printJson({ slug, from, to, diff });
   else if (diff === "") warn(`Nothing differs between ${from} and ${to}.`);
   else await printLines(diff.trimEnd().split("\n").map(formatLine));
 }
 
-/** A version by its name, else by its tag; what is neither stays as it is, for the error that names it. */
+/** The version with a name or a tag; any other name is returned, so that the error names it. */
 async function versionNamed(
   context: Context,
   { id, versions = [] }: PromptDescription,

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from "commander";
 import type { Context } from "../context.ts";
-import { allDatasetRows, omittedOnRead, rowCount } from "../datasets/reading.resolvers.ts";
+import { allDatasetRows, readWarning, rowCount } from "../datasets/reading.resolvers.ts";
 import { dataset, type Row } from "../datasets/resolvers.ts";
 import { datasetText } from "../formats/datasetText.ts";
 import { type Format, formatOf, formats } from "../formats/formats.ts";
@@ -33,7 +33,7 @@ export async function exportDataset(
       for (const name of piece.omitted) omitted.add(name);
       yield piece.rows;
       count += piece.rows.length;
-      progress.tell(count, count);
+      progress.report(count, count);
     }
   }
   async function* text(): AsyncGenerator<string> {
@@ -46,6 +46,6 @@ export async function exportDataset(
   } finally {
     progress.stop();
   }
-  const warning = omittedOnRead(omitted);
+  const warning = readWarning(omitted);
   if (warning !== null) warn(warning);
 }

@@ -21,7 +21,7 @@ export async function exportLogs(context: Context, options: ExportLogsOptions): 
         options.format === "csv" ? csvOf(logs) : logs.map((log) => `${JSON.stringify(log)}\n`).join("");
       yield piece;
       count += logs.length;
-      progress.tell(count, count);
+      progress.report(count, count);
     }
   }
   try {
@@ -32,8 +32,8 @@ export async function exportLogs(context: Context, options: ExportLogsOptions): 
 }
 
 /**
- * What users typed stands in these cells, and people open them in spreadsheets, which run what begins like a formula.
- * So such cells get an apostrophe before them. JSON Lines have everything as it is.
+ * Puts an apostrophe before cells that begin like a formula: spreadsheets would run text that a user has typed. JSON Lines
+ * are not changed.
  */
 function csvOf(logs: ExportedLog[]): string {
   return toCsv(

@@ -8,7 +8,7 @@ import { findFile, writeFileWhole } from "./output.ts";
 import { printJson } from "./printing.ts";
 import { say, warn } from "./workspace.ts";
 
-/** Writes a file for every prompt; files that say the same already are not touched, and none is removed. */
+/** Writes a file for every prompt. Files with the same content are not touched, and none is removed. */
 export async function exportPrompts(
   context: Context,
   folder: string,

@@ -14,10 +14,7 @@ export function addImportCommands(program: Command): void {
     .argument("<file>", "CSV, JSON or JSON Lines")
     .requiredOption("--slug <slug>", "the slug of the dataset")
     .option("--name <name>", "the name of a new dataset; else the file's, else the slug", parseName)
-    .option(
-      "--key <column>",
-      "the column that tells rows apart: a row that is there already is changed, not added",
-    )
+    .option("--key <column>", "the column that identifies rows: an existing row is changed, not added")
     .addOption(formatOption("what the file is; else its ending decides"))
     .option("--dry-run", "store nothing, only say what would be done")
     .addOption(jsonOption())

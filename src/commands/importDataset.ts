@@ -7,11 +7,11 @@ import { quoted } from "../errors.ts";
 import { type Format, formatOf, formats, openRows } from "../formats/formats.ts";
 import { type FileRow, inPortions, type RowFile, rowFields } from "../formats/rows.ts";
 import { FileError } from "../formats/text.ts";
-import { judge } from "./judge.ts";
 import { printJson } from "./printing.ts";
 import { showProgress } from "./progress.ts";
 import { collectRejected, type Rejected } from "./rejected.ts";
 import { openTarget, type Target } from "./target.ts";
+import { validateRow } from "./validateRow.ts";
 import { say, warn } from "./workspace.ts";
 
 export interface ImportDatasetOptions {
@@ -23,7 +23,7 @@ export interface ImportDatasetOptions {
   json?: true;
 }
 
-/** Puts the rows of a file into a dataset, which it makes when there is none; the exit code tells whether rows were refused. */
+/** Stores the rows of a file in a dataset, which it creates when missing. Sets the exit code when rows are rejected. */
 export async function importDataset(
   context: Context,
   path: string,
@@ -47,7 +47,12 @@ export async function importDataset(
   const progress = showProgress(size);
   try {
     await target.expect(file);
-    await store(file, { target, rejected, key: options.key, tell: (rows) => progress.tell(read, rows) });
+    await store(file, {
+      target,
+      rejected,
+      key: options.key,
+      onStored: (rows) => progress.report(read, rows),
+    });
     await target.finish();
   } catch (error) {
     throw error instanceof FileError ? new Error(`${error.message} ${leftBehind(target, options)}`) : error;
@@ -59,10 +64,10 @@ export async function importDataset(
 }
 
 async function sizeOf(path: string): Promise<number> {
-  const found = await stat(path).catch(() => null);
-  if (!found) throw new Error(`There is no file ${path}.`);
-  if (!found.isFile()) throw new Error(`${path} is not a file.`);
-  return found.size;
+  const stats = await stat(path).catch(() => null);
+  if (!stats) throw new Error(`There is no file ${path}.`);
+  if (!stats.isFile()) throw new Error(`${path} is not a file.`);
+  return stats.size;
 }
 
 function refuseUnknownKey(path: string, { columns }: RowFile, key: string): void {
@@ -74,27 +79,27 @@ function refuseUnknownKey(path: string, { columns }: RowFile, key: string): void
 
 async function store(
   file: RowFile,
-  means: {
+  options: {
     target: Target;
     rejected: Rejected;
     key: string | undefined;
-    tell: (rows: number) => void;
+    onStored: (rows: number) => void;
   },
 ): Promise<void> {
   let rows = 0;
   for await (const portion of inPortions(file.rows)) {
-    const good: { row: FileRow; input: DatasetRowInput }[] = [];
-    const bad: { row: FileRow; details: ErrorDetail[] }[] = [];
+    const valid: { row: FileRow; input: DatasetRowInput }[] = [];
+    const invalid: { row: FileRow; details: ErrorDetail[] }[] = [];
     for (const row of portion) {
-      const judged = judge(row, means.key);
-      if ("details" in judged) bad.push({ row, details: judged.details });
-      else good.push({ row, input: judged.input });
+      const result = validateRow(row, options.key);
+      if ("details" in result) invalid.push({ row, details: result.details });
+      else valid.push({ row, input: result.input });
     }
-    await means.target.put(good.map(({ input }) => input));
-    means.target.note(good.flatMap(({ row }) => row.beside));
-    await means.rejected.add(bad);
+    await options.target.put(valid.map(({ input }) => input));
+    options.target.addOmitted(valid.flatMap(({ row }) => row.extraNames));
+    await options.rejected.add(invalid);
     rows += portion.length;
-    means.tell(rows);
+    options.onStored(rows);
   }
 }
 
@@ -108,7 +113,7 @@ interface Outcome {
 async function report({ options, target, rejected, seconds }: Outcome): Promise<void> {
   const { slug, dryRun = false, json } = options;
   if (target.omitted.size > 0)
-    warn(`Left out, because the dataset has no such columns: ${listed(target.omitted)}.`);
+    warn(`Left out, because the dataset has no such columns: ${joinNames(target.omitted)}.`);
   if (target.keptName !== null) warn(`The dataset exists and keeps its name ${quoted(target.keptName)}.`);
   const count = rejected.count();
   if (rejected.path() !== null)
@@ -129,26 +134,26 @@ async function report({ options, target, rejected, seconds }: Outcome): Promise<
     });
   const dataset = `Dataset ${quoted(slug)}${isNew ? " (new)" : ""}`;
   const done = dryRun
-    ? `Dry run, nothing was stored. ${dataset}: ${shown(added)} rows would be added, ${shown(changed)} changed or found unchanged`
-    : `${dataset}: ${shown(added)} rows added, ${shown(changed)} changed, ${shown(unchanged)} unchanged`;
-  say(`${done}, ${shown(count)} rejected, in ${seconds.toFixed(1)} s.`);
+    ? `Dry run, nothing was stored. ${dataset}: ${formatCount(added)} rows would be added, ${formatCount(changed)} changed or found unchanged`
+    : `${dataset}: ${formatCount(added)} rows added, ${formatCount(changed)} changed, ${formatCount(unchanged)} unchanged`;
+  say(`${done}, ${formatCount(count)} rejected, in ${seconds.toFixed(1)} s.`);
 }
 
-/** What to say of the rows that were stored before a file broke off. */
+/** Says how many rows were stored before an error of the file. */
 function leftBehind({ counts }: Target, { key, dryRun }: ImportDatasetOptions): string {
   const stored = counts.added + counts.changed + counts.unchanged;
   if (stored === 0 || dryRun) return "Nothing was stored.";
   const again = key === undefined ? " with --key COLUMN, so that they are not added twice" : "";
-  return `${shown(stored)} rows before it are stored. Mend the file and import it again${again}.`;
+  return `${formatCount(stored)} rows before it are stored. Mend the file and import it again${again}.`;
 }
 
-const MOST_NAMES = 50;
+const MAX_NAMES = 50;
 
-function listed(names: Set<string>): string {
-  const some = [...names].slice(0, MOST_NAMES).map(quoted).join(", ");
-  return names.size > MOST_NAMES ? `${some} and ${names.size - MOST_NAMES} more` : some;
+function joinNames(names: Set<string>): string {
+  const some = [...names].slice(0, MAX_NAMES).map(quoted).join(", ");
+  return names.size > MAX_NAMES ? `${some} and ${names.size - MAX_NAMES} more` : some;
 }
 
-function shown(count: number): string {
+function formatCount(count: number): string {
   return count.toLocaleString("en");
 }

@@ -17,7 +17,7 @@ export interface ImportPromptsOptions {
   json?: true;
 }
 
-/** Makes the prompts of the workspace what the files of a folder say, after telling what that changes. */
+/** Changes the prompts of the workspace to what the files of a folder say, after listing the changes. */
 export async function importPrompts(
   context: Context,
   folder: string,
@@ -38,7 +38,7 @@ export async function importPrompts(
   say(`Made ${steps.length} changes.`);
 }
 
-/** Reads and judges all files before anything is changed, and tells every error with its file and line. */
+/** Validates all files before anything is changed, and reports every error with its file and line. */
 async function planFolder(context: Context, folder: string): Promise<Step[]> {
   const names = await readdir(folder).catch(() => {
     throw new Error(`There is no folder ${folder}.`);
@@ -51,23 +51,23 @@ async function planFolder(context: Context, folder: string): Promise<Step[]> {
   const fileOf = new Map<string, string>();
   for (const name of files) {
     const path = join(folder, name);
-    const read = await readPrompt(path);
-    const found = [...read.details];
-    if (read.prompt) {
-      const { slug } = read.prompt;
+    const { prompt, details: fileErrors, lineOf } = await readPrompt(path);
+    const errors = [...fileErrors];
+    if (prompt) {
+      const { slug } = prompt;
       const other = fileOf.get(slug);
       if (other)
-        found.push({
-          line: read.lineOf(["slug"]),
+        errors.push({
+          line: lineOf(["slug"]),
           message: `the slug ${quoted(slug)} stands in ${other} too`,
         });
       fileOf.set(slug, path);
-      const plan = planPrompt(read.prompt, stored.get(slug), read.lineOf);
-      found.push(...plan.details);
+      const plan = planPrompt(prompt, stored.get(slug), lineOf);
+      errors.push(...plan.details);
       steps.push(...plan.steps);
     }
     details.push(
-      ...found.map(({ line, message }) => printable(`${path}, line ${line}: ${shorten(message)}`)),
+      ...errors.map(({ line, message }) => printable(`${path}, line ${line}: ${shorten(message)}`)),
     );
   }
   if (details.length > 0)
@@ -82,19 +82,19 @@ function cut(details: string[]): string[] {
   return more > 0 ? [...details.slice(0, MAX_ERRORS), `… and ${more.toLocaleString("en")} more.`] : details;
 }
 
-const MAX_FAULT_CHARACTERS = 400;
+const MAX_MESSAGE_CHARACTERS = 400;
 
 function shorten(message: string): string {
-  return message.length > MAX_FAULT_CHARACTERS ? `${message.slice(0, MAX_FAULT_CHARACTERS)}…` : message;
+  return message.length > MAX_MESSAGE_CHARACTERS ? `${message.slice(0, MAX_MESSAGE_CHARACTERS)}…` : message;
 }
 
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
-/** Reads and judges one file, which the YAML library may refuse as a whole: too deep, or with too many aliases. */
+/** Reads and validates one file. The YAML library may reject it as a whole: too deep, or with too many aliases. */
 async function readPrompt(path: string): Promise<ReturnType<typeof fromPromptYaml>> {
-  const found = await stat(path);
-  if (!found.isFile()) throw new Error(`${printable(path)} is not a file.`);
-  if (found.size > MAX_FILE_BYTES) throw new Error(`${printable(path)} is larger than 64 MB.`);
+  const stats = await stat(path);
+  if (!stats.isFile()) throw new Error(`${printable(path)} is not a file.`);
+  if (stats.size > MAX_FILE_BYTES) throw new Error(`${printable(path)} is larger than 64 MB.`);
   const text = await readFile(path, "utf8");
   try {
     return fromPromptYaml(text);

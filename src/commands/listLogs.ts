@@ -39,7 +39,7 @@ const optionNames = {
   text: "--search",
 };
 
-/** Prints the logs that options let through, those that began last first. */
+/** Prints the logs that match the options, those that began last first. */
 export async function listLogs(
   context: Context,
   { limit, json, ...options }: ListLogsOptions,
@@ -69,7 +69,7 @@ function filterOf(options: Omit<ListLogsOptions, "limit">) {
   };
 }
 
-/** An array, log by log: what callers sent may be long. */
+/** An array, written log by log, as logs may be long. */
 async function* toJson(context: Context, entries: Log[]): AsyncGenerator<string> {
   for (const [n, log] of entries.entries()) {
     const text = printableLines(JSON.stringify(await readWhole(context, log), null, 2));

@@ -17,7 +17,7 @@ export interface ListPromptsOptions {
 
 const optionNames = { featureSlug: "--feature", search: "--search" };
 
-/** Prints the prompts of a workspace, each as its production version shows it, else as its newest. */
+/** Prints the prompts of a workspace, each described by its production version, else its newest. */
 export async function listPrompts(
   context: Context,
   { feature: featureSlug, search, limit, json }: ListPromptsOptions,

@@ -47,14 +47,14 @@ export function addLogsCommand(program: Command): void {
     );
 }
 
-/** A value that is a number, true, false, null or a string in quotation marks is what JSON makes of it; else it is text. */
-function addMatch(given: string, matches: MetadataMatch[] = []): MetadataMatch[] {
-  const at = given.indexOf("=");
+/** Parses a number, true, false, null or a string in quotation marks as JSON, and takes any other value as text. */
+function addMatch(option: string, matches: MetadataMatch[] = []): MetadataMatch[] {
+  const at = option.indexOf("=");
   if (at < 1)
     throw new InvalidArgumentError("It must be a key and a value with = between, such as plan=pro.");
-  const text = given.slice(at + 1);
+  const text = option.slice(at + 1);
   const isJson = /^(?:-?\d[\d.eE+-]*|true|false|null|".*")$/.test(text) && isJsonText(text);
-  return [...matches, { key: given.slice(0, at), value: isJson ? JSON.parse(text) : text }];
+  return [...matches, { key: option.slice(0, at), value: isJson ? JSON.parse(text) : text }];
 }
 
 function isJsonText(text: string): boolean {

@@ -13,7 +13,7 @@ export function jsonOption(): Option {
 
 const MAX_LIMIT = 10_000;
 
-/** How many entries of a list are printed. */
+/** The option for how many entries of a list to print. */
 export function limitOption(fallback: number, max = MAX_LIMIT): Option {
   const range = `from 1 to ${max.toLocaleString("en")}`;
   return new Option("--limit <count>", `how many at most, ${range}`)
@@ -32,8 +32,8 @@ export function parseNumber(value: string): number {
 }
 
 /**
- * What a schema of the APIs makes of options; a usage error when it refuses them. `names` says which option a field of the
- * schema comes from, where that has another name.
+ * Parses options by a schema of the APIs; throws a usage error for invalid ones. `names` maps fields of the schema to
+ * options with another name.
  */
 export function checkOptions<Output>(
   schema: z.ZodType<Output>,

@@ -1,7 +1,7 @@
 import { printableLines } from "../printable.ts";
 import { writeOut } from "./output.ts";
 
-/** Prints lines until whoever reads them has enough. */
+/** Prints lines until their reader ends. */
 export function printLines(lines: string[]): Promise<void> {
   return writeOut(
     undefined,
@@ -9,7 +9,7 @@ export function printLines(lines: string[]): Promise<void> {
   );
 }
 
-/** Prints a value as JSON. What a terminal would act on is escaped, which JSON allows in every text. */
+/** Prints a value as JSON. Control characters are escaped, so that a terminal does not act on them. */
 export function printJson(value: unknown): Promise<void> {
   return printLines([printableLines(JSON.stringify(value, null, 2))]);
 }
@@ -21,7 +21,7 @@ const DOLLARS = new Intl.NumberFormat("en", {
   maximumFractionDigits: 6,
 });
 
-/** As people read it, and as options of the command line take it: to the second, in UTC. */
+/** To the second, in UTC: readable, and a valid time for options. */
 export function formatTime(time: Date): string {
   return `${time.toISOString().slice(0, "2026-01-31T09:30:00".length)}Z`;
 }

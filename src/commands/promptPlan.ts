@@ -14,7 +14,7 @@ import { LATEST } from "../prompts/selection.ts";
 import { publishPrompt, setTagProtection } from "../prompts/tags.resolvers.ts";
 import { parseTemplate } from "../templates/templates.ts";
 
-/** One change that an import would make, as people read it and as it is made. */
+/** One change of an import: its description and its execution. */
 export interface Step {
   description: string;
   run: (context: Context) => Promise<unknown>;
@@ -22,7 +22,7 @@ export interface Step {
 
 type Path = (string | number)[];
 
-/** What makes a prompt what its file says. Nothing is removed: what the file does not mention stays as it is. */
+/** The steps that change a prompt to what its file says. They remove nothing that the file does not mention. */
 export function planPrompt(
   file: PromptFile,
   stored: PromptContent | undefined,
@@ -51,8 +51,8 @@ function headSteps(file: PromptFile, stored: PromptContent | undefined): Step[] 
       },
     ];
   const changes = (["name", "description", "featureSlug"] as const).filter((field) => {
-    const wanted = file[field];
-    return wanted !== undefined && !(field === "name" && wanted === null) && wanted !== stored[field];
+    const value = file[field];
+    return value !== undefined && !(field === "name" && value === null) && value !== stored[field];
   });
   if (changes.length === 0) return [];
   const run = (context: Context) =>
@@ -64,14 +64,14 @@ function versionSteps(file: PromptFile, stored: PromptContent | undefined, detai
   const { slug, versions = [] } = file;
   const names = versions.map(({ version }) => version);
   const firstOf = new Map(names.toReversed().map((name, at) => [name, names.length - 1 - at]));
-  const known = new Map(stored?.versions.map((version) => [version.version, version]));
-  const lastKnown = names.findLastIndex((name) => known.has(name));
+  const existingVersions = new Map(stored?.versions.map((version) => [version.version, version]));
+  const lastExisting = names.findLastIndex((name) => existingVersions.has(name));
   return versions.flatMap((input, at): Step[] => {
     const { version } = input;
     if (firstOf.get(version) !== at)
       detail(["versions", at], `version ${quoted(version)} stands there twice`);
     const content = contentFor(input, (part, message) => detail(["versions", at, part], message));
-    const existing = known.get(version);
+    const existing = existingVersions.get(version);
     if (content && existing && !isSame(content, input, existing)) {
       detail(
         ["versions", at],
@@ -79,7 +79,7 @@ function versionSteps(file: PromptFile, stored: PromptContent | undefined, detai
       );
     }
     if (existing) return [];
-    const late = at < lastKnown ? ", as the newest, for its place is taken" : "";
+    const late = at < lastExisting ? ", as the newest, for its place is taken" : "";
     const run = (context: Context) => createPromptVersion(context, { slug, input });
     return [{ description: `add version ${quoted(version)} to prompt ${quoted(slug)}${late}`, run }];
   });
@@ -97,24 +97,24 @@ function contentFor(input: VersionInput, detail: (part: string, message: string)
   }
 }
 
-/** Variables may stand in the file as they are stored, or without those that the texts tell. */
+/** The file may list all variables that are stored, or leave out those that the texts use. */
 function isSame(
   content: ReturnType<typeof contentOf>["content"],
   { variables }: VersionInput,
   stored: PromptContent["versions"][number],
 ): boolean {
   if (isDeepStrictEqual(content, stored)) return true;
-  const given = content.variables.slice(0, variables?.length ?? 0);
-  return isDeepStrictEqual({ ...content, variables: given }, stored);
+  const declarations = content.variables.slice(0, variables?.length ?? 0);
+  return isDeepStrictEqual({ ...content, variables: declarations }, stored);
 }
 
 function tagSteps(file: PromptFile, stored: PromptContent | undefined, detail: Report): Step[] {
   const { slug, tags = [], versions = [] } = file;
-  const known = new Set([...versions, ...(stored?.versions ?? [])].map(({ version }) => version));
+  const names = new Set([...versions, ...(stored?.versions ?? [])].map(({ version }) => version));
   return [...tags].flatMap(([label, version]): Step[] => {
     if (label === LATEST)
       detail(["tags", label], `the tag "${LATEST}" follows the newest version by itself; leave it out`);
-    if (!known.has(version))
+    if (!names.has(version))
       detail(
         ["tags", label],
         `the tag ${quoted(label)} points to ${quoted(version)}, which is no version of the prompt`,

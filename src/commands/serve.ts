@@ -17,15 +17,15 @@ import { welcome, welcomeBack } from "./welcome.ts";
 
 const PARENT_CHECK_MS = 250;
 const LAST_LINES_MS = 1_000;
-/** Lines are written some at a time: one by one they cost a request a system call. Who does not read them loses some. */
-const GATHERED = { sync: false, minLength: 8_192, periodicFlush: 100, maxLength: 16_777_216 };
+/** Writes several lines at once: each write is a system call. Drops lines when nobody reads them. */
+const BUFFERED = { sync: false, minLength: 8_192, periodicFlush: 100, maxLength: 16_777_216 };
 
 /**
- * Runs the service until SIGTERM or SIGINT: opens and migrates the database, fills a new one, listens, and says on
- * standard output how to use it.
+ * Runs the service until SIGTERM or SIGINT: opens and migrates the database, fills a new one, listens, and prints
+ * how to use it.
  */
 export async function serve(config: Config, sample: "with sample" | "empty"): Promise<void> {
-  process.stdout.on("error", () => {}); // nobody reads it any more, which is no reason to stop serving
+  process.stdout.on("error", () => {}); // nobody reads the output any more: go on serving
   const database = await openDatabase(config.databaseUrl, entities, config);
   await bringUpToDate(database, config);
   const app = await createApp(database, config, await loggerOptions(config.logLevel));
@@ -43,7 +43,7 @@ export async function serve(config: Config, sample: "with sample" | "empty"): Pr
     await listen(await addressesOf(config.host), config.port);
   } catch (error) {
     // The first token is shown only once, so it must be shown even if the port is taken.
-    if (delivery) print(`Access token of the new database: ${delivery.shown}`);
+    if (delivery) print(`Access token of the new database: ${delivery.label}`);
     throw cannotListen(error as NodeJS.ErrnoException, config);
   }
   const url = urlOf(config, (app.server.address() as AddressInfo).port);
@@ -52,7 +52,7 @@ export async function serve(config: Config, sample: "with sample" | "empty"): Pr
 }
 
 async function loggerOptions(level: string): Promise<FastifyServerOptions["logger"]> {
-  if (!process.stdout.isTTY) return { level, stream: pino.destination(GATHERED) };
+  if (!process.stdout.isTTY) return { level, stream: pino.destination(BUFFERED) };
   const { default: pretty } = await import("pino-pretty");
   return {
     level,
@@ -70,17 +70,14 @@ function stopOnSignals(app: App, { drainMs, isRunByNpm }: Config): void {
   };
   process.once("SIGTERM", (signal) => void stop(signal, drainMs));
   process.once("SIGINT", (signal) => void stop(signal, 0)); // a person waits
-  // npm passes a signal on to the shell that it starts scripts with, and the shell dies of it without a word to us.
+  // npm passes a signal on to its shell only, and the shell ends without passing it on to us.
   const parent = process.ppid;
   const watch = setInterval(() => {
     if (isRunByNpm && process.ppid !== parent) void stop("npm ended", 0);
   }, PARENT_CHECK_MS).unref();
 }
 
-/**
- * What is still gathered at the exit would be written by pino at any price: without anybody to read it, it would try for
- * ever.
- */
+/** Flushes the log for a limited time: at exit pino would try forever to write to an output that nobody reads. */
 async function writeLastLines({ log }: App): Promise<void> {
   await Promise.race([
     new Promise<unknown>((resolve) => (log as pino.Logger).flush(resolve)),

@@ -2,11 +2,11 @@ import type { Context } from "../context.ts";
 import type { Log } from "../logs/entities.ts";
 import type { ExportedLog } from "../logs/export.resolvers.ts";
 import { logPayload, tracePayload } from "../logs/payloads.resolvers.ts";
-import { log as getLog, traceOf } from "../logs/resolvers.ts";
+import { getLog, traceOf } from "../logs/resolvers.ts";
 import { printableText } from "../printable.ts";
 import { formatCost, formatCount, formatMs, formatTime, printJson, printLines } from "./printing.ts";
 
-/** Prints one log with all that was stored of it. */
+/** Prints one log with all its fields. */
 export async function showLog(context: Context, id: string, { json }: { json?: true }): Promise<void> {
   const whole = await readWhole(context, await getLog(context, { id }));
   if (json) await printJson(whole);
@@ -37,7 +37,7 @@ export async function readWhole(context: Context, log: Log): Promise<ExportedLog
 
 function linesOf(log: ExportedLog): string[] {
   const { startTime, promptSlug, version, tag, model, cost, costSource } = log;
-  const named = (party: { id: string; name: string | null } | null) =>
+  const formatParty = (party: { id: string; name: string | null } | null) =>
     party && (party.name ? `${party.name} (${party.id})` : party.id);
   const facts: [name: string, value: string | null][] = [
     ["Log", log.id],
@@ -48,8 +48,8 @@ function linesOf(log: ExportedLog): string[] {
     ["Model", model],
     ["Tokens", `${formatCount(log.inputTokens) ?? "-"} in, ${formatCount(log.outputTokens) ?? "-"} out`],
     ["Cost", cost === null ? "unknown" : `${formatCost(cost)} (${costSource.toLowerCase()})`],
-    ["User", named(log.user)],
-    ["Organization", named(log.organization)],
+    ["User", formatParty(log.user)],
+    ["Organization", formatParty(log.organization)],
   ];
   const parts: [name: string, value: unknown][] = [
     ["Input", log.input],

@@ -3,7 +3,7 @@ import { printableText } from "../printable.ts";
 import type { Model, Variable } from "../prompts/entities.ts";
 import { describePromptInput } from "../prompts/inputs.ts";
 import { describePrompt, type PromptDescription } from "../prompts/resolvers.ts";
-import { contentOf, tagsOf } from "../prompts/versions.resolvers.ts";
+import { contentColumn, tagsOf } from "../prompts/versions.resolvers.ts";
 import { checkOptions } from "./options.ts";
 import { formatTime, printJson, printLines } from "./printing.ts";
 import { warn } from "./workspace.ts";
@@ -14,51 +14,51 @@ export interface ShowPromptOptions {
   json?: true;
 }
 
-/** Prints a prompt with what one of its versions holds. */
+/** Prints a prompt with the content of one of its versions. */
 export async function showPrompt(
   context: Context,
   slug: string,
   { version, tag, json }: ShowPromptOptions,
 ): Promise<void> {
-  const described = await describePrompt(context, checkOptions(describePromptInput, { slug, version, tag }));
-  const details = await readDetails(context, described);
-  if (described.warning) warn(described.warning);
+  const prompt = await describePrompt(context, checkOptions(describePromptInput, { slug, version, tag }));
+  const details = await readDetails(context, prompt);
+  if (prompt.warning) warn(prompt.warning);
   if (json) await printJson(details);
   else await printLines([printableText(linesOf(details).join("\n"))]);
 }
 
 type Details = Awaited<ReturnType<typeof readDetails>>;
 
-const textOf = contentOf("text");
-const systemTextOf = contentOf("systemText");
-const modelOf = contentOf("model");
-const createdAtOf = contentOf("createdAt");
+const textOf = contentColumn("text");
+const systemTextOf = contentColumn("systemText");
+const modelOf = contentColumn("model");
+const createdAtOf = contentColumn("createdAt");
 
-async function readDetails(context: Context, described: PromptDescription) {
-  const { id, slug, name, status, description, version, tag, versionId, variables = [] } = described;
+async function readDetails(context: Context, prompt: PromptDescription) {
+  const { id, slug, name, status, description, version, tag, versionId, variables = [] } = prompt;
   const tags = (await tagsOf(context, id)).map(({ label, version }) => ({ label, version }));
-  const availableVersions = described.versions?.map((one) => one.version) ?? [];
+  const availableVersions = prompt.versions?.map((one) => one.version) ?? [];
   const head = { slug, name, status, description, availableVersions, tags, version, tag, variables };
   if (versionId === null || version === null)
     return { ...head, createdAt: null, model: null, systemText: null, text: null };
-  const named = { id: versionId, version };
+  const record = { id: versionId, version };
   const [createdAt, model, systemText, text] = await Promise.all([
-    createdAtOf(named, {}, context),
-    modelOf(named, {}, context),
-    systemTextOf(named, {}, context),
-    textOf(named, {}, context),
+    createdAtOf(record, {}, context),
+    modelOf(record, {}, context),
+    systemTextOf(record, {}, context),
+    textOf(record, {}, context),
   ]);
   return { ...head, createdAt, model, systemText, text };
 }
 
-function linesOf({ slug, name, status, description, ...shown }: Details): string[] {
-  const { systemText, text } = shown;
+function linesOf({ slug, name, status, description, ...facts }: Details): string[] {
+  const { systemText, text } = facts;
   return [
     `${slug} (${status})`,
     ...(name === slug ? [] : [name]),
     ...(description ? [description] : []),
     "",
-    ...factsOf(shown),
+    ...factsOf(facts),
     ...(systemText ? ["", "System text:", systemText] : []),
     ...(text === null ? [] : ["", "Text:", text]),
   ];
@@ -93,7 +93,7 @@ function formatVariable({ label, type, description }: Variable): string {
 
 const MAX_VERSIONS = 20;
 
-/** The newest, the oldest of them first. */
+/** The names of the newest versions, the oldest of them first. */
 function formatVersions(names: string[]): string {
   const earlier = names.length - MAX_VERSIONS;
   const newest = names.slice(-MAX_VERSIONS).join(", ");

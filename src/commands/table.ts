@@ -5,7 +5,7 @@ export interface Column<Row> {
   /** Null where there is nothing to show. */
   cell: (row: Row) => string | null;
   align?: "right";
-  /** What has to be typed into other commands is never cut. */
+  /** Never cut, as the value has to be typed into other commands. */
   isWhole?: true;
 }
 
@@ -46,7 +46,7 @@ function cut(text: string): string {
   return `${kept.join("")}…`;
 }
 
-/** How many columns of a terminal a text takes. */
+/** The number of terminal columns that a text takes. */
 function widthOf(text: string): number {
   let width = 0;
   for (const { segment } of segmenter.segment(text)) width += WIDE.test(segment) ? 2 : 1;

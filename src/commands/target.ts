@@ -1,6 +1,6 @@
 import type { Context } from "../context.ts";
 import { createDataset, updateDataset } from "../datasets/authoring.resolvers.ts";
-import { knownKeys, putDatasetItems } from "../datasets/bulk.resolvers.ts";
+import { findKeys, putDatasetItems } from "../datasets/bulk.resolvers.ts";
 import type { Column } from "../datasets/entities.ts";
 import { columnInput, createDatasetInput, type DatasetRowInput } from "../datasets/inputs.ts";
 import { type DatasetHead, dataset } from "../datasets/resolvers.ts";
@@ -11,9 +11,9 @@ import { detailsOf } from "../validation/messages.ts";
 /** The dataset that rows are imported into, which may not be there yet. */
 export type Target = Awaited<ReturnType<typeof openTarget>>;
 
-const MOST_COLUMNS = 1_000;
+const MAX_COLUMNS = 1_000;
 
-/** Finds the dataset; one that is not there is made when the first rows are stored, with the columns of the file. */
+/** Finds the dataset; a missing one is created when the first rows are stored, with the columns of the file. */
 export async function openTarget(
   context: Context,
   { slug, name, dryRun }: { slug: string; name?: string; dryRun?: true },
@@ -23,54 +23,54 @@ export async function openTarget(
   const columns = new Map<string, ColumnType>(existing?.columns.map((column) => [column.name, column.type]));
   const omitted = new Set<string>();
   const counts = { added: 0, changed: 0, unchanged: 0 };
-  let isMade = !isNew;
-  let made: { name: string | null; columns: Column[] } = { name: null, columns: [] };
-  if (isNew) judgeHead({ slug, name: name ?? null, columns: [] });
+  let isCreated = !isNew;
+  let head: { name: string | null; columns: Column[] } = { name: null, columns: [] };
+  if (isNew) validateHead({ slug, name: name ?? null, columns: [] });
 
-  /** Makes the dataset, or gives it the columns that came up. */
-  const make = async (fresh: Column[]) => {
-    for (const column of fresh) columns.set(column.name, column.type);
+  /** Creates the dataset, or adds columns to it. */
+  const createOrExtend = async (newColumns: Column[]) => {
+    for (const column of newColumns) columns.set(column.name, column.type);
     if (dryRun) return;
-    if (!isMade)
+    if (!isCreated)
       await createDataset(
         context,
-        judgeHead({ slug, name: made.name, columns: [...made.columns, ...fresh] }),
+        validateHead({ slug, name: head.name, columns: [...head.columns, ...newColumns] }),
       );
-    else if (fresh.length > 0) await updateDataset(context, { slug, addColumns: fresh });
-    isMade = true;
+    else if (newColumns.length > 0) await updateDataset(context, { slug, addColumns: newColumns });
+    isCreated = true;
   };
 
   return {
     typeOf: (column: string) => columns.get(column),
-    /** Learns what a file tells of the dataset. */
+    /** Takes the name and the columns of a new dataset from a file. */
     expect: async (file: RowFile) => {
       if (!isNew) return;
-      made = { name: name ?? file.name, columns: file.columns ?? [] };
-      judgeHead({ slug, ...made });
-      for (const column of made.columns) columns.set(column.name, column.type);
+      head = { name: name ?? file.name, columns: file.columns ?? [] };
+      validateHead({ slug, ...head });
+      for (const column of head.columns) columns.set(column.name, column.type);
     },
     put: async (inputs: DatasetRowInput[]) => {
       if (inputs.length === 0) return;
-      if (isNew) await make(newColumns(inputs, columns));
+      if (isNew) await createOrExtend(columnsOf(inputs, columns));
       const result = dryRun
-        ? await wouldBe(context, existing, { inputs, columns })
+        ? await countChanges(context, existing, { inputs, columns })
         : await putDatasetItems(context, { slug, items: inputs });
       for (const column of result.omitted) omitted.add(column);
       counts.added += result.added;
       counts.changed += result.changed;
       counts.unchanged += result.unchanged;
     },
-    note: (names: string[]) => {
-      for (const beside of names) omitted.add(beside);
+    addOmitted: (names: string[]) => {
+      for (const name of names) omitted.add(name);
     },
-    /** Makes the dataset although no row was good. */
+    /** Creates the dataset even without a valid row. */
     finish: async () => {
-      if (!isMade) await make([]);
+      if (!isCreated) await createOrExtend([]);
     },
     omitted,
     isNew,
     counts,
-    /** The name that an existing dataset keeps although another was given. */
+    /** The name of an existing dataset, when the options name another. */
     keptName: existing && name !== undefined && name !== existing.name ? existing.name : null,
   };
 }
@@ -84,18 +84,18 @@ async function findDataset(context: Context, slug: string): Promise<DatasetHead 
   }
 }
 
-function judgeHead(input: { slug: string; name: string | null; columns: Column[] }) {
-  const judged = createDatasetInput.safeParse(input);
-  if (judged.error) throw badInput(detailsOf(judged.error.issues));
-  return judged.data;
+function validateHead(input: { slug: string; name: string | null; columns: Column[] }) {
+  const { data, error } = createDatasetInput.safeParse(input);
+  if (error) throw badInput(detailsOf(error.issues));
+  return data;
 }
 
-/** Columns that rows have values for and the dataset does not have yet: JSON where a value is no plain one. */
-function newColumns(inputs: DatasetRowInput[], known: Map<string, ColumnType>): Column[] {
+/** The columns that rows need and the dataset lacks, of type json where a value is an object or an array. */
+function columnsOf(inputs: DatasetRowInput[], existing: Map<string, ColumnType>): Column[] {
   const types = new Map<string, ColumnType>();
   for (const { values } of inputs) {
     for (const [name, value] of Object.entries(values)) {
-      if (known.has(name)) continue;
+      if (existing.has(name)) continue;
       const type = typeof value === "object" && value !== null ? "json" : (types.get(name) ?? "text");
       types.set(name, type);
     }
@@ -103,18 +103,18 @@ function newColumns(inputs: DatasetRowInput[], known: Map<string, ColumnType>): 
   return [...types]
     .map(([name, type]) => ({ name, type }))
     .filter((column) => columnInput.safeParse(column).success)
-    .slice(0, Math.max(0, MOST_COLUMNS - known.size));
+    .slice(0, Math.max(0, MAX_COLUMNS - existing.size));
 }
 
-/** Rows with a key that the dataset has would change; those that the file repeats are not told apart, for that takes memory. */
-async function wouldBe(
+/** The counts of a dry run. A key that the file repeats counts as often, as remembering all keys takes memory. */
+async function countChanges(
   context: Context,
   existing: DatasetHead | null,
   { inputs, columns }: { inputs: DatasetRowInput[]; columns: Map<string, ColumnType> },
 ) {
   const keys = inputs.flatMap(({ key }) => key ?? []);
-  const known = existing && keys.length > 0 ? await knownKeys(context, existing.id, keys) : new Set();
-  const changed = keys.filter((key) => known.has(key)).length;
+  const existingKeys = existing && keys.length > 0 ? await findKeys(context, existing.id, keys) : new Set();
+  const changed = keys.filter((key) => existingKeys.has(key)).length;
   const names = inputs.flatMap(({ values }) => Object.keys(values));
   const omitted = new Set(names.filter((name) => !columns.has(name)));
   return { added: inputs.length - changed, changed, unchanged: 0, omitted };

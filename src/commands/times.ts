@@ -8,7 +8,7 @@ export function parseTime(value: string): Date {
   return time;
 }
 
-/** The time of an option that may also say how long ago that is, such as `90m` or `7d`. */
+/** The time of an option, in ISO 8601 or as an age such as `90m` or `7d`. */
 export function parsePastTime(value: string): Date {
   const time = timeBefore(value, "mhdw") ?? parseTimestamp(value);
   if (!time)
@@ -18,7 +18,7 @@ export function parsePastTime(value: string): Date {
 
 const msIn: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 };
 
-/** The time that lies an age such as `90d` back; undefined for what is no age in one of the units. */
+/** The time an age such as `90d` ago; undefined when it is no age in one of the units. */
 export function timeBefore(age: string, units: string): Date | undefined {
   const [, count, unit = ""] = /^(\d{1,5})([a-z])$/.exec(age) ?? [];
   if (count === undefined || !units.includes(unit)) return undefined;

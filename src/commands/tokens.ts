@@ -20,7 +20,7 @@ export function addTokenCommands(program: Command): void {
   token
     .command("create")
     .description("make an access token and show it, once")
-    .requiredOption("--name <name>", "what it is for, to tell it from others", parseName)
+    .requiredOption("--name <name>", "what it is for", parseName)
     .addOption(workspaceOption())
     .addOption(
       new Option("--scopes <scopes>", `what it may do, with commas between: ${scopes.join(",")}`)
@@ -98,11 +98,11 @@ function parseId(id: string): string {
 }
 
 function parseScopes(list: string): Scope[] {
-  const named = list.split(",").map((scope) => scope.trim());
-  const unknown = named.find((scope) => !scopes.includes(scope as Scope));
+  const names = list.split(",").map((scope) => scope.trim());
+  const unknown = names.find((scope) => !scopes.includes(scope as Scope));
   if (unknown !== undefined)
     throw new InvalidArgumentError(`"${unknown}" is not one of ${scopes.join(", ")}.`);
-  return [...new Set(named as Scope[])];
+  return [...new Set(names as Scope[])];
 }
 
 function parseExpiry(value: string): Date {

@@ -16,7 +16,7 @@ const HELP = examples(
 export function addUsageCommand(program: Command): void {
   program
     .command("usage")
-    .description("sum up what the calls of a time took: logs, tokens, cost and latency")
+    .description("sum up what the calls of a period took: logs, tokens, cost and latency")
     .option(
       "--since <time>",
       "calls that began then or later: an age such as 12h or 30d, or a time; 7d unless given",

@@ -18,7 +18,7 @@ export interface UsageOptions {
 
 const optionNames = { to: "--until", timeZone: "--time-zone", slug: "--prompt" };
 
-/** Prints what the calls of a time took, by group; for people with a line that sums up all groups. */
+/** Prints what the calls of a period took, by group; the table ends with a total. */
 export async function reportUsage(
   context: Context,
   { since, until, by, prompt: slug, timeZone, limit: first, json }: UsageOptions,

@@ -1,7 +1,7 @@
 import type { Config } from "../config.ts";
 import type { Delivery } from "./firstToken.ts";
 
-/** What a start says on a database that was there. */
+/** What a start prints for an existing database. */
 export function welcomeBack(url: string, config: Config): string {
   return `
 Gabbro is ready.${pages(url, config)}
@@ -9,7 +9,7 @@ Gabbro is ready.${pages(url, config)}
 `;
 }
 
-/** What a start says on a new database. */
+/** What a start prints for a new database. */
 export function welcome(
   url: string,
   config: Config,
@@ -21,7 +21,7 @@ export function welcome(
       : `Try it:\n${curlLines(url, token.inShell).join("\n")}`;
   return `
 Gabbro is ready, on a new database.${pages(url, config)}
-  Access token   ${token.shown}
+  Access token   ${token.label}
 
 ${next}
 `;

@@ -15,7 +15,7 @@ export async function withWorkspace(name: string, run: (context: Context) => Pro
   );
 }
 
-/** Runs a command on the migrated database of the configuration, which the service must have made before. */
+/** Runs a command on the migrated database of the configuration, which the service must have created. */
 export async function withDatabase(run: (database: Database) => Promise<void>): Promise<void> {
   const config = loadConfig();
   const { databaseUrl } = config;
@@ -44,12 +44,12 @@ export function parseName(name: string): string {
   return name;
 }
 
-/** Prints a line, whatever those wrote whose names are in it. */
+/** Prints a line; escapes control characters, as it may contain text of callers. */
 export function say(line: string): void {
   process.stdout.write(`${printable(line)}\n`);
 }
 
-/** The same on the standard error. */
+/** Like `say`, on the standard error. */
 export function warn(line: string): void {
   process.stderr.write(`${printable(line)}\n`);
 }

@@ -48,7 +48,7 @@ const ItemError = builder.objectRef<NonNullable<ItemResult["error"]>>("DatasetIt
 });
 
 const DatasetItemResult = builder.objectRef<ItemResult>("DatasetItemResult").implement({
-  description: "What became of one of many rows.",
+  description: "The result of adding one of many rows.",
   fields: (t) => ({
     datasetRow: t.expose("datasetRow", {
       type: DatasetRow,
@@ -118,8 +118,7 @@ builder.mutationFields((t) => ({
 builder.mutationFields((t) => ({
   addDatasetItems: t.field({
     type: [DatasetItemResult],
-    description:
-      "Adds up to 1,000 rows in one transaction and tells of each what became of it, in their order.",
+    description: "Adds up to 1,000 rows in one transaction and returns the result of each, in their order.",
     args: argumentsOf(t, addDatasetItemsInput, {
       items: t.arg({
         type: ["JSON"],

@@ -17,7 +17,7 @@ import {
   type UpdateDatasetInput,
 } from "./inputs.ts";
 import { removeDataset } from "./removal.resolvers.ts";
-import { type DatasetHead, datasetNotFound, head } from "./resolvers.ts";
+import { type DatasetHead, datasetNotFound, headColumns } from "./resolvers.ts";
 
 /** A page of the datasets, in the order of their slugs, without their rows. */
 export async function datasets(context: Context, input: DatasetsInput): Promise<DatasetHead[]> {
@@ -27,55 +27,55 @@ export async function datasets(context: Context, input: DatasetsInput): Promise<
   return datasetsAfter(context, input);
 }
 
-/** The same after any slug, also of one that was deleted since it was read. */
+/** Like `datasets`, but `after` may be any slug, even that of a deleted dataset. */
 export async function datasetsAfter(
   context: Context,
   { search, first, after }: DatasetsInput,
 ): Promise<DatasetHead[]> {
   const workspaceId = authorize(context, "read");
   const { read, search: texts } = context.database;
-  const ofWorkspace = read
+  const inWorkspace = read
     .selectFrom("Dataset")
     .where("workspace", "=", workspaceId)
     .where("deletedAt", "is", null)
     .orderBy("slug");
-  let listed = ofWorkspace.limit(first ?? PAGE);
-  if (after) listed = listed.where("slug", ">", after);
+  let query = inWorkspace.limit(first ?? PAGE);
+  if (after) query = query.where("slug", ">", after);
   if (search) {
-    const matching = listed.where(({ or, ref }) =>
+    const matching = query.where(({ or, ref }) =>
       or([ref("slug"), ref("name")].map((column) => texts.contains(column, search))),
     );
     const ids = await texts.findIds(workspaceId, matching.select("id as id"));
     if (ids.length === 0) return [];
-    listed = ofWorkspace.where("id", "in", ids);
+    query = inWorkspace.where("id", "in", ids);
   }
-  const measured = await listed
+  const sizes = await query
     .select(["id", lengthOf("columns").as("columnBytes"), lengthOf("removedColumns").as("removedBytes")])
     .execute();
   const found = await readByLength(
     context,
-    measured.map(({ id }) => id),
+    sizes.map(({ id }) => id),
     {
       measure: async () =>
-        measured.map(({ id, columnBytes, removedBytes }) => ({ id, bytes: columnBytes + removedBytes })),
-      read: (ids) => ofWorkspace.select(head).where("id", "in", ids).execute(),
+        sizes.map(({ id, columnBytes, removedBytes }) => ({ id, bytes: columnBytes + removedBytes })),
+      read: (ids) => inWorkspace.select(headColumns).where("id", "in", ids).execute(),
     },
   );
-  return measured.flatMap(({ id }) => found.get(id) ?? []);
+  return sizes.flatMap(({ id }) => found.get(id) ?? []);
 }
 
-/** Makes a dataset without rows; CONFLICT when the slug is taken or two columns have one name. */
+/** Creates a dataset without rows; CONFLICT when the slug is taken or two columns have the same name. */
 export async function createDataset(context: Context, input: CreateDatasetInput): Promise<DatasetHead> {
   authorize(context, "read"); // before it writes, because it answers with the dataset
   const workspace = authorize(context, "write");
   const { slug, columns } = input;
-  refuseTwins(columns.map(({ name }) => name));
-  const made = { slug, name: input.name ?? slug, columns, removedColumns: [] };
-  const change = { action: "createDataset", subject: slug, before: null, after: auditFieldsOf(made) };
+  refuseDuplicateColumns(columns.map(({ name }) => name));
+  const fields = { slug, name: input.name ?? slug, columns, removedColumns: [] };
+  const change = { action: "createDataset", subject: slug, before: null, after: auditFieldsOf(fields) };
   return refuseDuplicates(`A dataset with the slug ${quoted(slug)} exists already.`, () =>
     inTransaction(context.em, async (em) => {
       recordChange(em, context, change);
-      return em.create(Dataset, { ...made, id: newId(), workspace, createdAt: new Date() });
+      return em.create(Dataset, { ...fields, id: newId(), workspace, createdAt: new Date() });
     }),
   );
 }
@@ -89,7 +89,7 @@ export async function updateDataset(context: Context, input: UpdateDatasetInput)
     const before = auditFieldsOf(dataset);
     if (input.name) dataset.name = input.name;
     const { columns, removedColumns } = changeColumns(dataset, input);
-    refuseTwins(columns.map(({ name }) => name));
+    refuseDuplicateColumns(columns.map(({ name }) => name));
     dataset.columns = columns;
     dataset.removedColumns = removedColumns;
     recordChange(em, context, {
@@ -102,7 +102,7 @@ export async function updateDataset(context: Context, input: UpdateDatasetInput)
   });
 }
 
-/** Removes a dataset with its rows and gives its slug. */
+/** Deletes a dataset with its rows and returns its slug. */
 export async function deleteDataset(context: Context, { slug }: { slug: string }): Promise<string> {
   authorize(context, "write");
   await inTransaction(context.em, async (em) => {
@@ -121,9 +121,9 @@ export async function deleteDataset(context: Context, { slug }: { slug: string }
 function changeColumns(current: Columns, changes: UpdateDatasetInput): Columns {
   const removals = new Set(changes.removeColumns);
   const renames = new Map(changes.renameColumns?.map(({ from, to }) => [from, to]));
-  const named = [...(changes.removeColumns ?? []), ...(changes.renameColumns ?? []).map(({ from }) => from)];
-  refuseUnknown(named, current);
-  refuseRepeated(named);
+  const names = [...(changes.removeColumns ?? []), ...(changes.renameColumns ?? []).map(({ from }) => from)];
+  refuseUnknown(names, current);
+  refuseRepeated(names);
   const kept = current.columns.filter(({ name }) => !removals.has(name));
   const renamed = kept.map((column) => ({
     ...column,
@@ -136,7 +136,7 @@ function changeColumns(current: Columns, changes: UpdateDatasetInput): Columns {
   return changed;
 }
 
-/** What has more from before may have fewer, but not more. */
+/** A dataset that already exceeds the limit may shrink but not grow. */
 function refuseTooMany(current: Columns, { columns, removedColumns }: Columns): void {
   if (columns.length > Math.max(MAX_COLUMNS, current.columns.length)) {
     const message = `would make ${columns.length} columns; a dataset has at most ${MAX_COLUMNS}`;
@@ -157,18 +157,20 @@ function refuseUnknown(names: string[], { columns }: Columns): void {
 }
 
 function refuseRepeated(names: string[]): void {
-  const twice = firstTwin(names);
-  if (twice === undefined) return;
-  throw badInput([{ path: "columns", message: `cannot remove or rename ${quoted(twice)} more than once` }]);
+  const duplicate = firstDuplicate(names);
+  if (duplicate === undefined) return;
+  throw badInput([
+    { path: "columns", message: `cannot remove or rename ${quoted(duplicate)} more than once` },
+  ]);
 }
 
-function refuseTwins(names: string[]): void {
-  const twin = firstTwin(names);
-  if (twin !== undefined)
-    throw new GabbroError("CONFLICT", `A dataset cannot have two columns ${quoted(twin)}.`);
+function refuseDuplicateColumns(names: string[]): void {
+  const duplicate = firstDuplicate(names);
+  if (duplicate !== undefined)
+    throw new GabbroError("CONFLICT", `A dataset cannot have two columns ${quoted(duplicate)}.`);
 }
 
-function firstTwin(names: string[]): string | undefined {
+function firstDuplicate(names: string[]): string | undefined {
   const seen = new Set<string>();
   return names.find((name) => seen.size === seen.add(name).size);
 }

@@ -1,17 +1,17 @@
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
 import { authorize } from "../workspaces/resolvers.ts";
-import { storing } from "./columns.ts";
+import { valuesEncoder } from "./columns.ts";
 import type { DatasetRowInput } from "./inputs.ts";
-import { datasetNotFound, getDataset, readDataset, whileThere } from "./resolvers.ts";
+import { datasetNotFound, getDataset, readDataset, refuseOrphans } from "./resolvers.ts";
 
-/** What became of many rows that were put into a dataset at once. */
+/** The result of storing many rows at once. */
 export interface BulkResult {
   added: number;
   changed: number;
-  /** How many were there already as they are. */
+  /** How many rows existed with the same content. */
   unchanged: number;
-  /** The columns that the dataset lacks, so that their values were left out. */
+  /** The names of columns that the dataset lacks; their values were left out. */
   omitted: Set<string>;
 }
 
@@ -21,8 +21,8 @@ const replacement = {
 };
 
 /**
- * Puts judged rows into a dataset in one transaction, in their order: a row with a known key replaces the content of
- * the one that has it, so of equal keys the last one stays. For many rows: it makes no entities of them.
+ * Stores valid rows in one transaction, in their order. A row replaces the content of the row that has its key, so the
+ * last of several with one key wins. Makes no entities, as there may be very many rows.
  */
 export async function putDatasetItems(
   context: Context,
@@ -32,24 +32,24 @@ export async function putDatasetItems(
   const parent = await getDataset(context, workspace, slug);
   const omitted = new Set<string>();
   const createdAt = new Date();
-  const store = storing(parent);
+  const encode = valuesEncoder(parent);
   const rows = items.map(({ values, ...item }) => {
-    const translated = store(values);
-    for (const name of translated.omitted) omitted.add(name);
+    const encoded = encode(values);
+    for (const name of encoded.omitted) omitted.add(name);
     const ours = { id: newId(), workspace, dataset: parent.id, logId: null, createdAt };
-    return { ...item, ...ours, values: translated.stored };
+    return { ...item, ...ours, values: encoded.values };
   });
-  const { added, changed } = await whileThere(slug, () =>
+  const { added, changed } = await refuseOrphans(slug, () =>
     context.database.putInBulk("DatasetRow", rows, replacement),
   );
-  // What went into a dataset that was marked as deleted meanwhile will be removed.
-  const found = await readDataset(context.database, workspace, slug);
-  if (found?.id !== parent.id) throw datasetNotFound(slug);
+  // Rows of a dataset that was soft-deleted meanwhile are about to be removed.
+  const current = await readDataset(context.database, workspace, slug);
+  if (current?.id !== parent.id) throw datasetNotFound(slug);
   return { added, changed, unchanged: items.length - added - changed, omitted };
 }
 
-/** Which of these keys rows of a dataset have. */
-export async function knownKeys(context: Context, datasetId: string, keys: string[]): Promise<Set<string>> {
+/** Those of the keys that a dataset has rows for. */
+export async function findKeys(context: Context, datasetId: string, keys: string[]): Promise<Set<string>> {
   const workspaceId = authorize(context, "read");
   const rows = await context.database.read
     .selectFrom("DatasetRow")

@@ -2,50 +2,47 @@ import type { Column } from "./entities.ts";
 
 type Values = Record<string, unknown>;
 
-/** A dataset as far as its columns go. */
+/** The columns of a dataset. */
 export interface Columns {
   columns: Column[];
   removedColumns: Column[];
 }
 
-/** Under which key the rows keep the values of a column; it outlives the column's name. */
+/** The key of a column's values in the rows; it stays when the column is renamed. */
 export function keyOf({ key, name }: Column): string {
   return key ?? name;
 }
 
-/**
- * For a dataset: what its rows keep of values that came by the names of columns; `omitted` names those that no column
- * has.
- */
-export function storing({ columns }: Pick<Columns, "columns">) {
+/** Converts values by column name to values by column key; `omitted` has the names that are no column. */
+export function valuesEncoder({ columns }: Pick<Columns, "columns">) {
   const keys = new Map(columns.map((column) => [column.name, keyOf(column)]));
-  return (values: Values): { stored: Values; omitted: string[] } => translate(values, keys, "stored");
+  return (values: Values): RowValues => translate(values, keys);
 }
 
-/**
- * For the rows of a dataset: what of a row's values its columns show, by their names; `omitted` names the columns of those
- * that none shows.
- */
-export function showing({ columns, removedColumns }: Columns) {
+/** Converts values by column key to values by column name; `omitted` names the columns that the dataset has no more. */
+export function valuesDecoder({ columns, removedColumns }: Columns) {
   const names = new Map(columns.map((column) => [keyOf(column), column.name]));
   const removed = new Map(removedColumns.map((column) => [keyOf(column), column.name]));
-  return (stored: Values): { shown: Values; omitted: string[] } => {
-    const { shown, omitted } = translate(stored, names, "shown");
-    return { shown, omitted: omitted.length === 0 ? NONE : omitted.map((key) => removed.get(key) ?? key) };
+  return (stored: Values): RowValues => {
+    const { values, omitted } = translate(stored, names);
+    return { values, omitted: omitted.length === 0 ? NONE : omitted.map((key) => removed.get(key) ?? key) };
   };
 }
 
 const NONE: string[] = [];
 
-type Translated<As extends string> = Record<As, Values> & { omitted: string[] };
+interface RowValues {
+  values: Values;
+  omitted: string[];
+}
 
-function translate<As extends "stored" | "shown">(values: Values, names: Map<string, string>, as: As) {
+function translate(values: Values, names: Map<string, string>): RowValues {
   const keys = Object.keys(values);
   const isSame = keys.every((key) => names.get(key) === key);
-  if (isSame) return { [as]: values, omitted: NONE } as Translated<As>;
-  const kept = keys.flatMap((key) => (names.has(key) ? [[names.get(key), values[key]]] : []));
+  if (isSame) return { values, omitted: NONE };
+  const entries = keys.flatMap((key) => (names.has(key) ? [[names.get(key), values[key]]] : []));
   const omitted = keys.filter((key) => !names.has(key));
-  return { [as]: Object.fromEntries(kept), omitted } as Translated<As>;
+  return { values: Object.fromEntries(entries), omitted };
 }
 
 /**
@@ -61,10 +58,10 @@ export function withColumns({ columns, removedColumns }: Columns, added: Column[
     taken.add(key);
     return key;
   };
-  const made = added.map(({ name, type }) => ({ name, type, key: keyFor(name) }));
-  const back = new Set(made.map(keyOf));
+  const created = added.map(({ name, type }) => ({ name, type, key: keyFor(name) }));
+  const back = new Set(created.map(keyOf));
   return {
-    columns: [...columns, ...made],
+    columns: [...columns, ...created],
     removedColumns: removedColumns.filter((column) => !back.has(keyOf(column))),
   };
 }

@@ -7,7 +7,7 @@ export const columnTypes = ["text", "image", "file", "json"] as const;
 export interface Column {
   name: string;
   type: (typeof columnTypes)[number];
-  /** Under which rows keep the column's values; the first name of the column, which stays when it is renamed. */
+  /** The key of the column's values in the rows: its first name, which stays when it is renamed. */
   key?: string;
 }
 
@@ -23,7 +23,7 @@ export const Dataset = defineEntity({
     /** Columns that were removed: rows keep their values, which come back with a column of the same name. */
     removedColumns: json<Column[]>().default("[]"),
     createdAt: timestamp(),
-    /** When it was deleted, as long as it has rows: for those who ask it is gone, and its slug is ~ and its id. */
+    /** The time of its soft delete, while its rows are being removed; its slug is then ~ and its id. */
     deletedAt: timestamp().nullable(),
   },
   uniques: [{ properties: ["workspace", "slug"] }],
@@ -40,7 +40,7 @@ export const DatasetRow = defineEntity({
     workspace: () => p.manyToOne(Workspace).ref().index(false),
     dataset: () => p.manyToOne(Dataset).ref().index(false).deleteRule("cascade"),
     name: p.text().strictNullable(),
-    /** What the caller knows the row by: the same key again changes the row instead of adding another. */
+    /** The caller's own id of the row: the same key again changes the row instead of adding another. */
     key: p.text().strictNullable(),
     /** The log that the row was made from. No foreign key: the row outlives the log. */
     logId: p.uuid().strictNullable(),
@@ -49,7 +49,7 @@ export const DatasetRow = defineEntity({
     metadata: json<Record<string, unknown>>().strictNullable(),
     createdAt: timestamp(),
   },
-  // The parent stands first: by it the database finds the children when the parent is deleted.
+  // Begins with the parent: the database finds the children of a deleted parent by it.
   indexes: [{ properties: ["dataset", "workspace", "id"] }],
   uniques: [{ properties: ["dataset", "workspace", "key"] }],
 });

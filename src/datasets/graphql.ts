@@ -1,20 +1,14 @@
 import { argumentsOf, builder } from "../graphql/builder.ts";
 import { selectedFields } from "../graphql/selection.ts";
 import { type Column, columnTypes } from "./entities.ts";
-import {
-  addDatasetItemInput,
-  datasetInput,
-  datasetRowInput,
-  MOST_ROWS_AT_ONCE,
-  rowsInput,
-} from "./inputs.ts";
+import { addDatasetItemInput, datasetInput, datasetRowInput, MAX_ROWS_AT_ONCE, rowsInput } from "./inputs.ts";
 import { datasetRows, datasetWarning, rowCount } from "./reading.resolvers.ts";
 import { addDatasetItem, type DatasetHead, dataset, type Row } from "./resolvers.ts";
 import { ROW_COLUMNS, type RowColumn } from "./stored.resolvers.ts";
 
 export const ColumnType = builder.enumType("ColumnType", {
   description:
-    "What the values of a column are. It tells clients how to show them; values of any kind are accepted.",
+    "What the values of a column are. Clients show them accordingly; values of any kind are accepted.",
   values: columnTypes,
 });
 
@@ -34,7 +28,7 @@ export const DatasetRow = builder.objectRef<Row>("DatasetRow").implement({
     id: t.exposeID("id", { description: "The id, a UUID. Pages of rows continue after it." }),
     name: t.exposeString("name", {
       nullable: true,
-      description: "The name of the row; null when it was given none.",
+      description: "The name of the row; null when it has none.",
     }),
     values: t.expose("values", {
       type: "JSONObject",
@@ -42,7 +36,7 @@ export const DatasetRow = builder.objectRef<Row>("DatasetRow").implement({
     }),
     key: t.exposeString("key", {
       nullable: true,
-      description: "What its maker knows the row by; null when it has none.",
+      description: "The caller's own id of the row; null when it has none.",
     }),
     idealOutput: t.exposeString("idealOutput", {
       nullable: true,
@@ -78,7 +72,7 @@ export const Dataset = builder.objectRef<DatasetHead>("Dataset").implement({
       args: argumentsOf(t, rowsInput, {
         after: t.arg.id({ description: rowsInput.shape.after.description }),
       }),
-      extensions: { longestPage: MOST_ROWS_AT_ONCE },
+      extensions: { longestPage: MAX_ROWS_AT_ONCE },
       resolve: (parent, args, context, info) =>
         datasetRows(context, parent, { ...args, columns: columnsFor(selectedFields(info)) }),
     }),

@@ -6,25 +6,25 @@ import { idOf, lookUpText, newSlug, optionalText, text } from "../validation/tex
 
 export const datasetInput = z.object({ slug: lookUpText().describe("The slug of the dataset.") });
 
-/** The most rows that one answer of GraphQL carries. */
-export const MOST_ROWS_AT_ONCE = 10_000;
+/** The most rows of a dataset in one answer of GraphQL. */
+export const MAX_ROWS_AT_ONCE = 10_000;
 
 export const rowsInput = z.object({
   first: z
     .int()
     .min(0)
-    .max(MOST_ROWS_AT_ONCE)
+    .max(MAX_ROWS_AT_ONCE)
     .nullish()
-    .describe(`How many rows at most, up to ${MOST_ROWS_AT_ONCE.toLocaleString("en")}.`),
+    .describe(`How many rows at most, up to ${MAX_ROWS_AT_ONCE.toLocaleString("en")}.`),
   after: idOf("a row").nullish().describe("Rows after the one with this id, which must still be there."),
 });
 export type RowsInput = z.output<typeof rowsInput>;
 
-const LONGEST_KEY = 512;
-/** No longer than an entry of an index may be. */
+const MAX_KEY_CHARACTERS = 512;
+/** Bounded, as databases limit the length of an index entry. */
 const key = () =>
-  optionalText().refine((value) => (value?.length ?? 0) <= LONGEST_KEY, {
-    error: `must have at most ${LONGEST_KEY} characters`,
+  optionalText().refine((value) => (value?.length ?? 0) <= MAX_KEY_CHARACTERS, {
+    error: `must have at most ${MAX_KEY_CHARACTERS} characters`,
   });
 
 export const datasetRowInput = z
@@ -39,7 +39,7 @@ export const datasetRowInput = z
       .describe("The output that a model should give for this row."),
     metadata: optionalJsonObject().describe("Anything else worth keeping with the row."),
     key: key().describe(
-      "What you know the row by. The same key again in the same dataset changes that row instead of adding another.",
+      "Your own id of the row. The same key again in the same dataset changes that row instead of adding another.",
     ),
   })
   .meta({
@@ -62,10 +62,10 @@ export const addDatasetItemInput = z.object({
 });
 export type AddDatasetItemInput = z.output<typeof addDatasetItemInput>;
 
-/** A dataset has at most as many columns, and as many removed ones. */
+/** Limits the columns of a dataset, and likewise its removed ones. */
 export const MAX_COLUMNS = 1_000;
-const LONGEST_NAME = 256;
-const name = () => text().min(1).max(LONGEST_NAME);
+const MAX_NAME_CHARACTERS = 256;
+const name = () => text().min(1).max(MAX_NAME_CHARACTERS);
 const columnName = () =>
   name().refine((value) => value !== "__proto__", { error: 'must not be "__proto__"' });
 
@@ -103,13 +103,13 @@ export const updateDatasetInput = z.object({
 });
 export type UpdateDatasetInput = z.output<typeof updateDatasetInput>;
 
-const MOST_ITEMS = 1_000;
+const MAX_ITEMS = 1_000;
 
 export const addDatasetItemsInput = z.object({
   slug: datasetInput.shape.slug,
-  // Each row is judged by itself, so that one that is wrong does not keep the others out.
-  items: list(z.unknown(), MOST_ITEMS).describe(
-    "The rows, up to 1,000, each like `DatasetItemInput`. They are judged one by one, so that one that is wrong keeps no other out.",
+  // Each row is validated on its own, so that an invalid one does not reject the others.
+  items: list(z.unknown(), MAX_ITEMS).describe(
+    "The rows, up to 1,000, each like `DatasetItemInput`. Each is validated on its own, so that an invalid one does not reject the others.",
   ),
 });
 export type AddDatasetItemsInput = z.output<typeof addDatasetItemsInput>;

@@ -4,7 +4,7 @@ import { inTransaction } from "../database/transaction.ts";
 import { badInput, type ErrorDetail, GabbroError, quoted } from "../errors.ts";
 import { detailsOf } from "../validation/messages.ts";
 import { authorize } from "../workspaces/resolvers.ts";
-import { storing } from "./columns.ts";
+import { valuesEncoder } from "./columns.ts";
 import { Dataset, DatasetRow } from "./entities.ts";
 import {
   type AddDatasetItemsInput,
@@ -14,15 +14,15 @@ import {
 } from "./inputs.ts";
 import {
   getDataset,
-  omittedOnWrite,
   putRows,
   type Row,
   refuseLargeRow,
-  showingRow,
-  whileThere,
+  refuseOrphans,
+  rowDecoder,
+  writeWarning,
 } from "./resolvers.ts";
 
-/** What became of one of many rows: either the row, or why it was refused. */
+/** The result of one of many rows: either the row, or why it was refused. */
 export interface ItemResult {
   datasetRow: Row | null;
   warning: string | null;
@@ -30,8 +30,8 @@ export interface ItemResult {
 }
 
 /**
- * Adds up to 1,000 rows in one transaction, in their order; a row with a known key changes the row that has it. A row
- * that is wrong is refused by itself, and its result says why.
+ * Adds up to 1,000 rows in one transaction, in their order; a row with an existing key changes the row that has it. An
+ * invalid row is refused alone, and its result says why.
  */
 export async function addDatasetItems(
   context: Context,
@@ -39,20 +39,20 @@ export async function addDatasetItems(
 ): Promise<ItemResult[]> {
   const workspace = authorize(context, "write");
   const parent = await getDataset(context, workspace, slug);
-  const judged = items.map((item) => datasetRowInput.safeParse(item));
-  const good = judged.flatMap(({ data }): DatasetRowInput[] => (data ? [data] : []));
-  const stored = await whileThere(slug, () =>
-    inTransaction(context.em, (em) => putRows(em, workspace, parent, good)),
+  const parsed = items.map((item) => datasetRowInput.safeParse(item));
+  const valid = parsed.flatMap(({ data }): DatasetRowInput[] => (data ? [data] : []));
+  const stored = await refuseOrphans(slug, () =>
+    inTransaction(context.em, (em) => putRows(em, workspace, parent, valid)),
   );
   const results = stored.values();
-  return judged.map(({ error }) => {
+  return parsed.map(({ error }) => {
     if (!error) return { ...results.next().value!, error: null };
     const { message, details = [] } = badInput(detailsOf(error.issues));
     return { datasetRow: null, warning: null, error: { message, details } };
   });
 }
 
-/** Changes what is given of a row; ROW_NOT_FOUND when the workspace has none with that id. */
+/** Changes the fields of a row that the input has; ROW_NOT_FOUND when the workspace has none with that id. */
 export async function updateDatasetItem(
   context: Context,
   { id, values, ...changes }: UpdateDatasetItemInput,
@@ -61,17 +61,17 @@ export async function updateDatasetItem(
   authorize(context, "write");
   return inTransaction(context.em, async (em) => {
     const { row, parent } = await getRow(em, id);
-    const { stored, omitted } = storing(parent)(values ?? {});
-    row.values = { ...row.values, ...stored };
+    const encoded = valuesEncoder(parent)(values ?? {});
+    row.values = { ...row.values, ...encoded.values };
     refuseLargeRow(row.values);
     if (changes.name !== undefined) row.name = changes.name || null;
     if (changes.idealOutput !== undefined) row.idealOutput = changes.idealOutput;
     if (changes.metadata !== undefined) row.metadata = changes.metadata;
-    return { datasetRow: showingRow(parent)(row), warning: omittedOnWrite(omitted) };
+    return { datasetRow: rowDecoder(parent)(row), warning: writeWarning(encoded.omitted) };
   });
 }
 
-/** Removes a row and gives its id; ROW_NOT_FOUND when the workspace has none with that id. */
+/** Deletes a row and returns its id; ROW_NOT_FOUND when the workspace has none with that id. */
 export async function deleteDatasetItem(context: Context, { id }: { id: string }): Promise<string> {
   authorize(context, "write");
   await inTransaction(context.em, async (em) => em.remove((await getRow(em, id)).row));

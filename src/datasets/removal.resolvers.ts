@@ -3,12 +3,12 @@ import { retryWhileLocked } from "../database/groupCommit.ts";
 import type { Database, EntityManager } from "../database/open.ts";
 import { type Dataset, DatasetRow } from "./entities.ts";
 
-/** Up to so many rows go with their dataset, in one statement: 100 of 9 MB take SQLite half a second. */
+/** Rows that are deleted with their dataset in one statement: 100 of 9 MB take SQLite half a second. */
 const FEW_ROWS = 5;
 
 /**
- * Removes a dataset in the transaction of `em`. One with many rows is only put out of sight, with its slug free for
- * another; `removeDeletedDatasets` removes it.
+ * Deletes a dataset in the transaction of `em`. One with many rows is soft-deleted, which frees its slug;
+ * `removeDeletedDatasets` removes it later.
  */
 export async function removeDataset(em: EntityManager, dataset: Dataset): Promise<void> {
   const rest = { fields: ["id"], orderBy: { id: "asc" }, offset: FEW_ROWS, limit: 1 } as const;
@@ -17,11 +17,12 @@ export async function removeDataset(em: EntityManager, dataset: Dataset): Promis
     em.remove(dataset);
     return;
   }
-  dataset.slug = `~${dataset.id}`; // by which PostgreSQL also has those wait who are adding rows: the slug is in a unique key
+  // Changing a unique key makes PostgreSQL wait for transactions that are adding rows.
+  dataset.slug = `~${dataset.id}`;
   dataset.deletedAt = new Date();
 }
 
-/** Removes what is out of sight, in small steps, until all is gone or `signal` says to stop. */
+/** Removes soft-deleted datasets in small steps, until all are gone or `signal` aborts. */
 export async function removeDeletedDatasets({ read, write }: Database, signal: AbortSignal): Promise<void> {
   const deleted = await read
     .selectFrom("Dataset")
@@ -38,7 +39,7 @@ export async function removeDeletedDatasets({ read, write }: Database, signal: A
     const removal = write.deleteFrom("DatasetRow").where("workspace", "=", workspace);
     await deleteInBatches(
       {
-        // From where it stopped: to go over what is removed but not yet cleaned up takes PostgreSQL longer each time.
+        // Continues after the last batch: scanning removed rows takes PostgreSQL longer each time, until a vacuum.
         find: (most, after) => rows.where("id", ">", after).limit(most).execute(),
         remove: (ids) => retryWhileLocked(() => removal.where("id", "in", ids).execute()),
       },

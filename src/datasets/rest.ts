@@ -8,7 +8,7 @@ import { pagesOf } from "../validation/pagination.ts";
 import { datasetsAfter } from "./authoring.resolvers.ts";
 import { type Column, columnTypes } from "./entities.ts";
 import { datasetInput, datasetRowInput } from "./inputs.ts";
-import { allDatasetRowTexts, omittedOnRead } from "./reading.resolvers.ts";
+import { allDatasetRowTexts, readWarning } from "./reading.resolvers.ts";
 import { addDatasetItem, type DatasetHead, dataset } from "./resolvers.ts";
 
 const notFound = { 404: errorBody.describe("There is no dataset with that slug.") };
@@ -66,7 +66,7 @@ export function datasetRoutes(app: App): void {
       response: { 200: datasetsAnswer, ...errorResponses },
     },
     handler: async ({ context }, reply) => {
-      disableDeadline(context); // it goes out page by page, as fast as its reader takes it
+      disableDeadline(context); // a page at a time, as fast as the client reads
       return sendJson(reply, datasetsJson(context));
     },
   });
@@ -82,9 +82,9 @@ export function datasetRoutes(app: App): void {
       response: { 200: datasetAnswer, ...errorResponses, ...notFound },
     },
     handler: async ({ context, params }, reply) => {
-      const found = await dataset(context, params);
-      disableDeadline(context); // it goes out piece by piece, as fast as its reader takes it
-      return sendJson(reply, datasetJson(context, found));
+      const head = await dataset(context, params);
+      disableDeadline(context); // a piece at a time, as fast as the client reads
+      return sendJson(reply, datasetJson(context, head));
     },
   });
 
@@ -111,58 +111,58 @@ export function datasetRoutes(app: App): void {
   });
 }
 
-const LONGEST_TEXT = 64 * 1024;
+const MAX_BUFFERED_CHARACTERS = 64 * 1024;
 
 async function sendJson(reply: FastifyReply, pieces: AsyncGenerator<string>) {
   const answer = await textOrStream(pieces);
-  // The type of a route's answer knows its JSON, not that it may also come as a stream.
+  // The response type of a route describes its JSON and allows no stream.
   return reply.type("application/json; charset=utf-8").send(answer as never);
 }
 
-/** What is short as one text, which costs less than a stream and leaves less behind. */
+/** Short answers as one text, which costs less time and memory than a stream. */
 async function textOrStream(pieces: AsyncGenerator<string>): Promise<string | Readable> {
   let text = "";
-  while (text.length <= LONGEST_TEXT) {
+  while (text.length <= MAX_BUFFERED_CHARACTERS) {
     const { done, value } = await pieces.next();
     if (done) return text;
     text += value;
   }
-  return Readable.from(resumed(text, pieces), { highWaterMark: 1 }); // none is read before it is asked for
+  return Readable.from(prepend(text, pieces), { highWaterMark: 1 }); // reads no piece ahead
 }
 
-async function* resumed(begun: string, rest: AsyncGenerator<string>): AsyncGenerator<string> {
-  yield begun;
+async function* prepend(beginning: string, rest: AsyncGenerator<string>): AsyncGenerator<string> {
+  yield beginning;
   yield* rest;
 }
 
 /** The answer page by page: a thousand datasets may have a million columns. */
 async function* datasetsJson(context: Context): AsyncGenerator<string> {
   let before = '{"datasets":[';
-  for await (const page of pagesOf((asked) => datasetsAfter(context, asked))) {
+  for await (const page of pagesOf((page) => datasetsAfter(context, page))) {
     if (page.length === 0) continue;
-    const shown = page.map(({ slug, name, columns }) => ({ slug, name, columns: columns.map(shownColumn) }));
-    yield before + JSON.stringify(shown).slice(1, -1);
+    const heads = page.map(({ slug, name, columns }) => ({ slug, name, columns: columns.map(publicColumn) }));
+    yield before + JSON.stringify(heads).slice(1, -1);
     before = ",";
   }
   yield before === "," ? "]}" : `${before}]}`;
 }
 
-/** The answer piece by piece: a dataset of any size goes out without ever standing in memory as a whole. */
+/** The answer piece by piece, so that no dataset is in memory as a whole. */
 async function* datasetJson(context: Context, head: DatasetHead): AsyncGenerator<string> {
   const { slug, name, columns } = head;
   const omitted = new Set<string>();
-  let before = `{"dataset":${JSON.stringify({ slug, name, columns: columns.map(shownColumn) }).slice(0, -1)},"rows":[`;
+  let before = `{"dataset":${JSON.stringify({ slug, name, columns: columns.map(publicColumn) }).slice(0, -1)},"rows":[`;
   for await (const piece of allDatasetRowTexts(context, head)) {
     for (const column of piece.omitted) omitted.add(column);
     yield before + piece.texts.join(",");
     before = ",";
   }
-  if (before !== ",") yield before; // there was no row
-  const warning = omittedOnRead(omitted);
+  if (before !== ",") yield before; // no rows
+  const warning = readWarning(omitted);
   yield `]}${warning === null ? "" : `,"warning":${JSON.stringify(warning)}`}}`;
 }
 
-/** A column without the key under which rows keep its values, which concerns nobody outside. */
-function shownColumn({ name, type }: Column) {
+/** A column without the key of its values, which is internal. */
+function publicColumn({ name, type }: Column) {
   return { name, type };
 }

@@ -7,7 +7,7 @@ import { authorize } from "../workspaces/resolvers.ts";
 import type { DatasetHead, Row } from "./resolvers.ts";
 
 const MAX_ROWS_IN_PIECE = 500;
-/** Texts of up to as many bytes are read with the page of their rows, longer ones by their lengths. */
+/** Shorter texts are read with their page; longer ones afterwards, in pieces bounded by their lengths. */
 const MAX_SHORT_TEXT_BYTES = 4_096;
 
 export const ROW_COLUMNS = [
@@ -21,29 +21,29 @@ export const ROW_COLUMNS = [
 ] as const satisfies Exclude<keyof Row, "id">[];
 export type RowColumn = (typeof ROW_COLUMNS)[number];
 
-/** A row as it is stored: `values` and `metadata` are texts of JSON. It has the columns that were asked for. */
+/** A row as stored, with the requested columns: `values` and `metadata` are texts of JSON. */
 export type StoredRow = Omit<Row, "values" | "metadata"> & { values: string; metadata: string | null };
 
 export interface StoredRange {
   after: string | null;
-  most: number;
+  limit: number;
   columns: readonly RowColumn[];
-  /** Learns the lengths of what is about to be read; throws when that is too much. */
+  /** Called with the length of each row before it is read; throws when the budget is spent. */
   spend?: (bytes: number) => void;
 }
 
 const TEXTS = ["name", "values", "idealOutput", "metadata"] as const;
 type Text = (typeof TEXTS)[number];
 
-/** The stored rows of a dataset in their order, in pieces of a few megabytes or of one row; none of them is empty. */
+/** The rows of a dataset as stored, in their order: in non-empty pieces of a few megabytes or of one row. */
 export async function* storedRows(
   context: Context,
   parent: DatasetHead,
-  { after, most, columns, spend = () => {} }: StoredRange,
+  { after, limit, columns, spend = () => {} }: StoredRange,
 ): AsyncGenerator<StoredRow[]> {
   const texts = TEXTS.filter((column) => columns.includes(column));
   let last = after;
-  let left = most;
+  let left = limit;
   while (left > 0) {
     const size = Math.min(left, MAX_ROWS_IN_PIECE);
     checkDeadline(context);
@@ -51,14 +51,14 @@ export async function* storedRows(
       readPage(context, parent, { after: last, size, columns, texts }),
     );
     for (const { bytes } of page) spend(Number(bytes));
-    yield* whole(context, parent, { page, texts });
+    yield* withLongTexts(context, parent, { page, texts });
     if (page.length < size) return;
     left -= page.length;
     last = page.at(-1)!.id;
   }
 }
 
-/** A row of a page: its long texts are missing. */
+/** A row of a page, still without its long texts. */
 type PageRow = StoredRow & { bytes: number };
 
 interface Page {
@@ -73,20 +73,19 @@ async function readPage(context: Context, parent: DatasetHead, page: Page): Prom
   const compiled = compiledQuery(context, parent, page);
   const place = [authorize(context, "read"), parent.id];
   const parameters = after === null ? [...place, size] : [...place, after, size];
-  // The types of the columns are those of the entity, and these are not converted to them.
-  return context.database.rows({ compile: () => ({ ...compiled, parameters }) }) as unknown as PageRow[];
+  return context.database.rows({ compile: () => ({ ...compiled, parameters }) });
 }
 
-const compiledQueries = new WeakMap<Database["orm"], Map<string, CompiledQuery>>();
+const compiledQueries = new WeakMap<Database["orm"], Map<string, CompiledQuery<PageRow>>>();
 
-/** To compile the query takes longer than to read a few rows by it. Only its parameters differ from page to page. */
-function compiledQuery(context: Context, parent: DatasetHead, page: Page): CompiledQuery {
+/** Cached: compiling the query takes longer than reading a few rows, and only its parameters differ between pages. */
+function compiledQuery(context: Context, parent: DatasetHead, page: Page): CompiledQuery<PageRow> {
   const { orm } = context.database;
-  const known = compiledQueries.get(orm) ?? new Map<string, CompiledQuery>();
-  compiledQueries.set(orm, known);
+  const cache = compiledQueries.get(orm) ?? new Map<string, CompiledQuery<PageRow>>();
+  compiledQueries.set(orm, cache);
   const key = [page.after === null, ...page.columns].join();
-  const compiled = known.get(key) ?? queryOf(context, parent, page).compile();
-  known.set(key, compiled);
+  const compiled = cache.get(key) ?? queryOf(context, parent, page).$castTo<PageRow>().compile();
+  cache.set(key, compiled);
   return compiled;
 }
 
@@ -114,8 +113,8 @@ function rowsOf(context: Context, parent: DatasetHead) {
     .where("dataset", "=", parent.id);
 }
 
-/** The rows of a page with their long texts, of which a megabyte is read at once. */
-async function* whole(
+/** The rows of a page with their long texts, in pieces that each bound the bytes of long texts. */
+async function* withLongTexts(
   context: Context,
   parent: DatasetHead,
   { page, texts }: { page: PageRow[]; texts: Text[] },
@@ -126,7 +125,7 @@ async function* whole(
   for (const row of page) {
     const isLong = row.bytes > MAX_SHORT_TEXT_BYTES;
     if (isLong && long.length > 0 && longBytes + row.bytes > MAX_PIECE_BYTES) {
-      yield await filled(context, parent, { piece, long, texts });
+      yield await fill(context, parent, { piece, long, texts });
       [piece, long, longBytes] = [[], [], 0];
     }
     piece.push(row);
@@ -134,16 +133,16 @@ async function* whole(
     long.push(row);
     longBytes += row.bytes;
   }
-  if (piece.length > 0) yield await filled(context, parent, { piece, long, texts });
+  if (piece.length > 0) yield await fill(context, parent, { piece, long, texts });
 }
 
-interface Unfilled {
+interface Piece {
   piece: PageRow[];
   long: PageRow[];
   texts: Text[];
 }
 
-async function filled(context: Context, parent: DatasetHead, { piece, long, texts }: Unfilled) {
+async function fill(context: Context, parent: DatasetHead, { piece, long, texts }: Piece) {
   if (long.length === 0) return piece;
   checkDeadline(context);
   const ids = long.map(({ id }) => id);
@@ -153,5 +152,5 @@ async function filled(context: Context, parent: DatasetHead, { piece, long, text
   const read = await inTurn(context, () => context.database.rows(query));
   const byId = new Map(read.map((row) => [row.id, row]));
   for (const row of long) Object.assign(row, byId.get(row.id));
-  return piece.filter((row) => row.bytes <= MAX_SHORT_TEXT_BYTES || byId.has(row.id)); // the others are gone
+  return piece.filter((row) => row.bytes <= MAX_SHORT_TEXT_BYTES || byId.has(row.id)); // others were deleted since
 }

@@ -3,10 +3,10 @@ import { quoted } from "../errors.ts";
 import { parseExactJson } from "./exactJson.ts";
 import { type ColumnType, rowFields } from "./rows.ts";
 
-/** A cell of CSV: null where nothing stands, not even quotation marks. */
+/** A cell of CSV; null when it is empty and has no quotation marks. */
 export type Cell = string | null;
 
-/** What a column of CSV holds: a field of the row, all its values, or the value of one column of the dataset. */
+/** The content of a column of CSV: a field of the row, all its values, or the value of one column of the dataset. */
 export type Heading =
   | { kind: "field"; name: (typeof rowFields)[number] }
   | { kind: "values" }
@@ -17,7 +17,7 @@ const PREFIX = "values.";
 const TYPE_ENDING = new RegExp(`^(.+):(${columnTypes.join("|")})$`, "s");
 const reserved: readonly string[] = [...rowFields, "values"];
 
-/** What the cells below a heading are. `values.name` is the column "name", `facts:json` says the type of its values. */
+/** Parses a heading: `values.name` is the column "name", `facts:json` the column "facts" of type json. */
 export function toHeading(text: string): Heading {
   const isPrefixed = text.startsWith(PREFIX) && text.length > PREFIX.length;
   const [, stem, type] = TYPE_ENDING.exec(text) ?? [];
@@ -29,14 +29,14 @@ export function toHeading(text: string): Heading {
   return { kind: "column", name, type: (type as ColumnType) ?? null };
 }
 
-/** The heading of a column, so that `toHeading` finds the same name and type again. */
+/** The heading that `toHeading` parses to the same name and type. */
 export function headingOf({ name, type }: Column): string {
   const needsType = type !== "text" || TYPE_ENDING.test(name);
   const needsPrefix = reserved.includes(TYPE_ENDING.exec(name)?.[1] ?? name) || name.startsWith(PREFIX);
   return `${needsPrefix ? PREFIX : ""}${name}${needsType ? `:${type}` : ""}`;
 }
 
-/** The cell of a value: text as it stands; in columns of JSON, and for what is no text, its JSON. */
+/** The cell of a value: a text as it is; other values, and all in columns of type json, as JSON. */
 export function toCell(value: unknown, type: ColumnType): Cell {
   if (value === undefined) return null;
   if (type === "json") return JSON.stringify(value);
@@ -44,7 +44,7 @@ export function toCell(value: unknown, type: ColumnType): Cell {
   return `${JSON_MARK}${JSON.stringify(value)}`;
 }
 
-/** The value of a cell; undefined where there is none. Throws a sentence about what is wrong. */
+/** The value of a cell; undefined for none. Throws an error with a sentence for the user. */
 export function fromCell(cell: Cell, type: ColumnType): unknown {
   if (cell === null) return undefined;
   if (type === "json") return cell === "" ? undefined : readJson(cell, "is not valid JSON");
@@ -53,7 +53,7 @@ export function fromCell(cell: Cell, type: ColumnType): unknown {
   return readJson(cell.slice(JSON_MARK.length), message);
 }
 
-/** The value of a cell of JSON; throws a sentence about what is wrong. */
+/** The value of a cell of JSON. Throws an error with a sentence for the user. */
 export function readJson(cell: string, message: string): unknown {
   let read: ReturnType<typeof parseExactJson>;
   try {

@@ -5,9 +5,9 @@ import { type ErrorDetail, quoted } from "../errors.ts";
 import { detailsOf } from "../validation/messages.ts";
 import { type Cell, fromCell, type Heading, readJson, toHeading } from "./cells.ts";
 import { type ColumnType, type FileRow, isObject, type RowFile } from "./rows.ts";
-import { FileError, type Input, LONGEST_ROW, piecesOf } from "./text.ts";
+import { FileError, type Input, MAX_ROW_CHARACTERS, piecesOf } from "./text.ts";
 
-/** Opens a CSV file. `typeOf` knows the types of columns that exist already, where the header does not say them. */
+/** Opens a CSV file. `typeOf` returns the types of existing columns, for headings without a type. */
 export async function openCsv(
   input: Input,
   typeOf: (column: string) => ColumnType | undefined,
@@ -29,7 +29,7 @@ export async function openCsv(
     name: null,
     columns,
     rows: rowsOf(records, headings, (name) => types.get(name)!),
-    refused: {
+    rejectedFile: {
       before: toCsv([header.cells], delimiter),
       between: "",
       after: "",
@@ -38,7 +38,7 @@ export async function openCsv(
   };
 }
 
-// `""` is the empty text, nothing is no text. A heading with another delimiter in it must not pass for it.
+// `""` is the empty text, an empty cell no value. Quotation marks hide other delimiters in a heading from `delimiterOf`.
 const QUOTED = /^$|[;\t\uFEFF]/;
 
 /** Rows of cells as CSV, each with its line break. */
@@ -46,10 +46,10 @@ export function toCsv(rows: Cell[][], delimiter = ",", more: { escape_formulas?:
   return stringify(rows, { delimiter, quoted_match: QUOTED, ...more });
 }
 
-/** The first line, or as much as a row may have: the parser refuses what is longer. */
+/** The first line, or as much of it as a row may have: the parser rejects longer rows. */
 async function beginningOf(pieces: AsyncGenerator<string>): Promise<string> {
   let beginning = "";
-  while (beginning.length <= LONGEST_ROW) {
+  while (beginning.length <= MAX_ROW_CHARACTERS) {
     const { value, done } = await pieces.next();
     if (done) break;
     beginning += value;
@@ -63,7 +63,7 @@ async function* chain(beginning: string, pieces: AsyncIterable<string>) {
   yield* pieces;
 }
 
-/** What parts the cells of the header: spreadsheets write `;` where the comma is for decimals, and tabs. */
+/** The delimiter of the header: spreadsheets also write tabs, or `;` where the comma separates decimals. */
 function delimiterOf(beginning: string): string {
   const bare = beginning.replaceAll(/"[^"]*"?/g, "").split(/[\r\n]/, 1)[0]!;
   const counts = [",", ";", "\t"].map((sign) => ({ sign, count: bare.split(sign).length }));
@@ -88,42 +88,42 @@ async function* recordsOf(
   const parser = parse({
     delimiter,
     record_delimiter: ["\r\n", "\n", "\r"],
-    max_record_size: LONGEST_ROW,
+    max_record_size: MAX_ROW_CHARACTERS,
     relax_column_count: true,
     skip_empty_lines: true,
     cast: (text, { quoting }) => (text === "" && !quoting ? null : text),
     on_record: (cells: Cell[], { empty_lines }) => {
-      // The parser's own count is wrong behind a CR LF in quotes.
+      // The parser's own count of lines is wrong after a CR LF in quotation marks.
       const size = cells.reduce((sum, cell) => sum + (cell?.length ?? 0) + 1, 0);
       records.push({ line: line + empty_lines, cells, size });
       line += 1 + cells.reduce((sum, cell) => sum + (cell?.match(LINE_BREAK)?.length ?? 0), 0);
       return null;
     },
   });
-  const named = (error: Error) =>
+  const toFileError = (error: Error) =>
     new FileError(
       path,
       line + parser.info.empty_lines,
       (error instanceof CsvError && details[error.code]) || error.message,
     );
-  parser.on("error", () => {}); // the callbacks below get it
+  parser.on("error", () => {}); // reported by the callbacks below
   const wait = (run: (done: (error?: Error | null) => void) => void) =>
-    new Promise<void>((resolve, reject) => run((error) => (error ? reject(named(error)) : resolve())));
-  const taken = () => {
-    const whole = records;
+    new Promise<void>((resolve, reject) => run((error) => (error ? reject(toFileError(error)) : resolve())));
+  const takeRecords = () => {
+    const complete = records;
     records = [];
-    return whole;
+    return complete;
   };
   for await (const piece of pieces) {
     let failed: unknown;
     await wait((done) => parser.write(piece, done)).catch((error) => {
       failed = error;
     });
-    yield* taken();
+    yield* takeRecords();
     if (failed) throw failed;
   }
   await wait((done) => parser.end(done));
-  yield* taken();
+  yield* takeRecords();
 }
 
 const details: { [code: string]: string } = {
@@ -148,9 +148,9 @@ function toHeadings(cells: Cell[], path: string): Heading[] {
     const name = "name" in heading ? heading.name : "values";
     if (seen.has(key)) throw new FileError(path, 1, `the column ${quoted(name)} stands there twice.`);
     seen.add(key);
-    const judged = columnInput.shape.name.safeParse(name);
-    if (judged.error)
-      throw new FileError(path, 1, `the name of a column ${detailsOf(judged.error.issues)[0]!.message}.`);
+    const parsed = columnInput.shape.name.safeParse(name);
+    if (parsed.error)
+      throw new FileError(path, 1, `the name of a column ${detailsOf(parsed.error.issues)[0]!.message}.`);
   }
   return headings;
 }
@@ -161,7 +161,7 @@ async function* rowsOf(
   typeOf: (column: string) => ColumnType,
 ): AsyncGenerator<FileRow> {
   for await (const { line, cells, size } of records)
-    yield { line, size, source: cells, beside: [], ...toItem(cells, headings, typeOf) };
+    yield { line, size, source: cells, extraNames: [], ...toItem(cells, headings, typeOf) };
 }
 
 function toItem(

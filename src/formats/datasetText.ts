@@ -10,19 +10,19 @@ interface Head {
   columns: Column[];
 }
 
-/** A dataset as the text of a file, piece by piece; what it writes, `openRows` reads as the same dataset. */
+/** The text of a dataset's file, piece by piece; `openRows` reads it as the same dataset. */
 export function datasetText(
   format: Format,
   head: Head,
   pieces: AsyncIterable<Row[]>,
 ): AsyncGenerator<string> {
-  const described = {
+  const publicHead = {
     slug: head.slug,
     name: head.name,
     columns: head.columns.map(({ name, type }) => ({ name, type })),
   };
-  if (format === "csv") return csvText(described.columns, pieces);
-  return format === "json" ? jsonText(described, pieces) : jsonLinesText(described, pieces);
+  if (format === "csv") return csvText(publicHead.columns, pieces);
+  return format === "json" ? jsonText(publicHead, pieces) : jsonLinesText(publicHead, pieces);
 }
 
 async function* csvText(columns: Column[], pieces: AsyncIterable<Row[]>): AsyncGenerator<string> {

@@ -11,8 +11,8 @@ declare global {
 const LONG_NUMBER = /\d{16}/;
 
 /**
- * Reads JSON. Whole numbers that JavaScript would change stay in it as they were written, so that the value can be
- * written again, and are errors.
+ * Parses JSON. Whole numbers that JavaScript would change are errors; the value holds them as raw JSON, so that it can be
+ * written again unchanged.
  */
 export function parseExactJson(text: string): { value: unknown; details: ErrorDetail[] } {
   if (!LONG_NUMBER.test(text)) return { value: JSON.parse(text), details: [] };
@@ -20,7 +20,7 @@ export function parseExactJson(text: string): { value: unknown; details: ErrorDe
   return { value, details: inexactNumbers(value) };
 }
 
-/** A number as it was written. */
+/** The number of a text of JSON; raw JSON where JavaScript would change it. */
 export function exactNumber(source: string): unknown {
   return isInexact(source) ? JSON.rawJSON(source) : Number(source);
 }
@@ -29,7 +29,7 @@ function keepInexact(_: string, value: unknown, context?: { source?: string }): 
   return typeof value === "number" && context?.source ? exactNumber(context.source) : value;
 }
 
-/** Where a value has numbers that cannot be kept exactly. */
+/** The errors for numbers of a value that cannot be stored exactly. */
 export function inexactNumbers(value: unknown, path: string[] = []): ErrorDetail[] {
   if (typeof value !== "object" || value === null) return [];
   if (JSON.isRawJSON(value)) return [{ path: path.join("."), message: INEXACT }];

@@ -16,13 +16,13 @@ const endings = new Map<string, Format>([
   [".ndjson", "jsonl"],
 ]);
 
-/** The format that the name of a file tells; rows that were refused and mended stand in `FILE.rejected`. */
+/** The format by the name of a file; `FILE.rejected` has the format of FILE. */
 export function formatOf(path: string): Format | undefined {
   const { name, ext } = parse(path);
   return /^\.rejected(?:-\d+)?$/.test(ext) ? formatOf(name) : endings.get(ext.toLowerCase());
 }
 
-/** Opens a file of rows; `typeOf` knows the types of the columns that the dataset has already. */
+/** Opens a file of rows; `typeOf` returns the types of existing columns. */
 export function openRows(
   format: Format,
   input: Input,

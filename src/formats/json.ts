@@ -4,11 +4,11 @@ import { detailsOf } from "../validation/messages.ts";
 import { exactNumber, inexactNumbers } from "./exactJson.ts";
 import { fileHead } from "./jsonLines.ts";
 import { type FileRow, isObject, type RowFile, toItem } from "./rows.ts";
-import { FileError, type Input, LONGEST_ROW, piecesOf } from "./text.ts";
+import { FileError, type Input, MAX_ROW_CHARACTERS, piecesOf } from "./text.ts";
 
 /**
  * Opens a JSON file: a list of rows, or an object with `rows` and, before them, `columns`, as `gabbro export` and
- * `GET /datasets/{slug}` write it. It is never held in memory as a whole.
+ * `GET /datasets/{slug}` write it. The file is never in memory as a whole.
  */
 export async function openJson(input: Input): Promise<RowFile> {
   const reading = createAssembly();
@@ -21,7 +21,7 @@ export async function openJson(input: Input): Promise<RowFile> {
     name: head?.name ?? null,
     columns,
     rows: withFirst(first, rows),
-    refused: {
+    rejectedFile: {
       before,
       between: ",\n",
       after: columns ? "\n]}\n" : "\n]\n",
@@ -40,15 +40,15 @@ function headOf(
   root: unknown,
 ): { name?: string | null | undefined; columns: Column[] } | null {
   if (!isObject(root)) return null;
-  const given = isObject(root.dataset) ? root.dataset : root;
-  if (!("columns" in given)) return null;
-  const head = fileHead.safeParse(given);
+  const source = isObject(root.dataset) ? root.dataset : root;
+  if (!("columns" in source)) return null;
+  const head = fileHead.safeParse(source);
   if (head.success) return head.data;
   const [detail] = detailsOf(head.error.issues);
   throw new FileError(path, 1, `${detail?.path} ${detail?.message}.`);
 }
 
-/** The parser tells no lines, so it is given one line at a time. */
+/** The parser reports no lines, so it gets one line at a time. */
 async function* rowsOf(input: Input, reading: Assembly): AsyncGenerator<FileRow> {
   const parse = jsonParser({ packValues: true, streamValues: false });
   const read = (part: string) => {
@@ -64,11 +64,12 @@ async function* rowsOf(input: Input, reading: Assembly): AsyncGenerator<FileRow>
   for await (const piece of piecesOf(input)) {
     for (const part of piece.split(/(?<=\n)/)) {
       yield* reading.take(read(part), line, part.length);
-      if (reading.size() > LONGEST_ROW) throw new FileError(input.path, line, "the row here is over 16 MB.");
+      if (reading.size() > MAX_ROW_CHARACTERS)
+        throw new FileError(input.path, line, "the row here is over 16 MB.");
       if (part.endsWith("\n")) line++;
     }
   }
-  yield* reading.take(read("\n"), line, 0); // ends a number that stands last
+  yield* reading.take(read("\n"), line, 0); // completes a number at the end
   if (!reading.isWhole()) throw new FileError(input.path, line, "the JSON ends too early.");
   if (!reading.hadRows())
     throw new FileError(input.path, line, 'there are no rows: it must be a list, or an object with "rows".');
@@ -84,7 +85,7 @@ interface Level {
 
 type Assembly = ReturnType<typeof createAssembly>;
 
-/** Makes values of tokens, and gives away each row as soon as it is whole. */
+/** Assembles values from tokens, and returns each row as soon as it is complete. */
 function createAssembly() {
   const levels: Level[] = [];
   let ready: FileRow[] = [];
@@ -120,7 +121,7 @@ function createAssembly() {
   };
 
   return {
-    /** The rows that became whole with these tokens of a line. */
+    /** Returns the rows that these tokens of a line complete. */
     take: (tokens: Token[], line: number, characters: number): FileRow[] => {
       size += characters;
       ready = [];
@@ -130,19 +131,19 @@ function createAssembly() {
     root: () => root,
     isWhole: () => isWhole,
     hadRows: () => hadRows,
-    /** How many characters came since the last row was whole. */
+    /** The number of characters since the last complete row. */
     size: () => size,
   };
 }
 
-/** Whether a list is that of the rows: the outermost, the member `rows`, or `rows` of the member `dataset`. */
+/** Whether a list has the rows: the outermost list, the member `rows`, or `rows` of the member `dataset`. */
 function leadsToRows([outer, inner, ...more]: Level[]): boolean {
   if (!outer) return true;
   if (!inner) return outer.key === "rows";
   return more.length === 0 && outer.key === "dataset" && inner.key === "rows";
 }
 
-/** Assigning to `__proto__` would change what the object is. */
+/** Assigning to `__proto__` would set the prototype of the object. */
 function define(object: Record<string, unknown>, key: string, value: unknown): void {
   if (key === "__proto__")
     Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });

@@ -3,9 +3,9 @@ import { columnInput } from "../datasets/inputs.ts";
 import { detailsOf } from "../validation/messages.ts";
 import { parseExactJson } from "./exactJson.ts";
 import { type FileRow, isObject, type RowFile, toItem } from "./rows.ts";
-import { FileError, type Input, LONGEST_ROW, piecesOf } from "./text.ts";
+import { FileError, type Input, MAX_ROW_CHARACTERS, piecesOf } from "./text.ts";
 
-/** Opens a file of JSON Lines: one row a line, behind an optional first line `{"dataset": {…}}` that tells the columns. */
+/** Opens a file of JSON Lines: one row a line, after an optional first line `{"dataset": {…}}` with the columns. */
 export async function openJsonLines(input: Input): Promise<RowFile> {
   const lines = linesOf(input);
   const { value: first } = await lines.next();
@@ -14,7 +14,7 @@ export async function openJsonLines(input: Input): Promise<RowFile> {
     name: head?.name ?? null,
     columns: head?.columns ?? null,
     rows: rowsOf(lines, head ? undefined : first),
-    refused: {
+    rejectedFile: {
       before: head ? `${first?.text}\n` : "",
       between: "",
       after: "",
@@ -34,7 +34,7 @@ async function* rowsOf(lines: AsyncIterable<Line>, first: Line | undefined): Asy
 }
 
 function toRow({ line, text }: Line): FileRow {
-  const row = { line, beside: [], source: text, size: text.length };
+  const row = { line, extraNames: [], source: text, size: text.length };
   try {
     return { ...row, ...toItem(parseExactJson(text)) };
   } catch {
@@ -42,7 +42,7 @@ function toRow({ line, text }: Line): FileRow {
   }
 }
 
-/** What a file tells of its dataset. Anything else that it says there, such as its slug, is not needed. */
+/** The head of a file: its dataset's name and columns. Other members, such as the slug, are ignored. */
 export const fileHead = z.object({
   name: z.string().nullish(),
   columns: z.array(columnInput),
@@ -64,7 +64,7 @@ function headOf({ text, line }: Line, path: string) {
   throw new FileError(path, line, `dataset.${detail?.path} ${detail?.message}.`);
 }
 
-/** The lines of a file that are not blank. Only line breaks part them: JSON may hold U+2028, at which others split too. */
+/** The lines of a file that are not blank, split at line feeds only: JSON may hold U+2028. */
 async function* linesOf(input: Input): AsyncGenerator<Line> {
   let line = 1;
   let rest = "";
@@ -76,7 +76,8 @@ async function* linesOf(input: Input): AsyncGenerator<Line> {
       line++;
       rest = next;
     }
-    if (rest.length > LONGEST_ROW) throw new FileError(input.path, line, "this line is longer than 16 MB.");
+    if (rest.length > MAX_ROW_CHARACTERS)
+      throw new FileError(input.path, line, "this line is longer than 16 MB.");
   }
   if (rest.trim() !== "") yield { line, text: rest.trim() };
 }

@@ -21,14 +21,14 @@ import { detailsOf } from "../validation/messages.ts";
 import { INEXACT, isInexact } from "../validation/numbers.ts";
 import { isObject } from "./rows.ts";
 
-const strict = "is not known here";
+const UNKNOWN_KEY = "is not known here";
 
-/** As an object, zod would leave out the key `__proto__`. */
+/** A map, as zod would leave the key `__proto__` out of an object. */
 function toMap(value: unknown): unknown {
   return isObject(value) ? new Map(Object.entries(value)) : value;
 }
 
-/** What a file tells of a prompt: everything but the slug may be absent, and is left as it is then. */
+/** The content of a prompt's file. Everything but the slug is optional; absent parts stay as they are. */
 export const promptFile = z.strictObject({
   ...createPromptInput.shape,
   tags: z
@@ -50,7 +50,7 @@ export type PromptFile = z.output<typeof promptFile>;
 /** A prompt as YAML that people can read and keep in git; null and empty parts are left out. */
 export function toPromptYaml(prompt: PromptContent): string {
   const { slug, name, description, featureSlug, tags, protectedTags, versions } = prompt;
-  const shown = {
+  const content = {
     slug,
     name,
     ...(description !== null && { description }),
@@ -65,7 +65,7 @@ export function toPromptYaml(prompt: PromptContent): string {
       ...(variables.length > 0 && { variables: variables.map(withoutNulls) }),
     })),
   };
-  return stringify(shown, { lineWidth: 0, aliasDuplicateObjects: false, blockQuote: "literal" });
+  return stringify(content, { lineWidth: 0, aliasDuplicateObjects: false, blockQuote: "literal" });
 }
 
 function withoutNulls(object: object): object {
@@ -80,15 +80,15 @@ export interface LineError {
 
 const MAX_ALIASES = 1_000;
 
-/** Reads the YAML of a prompt and judges it by the rules that the service has for prompts. */
+/** Parses the YAML of a prompt and validates it by the rules of the service. */
 export function fromPromptYaml(text: string): {
   prompt: PromptFile | null;
   details: LineError[];
-  /** The line where something stands, such as `["versions", 0, "text"]`. */
+  /** The line of a path such as `["versions", 0, "text"]`. */
   lineOf: (path: (string | number)[]) => number;
 } {
   const lines = new LineCounter();
-  // The library looks for keys that stand twice by comparing each with all before it.
+  // The library's own search for duplicate keys compares each key with all before it.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
   const lineAt = (offset: number) => lines.linePos(offset).line;
   const lineOf = createLineOf(document.contents, lineAt);
@@ -99,7 +99,7 @@ export function fromPromptYaml(text: string): {
   let aliases = 0;
   visit(document, {
     Alias: () => {
-      // The library looks for what each one means among all of them.
+      // The library searches all anchors for each alias.
       if (++aliases > MAX_ALIASES) throw new Error(`it has more than ${MAX_ALIASES} aliases`);
     },
     Map: (_, map) => {
@@ -114,9 +114,9 @@ export function fromPromptYaml(text: string): {
   if (details.length > 0) return { prompt: null, details, lineOf };
   if (!isMap(document.contents))
     return { prompt: null, details: [{ line: 1, message: "must be a prompt with a slug" }], lineOf };
-  const judged = promptFile.safeParse(document.toJS());
-  if (judged.success) return { prompt: judged.data, details, lineOf };
-  return { prompt: null, details: toDetails(judged.error.issues, lineOf), lineOf };
+  const parsed = promptFile.safeParse(document.toJS());
+  if (parsed.success) return { prompt: parsed.data, details, lineOf };
+  return { prompt: null, details: toDetails(parsed.error.issues, lineOf), lineOf };
 }
 
 type Path = (string | number)[];
@@ -124,16 +124,16 @@ type Path = (string | number)[];
 function toDetails(issues: z.core.$ZodIssue[], lineOf: (path: Path) => number): LineError[] {
   return issues.flatMap((issue) => {
     const path = issue.path.filter((step) => typeof step !== "symbol");
-    const found = issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...path, key]) : [path];
-    const message = issue.code === "unrecognized_keys" ? strict : issue.message;
-    return found.map((place) => {
+    const paths = issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...path, key]) : [path];
+    const message = issue.code === "unrecognized_keys" ? UNKNOWN_KEY : issue.message;
+    return paths.map((place) => {
       const [detail] = detailsOf([{ message, path: place }]);
       return { line: lineOf(place), message: `${detail!.path} ${detail!.message}`.trim() };
     });
   });
 }
 
-/** Where the keys begin that stand in a map before. */
+/** The offsets of keys that repeat an earlier key of a map. */
 function repeatedKeys({ items }: YAMLMap): number[] {
   const seen = new Set<unknown>();
   return items.flatMap(({ key }) => {
@@ -144,12 +144,12 @@ function repeatedKeys({ items }: YAMLMap): number[] {
   });
 }
 
-/** Makes the search for the line of a path; where there is nothing, it is that of what it would stand in. */
+/** Creates a look-up of the line of a path; a missing node has the line of the node that would hold it. */
 function createLineOf(root: unknown, lineAt: (offset: number) => number): (path: Path) => number {
   const membersOf = new Map<unknown, Map<string, unknown>>();
   const membersIn = (node: unknown) => {
-    const known = membersOf.get(node);
-    if (known) return known;
+    const cached = membersOf.get(node);
+    if (cached) return cached;
     const members = new Map<string, unknown>();
     if (isMap(node)) for (const { key, value } of node.items) members.set(String(key), value);
     else if (isCollection(node)) for (const [at, item] of node.items.entries()) members.set(String(at), item);
@@ -157,13 +157,13 @@ function createLineOf(root: unknown, lineAt: (offset: number) => number): (path:
     return members;
   };
   return (path) => {
-    let found = root;
+    let node = root;
     for (const step of path) {
-      const next = membersIn(found).get(String(step));
+      const next = membersIn(node).get(String(step));
       if (!rangeOf(next)) break;
-      found = next;
+      node = next;
     }
-    const range = rangeOf(found);
+    const range = rangeOf(node);
     return range ? lineAt(range[0]) : 1;
   };
 }

@@ -1,44 +1,51 @@
 import type { Column } from "../datasets/entities.ts";
 import type { ErrorDetail } from "../errors.ts";
 
-/** A row as it stands in a file, before anybody judged it. */
+/** A row of a file, not validated yet. */
 export interface FileRow {
-  /** Where it begins. */
+  /** The line where the row begins. */
   line: number;
-  /** Something like the input of `addDatasetItem`; null when `details` say why there is none. */
+  /** The input of `addDatasetItem`, not validated yet; null when `details` has errors. */
   item: Record<string, unknown> | null;
   details: ErrorDetail[];
-  /** Names that the file has but a row of a dataset has no place for. */
-  beside: string[];
-  /** What the format makes the row of again, so that it can be mended. */
+  /** Members in the file that a row of a dataset does not have. */
+  extraNames: string[];
+  /** The row in the form that `RejectedFile.write` takes. */
   source: unknown;
-  /** How many characters it took, about. */
+  /** The approximate number of characters. */
   size: number;
 }
 
-/** A file that was opened: what it tells of itself, and its rows. */
+/** An open file: its head and its rows. */
 export interface RowFile {
-  /** The name and the columns of the dataset, as far as the file tells. */
+  /** The name and the columns of the dataset; null where the file does not have them. */
   name: string | null;
   columns: Column[] | null;
   rows: AsyncIterable<FileRow>;
-  /** Writes rows that were refused in a form that can be mended and imported. */
-  refused: { before: string; between: string; after: string; write: (source: unknown) => string };
+  rejectedFile: RejectedFile;
+}
+
+/** How to write rejected rows in the format of their file, to be corrected and imported again. */
+export interface RejectedFile {
+  before: string;
+  between: string;
+  after: string;
+  write: (source: unknown) => string;
 }
 
 export type ColumnType = Column["type"];
 
-const MOST_ROWS = 1_000;
-const MOST_CHARACTERS = 500_000;
+const MAX_PORTION_ROWS = 1_000;
+const MAX_PORTION_CHARACTERS = 500_000;
 
-/** Rows in portions that are stored at once: small enough that nobody who writes meanwhile waits long. */
+/** Rows in portions of one transaction each, small enough that other writes do not wait long. */
 export async function* inPortions(rows: AsyncIterable<FileRow>): AsyncGenerator<FileRow[]> {
   let portion: FileRow[] = [];
   let size = 0;
   for await (const row of rows) {
     portion.push(row);
     size += row.size;
-    if (portion.length < MOST_ROWS && size < MOST_CHARACTERS) continue;
+    if (portion.length < MAX_PORTION_ROWS && size < MAX_PORTION_CHARACTERS) continue;
     yield portion;
     portion = [];
     size = 0;
@@ -46,32 +53,32 @@ export async function* inPortions(rows: AsyncIterable<FileRow>): AsyncGenerator<
   if (portion.length > 0) yield portion;
 }
 
-/** What a row holds beside its values. */
+/** The fields of a row other than its values. */
 export const rowFields = ["name", "key", "idealOutput", "metadata"] as const;
 const isField = new Set<string>(rowFields);
 
-/** A value of a JSON file as a row: an object with a member `values` is one, else its members are the values. */
+/** Reads a value of a JSON file as a row: an object with a member `values`, or else an object of values. */
 export function toItem({
   value,
   details,
 }: {
   value: unknown;
   details: ErrorDetail[];
-}): Pick<FileRow, "item" | "details" | "beside"> {
+}): Pick<FileRow, "item" | "details" | "extraNames"> {
   if (!isObject(value))
-    return { item: null, details: [{ path: "", message: "must be an object" }], beside: [] };
-  if (details.length > 0) return { item: null, details: details.map(withinValues), beside: [] };
+    return { item: null, details: [{ path: "", message: "must be an object" }], extraNames: [] };
+  if (details.length > 0) return { item: null, details: details.map(withinValues), extraNames: [] };
   const { values } = value;
   const fields = Object.entries(value).filter(([name]) => isField.has(name));
-  const others = Object.entries(value).filter(([name]) => !isField.has(name));
+  const rest = Object.entries(value).filter(([name]) => !isField.has(name));
   if (!isObject(values))
     return {
-      item: Object.fromEntries([...fields, ["values", Object.fromEntries(others)]]),
+      item: Object.fromEntries([...fields, ["values", Object.fromEntries(rest)]]),
       details,
-      beside: [],
+      extraNames: [],
     };
-  const beside = others.flatMap(([name]) => (name === "values" ? [] : name));
-  return { item: Object.fromEntries([...fields, ["values", values]]), details, beside };
+  const extraNames = rest.flatMap(([name]) => (name === "values" ? [] : name));
+  return { item: Object.fromEntries([...fields, ["values", values]]), details, extraNames };
 }
 
 function withinValues({ path, message }: ErrorDetail): ErrorDetail {

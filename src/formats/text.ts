@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 
-/** The longest row of a file: more is a mistake in it, such as a quote that is never closed. */
-export const LONGEST_ROW = 16 * 1024 * 1024;
+/** Longer rows are errors of a file, such as a quotation mark that is never closed. */
+export const MAX_ROW_CHARACTERS = 16 * 1024 * 1024;
 
 /** An error that ends the reading of a file; it names the file and the line. */
 export class FileError extends Error {
@@ -10,7 +10,7 @@ export class FileError extends Error {
   }
 }
 
-/** A file that is read; `onRead` is called with the bytes of each piece. */
+/** A file to read; `onRead` is called with the length of each piece in bytes. */
 export interface Input {
   path: string;
   onRead: (bytes: number) => void;
@@ -18,7 +18,7 @@ export interface Input {
 
 const NOT_UTF8 = 'is not UTF-8. Save the file as UTF-8 (in a spreadsheet: "CSV UTF-8").';
 
-/** The text of a file piece by piece, without a byte order mark; text that is not UTF-8 is refused, never changed. */
+/** The text of a file piece by piece, without a byte order mark; text that is not UTF-8 is an error and never changed. */
 export async function* piecesOf({ path, onRead }: Input): AsyncGenerator<string> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let line = 1;

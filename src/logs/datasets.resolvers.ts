@@ -1,36 +1,33 @@
 import type { Context } from "../context.ts";
 import { inTransaction } from "../database/transaction.ts";
 import type { DatasetRow } from "../datasets/entities.ts";
-import { getDataset, putRows, type Row, refuseLargeRow, whileThere } from "../datasets/resolvers.ts";
+import { getDataset, putRows, type Row, refuseLargeRow, refuseOrphans } from "../datasets/resolvers.ts";
 import { badInput } from "../errors.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import type { Log } from "./entities.ts";
 import type { AddLogToDatasetInput, LogColumn } from "./inputs.ts";
 import { type LogPayload, logPayload } from "./payloads.resolvers.ts";
-import { findLog, log } from "./resolvers.ts";
+import { findLog, getLog } from "./resolvers.ts";
 
 /**
- * Makes a row of a dataset out of a logged call and links it to its log. `columns` says which part of the call goes
- * into which column; without it each column takes the part or the variable of its own name. What the call should have
- * answered becomes the row's ideal output.
+ * Adds a row made of a logged call to a dataset and links it to its log. `columns` says which part of the call goes into
+ * which column; without it each column takes the part or the variable of its own name. The call's ideal output becomes
+ * the row's.
  */
 export async function addLogToDataset(
   context: Context,
   { logId, slug, columns }: AddLogToDatasetInput,
 ): Promise<{ datasetRow: Row; warning: string | null }> {
   const workspace = authorize(context, "write");
-  const found = await log(context, { id: logId });
+  const log = await getLog(context, { id: logId });
   const parent = await getDataset(context, workspace, slug);
-  const call = await readCall(
-    context,
-    found,
-    columns?.map(({ from }) => from) ?? parent.columns.map(partNamed),
-  );
+  const parts = columns?.map(({ from }) => from) ?? parent.columns.map(partNamed);
+  const call = await readCall(context, log, parts);
   const values = columns ? valuesBy(columns, call) : valuesByName(parent.columns, call);
   refuseLargeRow(values);
   const { idealOutput, metadata } = call;
-  const row = { name: null, key: null, values, idealOutput: textOf(idealOutput), metadata, logId: found.id };
-  const [added] = await whileThere(slug, () =>
+  const row = { name: null, key: null, values, idealOutput: textOf(idealOutput), metadata, logId: log.id };
+  const [added] = await refuseOrphans(slug, () =>
     inTransaction(context.em, (em) => putRows(em, workspace, parent, [row])),
   );
   return added!;
@@ -45,42 +42,42 @@ export async function logOf(context: Context, { logId }: Pick<DatasetRow, "logId
 
 type Part = LogColumn["from"];
 
-/** The part of a log that a column takes by its name: what is no part is the label of a variable. */
+/** The part of a log that a column of this name takes. A name other than a part's is the label of a variable. */
 function partNamed({ name }: { name: string }): Part {
   return name === "input" || name === "output" ? name : "variable";
 }
 
-/** What a row is made of: of a log's payload only the parts that are used. */
-async function readCall(context: Context, found: Log, parts: Part[]): Promise<LogPayload> {
+/** Reads only those parts of a payload that the row takes: each may be megabytes. */
+async function readCall(context: Context, log: Log, parts: Part[]): Promise<LogPayload> {
   const read = <Column extends keyof LogPayload>(column: Column, part: Part) =>
-    parts.includes(part) ? logPayload(context, found, column) : null;
+    parts.includes(part) ? logPayload(context, log, column) : null;
   const [input, output, variables, idealOutput, metadata] = await Promise.all([
     read("input", "input"),
     read("output", "output"),
     read("variables", "variable"),
-    logPayload(context, found, "idealOutput"),
-    logPayload(context, found, "metadata"),
+    logPayload(context, log, "idealOutput"),
+    logPayload(context, log, "metadata"),
   ]);
   return { input, output, variables, idealOutput, metadata };
 }
 
 function valuesBy(columns: LogColumn[], call: LogPayload): Record<string, unknown> {
-  const taken = columns.map(({ column, from, variable }, at) => {
+  const values = columns.map(({ column, from, variable }, at) => {
     if (from !== "variable") return [column, call[from]];
-    const found = call.variables?.find(({ label }) => label === variable);
-    if (found) return [column, found.value];
+    const source = call.variables?.find(({ label }) => label === variable);
+    if (source) return [column, source.value];
     throw badInput([
       { path: `columns.${at}.variable`, message: "names a variable that the log does not have" },
     ]);
   });
-  return Object.fromEntries(taken.filter(([, value]) => value !== null));
+  return Object.fromEntries(values.filter(([, value]) => value !== null));
 }
 
 function valuesByName(columns: { name: string }[], call: LogPayload): Record<string, unknown> {
   const variables = (call.variables ?? []).map(({ label, value }) => [label, value] as const);
   const parts = new Map<string, unknown>([["input", call.input], ["output", call.output], ...variables]);
-  const named = columns.map(({ name }) => [name, parts.get(name) ?? null] as const);
-  return Object.fromEntries(named.filter(([, value]) => value !== null));
+  const values = columns.map(({ name }) => [name, parts.get(name) ?? null] as const);
+  return Object.fromEntries(values.filter(([, value]) => value !== null));
 }
 
 function textOf(value: unknown): string | null {

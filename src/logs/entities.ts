@@ -3,7 +3,7 @@ import { json, timestamp } from "../database/columnTypes.ts";
 import { Prompt } from "../prompts/entities.ts";
 import { Workspace } from "../workspaces/entities.ts";
 
-/** Somebody a call was made for. */
+/** The user or the organization that a call was made for. */
 export interface Party {
   id: string;
   name: string | null;
@@ -17,7 +17,7 @@ export interface LoggedVariable {
 export const logTypes = ["generation"] as const;
 export const costSources = ["REPORTED", "COMPUTED", "UNPRICED"] as const;
 
-/** What callers send at any length is lazy: `payloads.resolvers.ts` reads it where it is asked for. */
+/** Columns of any length are lazy: `payloads.resolvers.ts` reads them on request. */
 export const Trace = defineEntity({
   name: "Trace",
   tableName: "traces",
@@ -37,7 +37,7 @@ export const Trace = defineEntity({
 });
 export type Trace = InferEntity<typeof Trace>;
 
-const summed = [
+const coveredColumns = [
   "promptSlug",
   "version",
   "tag",
@@ -71,7 +71,7 @@ export const Log = defineEntity({
     tag: p.text().strictNullable(),
     provider: p.text().strictNullable(),
     model: p.text().strictNullable(),
-    // The ids of the trace's parties stand here too, as logs are found and summed up by them.
+    // Copies of the ids of the trace's parties: logs are filtered and grouped by them.
     userId: p.text().strictNullable(),
     organizationId: p.text().strictNullable(),
     input: json<unknown>().strictNullable().lazy(),
@@ -87,12 +87,12 @@ export const Log = defineEntity({
     cost: p.double().$type<number>().strictNullable(),
     costSource: p.enum(costSources),
     createdAt: timestamp(),
-    /** Under which the full-text index knows it; the database gives it by itself. */
+    /** The key in the full-text index; the database assigns it. */
     searchId: p.integer().strictNullable().unique(),
   },
   indexes: [
-    // Lists and sums run along this one; it has what they filter and sum up by, so that they read no whole logs.
-    { name: "logs_by_time", properties: ["workspace", "startTime", "id", ...summed] },
+    // Has every column that lists and sums filter by or add up, so that they read no whole logs.
+    { name: "logs_by_time", properties: ["workspace", "startTime", "id", ...coveredColumns] },
     { name: "logs_by_prompt", properties: ["workspace", "promptSlug", "startTime", "id"] },
     {
       name: "logs_by_user",
@@ -104,8 +104,20 @@ export const Log = defineEntity({
       properties: ["workspace", "organizationId", "startTime", "id"],
       where: "organization_id is not null",
     },
-    // The parent stands first: by it the database finds the children when the parent is deleted.
+    // Begins with the parent: the database finds the children of a deleted parent by it.
     { properties: ["trace", "workspace", "id"] },
   ],
 });
 export type Log = InferEntity<typeof Log>;
+
+/** A trace as an entity, or as a plain row without relations. */
+export type TraceRecord = Trace | Omit<Trace, "workspace" | "logs">;
+/** A log as an entity, or as a plain row with the ids of its relations, perhaps without its payload. */
+export type LogRecord = Log | LogRow;
+type Relations = "workspace" | "trace" | "prompt";
+type Payload = "input" | "output" | "idealOutput" | "variables" | "metadata";
+type LogRow = Omit<
+  Log,
+  Relations | Payload | "createdAt" | "provider" | "userId" | "organizationId" | "searchId"
+> &
+  Partial<Pick<Log, Payload>> & { trace: string; prompt: string | null };

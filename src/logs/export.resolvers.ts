@@ -6,7 +6,7 @@ import { authorize } from "../workspaces/resolvers.ts";
 import type { Log, Trace } from "./entities.ts";
 import { bytesOfLog } from "./payloads.resolvers.ts";
 
-const AT_ONCE = 200;
+const PAGE_LOGS = 200;
 
 const logFields = [
   "id",
@@ -30,23 +30,20 @@ const logFields = [
   "createdAt",
 ] as const;
 
-/** A log with what its trace tells of it. */
+/** A log with the name and the parties of its trace. */
 export type ExportedLog = Pick<Log, (typeof logFields)[number]> & {
   traceId: string;
   traceName: string;
 } & Pick<Trace, "user" | "organization">;
 
 export interface Period {
-  /** The first moment; null for the beginning. */
+  /** Inclusive; null for no start. */
   from: Date | null;
-  /** The first moment that is not in it any more; null for no end. */
+  /** Exclusive; null for no end. */
   to: Date | null;
 }
 
-/**
- * The logs of calls that began in a period, the oldest first, piece by piece: each of a few megabytes, however long the
- * logs are.
- */
+/** The logs of calls that began in a period, the oldest first, in pieces of a few megabytes. */
 export async function* logsOfPeriod(context: Context, period: Period): AsyncGenerator<ExportedLog[]> {
   const workspaceId = authorize(context, "read");
   for await (const places of placesOf(context, workspaceId, period)) {
@@ -71,7 +68,7 @@ async function* placesOf(
     .where("workspace", "=", workspaceId)
     .orderBy("startTime")
     .orderBy("id")
-    .limit(AT_ONCE);
+    .limit(PAGE_LOGS);
   if (from) query = query.where("startTime", ">=", from);
   if (to) query = query.where("startTime", "<", to);
   let page: Place[] = await query.execute();
@@ -104,7 +101,7 @@ function readLogs({ database }: Context, workspaceId: string, ids: string[]) {
     .execute();
 }
 
-/** How many logs there are of calls that began in a period. */
+/** The number of calls that began in a period. */
 export async function countLogsOfPeriod(context: Context, { from, to }: Period): Promise<number> {
   const workspaceId = authorize(context, "read");
   let query = context.database.read

@@ -1,6 +1,6 @@
 import { argumentsOf, batched, builder } from "../graphql/builder.ts";
 import { loggedVariable, logInput, logPromptInput, logPromptRecord, party, traceInput } from "./inputs.ts";
-import { type LoggedPrompt, log, loggedLog, loggedTrace, logPrompt, trace } from "./resolvers.ts";
+import { getLog, getTrace, type LoggedPrompt, logPrompt } from "./resolvers.ts";
 import { Log, Trace } from "./types.ts";
 
 const fields = logPromptRecord.shape;
@@ -49,12 +49,12 @@ const LogPromptPayload = builder.objectRef<LoggedPrompt>("LogPromptPayload").imp
     trace: t.field({
       type: Trace,
       description: "The trace that was made.",
-      resolve: (logged) => loggedTrace(logged),
+      resolve: ({ trace }) => trace,
     }),
     log: t.field({
       type: Log,
       description: "The log in it.",
-      resolve: (logged) => loggedLog(logged),
+      resolve: ({ log }) => log,
     }),
     warning: t.exposeString("warning", {
       nullable: true,
@@ -73,7 +73,7 @@ builder.queryFields((t) => ({
     args: argumentsOf(t, traceInput, {
       id: t.arg.id({ required: true, description: traceInput.shape.id.description }),
     }),
-    resolve: (_, args, context) => trace(context, args),
+    resolve: (_, args, context) => getTrace(context, args),
   }),
   log: t.field({
     ...batched,
@@ -83,7 +83,7 @@ builder.queryFields((t) => ({
     args: argumentsOf(t, logInput, {
       id: t.arg.id({ required: true, description: logInput.shape.id.description }),
     }),
-    resolve: (_, args, context) => log(context, args),
+    resolve: (_, args, context) => getLog(context, args),
   }),
 }));
 

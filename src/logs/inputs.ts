@@ -5,9 +5,9 @@ import { json, optionalJson, optionalJsonObject } from "../validation/json.ts";
 import { list } from "../validation/list.ts";
 import { idOf, lookUpText, optionalText, text } from "../validation/text.ts";
 
-const MOST_VARIABLES = 1_000;
-const MOST_TOKENS = 2 ** 31 - 1;
-const MOST_COST = 1e9; // so that sums stay numbers
+const MAX_VARIABLES = 1_000;
+const MAX_TOKENS = 2 ** 31 - 1;
+const MAX_COST = 1e9; // so that sums stay numbers
 
 export const traceInput = z.object({ id: idOf("a trace").describe("The id of the trace.") });
 export const logInput = z.object({ id: idOf("a log").describe("The id of the log.") });
@@ -20,17 +20,17 @@ const tokens = () =>
   z
     .int()
     .min(0)
-    .max(MOST_TOKENS)
+    .max(MAX_TOKENS)
     .nullish()
     .transform((value) => value ?? null);
 
-/** It stands in the index that logs are listed and summed up by. */
+/** The longest text that may stand in an index of logs. */
 const MAX_INDEXED_CHARACTERS = 4_096;
 
 export const party = z.object({
   id: text()
     .max(MAX_INDEXED_CHARACTERS)
-    .describe("The id by which you know it. With the empty string all of it counts as absent."),
+    .describe("The id by which you know it. An empty id counts as no party at all."),
   name: text()
     .nullish()
     .transform((value) => value ?? null)
@@ -60,7 +60,7 @@ export const logPromptRecord = z
     ...versionChoice.shape,
     input: optionalJson().describe("What the model was given: any JSON."),
     idealOutput: optionalJson().describe("What the model should have answered: any JSON."),
-    variables: list(loggedVariable, MOST_VARIABLES)
+    variables: list(loggedVariable, MAX_VARIABLES)
       .nullish()
       .transform((value) => value ?? null)
       .describe("What the prompt's variables were filled with."),
@@ -73,7 +73,7 @@ export const logPromptRecord = z
     cost: z
       .number()
       .min(0)
-      .max(MOST_COST)
+      .max(MAX_COST)
       .nullish()
       .transform((value) => value ?? null)
       .describe(
@@ -108,7 +108,7 @@ export type LogPromptRecord = z.output<typeof logPromptRecord>;
 
 export const logPromptInput = z.object({ input: logPromptRecord });
 
-const MOST_COLUMNS = 1_000;
+const MAX_COLUMNS = 1_000;
 
 export const logColumn = z.object({
   column: text().describe("The name of the column."),
@@ -120,7 +120,7 @@ export type LogColumn = z.output<typeof logColumn>;
 export const addLogToDatasetInput = z.object({
   logId: idOf("a log").describe("The id of the log."),
   slug: lookUpText().describe("The slug of the dataset."),
-  columns: list(logColumn, MOST_COLUMNS)
+  columns: list(logColumn, MAX_COLUMNS)
     .nullish()
     .describe(
       "What goes into which column; when absent, each column takes the part or the variable of its own name.",

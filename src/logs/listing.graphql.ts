@@ -14,7 +14,7 @@ const MetadataMatch = builder.inputType("MetadataMatch", {
 const fields = logFilter.shape;
 
 const LogFilter = builder.inputType("LogFilter", {
-  description: "Which logs are meant: those to which all that is given here applies.",
+  description: "Selects the logs that meet all of these conditions.",
   fields: (t) => ({
     slug: t.string({ description: fields.slug.description }),
     version: t.string({ description: fields.version.description }),

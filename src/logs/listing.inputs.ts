@@ -4,8 +4,8 @@ import { list } from "../validation/list.ts";
 import { pageSize } from "../validation/pagination.ts";
 import { idOf, text } from "../validation/text.ts";
 
-const MOST_METADATA = 10;
-const LONGEST_SEARCH = 1_000;
+const MAX_METADATA_MEMBERS = 10;
+const MAX_SEARCH_CHARACTERS = 1_000;
 const amount = () => z.number().nullish();
 
 export const metadataMatch = z.object({
@@ -31,15 +31,15 @@ export const logFilter = z
     maxCost: amount().describe("Calls that cost at most so much, in US dollars."),
     minLatencyMs: amount().describe("Calls that took at least so many milliseconds."),
     maxLatencyMs: amount().describe("Calls that took at most so many milliseconds."),
-    metadata: list(metadataMatch, MOST_METADATA)
+    metadata: list(metadataMatch, MAX_METADATA_MEMBERS)
       .nullish()
       .describe("Members that the metadata has, all of them; nested ones are not looked at."),
     text: text()
-      .max(LONGEST_SEARCH)
+      .max(MAX_SEARCH_CHARACTERS)
       .regex(/[\p{L}\p{N}]/u, { error: "must have a letter or a digit in it" })
       .nullish()
       .describe(
-        'Words that stand in the input or the output, all of them, in any case. Words in "double quotes" stand in that order; one that ends in * may go on. A word is a run of letters and digits; of each part the first 100,000 characters are known.',
+        'Words that must all stand in the input or the output, in any case. Words in "double quotes" must follow each other; a word that ends in * matches all words that begin with it. A word is a run of letters and digits. Only the first 100,000 characters of the input and of the output are searched.',
       ),
   })
   .superRefine(({ from, to }, context) => {

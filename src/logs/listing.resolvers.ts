@@ -16,29 +16,29 @@ import {
   stretches,
 } from "./walk.resolvers.ts";
 
-/** A page of the logs that a filter lets through, the newest first. */
+/** A page of the logs that match a filter, the newest first. */
 export async function logs(context: Context, input: LogsInput): Promise<Log[]> {
-  const found = await page(context, input, "id");
-  const ids = found.map(({ id }) => id);
+  const matches = await page(context, input, "id");
+  const ids = matches.map(({ id }) => id);
   return inOrder(ids, await context.em.find(Log, { id: { $in: ids } }));
 }
 
-/** A page of the traces that have a log which a filter lets through, the newest first. */
+/** A page of the traces with a log that matches a filter, the newest first. */
 export async function traces(context: Context, input: LogsInput): Promise<Trace[]> {
-  const found = await page(context, input, "trace");
-  const ids = found.map(({ trace }) => trace); // a trace has one log, so none comes twice
+  const matches = await page(context, input, "trace");
+  const ids = matches.map(({ trace }) => trace); // without duplicates, as a trace has one log
   return inOrder(ids, await context.em.find(Trace, { id: { $in: ids } }));
 }
 
 function inOrder<Entity extends { id: string }>(ids: string[], entities: Entity[]): Entity[] {
   const byId = new Map(entities.map((entity) => [entity.id, entity]));
-  return ids.flatMap((id) => byId.get(id) ?? []); // one may have been pruned since it was found
+  return ids.flatMap((id) => byId.get(id) ?? []); // some may have been pruned since the search
 }
 
 async function page(context: Context, { filter, first, after }: LogsInput, key: "id" | "trace") {
   const workspaceId = authorize(context, "read");
   const place = after ? await getPlace(context, workspaceId, key, after) : null;
-  return findLogs(context, workspaceId, filter ?? {}, { after: place, most: first ?? PAGE });
+  return findLogs(context, workspaceId, filter ?? {}, { after: place, limit: first ?? PAGE });
 }
 
 async function getPlace(
@@ -57,15 +57,15 @@ async function getPlace(
   return atCursor(place, key === "id" ? "id of a log" : "id of a trace");
 }
 
-type Found = Place & { trace: string; searchId: number | null };
+type Match = Place & { trace: string; searchId: number | null };
 type Filter = Partial<LogFilter>;
 
 async function findLogs(
   context: Context,
   workspaceId: string,
   filter: Filter,
-  { after, most }: { after: Place | null; most: number },
-): Promise<Found[]> {
+  { after, limit }: { after: Place | null; limit: number },
+): Promise<Match[]> {
   const { rows, search } = context.database;
   const words = filter.text ? search.query(workspaceId, filter.text) : null;
   const few = await fewKeys(search, workspaceId, filter, words);
@@ -73,28 +73,28 @@ async function findLogs(
   const lead: Lead = { workspaceId, by: few ? { keys: few } : narrowestOf(filter) };
   const conditions = conditionsOf(filter, lead, search);
   const range = rangeOf(context, filter, after);
-  // What an index leads to is read in one go; what must be looked at first is looked at stretch by stretch.
-  const isLed = few !== null || (words === null && conditions.length === 0 && !filter.metadata?.length);
-  const found: Found[] = [];
-  for await (const stretch of isLed ? [range] : stretches(context, lead, range)) {
+  // An index answers some filters alone, in one read; for the others logs are examined stretch by stretch.
+  const isIndexed = few !== null || (words === null && conditions.length === 0 && !filter.metadata?.length);
+  const matches: Match[] = [];
+  for await (const stretch of isIndexed ? [range] : stretches(context, lead, range)) {
     const isHeavy = await hasHeavyMetadata(context, filter, logsIn(context, lead, stretch));
     const members = isHeavy ? [] : membersOf(filter, search);
-    const fitting = inOrderOfTime(context, lead, stretch, [...conditions, ...members]);
+    const query = inOrderOfTime(context, lead, stretch, [...conditions, ...members]);
     const hasWords = words !== null && !few;
-    const all = isHeavy || hasWords;
-    let some = await rows(all ? fitting : fitting.limit(most - found.length));
+    const readsAll = isHeavy || hasWords;
+    let some = await rows(readsAll ? query : query.limit(limit - matches.length));
     if (hasWords) some = await havingWords(search, words, some);
     if (isHeavy) some = await havingMembers(context, workspaceId, { filter, logs: some });
-    found.push(...some.slice(0, most - found.length));
-    if (found.length === most) break;
+    matches.push(...some.slice(0, limit - matches.length));
+    if (matches.length === limit) break;
   }
-  return found;
+  return matches;
 }
 
-/** Beyond so many it is better to go through the logs and look each stretch up. */
+/** Above this number of matches it is faster to walk the logs and check each stretch. */
 const FEW = 2_000;
 
-/** The keys of all logs that have the words of a filter, or else its metadata, where an index tells them and they are few. */
+/** The keys of all logs that have the words of a filter, or else its metadata; null without an index or above FEW. */
 async function fewKeys(
   search: Search,
   workspaceId: string,
@@ -119,12 +119,12 @@ function inOrderOfTime(context: Context, lead: Lead, stretch: Stretch, condition
     .orderBy("id", "desc");
 }
 
-async function havingWords(search: Search, words: unknown, logs: Found[]): Promise<Found[]> {
-  const known = await search.among(
+async function havingWords(search: Search, words: unknown, logs: Match[]): Promise<Match[]> {
+  const matching = await search.among(
     words,
     logs.flatMap((log) => log[search.key] ?? []),
   );
-  return logs.filter((log) => known.has(log[search.key] ?? ""));
+  return logs.filter((log) => matching.has(log[search.key] ?? ""));
 }
 
 function rangeOf(context: Context, { from, to }: Filter, after: Place | null): Stretch {
@@ -141,7 +141,7 @@ function narrowestOf({ userId, organizationId, slug }: Filter): Lead["by"] {
 
 type Condition = (builder: LogBuilder) => Expression<SqlBool>;
 
-/** What a filter asks of a log beyond its time, its words and what the lead stands for. */
+/** The conditions of a filter other than its time, its words, its metadata and those of the lead. */
 function conditionsOf(filter: Filter, { by }: Lead, search: Search): Condition[] {
   const { slug, minCost, maxCost, minLatencyMs, maxLatencyMs } = filter;
   const { userId, organizationId, version, tag, type } = filter;

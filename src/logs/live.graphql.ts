@@ -5,7 +5,7 @@ import { Log } from "./types.ts";
 
 builder.subscriptionType({
   description:
-    "Everything that can be listened to, by server-sent events: send the operation with `Accept: text/event-stream`.",
+    "Everything that can be subscribed to, by server-sent events: send the operation with `Accept: text/event-stream`.",
 });
 
 builder.subscriptionField("logAdded", (t) =>

@@ -8,7 +8,7 @@ import type { LogBuilder, logsIn } from "./walk.resolvers.ts";
 
 type Filter = Pick<Partial<LogFilter>, "metadata">;
 
-/** What a filter asks of the metadata of a log. */
+/** The conditions of a filter on a log's metadata. */
 export function membersOf({ metadata }: Filter, search: Search) {
   return (metadata ?? []).map(
     (member) =>
@@ -17,7 +17,7 @@ export function membersOf({ metadata }: Filter, search: Search) {
   );
 }
 
-/** Whether a filter has this process look into more metadata than one turn of the event loop may take. */
+/** Whether this process would have to parse more metadata than fits into one turn of the event loop. */
 export async function hasHeavyMetadata(
   { database }: Context,
   { metadata }: Filter,
@@ -30,27 +30,27 @@ export async function hasHeavyMetadata(
   return Number(all?.bytes ?? 0) > MAX_PIECE_BYTES;
 }
 
-/** Those of some logs whose metadata has the members of a filter, looked at in pieces. */
-export async function havingMembers<Found extends { id: string }>(
+/** The logs whose metadata has the members of a filter, examined in pieces. */
+export async function havingMembers<Match extends { id: string }>(
   context: Context,
   workspaceId: string,
-  { filter, logs }: { filter: Filter; logs: Found[] },
-): Promise<Found[]> {
+  { filter, logs }: { filter: Filter; logs: Match[] },
+): Promise<Match[]> {
   const { database } = context;
-  const ofWorkspace = database.read.selectFrom("Log").select("id as id").where("workspace", "=", workspaceId);
+  const inWorkspace = database.read.selectFrom("Log").select("id as id").where("workspace", "=", workspaceId);
   const lengths = await readInPieces(context, workspaceId, {
     rows: logs.map(({ id }) => id),
     bytesOf: () => 0,
     read: (ids) =>
       database.rows(
-        ofWorkspace.select(({ ref }) => lengthOf(ref("metadata")).as("bytes")).where("id", "in", ids),
+        inWorkspace.select(({ ref }) => lengthOf(ref("metadata")).as("bytes")).where("id", "in", ids),
       ),
   });
-  const having = await readInPieces(context, workspaceId, {
+  const matches = await readInPieces(context, workspaceId, {
     rows: lengths,
     bytesOf: ({ bytes }) => bytes,
     read: (some) => {
-      let query = ofWorkspace.where(
+      let query = inWorkspace.where(
         "id",
         "in",
         some.map(({ id }) => id),
@@ -59,6 +59,6 @@ export async function havingMembers<Found extends { id: string }>(
       return database.rows(query);
     },
   });
-  const ids = new Set(having.map(({ id }) => id));
+  const ids = new Set(matches.map(({ id }) => id));
   return logs.filter(({ id }) => ids.has(id));
 }

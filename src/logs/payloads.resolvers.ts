@@ -8,23 +8,23 @@ import { spendAnswerBytes, spendAnswerValues } from "../limits/answerBudget.ts";
 import { authenticated } from "../workspaces/resolvers.ts";
 import type { Log, Trace } from "./entities.ts";
 
-/** What callers send of a log at any length. */
+/** The columns of a log that may have any length. */
 export type LogPayload = Pick<Log, "input" | "output" | "idealOutput" | "variables" | "metadata">;
-/** The same of a trace. */
+/** Those of a trace. */
 export type TracePayload = Pick<Trace, "name" | "organization" | "user" | "metadata">;
 
 const logColumns = ["input", "output", "idealOutput", "variables", "metadata"] as const;
 const traceColumns = ["name", "organization", "user", "metadata"] as const;
-/** All others are JSON. */
+/** The one column that is not JSON. */
 const PLAIN_TEXT = "name";
 
-/** A column of the payload of a log: as the row has it, else read from the database together with those of other logs. */
+/** A column of the payload of a log: from the row, else from the database in one batch with those of other logs. */
 export const logPayload = payloadOf<LogPayload>("Log", logColumns);
 
 /** A column of the payload of a trace, likewise. */
 export const tracePayload = payloadOf<TracePayload>("Trace", traceColumns);
 
-/** A row of whose payload nothing may have been read. */
+/** A row whose payload may not have been read. */
 type RowOf<Payload> = { id: string } & { [Column in keyof Payload]?: Payload[Column] };
 
 interface Value {
@@ -34,7 +34,7 @@ interface Value {
 
 const shared = new WeakMap<object, Map<string, Promise<Value>>>();
 
-/** Has what is read of a row's payload stay with it, for a row that several requests answer with at the same time. */
+/** Caches what is read of a row's payload, for a row that several requests answer with at the same time. */
 export function share<Row extends object>(row: Row): Row {
   shared.set(row, new Map());
   return row;
@@ -59,22 +59,22 @@ function payloadOf<Payload>(entity: "Log" | "Trace", columns: readonly (keyof Pa
   ): Promise<Payload[Column]> => {
     const own = row[column] as Payload[Column] | undefined;
     if (own !== undefined) return own;
-    const kept = shared.get(row);
-    const pending = kept?.get(column);
+    const cache = shared.get(row);
+    const pending = cache?.get(column);
     if (pending && (await succeeds(pending))) {
       const { value, bytes } = await pending;
-      // All who share it would go on in one turn: 100 listeners to a log of 4 MB took 3.6 s.
+      // Without a turn of its own each subscriber would go on at once: 100 of them took 3.6 s for a log of 4 MB.
       await context.database.turn(authenticated(context).workspaceId);
       spendAnswerBytes(context, bytes);
       return value as Payload[Column];
     }
     const reading = read(context, `${column} ${row.id}`);
-    if (!pending) kept?.set(column, reading); // else it was too much for another, whose error is not ours
+    if (!pending) cache?.set(column, reading); // a pending one failed on another request's budget
     return (await reading).value as Payload[Column];
   };
 }
 
-/** How many bytes the whole payload of a log has. */
+/** The length of the whole payload of a log, in bytes. */
 export function bytesOfLog(ref: (column: (typeof logColumns)[number]) => Expression<unknown>) {
   return sql<number>`(${sql.join(
     logColumns.map((column) => lengthOf(ref(column))),
@@ -93,7 +93,7 @@ interface Source {
   payload: Table;
 }
 
-interface Asked {
+interface Cell {
   key: string;
   column: string;
   id: string;
@@ -105,39 +105,39 @@ async function readPayloads(
   times: ReadonlyMap<string, number>,
 ): Promise<(Value | GabbroError)[]> {
   const { context, workspaceId } = source;
-  const asked = keys.map((key): Asked => {
+  const cells = keys.map((key): Cell => {
     const [column, id] = key.split(" ") as [string, string];
     return { key, column, id };
   });
-  const byId = Map.groupBy(asked, ({ id }) => id);
+  const byId = Map.groupBy(cells, ({ id }) => id);
   const lengths = await measure(source, [...byId.keys()]);
-  const bytesOf = ({ id, column }: Asked) => lengths.get(id)?.[column] ?? 0;
-  const bytes = asked.reduce((sum, one) => sum + bytesOf(one) * times.get(one.key)!, 0);
+  const bytesOf = ({ id, column }: Cell) => lengths.get(id)?.[column] ?? 0;
+  const bytes = cells.reduce((sum, cell) => sum + bytesOf(cell) * times.get(cell.key)!, 0);
   spendAnswerBytes(context, bytes);
   const values = new Map<string, unknown>();
   for (const [columns, rows] of Map.groupBy(byId, ([, some]) => some.map(({ column }) => column).join(","))) {
-    const found = await readInPieces(context, workspaceId, {
+    const pairs = await readInPieces(context, workspaceId, {
       rows: rows.map(([id]) => id),
-      // To get to a column SQLite reads the row up to it.
+      // SQLite reads a row up to the column.
       bytesOf: (id) => Object.values(lengths.get(id) ?? {}).reduce((sum, length) => sum + length, 0),
       read: (ids) => readColumns(source, columns.split(","), ids),
     });
-    for (const [key, value] of found) values.set(key, value);
+    for (const [key, value] of pairs) values.set(key, value);
   }
-  return asked.map((one) =>
-    lengths.has(one.id) ? { value: values.get(one.key) ?? null, bytes: bytesOf(one) } : removed(source),
+  return cells.map((cell) =>
+    lengths.has(cell.id) ? { value: values.get(cell.key) ?? null, bytes: bytesOf(cell) } : notFound(source),
   );
 }
 
 /** The error for a row that was removed between two reads of a request. */
-function removed({ payload: { entity } }: Source): GabbroError {
+function notFound({ payload: { entity } }: Source): GabbroError {
   const code = entity === "Log" ? "LOG_NOT_FOUND" : "TRACE_NOT_FOUND";
   return new GabbroError(code, `The ${entity.toLowerCase()} has just been removed.`);
 }
 
 type Lengths = Record<string, number>;
 
-/** How many bytes the columns of rows have. */
+/** The length of each payload column in bytes, by id of the row. */
 async function measure(
   { context, workspaceId, payload }: Source,
   ids: string[],

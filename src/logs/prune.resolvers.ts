@@ -5,7 +5,7 @@ import { inTransaction } from "../database/transaction.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 
-/** How many traces began before a time. */
+/** The number of traces that began before a time. */
 export async function countTracesBefore(context: Context, before: Date): Promise<number> {
   const workspaceId = authorize(context, "read");
   const { traces } = await context.database.read
@@ -18,8 +18,8 @@ export async function countTracesBefore(context: Context, before: Date): Promise
 }
 
 /**
- * Removes the traces that began before a time, with their logs, and gives their number. It goes in small steps, so that
- * nobody who writes meanwhile waits long; what is removed when it is broken off stays removed.
+ * Deletes the traces that began before a time, with their logs, and returns their number. Works in small steps, so that
+ * other writes do not wait long; an interrupted run is not undone.
  */
 export async function pruneTraces(context: Context, before: Date): Promise<number> {
   const workspaceId = authorize(context, "admin");

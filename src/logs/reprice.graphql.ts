@@ -3,7 +3,7 @@ import { repriceLogsInput } from "./reprice.inputs.ts";
 import { type Repricing, repriceLogs } from "./reprice.resolvers.ts";
 
 const RepriceLogsPayload = builder.objectRef<Repricing>("RepriceLogsPayload").implement({
-  description: "What computing costs again changed, or would change.",
+  description: "What repricing changed, or would change.",
   fields: (t) => ({
     examined: t.exposeInt("examined", {
       description:
@@ -26,7 +26,7 @@ builder.mutationField("repriceLogs", (t) =>
   t.field({
     type: RepriceLogsPayload,
     description:
-      "Computes costs again by the prices as they are now, each at the time of its call, and tells what changed. Costs that a caller reported stay. Needs the scope `admin`.",
+      "Computes costs again by the prices as they are now, each at the time of its call, and reports what changed. Costs that a caller reported stay. Needs the scope `admin`.",
     args: argumentsOf(t, repriceLogsInput, {
       from: t.arg({ type: "DateTime", required: true, description: repriceLogsInput.shape.from.description }),
       to: t.arg({ type: "DateTime", required: true, description: repriceLogsInput.shape.to.description }),

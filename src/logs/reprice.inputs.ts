@@ -12,7 +12,7 @@ export const repriceLogsInput = z
   .object({
     from: time().describe("The logs of calls that began at this time or later."),
     to: time().describe("The logs of calls that began before this time."),
-    dryRun: z.boolean().nullish().describe("Whether to tell only what would change; false when absent."),
+    dryRun: z.boolean().nullish().describe("Whether to only report what would change; false when absent."),
   })
   .superRefine(({ from, to }, context) => {
     if (from <= to) return;

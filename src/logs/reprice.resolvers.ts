@@ -10,9 +10,9 @@ import { authorize } from "../workspaces/resolvers.ts";
 import { Log } from "./entities.ts";
 import type { RepriceLogsInput } from "./reprice.inputs.ts";
 
-const AT_ONCE = 100;
+const PAGE_LOGS = 100;
 
-/** What repricing found and changed; costs are in US dollars, of all logs that were examined. */
+/** What repricing changed. The costs are sums over all examined logs, in US dollars. */
 export interface Repricing {
   examined: number;
   changed: number;
@@ -24,27 +24,29 @@ export interface Repricing {
 }
 
 /**
- * Computes the costs of past calls again, by the prices as they are now, where the caller had reported none. It goes in
- * small steps, so that nobody who writes meanwhile waits long; what is changed when it is broken off stays changed.
+ * Computes the costs of past calls again by today's prices, except costs that the caller reported. Works in small steps,
+ * so that other writes do not wait long; an interrupted run is not undone.
  */
 export async function repriceLogs(context: Context, input: RepriceLogsInput): Promise<Repricing> {
   const workspaceId = authorize(context, "admin");
   const dryRun = input.dryRun ?? false;
-  disableDeadline(context); // of a year of logs it rightly takes minutes, and who asks for it waits
+  disableDeadline(context); // a year of logs takes minutes
   const findOwnPrice = await loadOwnPrices(context, workspaceId);
   const result = { examined: 0, changed: 0, priced: 0, unpriced: 0, costBefore: 0, costAfter: 0, dryRun };
   try {
     for await (const page of pagesOf(context, workspaceId, input)) {
-      const judged = await Promise.all(
-        page.filter(isOpen).map((log) => judge(workspaceId, log, findOwnPrice)),
+      const costs = await Promise.all(
+        page.filter(isComputable).map((log) => computeCost(workspaceId, log, findOwnPrice)),
       );
-      const gone = dryRun ? new Set() : await store(context, workspaceId, judged.filter(isChanged));
-      const kept = judged.filter(({ log }) => !gone.has(log.id));
-      add(result, kept);
+      const skipped = dryRun ? new Set() : await store(context, workspaceId, costs.filter(isChanged));
+      add(
+        result,
+        costs.filter(({ log }) => !skipped.has(log.id)),
+      );
       await setImmediate();
     }
   } finally {
-    if (!dryRun) await record(context, input, result); // also what was changed before it was broken off
+    if (!dryRun) await record(context, input, result); // an interrupted run as well
   }
   return result;
 }
@@ -55,30 +57,30 @@ type LogRow = Pick<
 >;
 type Cost = Pick<Log, "cost" | "costSource">;
 
-interface Judged {
+interface NewCost {
   log: LogRow;
   now: Cost;
 }
 
-/** All logs of a time, page by page: a page of only those to be examined could lie behind any number of others. */
+/** All logs of a period, page by page. A page of only computable ones could take a scan of any length. */
 async function* pagesOf(
   { database }: Context,
   workspaceId: string,
   { from, to }: { from: Date; to: Date },
 ): AsyncGenerator<LogRow[]> {
-  const inTime = database.read
+  const inPeriod = database.read
     .selectFrom("Log")
     .select(["id", "startTime", "provider", "model", "inputTokens", "outputTokens", "cost", "costSource"])
     .where("workspace", "=", workspaceId)
     .where("startTime", "<", to)
     .orderBy("startTime")
     .orderBy("id")
-    .limit(AT_ONCE);
-  let page: LogRow[] = await inTime.where("startTime", ">=", from).execute();
+    .limit(PAGE_LOGS);
+  let page: LogRow[] = await inPeriod.where("startTime", ">=", from).execute();
   while (page.length > 0) {
     yield page;
     const { startTime, id } = page.at(-1)!;
-    page = await inTime
+    page = await inPeriod
       .where(({ eb, refTuple, tuple }) =>
         eb(refTuple("startTime", "id"), ">", tuple(storedTime(database, startTime), id)),
       )
@@ -86,14 +88,18 @@ async function* pagesOf(
   }
 }
 
-type OpenLog = LogRow & { model: string; inputTokens: number; outputTokens: number };
+type ComputableLog = LogRow & { model: string; inputTokens: number; outputTokens: number };
 
-function isOpen(log: LogRow): log is OpenLog {
+function isComputable(log: LogRow): log is ComputableLog {
   const { model, inputTokens, outputTokens, costSource } = log;
   return costSource !== "REPORTED" && model !== null && inputTokens !== null && outputTokens !== null;
 }
 
-async function judge(workspaceId: string, log: OpenLog, findOwnPrice: FindOwnPrice): Promise<Judged> {
+async function computeCost(
+  workspaceId: string,
+  log: ComputableLog,
+  findOwnPrice: FindOwnPrice,
+): Promise<NewCost> {
   const { provider, model, inputTokens, outputTokens, startTime: at } = log;
   const counts = { input: null, output: null, inputTokens, outputTokens };
   const { cost, costSource } = await measureUsage(workspaceId, {
@@ -105,25 +111,25 @@ async function judge(workspaceId: string, log: OpenLog, findOwnPrice: FindOwnPri
   return { log, now: { cost, costSource } };
 }
 
-function isChanged({ log, now }: Judged): boolean {
+function isChanged({ log, now }: NewCost): boolean {
   return log.cost !== now.cost || log.costSource !== now.costSource;
 }
 
-/** Stores costs, and gives the ids of logs that were removed or reported since they were read. */
-async function store(context: Context, workspaceId: string, changes: Judged[]): Promise<Set<string>> {
+/** Stores costs and returns the ids of logs that were deleted or whose cost was reported since the read. */
+async function store(context: Context, workspaceId: string, changes: NewCost[]): Promise<Set<string>> {
   if (changes.length === 0) return new Set();
   return inTransaction(context.em, async (em) => {
-    const gone = new Set<string>();
+    const skipped = new Set<string>();
     for (const { log, now } of changes) {
-      const stillOpen = { workspace: workspaceId, id: log.id, costSource: { $ne: "REPORTED" as const } };
-      if ((await em.nativeUpdate(Log, stillOpen, now)) === 0) gone.add(log.id);
+      const unreported = { workspace: workspaceId, id: log.id, costSource: { $ne: "REPORTED" as const } };
+      if ((await em.nativeUpdate(Log, unreported, now)) === 0) skipped.add(log.id);
     }
-    return gone;
+    return skipped;
   });
 }
 
-function add(result: Repricing, judged: Judged[]): void {
-  for (const { log, now } of judged) {
+function add(result: Repricing, costs: NewCost[]): void {
+  for (const { log, now } of costs) {
     result.examined += 1;
     if (isChanged({ log, now })) result.changed += 1;
     if (log.cost === null && now.cost !== null) result.priced += 1;

@@ -7,15 +7,15 @@ import { describeVersion, type PromptDescription } from "../prompts/resolvers.ts
 import { selectVersion } from "../prompts/selection.ts";
 import { measureUsage } from "../usage/usage.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
-import { Log, Trace } from "./entities.ts";
+import { Log, type LogRecord, Trace, type TraceRecord } from "./entities.ts";
 import type { LogPromptRecord } from "./inputs.ts";
 
-/** What was stored, as plain rows; `loggedTrace` and `loggedLog` make entities of them. */
+/** What was stored, as plain rows. */
 export type LoggedPrompt = Awaited<ReturnType<typeof logPrompt>>;
 
 /**
  * Records what a prompt answered as one trace with one log in it, tied to the version that served. Tokens and cost that
- * were not reported are measured. Resolves after the commit; what is missing of the prompt is told in the warning.
+ * were not reported are measured. Resolves after the commit. A warning says when the prompt or the version is missing.
  */
 export async function logPrompt(context: Context, input: LogPromptRecord) {
   const workspaceId = authorize(context, "write");
@@ -60,7 +60,7 @@ export async function logPrompt(context: Context, input: LogPromptRecord) {
     metadata: input.metadata,
     startTime,
     endTime: input.endTime,
-    // A start that nobody reported says nothing of the latency.
+    // A start of our own says nothing of the latency.
     latencyMs: input.startTime && input.endTime ? input.endTime.getTime() - input.startTime.getTime() : null,
     ...usage,
     createdAt: arrival,
@@ -72,16 +72,6 @@ export async function logPrompt(context: Context, input: LogPromptRecord) {
   ]);
   context.database.pubSub.publish(workspaceId, { id: log.id, promptSlug: log.promptSlug });
   return { trace, log, warning: served.warning };
-}
-
-/** The trace that was just stored: a plain row, which becomes an entity when its relations are asked for. */
-export function loggedTrace({ trace }: LoggedPrompt): Trace {
-  return trace as unknown as Trace;
-}
-
-/** The log that was just stored, likewise. */
-export function loggedLog({ log }: LoggedPrompt): Log {
-  return log as unknown as Log;
 }
 
 async function findServed(context: Context, workspaceId: string, input: LogPromptRecord) {
@@ -102,7 +92,7 @@ async function findServed(context: Context, workspaceId: string, input: LogPromp
 }
 
 /** The trace with that id; TRACE_NOT_FOUND when the workspace has none. */
-export async function trace(context: Context, input: { id: string }): Promise<Trace> {
+export async function getTrace(context: Context, input: { id: string }): Promise<Trace> {
   authorize(context, "read");
   const reference = context.em.getReference(Trace, input.id, { wrapped: true });
   const found = await reference.load({ dataloader: true });
@@ -113,14 +103,14 @@ export async function trace(context: Context, input: { id: string }): Promise<Tr
 }
 
 /** The log with that id; LOG_NOT_FOUND when the workspace has none. */
-export async function log(context: Context, input: { id: string }): Promise<Log> {
+export async function getLog(context: Context, input: { id: string }): Promise<Log> {
   authorize(context, "read");
   const found = await findLog(context, input.id);
   if (!found) throw new GabbroError("LOG_NOT_FOUND", `Log ${quoted(input.id)} does not exist.`);
   return found;
 }
 
-/** The log with that id for whoever was authorized already; null when the workspace has none. */
+/** The log with that id, once the caller is authorized; null when the workspace has none. */
 export async function findLog(context: Context, id: string): Promise<Log | null> {
   const reference = context.em.getReference(Log, id, { wrapped: true });
   const found = await reference.load({ dataloader: true });
@@ -128,22 +118,22 @@ export async function findLog(context: Context, id: string): Promise<Log | null>
 }
 
 /** The logs of a trace, the oldest first. */
-export async function logsOf(context: Context, parent: Trace): Promise<Log[]> {
-  authenticated(context); // who may see the trace, if only because it was just made, may see what is in it
-  // Made by `create` it would count as changed, and be stored again before the next read.
-  const entity = "logs" in parent ? parent : context.em.merge(Trace, parent as never);
-  return (await (entity as unknown as Trace).logs.load({ dataloader: true })).getItems();
+export async function logsOf(context: Context, parent: TraceRecord): Promise<Log[]> {
+  authenticated(context); // no scope: a writer may see the logs of the trace that its mutation added
+  // `merge`, as the unit of work would insert a `create`d entity before the next read.
+  const entity = "logs" in parent ? parent : context.em.merge(Trace, parent);
+  return (await entity.logs.load({ dataloader: true })).getItems();
 }
 
 /** The trace that a log belongs to. */
-export async function traceOf(context: Context, child: Log): Promise<Trace> {
+export async function traceOf(context: Context, child: LogRecord): Promise<Trace> {
   authenticated(context);
-  const entity = typeof child.trace === "string" ? context.em.merge(Log, child as never) : child;
-  return (entity as unknown as Log).trace.loadOrFail({ dataloader: true });
+  const reference = typeof child.trace === "string" ? context.em.merge(Log, child).trace : child.trace;
+  return reference.loadOrFail({ dataloader: true });
 }
 
-/** The prompt that a log is tied to, as the version that served shows it; null when there is none or it is gone. */
-export async function promptOf(context: Context, child: Log): Promise<PromptDescription | null> {
+/** The prompt that a log is linked to, as the version that served describes it; null when there is none any more. */
+export async function promptOf(context: Context, child: LogRecord): Promise<PromptDescription | null> {
   authorize(context, "read");
   if (!child.prompt) return null;
   return describeVersion(context, {

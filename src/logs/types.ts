@@ -34,8 +34,8 @@ const LoggedVariable = builder.objectRef<entities.LoggedVariable>("LoggedVariabl
   }),
 });
 
-export const Trace = builder.objectRef<entities.Trace>("Trace");
-export const Log = builder.objectRef<entities.Log>("Log");
+export const Trace = builder.objectRef<entities.TraceRecord>("Trace");
+export const Log = builder.objectRef<entities.LogRecord>("Log");
 
 Trace.implement({
   description: "One request of an application, with the calls of models that it took.",

@@ -5,7 +5,7 @@ import type { Database } from "../database/open.ts";
 import { storedTime } from "../database/times.ts";
 import { checkDeadline } from "../limits/deadline.ts";
 
-/** Where a log stands in the order of all: by start, which is as the database has it, then by id. */
+/** A position in the order of all logs: by start time, as the database stores it, then by id. */
 export interface Place {
   startTime: Date;
   id: string;
@@ -20,13 +20,13 @@ export interface Stretch {
 }
 
 /**
- * SQLite answers in one go, and meanwhile nobody else is served. So logs are looked through in stretches of an index,
- * each as long as keeps this process busy for about this time, by what the last ones took.
+ * A query of SQLite blocks this process. Logs are therefore examined in stretches of an index, whose length adapts so that
+ * each blocks for about this long.
  */
 const STRETCH_MS = 5;
 const FIRST_STRETCH = 500;
-const SHORTEST_STRETCH = 50;
-const LONGEST_STRETCH = 5_000;
+const MIN_STRETCH = 50;
+const MAX_STRETCH = 5_000;
 
 type Tables = Database["read"] extends Kysely<infer DB> ? DB : never;
 export type LogBuilder = ExpressionBuilder<Tables, "Log">;
@@ -55,7 +55,7 @@ export function logsIn(
       query = query.where(({ ref }) => search.leads(ref(column as "userId"), value));
   }
   if (search.isServer) {
-    // Between two pairs PostgreSQL takes a third of all logs to lie, and for what few have then reads all of them.
+    // PostgreSQL estimates that a comparison of pairs matches a third of all logs, and would then read them all.
     if (before) query = query.where("startTime", "<=", before.startTime);
     if (downTo) query = query.where("startTime", ">=", downTo.startTime);
   }
@@ -70,12 +70,12 @@ export function logsIn(
   return query;
 }
 
-/** A place before all logs that began at a time: no id is below its own. */
+/** The place before all logs that began at a time: no id is below its own. */
 export function startOf({ database }: Context, time: Date): Place {
   return { startTime: storedTime(database, time), id: "00000000-0000-0000-0000-000000000000" };
 }
 
-/** All stretches of a lead's logs from `range.before` down to `range.downTo`, the newest first; others run in between. */
+/** The stretches of a range of a lead's logs, the newest first; other requests run in between. */
 export async function* stretches(context: Context, lead: Lead, range: Stretch): AsyncGenerator<Stretch> {
   let { before } = range;
   let entries = FIRST_STRETCH;
@@ -95,9 +95,9 @@ export async function* stretches(context: Context, lead: Lead, range: Stretch): 
     if (!end) return;
     before = end;
     const tookMs = performance.eventLoopUtilization().active - active;
-    // While a server looks it is others who keep this process busy.
+    // While PostgreSQL searches, other requests keep this process busy: the measured time says nothing.
     if (context.database.search.isServer || tookMs < STRETCH_MS / 2)
-      entries = Math.min(LONGEST_STRETCH, entries * 2);
-    else if (tookMs > STRETCH_MS) entries = Math.max(SHORTEST_STRETCH, Math.floor(entries / 2));
+      entries = Math.min(MAX_STRETCH, entries * 2);
+    else if (tookMs > STRETCH_MS) entries = Math.max(MIN_STRETCH, Math.floor(entries / 2));
   }
 }

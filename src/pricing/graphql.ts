@@ -4,7 +4,7 @@ import { deleteModelPrice, modelPrices, type OwnPrice, setModelPrice } from "./r
 
 const ModelPrice = builder.objectRef<OwnPrice>("ModelPrice").implement({
   description:
-    "The workspace's own price of a model, in US dollars per million tokens. It wins over the price that the service knows.",
+    "The workspace's own price of a model, in US dollars per million tokens. It wins over the built-in price list.",
   fields: (t) => ({
     id: t.exposeID("id", { description: "The id, a UUID. Pages continue after it." }),
     model: t.exposeString("model", { description: "The name of the model, in lower case." }),
@@ -42,7 +42,7 @@ builder.mutationFields((t) => ({
   setModelPrice: t.field({
     type: ModelPrice,
     description:
-      "Sets the workspace's own price of a model, which wins over the one that the service knows; one for the same model, provider and time is replaced. What is logged already keeps its cost until `repriceLogs`. Needs the scope `admin`.",
+      "Sets the workspace's own price of a model, which wins over the built-in price list; a price for the same model, provider and time is replaced. What is logged already keeps its cost until `repriceLogs`. Needs the scope `admin`.",
     args: argumentsOf(t, setModelPriceInput, {
       inputPrice: t.arg.float({ required: true, description: priceFields.inputPrice.description }),
       outputPrice: t.arg.float({ required: true, description: priceFields.outputPrice.description }),
@@ -52,7 +52,7 @@ builder.mutationFields((t) => ({
   }),
   deleteModelPrice: t.id({
     description:
-      "Removes a price and gives its id; an error `PRICE_NOT_FOUND` when there is none with that id. What is logged already keeps its cost until `repriceLogs`. Needs the scope `admin`.",
+      "Removes a price and returns its id; an error `PRICE_NOT_FOUND` when there is none with that id. What is logged already keeps its cost until `repriceLogs`. Needs the scope `admin`.",
     args: argumentsOf(t, deleteModelPriceInput, {
       id: t.arg.id({ required: true, description: deleteModelPriceInput.shape.id.description }),
     }),

@@ -2,27 +2,22 @@ import { z } from "zod";
 import { optionalTimestamp } from "../validation/dateTime.ts";
 import { idOf, text } from "../validation/text.ts";
 
-const LONGEST_NAME = 256;
-const MOST_ON_A_PAGE = 1_000;
-const MOST_DOLLARS = 1_000_000;
+const MAX_NAME_CHARACTERS = 256;
+const MAX_PAGE = 1_000;
+const MAX_DOLLARS = 1_000_000;
 
-/** A name as prices are kept and looked up under it: clients write the same model in different cases. */
-export function toPricedName(name: string): string {
+/** The form in which the names of prices are stored and looked up: clients write one model in different cases. */
+export function normalizeName(name: string): string {
   return name.trim().toLowerCase();
 }
 
-const name = () => text().overwrite(toPricedName).max(LONGEST_NAME);
-const price = () => z.number().min(0).max(MOST_DOLLARS);
+const name = () => text().overwrite(normalizeName).max(MAX_NAME_CHARACTERS);
+const price = () => z.number().min(0).max(MAX_DOLLARS);
 const id = () => idOf("a price");
 
 export const modelPricesInput = z.object({
   model: name().nullish().describe("Only those of the model with this name, in any case."),
-  first: z
-    .int()
-    .min(1)
-    .max(MOST_ON_A_PAGE)
-    .nullish()
-    .describe("How many at most, up to 1,000; 50 when absent."),
+  first: z.int().min(1).max(MAX_PAGE).nullish().describe("How many at most, up to 1,000; 50 when absent."),
   after: id().nullish().describe("Those after the one with this id, which must still be there."),
 });
 export type ModelPricesInput = z.output<typeof modelPricesInput>;

@@ -7,13 +7,13 @@ import { atCursor, PAGE } from "../validation/pagination.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { ModelPrice } from "./entities.ts";
-import { type ModelPricesInput, type SetModelPriceInput, toPricedName } from "./inputs.ts";
+import { type ModelPricesInput, normalizeName, type SetModelPriceInput } from "./inputs.ts";
 
 const ANY_PROVIDER = "";
 /** Before every time that a call can have. */
 const BEGINNING = new Date("0001-01-01T00:00:00.000Z");
 
-/** A workspace's own price of a model; without a provider for any, without a time since ever. */
+/** A workspace's own price of a model; null stands for any provider, and for validity since ever. */
 export type OwnPrice = Pick<ModelPrice, "id" | "model" | "inputPrice" | "outputPrice" | "createdAt"> & {
   provider: string | null;
   validFrom: Date | null;
@@ -26,15 +26,15 @@ export async function modelPrices(
 ): Promise<OwnPrice[]> {
   authorize(context, "read");
   if (after != null) atCursor(await context.em.count(ModelPrice, { id: after }), "id of a price");
-  const found = await context.em.find(
+  const prices = await context.em.find(
     ModelPrice,
     { ...(model && { model }), ...(after && { id: { $lt: after } }) },
     { orderBy: { id: "desc" }, limit: first ?? PAGE },
   );
-  return found.map(shown);
+  return prices.map(toOwnPrice);
 }
 
-/** They are all looked through for each log that is priced. */
+/** Bounded, as repricing searches all of them for each log. */
 const MAX_PRICES = 1_000;
 
 function tooManyPrices(): GabbroError {
@@ -42,7 +42,7 @@ function tooManyPrices(): GabbroError {
   return badInput([{ path: "model", message }]);
 }
 
-/** Sets the price of a model from a time on; one for the same model, provider and time is replaced. */
+/** Sets the price of a model from a time on; replaces a price for the same model, provider and time. */
 export async function setModelPrice(context: Context, input: SetModelPriceInput): Promise<OwnPrice> {
   const workspace = authorize(context, "admin");
   const { model, inputPrice, outputPrice } = input;
@@ -62,11 +62,11 @@ export async function setModelPrice(context: Context, input: SetModelPriceInput)
       before,
       after: auditFieldsOf(price),
     });
-    return shown(price);
+    return toOwnPrice(price);
   });
 }
 
-/** Removes a price and gives its id; PRICE_NOT_FOUND when the workspace has none with that id. */
+/** Deletes a price and returns its id; PRICE_NOT_FOUND when the workspace has none with that id. */
 export async function deleteModelPrice(context: Context, { id }: { id: string }): Promise<string> {
   authorize(context, "admin");
   await inTransaction(context.em, async (em) => {
@@ -84,12 +84,12 @@ export async function deleteModelPrice(context: Context, { id }: { id: string })
   return id;
 }
 
-/** Finds the own price that holds for a single call, in one statement. */
+/** Finds the workspace's own price for a single call, in one statement. */
 export function ownPriceFinder(context: Context, workspaceId: string): FindOwnPrice {
   return async ({ provider, model }, at) => {
     const price = await ownPrices(context, workspaceId)
-      .where("model", "=", toPricedName(model))
-      .where("provider", "in", [toPricedName(provider ?? ANY_PROVIDER), ANY_PROVIDER])
+      .where("model", "=", normalizeName(model))
+      .where("provider", "in", [normalizeName(provider ?? ANY_PROVIDER), ANY_PROVIDER])
       .where("validFrom", "<=", at)
       .limit(1)
       .executeTakeFirst();
@@ -97,17 +97,17 @@ export function ownPriceFinder(context: Context, workspaceId: string): FindOwnPr
   };
 }
 
-/** The same for very many calls, by the prices as they are now. */
+/** Like `ownPriceFinder`, for very many calls: reads all prices once. */
 export async function loadOwnPrices(context: Context, workspaceId: string): Promise<FindOwnPrice> {
   const byModel = Map.groupBy(await ownPrices(context, workspaceId).execute(), ({ model }) => model);
   return async ({ provider, model }, at) => {
-    const providers = [toPricedName(provider ?? ANY_PROVIDER), ANY_PROVIDER];
-    const candidates = byModel.get(toPricedName(model)) ?? [];
+    const providers = [normalizeName(provider ?? ANY_PROVIDER), ANY_PROVIDER];
+    const candidates = byModel.get(normalizeName(model)) ?? [];
     return candidates.find((price) => providers.includes(price.provider) && price.validFrom <= at) ?? null;
   };
 }
 
-/** The first that fits a call holds for it: any provider comes last, and of each provider the latest comes first. */
+/** In order of precedence: a price for a provider before one for any provider, a later one before an earlier one. */
 function ownPrices({ database }: Context, workspaceId: string) {
   return database.read
     .selectFrom("ModelPrice")
@@ -117,7 +117,7 @@ function ownPrices({ database }: Context, workspaceId: string) {
     .orderBy("validFrom", "desc");
 }
 
-function shown(price: ModelPrice): OwnPrice {
+function toOwnPrice(price: ModelPrice): OwnPrice {
   const { id, createdAt } = price;
   return { id, ...auditFieldsOf(price), createdAt };
 }

@@ -75,7 +75,7 @@ const CreatePromptVersionPayload = builder
   });
 
 const TagStateType = builder.objectRef<TagState>("PromptTagState").implement({
-  description: "A tag as it points after a change.",
+  description: "A tag after a change.",
   fields: (t) => ({
     id: t.exposeID("id", { description: "The id of the tag." }),
     label: t.exposeString("label", { description: "Its name." }),
@@ -96,12 +96,13 @@ builder.mutationFields((t) => ({
   }),
   updatePrompt: t.field({
     type: Prompt,
-    description: "Changes what is told of a prompt. Its versions are not touched. Needs `read` and `write`.",
+    description:
+      "Changes the name, the description or the feature of a prompt, but no version. Needs `read` and `write`.",
     args: argumentsOf(t, updatePromptInput),
     resolve: (_, args, context) => updatePrompt(context, args),
   }),
   deletePrompt: t.string({
-    description: "Removes a prompt with its versions and tags and gives its slug. Its logs stay readable.",
+    description: "Removes a prompt with its versions and tags, and returns its slug. Its logs stay readable.",
     args: argumentsOf(t, describePromptInput.pick({ slug: true })),
     resolve: (_, args, context) => deletePrompt(context, args),
   }),
@@ -137,7 +138,7 @@ builder.mutationFields((t) => ({
   }),
   setTagProtection: t.stringList({
     description:
-      "Protects a tag, or opens it again, and gives the protected tags. Needs the scope `publish`.",
+      "Protects a tag or removes its protection, and returns the protected tags. Needs the scope `publish`.",
     args: argumentsOf(t, setTagProtectionInput),
     resolve: (_, args, context) => setTagProtection(context, args),
   }),

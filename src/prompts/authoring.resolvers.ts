@@ -15,10 +15,10 @@ import {
   MAX_VERSIONS,
   type UpdatePromptInput,
 } from "./inputs.ts";
-import { describeStored, type PromptDescription, promptNotFound } from "./resolvers.ts";
+import { type PromptDescription, promptNotFound, readDescription } from "./resolvers.ts";
 import { mergeVariables } from "./variables.ts";
 
-/** Makes a prompt, without any version yet; CONFLICT when the slug is taken. */
+/** Creates a prompt without versions; CONFLICT when the slug is taken. */
 export async function createPrompt(context: Context, input: CreatePromptInput): Promise<PromptDescription> {
   authorize(context, "read"); // before it writes, because it answers with the prompt
   const workspace = authorize(context, "write");
@@ -35,10 +35,10 @@ export async function createPrompt(context: Context, input: CreatePromptInput): 
       recordChange(em, context, { action: "createPrompt", subject: slug, before: null, after: head });
     }),
   );
-  return describeStored(context, workspace, slug);
+  return readDescription(context, workspace, slug);
 }
 
-/** Changes what is told of a prompt; PROMPT_NOT_FOUND when the workspace has none. */
+/** Changes the name, the description or the feature of a prompt; PROMPT_NOT_FOUND when the workspace has none. */
 export async function updatePrompt(context: Context, input: UpdatePromptInput): Promise<PromptDescription> {
   authorize(context, "read"); // before it writes, because it answers with the prompt
   const workspace = authorize(context, "write");
@@ -51,25 +51,25 @@ export async function updatePrompt(context: Context, input: UpdatePromptInput): 
     if (featureSlug !== undefined) prompt.featureSlug = featureSlug;
     recordChange(em, context, { action: "updatePrompt", subject: slug, before, after: headOf(prompt) });
   });
-  return describeStored(context, workspace, slug);
+  return readDescription(context, workspace, slug);
 }
 
 /**
- * Adds a version to a prompt, the newest from then on. Its texts must be Jinja; the variables that they use are found
- * and joined with those given, and the warning names those that do not fit each other. CONFLICT when the prompt has a
- * version of that name.
+ * Adds a version to a prompt, which becomes its newest. Its variables are those that the input declares and those that
+ * its Jinja texts use; the warning names those that are only declared or only used. CONFLICT when the prompt has a version
+ * of that name.
  */
 export async function createPromptVersion(
   context: Context,
   { slug, input }: CreatePromptVersionInput,
 ): Promise<{ promptVersion: PromptVersion; warning: string | null }> {
   const workspace = authorize(context, "write");
-  const found: string[][] = [];
-  // One after the other: of two invalid templates the error always names the first.
-  for (const template of templatesOf(input)) found.push(await findVariables(workspace, template));
-  const { content, warning } = contentOf(input, found.flat());
-  const taken = `Prompt ${quoted(slug)} already has a version ${quoted(input.version)}. Versions never change; choose another name.`;
-  const promptVersion = await refuseDuplicates(taken, () =>
+  const names: string[][] = [];
+  // In sequence, so that the error always names the first of two invalid templates.
+  for (const template of templatesOf(input)) names.push(await findVariables(workspace, template));
+  const { content, warning } = contentOf(input, names.flat());
+  const conflict = `Prompt ${quoted(slug)} already has a version ${quoted(input.version)}. Versions never change; choose another name.`;
+  const promptVersion = await refuseDuplicates(conflict, () =>
     inTransaction(context.em, async (em) => {
       const prompt = await getPrompt(em, slug);
       if ((await em.count(PromptVersion, { prompt })) >= MAX_VERSIONS) {
@@ -90,19 +90,19 @@ export async function createPromptVersion(
 
 type VersionInput = CreatePromptVersionInput["input"];
 
-/** The templates of a version that was sent. */
+/** The templates of a version. */
 export function templatesOf({ text, systemText }: VersionInput): NamedTemplate[] {
   return [{ path: "text", text }, ...(systemText ? [{ path: "systemText" as const, text: systemText }] : [])];
 }
 
-/** What is stored of a version that was sent, in whose templates these variables were found. */
-export function contentOf({ version, text, systemText, ...input }: VersionInput, found: string[]) {
-  const given = input.variables?.map(({ label, type, description }) => ({
+/** The content to store for a version whose templates use the variables `names`. */
+export function contentOf({ version, text, systemText, ...input }: VersionInput, names: string[]) {
+  const declarations = input.variables?.map(({ label, type, description }) => ({
     label,
     type: type || "string",
     description: description ?? null,
   }));
-  const { variables, warning } = mergeVariables([...new Set(found)], given ?? null);
+  const { variables, warning } = mergeVariables([...new Set(names)], declarations ?? null);
   refuseTooMany(variables);
   const model = input.model && {
     provider: input.model.provider ?? null,
@@ -117,21 +117,21 @@ export function contentOf({ version, text, systemText, ...input }: VersionInput,
   };
 }
 
-/** Throws BAD_INPUT when a version would have more variables than it may, those that its texts use included. */
+/** Throws BAD_INPUT when a version would have too many variables, including those that its texts use. */
 function refuseTooMany({ length: count }: Variable[]): void {
   if (count <= MAX_VARIABLES) return;
   const message = `would be ${count} with those that the texts use; a version has at most ${MAX_VARIABLES}`;
   throw badInput([{ path: "variables", message }]);
 }
 
-/** The prompt itself within a transaction; PROMPT_NOT_FOUND when the workspace has none. */
+/** The entity of a prompt, for a transaction; PROMPT_NOT_FOUND when the workspace has none. */
 export async function getPrompt(em: EntityManager, slug: string): Promise<Prompt> {
   const prompt = await em.findOne(Prompt, { slug });
   if (!prompt) throw promptNotFound(slug);
   return prompt;
 }
 
-/** What is told of a prompt itself, as the audit log keeps it. */
+/** The fields of a prompt itself, for the audit log. */
 export function headOf({ slug, name, description, featureSlug }: Prompt) {
   return { slug, name, description, featureSlug };
 }

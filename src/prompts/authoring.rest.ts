@@ -58,7 +58,7 @@ export const publishPromptAnswer = z
   .object({ deploymentTag: z.object({ id: z.string(), label: z.string() }) })
   .describe("The tag that was moved.");
 
-/** The REST routes that list and give prompts, as the published clients know them. */
+/** The REST routes that list and return prompts, as the published clients expect them. */
 export function promptReadingRoutes(app: App): void {
   app.route({
     method: "GET",
@@ -126,7 +126,7 @@ export function promptPublishingRoutes(app: App): void {
   });
 }
 
-/** The published clients read every member of the model without asking whether it is there. */
+/** The published clients require every member of the model. */
 function completeModel(model: Model | null) {
   const { provider, client, model: name, version, parameters } = model ?? {};
   const always = { temperature: null, topP: null, maxLength: null, responseFormat: null };

@@ -12,8 +12,8 @@ export type CachedPrompt = Selectable & Pick<Prompt, "id" | "name" | "descriptio
 const prompts = createCache<CachedPrompt>();
 
 /**
- * The prompt with that slug with the names of all its versions; null when the workspace has none. Applications ask for few
- * prompts again and again.
+ * The prompt with that slug and the names of all its versions; null when the workspace has none. Cached, as applications
+ * read few prompts again and again.
  */
 export function findPrompt(
   context: Context,
@@ -23,7 +23,7 @@ export function findPrompt(
   return prompts(context.database, { workspaceId, key: slug }, () => readPrompt(context, workspaceId, slug));
 }
 
-/** Entities that are copied into a cache: the unit of work has no use for them. */
+/** For entities that are copied into a cache, which the unit of work need not hold. */
 const ONCE = { disableIdentityMap: true } as const;
 
 async function readPrompt(
@@ -35,7 +35,7 @@ async function readPrompt(
   if (!prompt) return null;
   const { id, name, description } = prompt;
   const versions: NamedVersion[] = [];
-  // Not as a collection of the prompt: it may have thousands, and nobody else is served while they become entities.
+  // Not as a collection: making entities of thousands of versions would block other requests.
   const readPiece = (piece: Piece) => readVersions(database, workspaceId, piece);
   const [tags] = await Promise.all([
     em.find(PromptTag, { prompt: id }, { ...ONCE, fields: ["label", "version"] }),
@@ -50,7 +50,7 @@ async function readPrompt(
   };
 }
 
-/** Ids and names of versions of prompts. */
+/** The ids and names of versions of prompts. */
 export function readVersions({ read, rows }: Database, workspaceId: string, { parents, after, most }: Piece) {
   let query = read
     .selectFrom("PromptVersion")
@@ -63,13 +63,13 @@ export function readVersions({ read, rows }: Database, workspaceId: string, { pa
   return rows(query);
 }
 
-/** The model and the variables of a version that was found; null when it was removed since. */
+/** The model and the variables of a version; null when it was removed since its prompt was read. */
 export const findDetails = createFind(["model", "variables"]);
 
-/** Apart from the details, as they may have megabytes and only who serves a prompt reads them. */
+/** Apart from the details: texts may have megabytes, and only serving a prompt needs them. */
 const findTexts = createFind(["text", "systemText"]);
 
-/** The texts of a version that was found. Throws VERSION_NOT_FOUND when it was removed since. */
+/** The texts of a version. Throws VERSION_NOT_FOUND when it was removed since its prompt was read. */
 export async function getTexts(
   context: Context,
   versionId: string,
@@ -81,7 +81,7 @@ export async function getTexts(
 
 type Column = "text" | "systemText" | "model" | "variables";
 
-/** Makes the cache of columns of versions: a version never changes once made. */
+/** Makes a cache of some columns. Versions are immutable, so what is cached never becomes stale. */
 function createFind<const Columns extends readonly Column[]>(columns: Columns) {
   type Part = Pick<PromptVersion, Columns[number]>;
   const caches = new WeakMap<Database["orm"], LRUCache<string, Part>>();

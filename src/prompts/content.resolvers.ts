@@ -3,20 +3,20 @@ import { authorize } from "../workspaces/resolvers.ts";
 import { Prompt, PromptVersion } from "./entities.ts";
 import { tagsOf } from "./versions.resolvers.ts";
 
-/** Everything that is kept of a prompt but ids and times. */
+/** A prompt with its tags and versions, without ids and times. */
 export interface PromptContent {
   slug: string;
   name: string;
   description: string | null;
   featureSlug: string | null;
-  /** Which version each tag points to. */
+  /** The version that each tag points to. */
   tags: ReadonlyMap<string, string>;
   protectedTags: string[];
   /** The oldest first. */
   versions: Pick<PromptVersion, "version" | "text" | "systemText" | "model" | "variables">[];
 }
 
-/** All prompts with all that is kept of them, in the order of their slugs. */
+/** All prompts with their tags and versions, in the order of their slugs. */
 export async function promptContents(context: Context): Promise<PromptContent[]> {
   authorize(context, "read");
   const em = context.em.fork({ keepTransactionContext: true });

@@ -1,7 +1,7 @@
 import { createTwoFilesPatch, FILE_HEADERS_ONLY, formatPatch } from "diff";
 import type { Model, Variable } from "./entities.ts";
 
-/** What of a prompt version is compared. */
+/** The parts of a prompt version that are compared. */
 export interface VersionText {
   version: string;
   text: string;
@@ -11,9 +11,9 @@ export interface VersionText {
 }
 
 /**
- * How one version came from another: a unified diff of each part that differs, as `git diff` prints it; empty where
- * nothing differs. A part that a version does not have is `/dev/null`. Where more than 500 lines go or come, fewer in a part
- * of more than 6,000, parts are not compared line by line: all old lines go, all new ones come.
+ * A unified diff of each part that differs between two versions, as `git diff` prints it; empty when nothing does. A
+ * missing part is `/dev/null`. A part with more than 500 changed lines, or fewer in a part of more than 6,000 lines, is
+ * replaced as a whole.
  */
 export function diffVersions(from: VersionText, to: VersionText): string {
   return parts
@@ -34,8 +34,8 @@ const parts: { name: string; read: (version: VersionText) => string | null }[] =
   { name: "variables", read: ({ variables }) => toJson(variables) },
 ];
 
-// The time grows with the changed lines times all lines, while nobody else is served. A limit of lines, not of time, gives
-// the same difference on every machine.
+// The time grows with the changed lines times all lines, and blocks other requests. A limit of lines rather than of time
+// gives the same diff on every machine.
 const MAX_CHANGED_LINES = 500;
 const MAX_LINES = 50_000;
 const MAX_STEPS = 3_000_000;
@@ -58,7 +58,7 @@ function replaceAll(oldName: string, newName: string, before: string, after: str
     oldLines: removed.length,
     newStart: 1,
     newLines: added.length,
-    lines: [...marked("-", removed, before), ...marked("+", added, after)],
+    lines: [...prefixLines("-", removed, before), ...prefixLines("+", added, after)],
   };
   const patch = {
     oldFileName: oldName,
@@ -76,9 +76,9 @@ function toLines(text: string): string[] {
   return lines;
 }
 
-function marked(mark: string, lines: string[], text: string): string[] {
+function prefixLines(prefix: string, lines: string[], text: string): string[] {
   const isUnended = text !== "" && !text.endsWith("\n");
-  return [...lines.map((line) => mark + line), ...(isUnended ? ["\\ No newline at end of file"] : [])];
+  return [...lines.map((line) => prefix + line), ...(isUnended ? ["\\ No newline at end of file"] : [])];
 }
 
 /** Keys in alphabetical order at every depth, so that only what changed differs. */

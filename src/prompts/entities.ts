@@ -31,7 +31,7 @@ export const Prompt = defineEntity({
     /** Labels of tags that only a token with the scope `publish` may move. */
     protectedTags: json<string[]>().default("[]"),
     createdAt: timestamp(),
-    /** When it was deleted, as long as its parts are there: for those who ask it is gone, and its slug is ~ and its id. */
+    /** The time of its soft delete, while its parts are being removed; its slug is then ~ and its id. */
     deletedAt: timestamp().nullable(),
   },
   uniques: [{ properties: ["workspace", "slug"] }],
@@ -39,7 +39,7 @@ export const Prompt = defineEntity({
 });
 export type Prompt = InferEntity<typeof Prompt>;
 
-/** Never changes once made. The versions of a prompt are in the order of their ids: UUIDv7 grows with time. */
+/** Immutable. The versions of a prompt are in the order of their ids: UUIDv7 grows with time. */
 export const PromptVersion = defineEntity({
   name: "PromptVersion",
   tableName: "prompt_versions",
@@ -54,13 +54,13 @@ export const PromptVersion = defineEntity({
     variables: json<Variable[]>(),
     createdAt: timestamp(),
   },
-  // The parent stands first: by it the database finds the children when the parent is deleted.
+  // Begins with the parent: the database finds the children of a deleted parent by it.
   uniques: [{ properties: ["prompt", "workspace", "version"] }],
   indexes: [{ properties: ["prompt", "workspace", "id", "version"] }],
 });
 export type PromptVersion = InferEntity<typeof PromptVersion>;
 
-/** Points to one version of its prompt. `latest` is not kept: it follows from the order of the versions. */
+/** Points to one version of its prompt. `latest` is not stored: it follows from the order of the versions. */
 export const PromptTag = defineEntity({
   name: "PromptTag",
   tableName: "prompt_tags",
@@ -76,7 +76,7 @@ export const PromptTag = defineEntity({
 });
 export type PromptTag = InferEntity<typeof PromptTag>;
 
-/** One move of a tag. Versions stand by name; null is where the tag did not exist. */
+/** One move of a tag. `from` and `to` are names of versions; null when the tag did not exist. */
 export const PromptTagMove = defineEntity({
   name: "PromptTagMove",
   tableName: "prompt_tag_moves",
@@ -90,7 +90,7 @@ export const PromptTagMove = defineEntity({
     tokenName: p.text(),
     createdAt: timestamp(),
   },
-  // The parent stands first: by it the database finds the children when the parent is deleted.
+  // Begins with the parent: the database finds the children of a deleted parent by it.
   indexes: [{ properties: ["prompt", "workspace", "id"] }],
 });
 export type PromptTagMove = InferEntity<typeof PromptTagMove>;

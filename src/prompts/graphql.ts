@@ -12,11 +12,11 @@ const PromptStatus = builder.enumType("PromptStatus", {
 });
 
 export const PromptVariable = builder.objectRef<Variable>("PromptVariable").implement({
-  description: "A variable of a prompt's text, to be filled in by who uses it.",
+  description: "A variable of a prompt's text, to be filled in on use.",
   fields: (t) => ({
     label: t.exposeString("label", { description: "The name by which the text refers to it." }),
     type: t.exposeString("type", {
-      description: "What it holds, in words of the prompt's author; `string` unless told.",
+      description: "What it holds, in words of the prompt's author; `string` by default.",
     }),
     description: t.exposeString("description", { nullable: true, description: "What it is for." }),
   }),

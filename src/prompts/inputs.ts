@@ -22,21 +22,21 @@ export const describePromptInput = z.object({
 });
 export type DescribePromptInput = z.input<typeof describePromptInput>;
 
-/** A version has at most as many variables, those that its texts use among them. */
+/** The most variables of a version, including those that its texts use. */
 export const MAX_VARIABLES = 1_000;
 export const MAX_VERSIONS = 10_000;
-/** A prompt has at most as many tags, and as many protected ones. */
+/** The most tags of a prompt, and the most protected ones. */
 export const MAX_TAGS = 1_000;
-const LONGEST_TEMPLATE = 500_000;
-const LONGEST_SLUG = 128;
-const LONGEST_NAME = 256;
-const name = () => text().min(1).max(LONGEST_NAME);
+const MAX_TEMPLATE_CHARACTERS = 500_000;
+const MAX_TAG_CHARACTERS = 128;
+const MAX_NAME_CHARACTERS = 256;
+const name = () => text().min(1).max(MAX_NAME_CHARACTERS);
 const MAX_DESCRIPTION_CHARACTERS = 10_000;
 const MAX_MODEL_CHARACTERS = 512;
-/** Numbers and other short values count 32 each, as writing one takes as long. */
+/** Each value counts 32 more: writing a short value takes as long as 32 characters. */
 const MAX_PARAMETERS_CHARACTERS = 1_000_000;
 const description = () => text().max(MAX_DESCRIPTION_CHARACTERS).nullish();
-/** It stands in each log of the version, and in the index that logs are listed by. */
+/** Bounded, as each log of the version has a copy, also in an index. */
 const partOfModel = () => text().max(MAX_MODEL_CHARACTERS);
 
 export const createPromptInput = z.object({
@@ -61,7 +61,7 @@ export const promptModel = z.object({
   provider: partOfModel().nullish().describe("Who serves it, such as `openai`."),
   client: partOfModel().nullish().describe("With which client it is called."),
   model: partOfModel().min(1).describe("Its name, such as `gpt-4o-mini`."),
-  version: partOfModel().nullish().describe("Its version, where the name alone does not tell."),
+  version: partOfModel().nullish().describe("Its version, where the name alone does not say."),
   parameters: optionalJsonObject()
     .refine((value) => jsonSize(value, MAX_PARAMETERS_CHARACTERS) <= MAX_PARAMETERS_CHARACTERS, {
       error: "must not be larger than 1,000,000 characters, where each value counts 32 more",
@@ -78,21 +78,21 @@ export const promptVariable = z.object({
 export const promptVersionInput = z.object({
   version: text()
     .min(1)
-    .max(LONGEST_NAME)
+    .max(MAX_NAME_CHARACTERS)
     .describe("The name of the version, by habit a semantic version such as `1.2.0`; unique in the prompt."),
   text: text()
     .min(1)
-    .max(LONGEST_TEMPLATE)
+    .max(MAX_TEMPLATE_CHARACTERS)
     .describe("The text of the prompt, a Jinja template of up to 500,000 characters."),
   systemText: text()
-    .max(LONGEST_TEMPLATE)
+    .max(MAX_TEMPLATE_CHARACTERS)
     .nullish()
     .describe("The text for the system's role, a Jinja template."),
   model: promptModel.nullish().describe("The model that it is written for."),
   variables: list(promptVariable, MAX_VARIABLES)
     .nullish()
     .describe(
-      "What its variables are. Those that the texts use are found by themselves; this adds types and descriptions.",
+      "What its variables are. Those that the texts use are found automatically; this adds types and descriptions.",
     ),
 });
 export type PromptVersionInput = z.output<typeof promptVersionInput>;
@@ -103,7 +103,7 @@ export const createPromptVersionInput = z.object({
 });
 export type CreatePromptVersionInput = z.output<typeof createPromptVersionInput>;
 
-const tag = text().min(1).max(LONGEST_SLUG).describe("The tag, such as `production`.");
+const tag = text().min(1).max(MAX_TAG_CHARACTERS).describe("The tag, such as `production`.");
 
 export const publishPromptInput = z.object({
   slug: describePromptInput.shape.slug,

@@ -9,7 +9,13 @@ import { authorize } from "../workspaces/resolvers.ts";
 import { findDetails, findPrompt, getTexts } from "./cached.resolvers.ts";
 import { type Model, Prompt, PromptVersion } from "./entities.ts";
 import type { DescribePromptInput, PromptDiffInput, PromptsInput, RenderPromptInput } from "./inputs.ts";
-import { describe, type PromptDescription, promptNotFound, withinBudget, withServing } from "./resolvers.ts";
+import {
+  describe,
+  loadSelectables,
+  type PromptDescription,
+  promptNotFound,
+  withinBudget,
+} from "./resolvers.ts";
 import { selectVersion, selectVersionToDescribe } from "./selection.ts";
 import { compareVariables } from "./variables.ts";
 
@@ -21,27 +27,27 @@ export async function prompts(context: Context, input: PromptsInput): Promise<Pr
   return promptsAfter(context, input);
 }
 
-/** The same after any slug, also of one that was deleted since it was read. */
+/** Like `prompts`, but `after` may be any slug, even that of a deleted prompt. */
 export async function promptsAfter(context: Context, input: PromptsInput): Promise<PromptDescription[]> {
   const workspaceId = authorize(context, "read");
-  const found = await headsOf(context, workspaceId, input);
-  const known = await withServing(context, found);
-  return known.map((prompt) => describe(prompt, selectVersionToDescribe(prompt, {})));
+  const heads = await headsOf(context, workspaceId, input);
+  const selectables = await loadSelectables(context, heads);
+  return selectables.map((prompt) => describe(prompt, selectVersionToDescribe(prompt, {})));
 }
 
 async function headsOf(context: Context, workspaceId: string, input: PromptsInput) {
   const { database } = context;
   const { featureSlug, search, after, first } = input;
-  const ofWorkspace = database.read
+  const inWorkspace = database.read
     .selectFrom("Prompt")
     .where("workspace", "=", workspaceId)
     .where("deletedAt", "is", null)
     .orderBy("slug");
-  let listed = ofWorkspace.limit(first ?? PAGE);
-  if (featureSlug) listed = listed.where("featureSlug", "=", featureSlug);
-  if (after) listed = listed.where("slug", ">", after);
+  let query = inWorkspace.limit(first ?? PAGE);
+  if (featureSlug) query = query.where("featureSlug", "=", featureSlug);
+  if (after) query = query.where("slug", ">", after);
   if (search) {
-    const matching = listed.where(({ or, ref }) =>
+    const matching = query.where(({ or, ref }) =>
       or(
         [ref("slug"), ref("name"), ref("description")].map((column) =>
           database.search.contains(column, search),
@@ -50,9 +56,9 @@ async function headsOf(context: Context, workspaceId: string, input: PromptsInpu
     );
     const ids = await database.search.findIds(workspaceId, matching.select("id as id"));
     if (ids.length === 0) return [];
-    listed = ofWorkspace.where("id", "in", ids);
+    query = inWorkspace.where("id", "in", ids);
   }
-  return withinBudget(context, await listed.select(["id", "slug", "name", "description"]).execute());
+  return withinBudget(context, await query.select(["id", "slug", "name", "description"]).execute());
 }
 
 /** A prompt as an application uses it: the texts and the model of the version that serves. */
@@ -67,8 +73,8 @@ export interface ServedPrompt {
 }
 
 /**
- * The version that serves: the one asked for, else the production version. VERSION_NOT_FOUND when there is neither, as
- * an application must not be given a draft that it did not ask for.
+ * The version that serves: the requested one, else the production version. VERSION_NOT_FOUND when there is neither: an
+ * application must not get a draft that it did not request.
  */
 export async function servedPrompt(context: Context, input: DescribePromptInput): Promise<ServedPrompt> {
   const workspaceId = authorize(context, "read");
@@ -98,8 +104,8 @@ export async function renderPrompt(context: Context, input: RenderPromptInput): 
     render(served.text),
     served.systemText === null ? null : render(served.systemText),
   ]);
-  const compared = compareVariables([...new Set([...text.names, ...(systemText?.names ?? [])])], values);
-  const warning = [served.warning, compared].filter(Boolean).join(" ") || null;
+  const mismatch = compareVariables([...new Set([...text.names, ...(systemText?.names ?? [])])], values);
+  const warning = [served.warning, mismatch].filter(Boolean).join(" ") || null;
   return { ...served, text: text.result, systemText: systemText?.result ?? null, warning };
 }
 
@@ -113,7 +119,7 @@ export async function promptDiff(context: Context, { slug, from, to }: PromptDif
     if (version) return version;
     throw new GabbroError("VERSION_NOT_FOUND", `Prompt ${quoted(slug)} has no version ${quoted(name)}.`);
   };
-  // One after the other, so that of two that are missing it is always the first that is told.
+  // In sequence, so that the error always names the first of two missing versions.
   const before = await getVersion(from);
   const after = await getVersion(to);
   const { diffVersions } = await import("./diff.ts"); // seldom needed

@@ -11,8 +11,8 @@ import { getPrompt, headOf } from "./authoring.resolvers.ts";
 import { Prompt, PromptVersion } from "./entities.ts";
 
 /**
- * Removes a prompt with its versions and tags, and gives its slug; its logs stay. PROMPT_NOT_FOUND when there is none. It is
- * only put out of sight, with its slug free for another; `removeDeletedPrompts` removes it, as 100,000 moves of its tags
+ * Deletes a prompt with its versions and tags, and returns its slug; its logs stay. PROMPT_NOT_FOUND when there is none.
+ * The prompt is soft-deleted, which frees its slug; `removeDeletedPrompts` removes it later, as 100,000 moves of its tags
  * take seconds.
  */
 export async function deletePrompt(context: Context, { slug }: { slug: string }): Promise<string> {
@@ -21,7 +21,7 @@ export async function deletePrompt(context: Context, { slug }: { slug: string })
     await em.findOne(Prompt, { slug }, { lockMode: LockMode.PESSIMISTIC_WRITE });
     const prompt = await getPrompt(em, slug);
     const { protectedTags } = prompt;
-    if (protectedTags.length > 0) authorize(context, "publish"); // its protected tags go with it
+    if (protectedTags.length > 0) authorize(context, "publish"); // as it deletes protected tags
     const versions = await em
       .createQueryBuilder(PromptVersion)
       .select("version")
@@ -30,13 +30,13 @@ export async function deletePrompt(context: Context, { slug }: { slug: string })
       .execute<{ version: string }[]>("all", false);
     const before = { ...headOf(prompt), protectedTags, versions: versions.map(({ version }) => version) };
     recordChange(em, context, { action: "deletePrompt", subject: slug, before, after: null });
-    prompt.slug = `~${prompt.id}`; // which no other can have
+    prompt.slug = `~${prompt.id}`; // which no other prompt can have
     prompt.deletedAt = new Date();
   });
   return slug;
 }
 
-/** Removes prompts that are out of sight, in small steps, until all are gone or `signal` says to stop. */
+/** Removes soft-deleted prompts in small steps, until all are gone or `signal` aborts. */
 export async function removeDeletedPrompts(database: Database, signal: AbortSignal): Promise<void> {
   const { read, write } = database;
   const deleted = await read
@@ -50,7 +50,7 @@ export async function removeDeletedPrompts(database: Database, signal: AbortSign
     await retryWhileLocked(() =>
       write.deleteFrom("Prompt").where("workspace", "=", workspace).where("id", "=", id).execute(),
     );
-    await nextTurn(); // of one without parts nothing waits: thousands of them would go in one turn
+    await nextTurn(); // prompts without parts are removed without a pause: thousands would block other requests
   }
 }
 

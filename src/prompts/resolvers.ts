@@ -15,7 +15,7 @@ import {
   selectVersionToDescribe,
 } from "./selection.ts";
 import {
-  contentOf,
+  contentColumn,
   newestVersionOf,
   productionVersionOf,
   tagsOf,
@@ -23,7 +23,7 @@ import {
   versionsOf,
 } from "./versions.resolvers.ts";
 
-/** A prompt as one of its versions shows it. */
+/** A prompt, described by one of its versions. */
 export interface PromptDescription {
   id: string;
   slug: string;
@@ -33,25 +33,25 @@ export interface PromptDescription {
   /** All its versions, the oldest first; absent where they were not read. */
   versions?: NamedVersion[];
   availableTags: string[];
-  /** Of the version shown; absent where they were not read. */
+  /** Those of the described version; absent where they were not read. */
   variables?: Variable[];
-  /** The id of the version shown. */
+  /** The id of the described version. */
   versionId: string | null;
   version: string | null;
   tag: string | null;
   warning: string | null;
 }
 
-/** Describes a prompt by the version that was chosen or stands in; PROMPT_NOT_FOUND when the workspace has none. */
+/** Describes a prompt by the requested version or the one that stands in for it; PROMPT_NOT_FOUND when the workspace has none. */
 export async function describePrompt(
   context: Context,
   input: DescribePromptInput,
 ): Promise<PromptDescription> {
-  return describeStored(context, authorize(context, "read"), input.slug, input);
+  return readDescription(context, authorize(context, "read"), input.slug, input);
 }
 
-/** Describes a prompt to whoever was authorized already, such as the one who just made it. */
-export async function describeStored(
+/** Describes a prompt once the caller is authorized, for instance to create it. */
+export async function readDescription(
   context: Context,
   workspaceId: string,
   slug: string,
@@ -59,10 +59,10 @@ export async function describeStored(
 ): Promise<PromptDescription> {
   const prompt = await findPrompt(context, workspaceId, slug);
   if (!prompt) throw promptNotFound(slug);
-  const described = describe(prompt, selectVersionToDescribe(prompt, choice));
-  const { versionId } = described;
+  const description = describe(prompt, selectVersionToDescribe(prompt, choice));
+  const { versionId } = description;
   const details = versionId === null ? null : await findDetails(context, versionId);
-  return { ...described, versions: prompt.versions, variables: details?.variables ?? [] };
+  return { ...description, versions: prompt.versions, variables: details?.variables ?? [] };
 }
 
 export function promptNotFound(slug: string): GabbroError {
@@ -78,9 +78,9 @@ export function availableVersionsOf(
   return versions ? names(versions) : versionsOf(context, id).then(names);
 }
 
-const variablesOfVersion = contentOf("variables");
+const variablesOfVersion = contentColumn("variables");
 
-/** The variables of the version shown. */
+/** The variables of the described version. */
 export function variablesOf(
   context: Context,
   { versionId: id, version, variables }: PromptDescription,
@@ -89,7 +89,7 @@ export function variablesOf(
   return id === null ? [] : variablesOfVersion({ id, version: version! }, {}, context);
 }
 
-/** The description of the prompt with that id as its version `version` shows it; null when it is gone. */
+/** Describes the prompt with that id by its version `version`; null when the prompt is gone. */
 export async function describeVersion(
   context: Context,
   input: { promptId: string; version: string | null; tag: string | null },
@@ -112,7 +112,7 @@ const promptById: (context: Context, id: string) => Promise<(Selectable & Prompt
       .where("id", "in", ids)
       .execute();
     withinBudget(context, prompts);
-    const byId = new Map((await withServing(context, prompts)).map((prompt) => [prompt.id, prompt]));
+    const byId = new Map((await loadSelectables(context, prompts)).map((prompt) => [prompt.id, prompt]));
     return ids.map((id) => byId.get(id) ?? null);
   },
 );
@@ -121,14 +121,14 @@ type PromptRow = Pick<Prompt, "id" | "slug" | "name" | "description">;
 
 const HEAD_BYTES = 500;
 
-/** Takes prompts off the budget of the answer. Throws QUERY_TOO_COMPLEX when that is spent. */
+/** Subtracts prompts from the budget of the answer. Throws QUERY_TOO_COMPLEX when it is spent. */
 export function withinBudget<Head extends PromptRow>(context: Context, heads: Head[]): Head[] {
   for (const { description } of heads) spendAnswerBytes(context, HEAD_BYTES + (description?.length ?? 0));
   return heads;
 }
 
-/** Adds to prompts what describing them needs: their tags, and of their versions the newest and the production version. */
-export async function withServing(
+/** Adds what describing prompts needs: their tags, their newest and their production versions. */
+export async function loadSelectables(
   context: Context,
   prompts: PromptRow[],
 ): Promise<(Selectable & PromptRow)[]> {
@@ -145,7 +145,7 @@ export async function withServing(
   );
 }
 
-/** The description of a prompt as the selected version shows it. */
+/** Describes a prompt by the selected version. */
 export function describe(prompt: Selectable & PromptRow, selection: Selection): PromptDescription {
   return {
     id: prompt.id,

@@ -41,14 +41,14 @@ export function promptRoutes(app: App): void {
       },
     },
     handler: async ({ context, params, query }) => {
-      const described = await describePrompt(context, { ...params, ...query });
-      const { slug, name, status, description, availableTags, version, tag, warning } = described;
+      const description = await describePrompt(context, { ...params, ...query });
+      const { slug, name, status, availableTags, version, tag, warning } = description;
       const [availableVersions, variables] = await Promise.all([
-        availableVersionsOf(context, described),
-        variablesOf(context, described),
+        availableVersionsOf(context, description),
+        variablesOf(context, description),
       ]);
-      const shown = { availableTags, variables, version, tag };
-      const prompt = { slug, name, status, description, availableVersions, ...shown };
+      const texts = { slug, name, status, description: description.description };
+      const prompt = { ...texts, availableVersions, availableTags, variables, version, tag };
       return { prompt, ...(warning !== null && { warning }) };
     },
   });

@@ -2,10 +2,10 @@ import { quoted } from "../errors.ts";
 import type { VersionChoice } from "./inputs.ts";
 
 export const PRODUCTION = "production";
-/** Follows the newest version by itself and is never stored. */
+/** Always points to the newest version and is never stored. */
 export const LATEST = "latest";
 
-/** A prompt as far as choosing a version needs it. */
+/** The part of a prompt from which a version is selected. */
 export interface Selectable<Version extends NamedVersion = NamedVersion> {
   slug: string;
   /** Oldest first. */
@@ -25,36 +25,36 @@ export interface Selection<Version extends NamedVersion = NamedVersion> {
   warning: string | null;
 }
 
-/** The tags of a prompt by name, `latest` among them as soon as there is a version. */
+/** The labels of a prompt's tags in order, including `latest` once there is a version. */
 export function availableTags({ versions, tags }: Selectable): string[] {
   return versions.length === 0 ? [] : [...tags.map(({ label }) => label), LATEST].toSorted();
 }
 
 /**
- * The version that serves: the one asked for, else the production version, else none. A warning says when what was
- * asked for is not there, and which version serves in its place.
+ * The version that serves: the requested one, else the production version, else none. A warning says when the requested
+ * one is missing and which version serves instead.
  */
 export function selectVersion<Version extends NamedVersion>(
   prompt: Selectable<Version>,
   choice: VersionChoice,
 ): Selection<Version> {
   const production = versionTagged(prompt, PRODUCTION);
-  const wanted = choice.version ?? choice.tag ?? PRODUCTION;
-  const asked = choice.version
+  const label = choice.tag ?? PRODUCTION;
+  const match = choice.version
     ? (prompt.versions.find(({ version }) => version === choice.version) ?? null)
-    : versionTagged(prompt, wanted);
-  if (asked) return { version: asked, tag: choice.version ? null : wanted, warning: null };
+    : versionTagged(prompt, label);
+  if (match) return { version: match, tag: choice.version ? null : label, warning: null };
 
   const missing = `Prompt ${quoted(prompt.slug)} has ${missingChoice(choice)}`;
   if (production) {
     const warning = `${missing}; the production version ${quoted(production.version)} was used instead.`;
     return { version: production, tag: PRODUCTION, warning };
   }
-  const neither = wanted === PRODUCTION && !choice.version ? missing : `${missing} and no production version`;
+  const neither = label === PRODUCTION && !choice.version ? missing : `${missing} and no production version`;
   return { version: null, tag: null, warning: `${neither}.` };
 }
 
-/** Like `selectVersion`, but where none serves the newest version stands in: a description always shows something. */
+/** Like `selectVersion`, but the newest version stands in when none serves, so that there is always a description. */
 export function selectVersionToDescribe<Version extends NamedVersion>(
   prompt: Selectable<Version>,
   choice: VersionChoice,
@@ -63,8 +63,8 @@ export function selectVersionToDescribe<Version extends NamedVersion>(
   const newest = prompt.versions.at(-1);
   if (selection.version) return selection;
   if (!newest) return { ...selection, warning: `Prompt ${quoted(prompt.slug)} has no version yet.` };
-  const stoodIn = `Its newest version ${quoted(newest.version)} is described.`;
-  return { version: newest, tag: LATEST, warning: `${selection.warning} ${stoodIn}` };
+  const standIn = `Its newest version ${quoted(newest.version)} is described.`;
+  return { version: newest, tag: LATEST, warning: `${selection.warning} ${standIn}` };
 }
 
 function versionTagged<Version extends NamedVersion>({ versions, tags }: Selectable<Version>, label: string) {

@@ -16,7 +16,7 @@ import {
 } from "./inputs.ts";
 import { LATEST } from "./selection.ts";
 
-/** A tag as it points now; `version` is null once it was removed. */
+/** A tag after a change; `version` is null when the tag was removed. */
 export interface TagState {
   id: string;
   label: string;
@@ -24,8 +24,8 @@ export interface TagState {
 }
 
 /**
- * Points a tag to a version, which is named by itself or by another tag; makes the tag when the prompt has none of
- * that name. NOT_FOUND for a version or tag that is not there, FORBIDDEN for `latest` and for protected tags.
+ * Points a tag to a version, given by name or by another tag; creates the tag when the prompt has none of that name.
+ * NOT_FOUND for a missing version or tag, FORBIDDEN for `latest` and for protected tags.
  */
 export async function publishPrompt(context: Context, input: PublishPromptInput): Promise<TagState> {
   authorize(context, "write");
@@ -47,7 +47,7 @@ export async function removePromptTag(context: Context, { slug, tag }: PromptTag
   });
 }
 
-/** Points a tag back to where it pointed before its last move; CONFLICT when it never moved. */
+/** Points a tag to the version before its last move; CONFLICT when it never moved. */
 export async function rollbackPromptTag(context: Context, { slug, tag }: PromptTagInput): Promise<TagState> {
   authorize(context, "write");
   return transactTags(context, async (em) => {
@@ -61,7 +61,7 @@ export async function rollbackPromptTag(context: Context, { slug, tag }: PromptT
   });
 }
 
-/** Protects a tag or opens it again; a tag may be protected before it exists. Needs the scope `publish`. */
+/** Protects a tag or removes its protection; a tag may be protected before it exists. Needs the scope `publish`. */
 export async function setTagProtection(context: Context, input: SetTagProtectionInput): Promise<string[]> {
   authorize(context, "publish");
   return transactTags(context, async (em) => {
@@ -82,7 +82,7 @@ export async function setTagProtection(context: Context, input: SetTagProtection
   });
 }
 
-/** A tag may take the version of another one, so what it has read of that must hold until it is stored. */
+/** A tag may take the version of another tag, which must not move before the commit. */
 function transactTags<T>(context: Context, run: (em: EntityManager) => Promise<T>): Promise<T> {
   return inTransaction(context.em, run, "own reads");
 }
@@ -94,7 +94,7 @@ interface Move {
   to: PromptVersion | null;
 }
 
-/** Every move of a tag goes through here: what may not move is refused, and the move is kept in history and audit. */
+/** Moves a tag and records the move in the history and the audit log. Every move goes through here, so that it is authorized. */
 async function moveTag(
   em: EntityManager,
   context: Context,

@@ -2,13 +2,13 @@ import { builder } from "../graphql/builder.ts";
 import type * as entities from "./entities.ts";
 import { Prompt, PromptVariable } from "./graphql.ts";
 import {
-  contentOf,
+  contentColumn,
   newestVersionOf,
   productionVersionOf,
-  type ShownVersion,
   type TagMove,
   tagHistoryOf,
   tagsOf,
+  type VersionRecord,
   versionsOf,
 } from "./versions.resolvers.ts";
 
@@ -20,7 +20,7 @@ export const PromptModel = builder.objectRef<entities.Model>("PromptModel").impl
     model: t.exposeString("model", { description: "Its name, such as `gpt-4o-mini`." }),
     version: t.exposeString("version", {
       nullable: true,
-      description: "Its version, where the name does not tell.",
+      description: "Its version, where the name does not say.",
     }),
     parameters: t.expose("parameters", {
       type: "JSONObject",
@@ -29,31 +29,31 @@ export const PromptModel = builder.objectRef<entities.Model>("PromptModel").impl
   }),
 });
 
-export const PromptVersion = builder.objectRef<ShownVersion>("PromptVersion").implement({
+export const PromptVersion = builder.objectRef<VersionRecord>("PromptVersion").implement({
   description: "A version of a prompt. It never changes once it is made.",
   fields: (t) => ({
     version: t.exposeString("version", { description: "Its name, unique in the prompt." }),
-    text: t.string({ description: "The text, a Jinja template.", resolve: contentOf("text") }),
+    text: t.string({ description: "The text, a Jinja template.", resolve: contentColumn("text") }),
     systemText: t.string({
       nullable: true,
       description: "The text for the system's role.",
-      resolve: contentOf("systemText"),
+      resolve: contentColumn("systemText"),
     }),
     model: t.field({
       type: PromptModel,
       nullable: true,
       description: "The model that it is written for.",
-      resolve: contentOf("model"),
+      resolve: contentColumn("model"),
     }),
     variables: t.field({
       type: [PromptVariable],
       description: "What its texts leave open.",
-      resolve: contentOf("variables"),
+      resolve: contentColumn("variables"),
     }),
     createdAt: t.field({
       type: "DateTime",
       description: "When it was made.",
-      resolve: contentOf("createdAt"),
+      resolve: contentColumn("createdAt"),
     }),
   }),
 });

@@ -1,19 +1,19 @@
 import type { Variable } from "./entities.ts";
 
-/** The variables of a version: the given ones, then those of its templates that were not given. */
+/** The variables of a version: the declared ones, then those that only its templates use. */
 export function mergeVariables(
-  found: string[],
-  given: Variable[] | null,
+  names: string[],
+  declarations: Variable[] | null,
 ): { variables: Variable[]; warning: string | null } {
-  const labels = new Set(given?.map(({ label }) => label));
-  const read = new Set(found);
-  const undeclared = found.filter((name) => !labels.has(name));
+  const labels = new Set(declarations?.map(({ label }) => label));
+  const usedNames = new Set(names);
+  const undeclared = names.filter((name) => !labels.has(name));
   const variables = [
-    ...(given ?? []),
+    ...(declarations ?? []),
     ...undeclared.map((label) => ({ label, type: "string", description: null })),
   ];
   if (labels.size === 0) return { variables, warning: null };
-  const unused = [...labels].filter((label) => !read.has(label));
+  const unused = [...labels].filter((label) => !usedNames.has(label));
   const warning = toWarning([
     ["The following variables are declared but not used", unused],
     ["The following variables are used but were not declared", undeclared],
@@ -21,23 +21,23 @@ export function mergeVariables(
   return { variables, warning };
 }
 
-/** What to say of values that do not fit the variables of a template; null where all fit. */
-export function compareVariables(found: string[], values: Record<string, string>): string | null {
-  const read = new Set(found);
+/** The warning for values that do not match the variables of a template; null when all match. */
+export function compareVariables(names: string[], values: Record<string, string>): string | null {
+  const usedNames = new Set(names);
   return toWarning([
-    ["No value was given for", found.filter((name) => !Object.hasOwn(values, name))],
-    ["The template does not use", Object.keys(values).filter((name) => !read.has(name))],
+    ["No value was given for", names.filter((name) => !Object.hasOwn(values, name))],
+    ["The template does not use", Object.keys(values).filter((name) => !usedNames.has(name))],
   ]);
 }
 
-const MOST_NAMES = 20;
+const MAX_NAMES = 20;
 
 function toWarning(sentences: [string, string[]][]): string | null {
   const parts = sentences
     .filter(([, names]) => names.length > 0)
     .map(([sentence, names]) => {
-      const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : "";
-      return `${sentence}: ${names.slice(0, MOST_NAMES).join(", ")}${more}.`;
+      const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : "";
+      return `${sentence}: ${names.slice(0, MAX_NAMES).join(", ")}${more}.`;
     });
   return parts.length > 0 ? parts.join(" ") : null;
 }

@@ -7,7 +7,7 @@ import { readVersions, versionRemoved } from "./cached.resolvers.ts";
 import type { PromptTagMove, PromptVersion } from "./entities.ts";
 import { type NamedVersion, PRODUCTION } from "./selection.ts";
 
-// What belongs to prompts, for many of them at once, afresh each time: a mutation before may have changed it.
+// Loaders of the parts of many prompts at once. They cache nothing, as a mutation of the same request may change the parts.
 
 type OfPrompt<Part> = (context: Context, promptId: string) => Promise<Part>;
 
@@ -19,7 +19,7 @@ export const versionsOf: OfPrompt<NamedVersion[]> = createLoader((context, ids) 
 
 export type TagMove = Pick<PromptTagMove, "label" | "from" | "to" | "tokenName" | "createdAt">;
 
-/** Who moved which tag of a prompt when, the latest move first. */
+/** The moves of a prompt's tags, the latest first. */
 export const tagHistoryOf: OfPrompt<TagMove[]> = createLoader(async (context, ids) => {
   const workspaceId = authorize(context, "read");
   const { read, rows } = context.database;
@@ -40,12 +40,12 @@ export const tagHistoryOf: OfPrompt<TagMove[]> = createLoader(async (context, id
   );
 });
 
-/** As both databases order texts. */
+/** The order of texts in both databases. */
 function byBytesOfLabel(one: { label: string }, other: { label: string }): number {
   return Buffer.compare(Buffer.from(one.label), Buffer.from(other.label));
 }
 
-/** The tags of a prompt, by name, with the version that each points to; `latest` is none of them. */
+/** The tags of a prompt, by name, with the version that each points to; without `latest`. */
 export const tagsOf: OfPrompt<{ id: string; label: string; version: string; versionId: string }[]> =
   createLoader(async (context, ids) => {
     const workspaceId = authorize(context, "read");
@@ -77,7 +77,7 @@ export async function productionVersionOf(context: Context, promptId: string): P
 export const newestVersionOf: OfPrompt<NamedVersion | null> = createLoader(async (context, ids) => {
   const workspaceId = authorize(context, "read");
   const { read } = context.database;
-  const found = await read
+  const versions = await read
     .selectFrom("Prompt")
     .innerJoin("PromptVersion", (join) =>
       join.on("PromptVersion.id", "=", ({ selectFrom }) =>
@@ -94,44 +94,44 @@ export const newestVersionOf: OfPrompt<NamedVersion | null> = createLoader(async
     .where("Prompt.workspace", "=", workspaceId)
     .where("Prompt.id", "in", ids)
     .execute();
-  const byPrompt = new Map(found.map(({ prompt, ...version }) => [prompt, version]));
+  const byPrompt = new Map(versions.map(({ prompt, ...version }) => [prompt, version]));
   return ids.map((id) => byPrompt.get(id) ?? null);
 });
 
 const MAX_NAMES_IN_STATEMENT = 100;
 
-/** The version of a prompt with a name, by both in one text; null when there is none. */
-export const versionNamed: (context: Context, of: `${string} ${string}`) => Promise<NamedVersion | null> =
+/** The version with the key `PROMPT_ID NAME`; null when there is none. */
+export const versionNamed: (context: Context, key: `${string} ${string}`) => Promise<NamedVersion | null> =
   createLoader(async (context, keys) => {
-    const found = new Map<string, NamedVersion>();
+    const byKey = new Map<string, NamedVersion>();
     for (let from = 0; from < keys.length; from += MAX_NAMES_IN_STATEMENT) {
-      const asked = keys.slice(from, from + MAX_NAMES_IN_STATEMENT);
+      const batch = keys.slice(from, from + MAX_NAMES_IN_STATEMENT);
       const versions = await context.database.read
         .selectFrom("PromptVersion")
         .select(["prompt", "id", "version"])
         .where("workspace", "=", authorize(context, "read"))
         .where(({ or, and }) =>
           or(
-            asked.map((key) => {
+            batch.map((key) => {
               const space = key.indexOf(" ");
               return and({ prompt: key.slice(0, space), version: key.slice(space + 1) });
             }),
           ),
         )
         .execute();
-      for (const { prompt, id, version } of versions) found.set(`${prompt} ${version}`, { id, version });
+      for (const { prompt, id, version } of versions) byKey.set(`${prompt} ${version}`, { id, version });
     }
-    return keys.map((key) => found.get(key) ?? null);
+    return keys.map((key) => byKey.get(key) ?? null);
   });
 
-/** What a version holds beside its name. */
+/** The columns of a version beside its name. */
 const CONTENTS = ["text", "systemText", "model", "variables", "createdAt"] as const;
 type Content = Pick<PromptVersion, (typeof CONTENTS)[number]>;
-/** A version of which all may have been read, because it was just made. */
-export type ShownVersion = NamedVersion & Partial<Content>;
+/** A version, with its content when it was just created. */
+export type VersionRecord = NamedVersion & Partial<Content>;
 
-/** One thing that a version holds: it is read for all those of an answer where it is asked for. */
-export function contentOf<Column extends keyof Content>(column: Column) {
+/** Resolves one column of versions, in one batch for all versions of an answer. */
+export function contentColumn<Column extends keyof Content>(column: Column) {
   const load = createLoader<string, Content[Column]>(async (context, ids) => {
     const versions = (some: string[]) =>
       context.database.read
@@ -142,14 +142,16 @@ export function contentOf<Column extends keyof Content>(column: Column) {
     const measure = (some: string[]) =>
       versions(some)
         .select(["id", bytes.as("bytes")])
-        .execute() as Promise<Measured[]>;
-    const read = (some: string[]) => versions(some).select(["id", column]).execute();
-    const found = await readByLength(context, ids, { measure, read: read as never });
+        .$castTo<Measured>()
+        .execute();
+    const read = (some: string[]) =>
+      versions(some).select(["id", column]).$castTo<{ id: string } & Content>().execute();
+    const rows = await readByLength(context, ids, { measure, read });
     return ids.map((id) => {
-      const version = found.get(id) as unknown as Content | undefined;
+      const version = rows.get(id);
       return version ? version[column] : versionRemoved();
     });
   });
-  return (version: ShownVersion, _: unknown, context: Context): Content[Column] | Promise<Content[Column]> =>
+  return (version: VersionRecord, _: unknown, context: Context): Content[Column] | Promise<Content[Column]> =>
     (version[column] as Content[Column] | undefined) ?? load(context, version.id);
 }

@@ -8,8 +8,8 @@ export function toProgram(text: string): object {
 }
 
 /**
- * Where and why the library refused a template with `error`, to follow "is not a valid template". Lines end as editors
- * end them, columns count characters: a tab or an emoji of one code point is one.
+ * The position and the reason of the library's `error`, to follow "is not a valid template". Lines end as in editors;
+ * columns count code points.
  */
 export function describeSyntaxError(text: string, error: unknown): string {
   if (error instanceof RangeError) return ": it is nested too deeply";
@@ -22,8 +22,8 @@ export function describeSyntaxError(text: string, error: unknown): string {
 }
 
 /**
- * The library looks for `{% generation %}` behind white space with an expression whose time is quadratic in the length
- * of the space: half a minute for 300 KB. What a template means to us does not depend on that length.
+ * Shortens white space, in which the library searches for `{% generation %}` in quadratic time: half a minute for 300 KB.
+ * Neither variables nor errors depend on its length.
  */
 function toTokens(text: string): Token[] {
   return tokenize(text.replace(/\s{100,}/g, " "), { lstrip_blocks: true, trim_blocks: true });
@@ -34,42 +34,43 @@ interface Token {
   type: string;
 }
 
-/** A token that notices when its type is read. The getter is shared: one for each of 250,000 tokens takes 100 MB. */
+/** A token that records when its type is read, by a getter that all tokens share: 250,000 of their own take 100 MB. */
 interface Watched {
   value: string;
   token: Token;
   index: number;
 }
 
-/** The parser tells no positions. The token at which it fails is the last one whose type it asks for. */
+/** The parser reports no positions, but it fails at the last token whose type it reads. */
 function parserError(text: string, placed: PlacedToken[]): ErrorDetail {
   let last = 0;
   let failed: unknown;
   const tokens = toTokens(text).filter(({ type }) => type !== "Text");
-  const watcher = {
+  const prototype = {
+    index: 0,
+    token: { value: "", type: "" },
     get type() {
-      const { index, token } = this as unknown as Watched;
-      last = index;
-      return token.type;
+      last = this.index;
+      return this.token.type;
     },
   };
-  const watched = tokens.map(
+  const watchedTokens = tokens.map(
     (token, index): Token =>
-      Object.assign(Object.create(watcher), { value: token.value, token, index } satisfies Watched),
+      Object.assign(Object.create(prototype), { value: token.value, token, index } satisfies Watched),
   );
   try {
-    parse(watched);
+    parse(watchedTokens);
   } catch (error) {
     failed = error;
   }
-  if (failed instanceof TypeError) return unclosed(text, placed); // It read a token behind the end.
+  if (failed instanceof TypeError) return unclosed(text, placed); // it read a token after the end
   const message = failed instanceof Error ? failed.message : "";
   if (looksAhead(message, tokens[last - 1]?.type)) last--;
   const { start, raw, tag } = placed[Math.min(last, placed.length - 1)]!;
   return { at: start, tag, what: explain(message, raw, () => lastOpen(text, placed.slice(0, last - 1))) };
 }
 
-/** Before it refuses a string or the variable of a loop, the parser asks for what follows. */
+/** The parser reads the next token before it rejects a string or the variable of a loop. */
 function looksAhead(message: string, typeBefore: string | undefined): boolean {
   return (
     message.startsWith("Expected identifier/tuple") ||

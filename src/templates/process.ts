@@ -3,24 +3,24 @@ import { Template } from "@huggingface/jinja";
 import { describeSyntaxError, toProgram } from "./parse.ts";
 import { freeNames } from "./variables.ts";
 
-/** What the process is sent: a template to fill in, or without values one whose variables are to be found. */
+/** A request to the process: to render a template or, without values, to find its variables. */
 export interface TemplateTask {
   text: string;
   values: Record<string, string> | null;
 }
 
-/** What it answers: the variables, and the text where values were sent; or what is wrong with the template. */
+/** Its response: the variables and the rendered text, empty without values; or the error of the template. */
 export type TemplateAnswer = { names: string[]; result: string } | { error: string };
 
-const MOST_CHARS = 10_000_000;
-/** Beyond the limits of the server, which ends this process: for a server that is gone before its limit. */
+const MAX_RESULT_CHARACTERS = 10_000_000;
+/** Ends the work for a server that is gone; one that runs ends this process earlier. */
 const ORPHAN_LIMIT_MS = 6_000;
 
 process.on("message", (task: TemplateTask) => {
   Object.assign(globalThis, { answerNow: () => answer(task) });
   process.send?.(runInThisContext("answerNow()", { timeout: ORPHAN_LIMIT_MS }));
 });
-// Ctrl-C reaches all processes of a terminal; the server still answers what it has begun.
+// Ctrl-C reaches this process as well, but the server still finishes its requests.
 process.on("SIGINT", () => {});
 process.send?.("ready");
 
@@ -34,14 +34,14 @@ function answer({ text, values }: TemplateTask): TemplateAnswer {
   }
   try {
     const result = template.render(values);
-    if (result.length <= MOST_CHARS) return { names: freeNames(template.parsed), result };
-    return { error: `must not give more than ${MOST_CHARS} characters` };
+    if (result.length <= MAX_RESULT_CHARACTERS) return { names: freeNames(template.parsed), result };
+    return { error: `must not give more than ${MAX_RESULT_CHARACTERS} characters` };
   } catch (error) {
     return { error: `could not be rendered: ${reasonOf(error)}` };
   }
 }
 
-const LONGEST_REASON = 200;
+const MAX_REASON_CHARACTERS = 200;
 
 function reasonOf(error: unknown): string {
   const reason = error instanceof Error ? error.message : "";
@@ -50,5 +50,7 @@ function reasonOf(error: unknown): string {
   }
   // `break` outside a loop comes as an error without a message.
   const line = reason.replace(/\s+/g, " ").replace(/\.$/, "") || "a statement stands where it cannot";
-  return line.length > LONGEST_REASON ? `${line.slice(0, LONGEST_REASON).toWellFormed()}…` : line;
+  return line.length > MAX_REASON_CHARACTERS
+    ? `${line.slice(0, MAX_REASON_CHARACTERS).toWellFormed()}…`
+    : line;
 }

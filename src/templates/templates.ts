@@ -4,7 +4,7 @@ import { describeSyntaxError, toProgram } from "./parse.ts";
 import type { TemplateAnswer, TemplateTask } from "./process.ts";
 import { BUILT_INS, freeNames } from "./variables.ts";
 
-/** A template under the name by which errors call it. */
+/** A template, with the member of the input that errors name. */
 export interface NamedTemplate {
   path: "text" | "systemText";
   text: string;
@@ -12,8 +12,8 @@ export interface NamedTemplate {
 
 /**
  * The names of the variables that a Jinja template reads from outside, in order of their first appearance. Throws
- * BAD_INPUT for `path` with line and column (in characters, from 1) where the template is wrong. A long template takes up
- * to a second, so the server asks `findVariables` instead.
+ * BAD_INPUT for `path` with the line and column (in characters, from 1) of an error. A long template takes up to a
+ * second, so the server calls `findVariables` instead.
  */
 export function parseTemplate({ path, text }: NamedTemplate): string[] {
   try {
@@ -27,14 +27,14 @@ const HEAP_MB = 128;
 const PARSE_LIMIT_MS = 5_000;
 const RENDER_LIMIT_MS = 1_000;
 
-/** They must be processes: a template that grows a list fills a thread's heap in one step, and V8 then ends the server. */
+/** Processes, not threads: a template that grows a list fills a thread's heap in one step, and V8 then ends the server. */
 const processes = createWorkerProcesses<TemplateTask, TemplateAnswer>({
   file: new URL("./process.ts", import.meta.url),
   heapMb: HEAP_MB,
   busy: "Too many templates are being rendered. Try again in a while.",
 });
 
-/** What `parseTemplate` gives, found in a process beside the server within 5 seconds and 128 MB. */
+/** Like `parseTemplate`, but in a process beside the server, within 5 seconds and 128 MB. */
 export async function findVariables(workspaceId: string, { path, text }: NamedTemplate): Promise<string[]> {
   const answer = await processes.run(workspaceId, { text, values: null }, PARSE_LIMIT_MS);
   if (!answer) throw badInput([{ path, message: `takes more than 5 seconds or ${HEAP_MB} MB to read` }]);
@@ -43,9 +43,9 @@ export async function findVariables(workspaceId: string, { path, text }: NamedTe
 }
 
 /**
- * What `new Template(text).render(values)` of `@huggingface/jinja` gives, as the clients call it, within a second and
- * 128 MB: a process beside the server renders; and the variables of the template. Throws BAD_INPUT where the template fails
- * or asks for more, and UNAVAILABLE when too many templates of the workspace wait already.
+ * Renders a template as `new Template(text).render(values)` of `@huggingface/jinja` does in the clients, and returns its
+ * variables as well. Runs in a process beside the server, within a second and 128 MB. Throws BAD_INPUT when the template
+ * fails or exceeds that, and UNAVAILABLE when too many templates of the workspace are waiting.
  */
 export async function renderTemplate(
   workspaceId: string,

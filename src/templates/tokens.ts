@@ -1,6 +1,6 @@
 import { quoted } from "../errors.ts";
 
-/** A token of a template other than plain text, where it stands; `tag` is where its `{{` or `{%` stands. */
+/** A token of a template other than plain text, with its position and that of its tag, `{{` or `{%`. */
 export interface PlacedToken {
   start: number;
   raw: string;
@@ -14,8 +14,8 @@ export interface ErrorDetail {
 }
 
 /**
- * The tokens of the library and the errors of its lexer carry no positions. This finds the same tokens in the text as
- * it was given, by the same rules, and the first thing that the lexer refuses.
+ * Finds the positions of the library's tokens and of its lexer's first error, by the same rules: the library reports no
+ * positions.
  */
 export function scanTokens(text: string): { tokens: PlacedToken[]; lexicalError: ErrorDetail | null } {
   const tokens: PlacedToken[] = [];
@@ -44,7 +44,7 @@ export function scanTokens(text: string): { tokens: PlacedToken[]; lexicalError:
   return { tokens, lexicalError: open };
 }
 
-// The library takes these tags out before it reads the template.
+// The library removes these tags before it parses the template.
 const GENERATION = /\{%-?\s*(?:end)?generation\s*-?%\}/y;
 const TOKEN = /\{[%{]-?|-?%\}|-?\}\}|\d+(?:\.\d+)?|\w+|\*\*|\/\/|[<>=!]=|[-+~*/%=<>()[\]{},.:|]/y;
 const STRINGS = [
@@ -52,7 +52,7 @@ const STRINGS = [
   /'[^'\\]*(?:\\(?:[ntrbfv'"\\]|x[\dA-Fa-f]{2}|u[\dA-Fa-f]{4})[^'\\]*)*'?/y,
 ];
 
-/** Behind white space in a tag the lexer looks for neither comments nor `{%-`. */
+/** After white space in a tag the lexer looks for neither comments nor `{%-`. */
 function isComment(text: string, at: number, space: string): boolean {
   return space === "" && text.startsWith("{#", at);
 }
@@ -85,7 +85,7 @@ function cutToken(text: string, at: number, { depth, space, before }: Surroundin
   if (space && /^\{[%{]-$/.test(raw)) return raw.slice(0, 2);
   if (raw === "}}" && depth > 0) return "}";
   if (before === "." && /^\d/.test(raw)) return matchAt(/\d+/y, text, at);
-  // A sign belongs to the number behind it, unless it stands behind an operand.
+  // A sign belongs to the number after it, unless it follows an operand.
   const isSign = (raw === "-" || raw === "+") && !/^["'\w]|^[-+]\d|^[)\]]/.test(before);
   return isSign ? matchAt(/[-+](?:\d+(?:\.\d+)?)?/y, text, at) : raw;
 }

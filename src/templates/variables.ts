@@ -5,7 +5,7 @@
 export function freeNames(program: object): string[] {
   const outermost: Scope = { bound: BUILT_INS, outer: null, free: new Set(), hoisted: new Set() };
   const scope = within(outermost, []);
-  // A macro is called after the text around it has run, so it sees what is set there, be it below.
+  // A macro runs after the text around it, so it also sees names that are set further down.
   for (const node of (program as { body: Node[] }).body) {
     for (const name of namesOf(node.type === "Macro" ? node.name : node.assignee)) scope.hoisted.add(name);
   }
@@ -13,7 +13,7 @@ export function freeNames(program: object): string[] {
   return [...scope.free];
 }
 
-/** What the library itself gives to every template; it refuses values of these names. */
+/** The names that the library defines in every template; it refuses values for them. */
 export const BUILT_INS: ReadonlySet<string> = new Set([
   "true",
   "false",

@@ -43,7 +43,7 @@ function lastExactCut(text: string, start: number): number | undefined {
   return undefined;
 }
 
-/** The same place, or one earlier where it would part the two halves of a character beyond 16 bits. */
+/** The cut, or one character earlier where it would split a surrogate pair. */
 function wholeCharacters(text: string, cut: number): number {
   return (text.codePointAt(cut - 1) ?? 0) > 0xffff ? cut - 1 : cut;
 }

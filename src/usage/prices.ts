@@ -21,8 +21,8 @@ export interface PricedCall {
 
 /**
  * The price of a call in US dollars at the time it happened, rounded to 12 decimal places; null if the model has no
- * known price. The figures come from the list inside `@pydantic/genai-prices`, which never asks the network. A
- * provider the list does not know is ignored: the model's name alone decides then.
+ * known price. The prices are those inside `@pydantic/genai-prices`, which makes no network requests. For an unknown
+ * provider the model's name alone decides.
  */
 export async function priceOf(call: PricedCall): Promise<number | null> {
   // Loaded with the first price: 20 MB that a server whose clients report their costs never needs.
@@ -30,12 +30,12 @@ export async function priceOf(call: PricedCall): Promise<number | null> {
   return priceFrom(await library, call);
 }
 
-/** The same for a price that is known already. */
+/** The price of a call by a given price of its tokens. */
 export function priceBy({ inputPrice, outputPrice }: TokenPrice, call: PricedCall): number {
   return rounded((call.inputTokens * inputPrice + call.outputTokens * outputPrice) / 1_000_000);
 }
 
-/** To 12 decimal places: a fraction of what a single token costs, and free of what binary fractions add. */
+/** Rounds to 12 decimal places: less than a single token costs, but more than the errors of binary fractions. */
 export function rounded(dollars: number): number {
   return Number(dollars.toFixed(12));
 }
@@ -44,52 +44,52 @@ type PriceLibrary = typeof import("@pydantic/genai-prices");
 let library: Promise<PriceLibrary> | undefined;
 
 function priceFrom({ calcPrice, findProvider }: PriceLibrary, call: PricedCall): number | null {
-  const { provider, model } = call.model;
-  const key = JSON.stringify([provider, model]);
-  const found = foundModels.get(key);
-  if (found === null) return null;
+  const { provider: providerName, model } = call.model;
+  const key = JSON.stringify([providerName, model]);
+  const provider = modelCache.get(key);
+  if (provider === null) return null;
   try {
     const price = calcPrice(
       { input_tokens: call.inputTokens, output_tokens: call.outputTokens },
       model,
-      found
-        ? { provider: found, timestamp: call.at }
-        : { providerId: providerIdOf(provider, findProvider), timestamp: call.at },
+      provider
+        ? { provider, timestamp: call.at }
+        : { providerId: providerIdOf(providerName, findProvider), timestamp: call.at },
     );
-    if (found === undefined) remember(key, price && narrowed(price));
-    // The list also has models that are billed by the minute or the page, or have no price in it: 0 would be a claim.
+    if (provider === undefined) cacheModel(key, price && toProvider(price));
+    // Some models are billed by the minute or the page, or have no price in the list: 0 would be wrong.
     if (price?.model_price.input_mtok === undefined) return null;
     return rounded(price.total_price);
   } catch {
-    return null; // It throws at what no price can be computed from: a negative count, an impossible date.
+    return null; // it throws for a negative count or an impossible date
   }
 }
 
 /**
- * Which model is meant depends on the names alone, its price also on the time and the counts. So what is kept is a
- * provider with this one model: the library skips its search and still computes every price itself.
+ * Caches the model that the library finds for a pair of names; null when it finds none. The price also depends on the
+ * time and the counts. So the cache holds providers of one model, with which the library computes prices without a search.
  */
-const foundModels = new Map<string, Provider | null>();
-const MAX_FOUND_MODELS = 1000;
+const modelCache = new Map<string, Provider | null>();
+const MAX_CACHED_MODELS = 1000;
 const MAX_KEY_CHARS = 512;
 
-function remember(key: string, provider: Provider | null): void {
+function cacheModel(key: string, provider: Provider | null): void {
   if (key.length > MAX_KEY_CHARS) return;
-  if (foundModels.size >= MAX_FOUND_MODELS) foundModels.clear();
-  foundModels.set(key, provider);
+  if (modelCache.size >= MAX_CACHED_MODELS) modelCache.clear();
+  modelCache.set(key, provider);
 }
 
-function narrowed({ provider: { id, name, api_pattern }, model }: PriceCalculation): Provider {
+function toProvider({ provider: { id, name, api_pattern }, model }: PriceCalculation): Provider {
   return { id, name, api_pattern, models: [{ ...model, match: { contains: "" } }] };
 }
 
 function providerIdOf(name: string | null, findProvider: PriceLibrary["findProvider"]): string {
-  const known = PROVIDERS.get((name ?? "").toLowerCase().replace(/[^a-z0-9]/g, "")) ?? name;
-  // To the library "litellm" means: a provider before a slash in the model's name, else the model's name alone.
-  return known && findProvider({ providerId: known }) ? known : "litellm";
+  const id = PROVIDERS.get((name ?? "").toLowerCase().replace(/[^a-z0-9]/g, "")) ?? name;
+  // "litellm" has the library read a provider before a slash in the model's name, else the model's name alone.
+  return id && findProvider({ providerId: id }) ? id : "litellm";
 }
 
-/** Spellings of clients, without case and punctuation, which the library does not know or takes for another one. */
+/** Clients' spellings, without case and punctuation, that the library does not know or takes for another provider. */
 const PROVIDERS = new Map([
   ["azureai", "azure"],
   ["azureopenai", "azure"],

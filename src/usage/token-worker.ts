@@ -43,8 +43,8 @@ const tables = {
 };
 
 const PLAIN_TEXT = { disallowedSpecial: new Set<string>() };
-// The library caches 100,000 rare words of two or more characters. It must never come to replace them one by one: it
-// then searches the oldest behind the holes of all that were moved, and a megabyte of accents takes 90 seconds.
+// The library caches 100,000 rare words of two or more characters. We clear its cache before it is full: evicting words
+// one by one takes quadratic time, 90 seconds for a megabyte of accents.
 const CACHED_CHARS = 200_000;
 
 async function openCounter(encoding: Encoding): Promise<Counter> {

@@ -8,10 +8,10 @@ import type { countTexts, EncodedText, Encoding } from "./token-worker.ts";
 export type { EncodedText, Encoding } from "./token-worker.ts";
 
 /**
- * The number of tokens of a text, never in the way of the main thread: a worker counts, started at the first count
- * and ended ten minutes after the last. Special tokens such as `<|endoftext|>` count as the plain text they are. Where
- * more than 256 characters come without a place to cut, the count may differ by a token or so per 256. Rejects if
- * the worker dies; the next count starts another. Workspaces take turns, whatever the length of their texts.
+ * Counts the tokens of a text in a worker, which starts at the first count and ends ten minutes after the last. Special
+ * tokens such as `<|endoftext|>` count as plain text. Where more than 256 characters hold no place to cut, the count may
+ * differ by a token or so per 256. Rejects if the worker dies; the next count starts another. Workspaces take turns,
+ * whatever the length of their texts.
  */
 export async function countTokens(workspaceId: string, text: EncodedText): Promise<number> {
   return counts.load({ workspaceId, ...text });
@@ -22,7 +22,7 @@ export async function warmTokenizer(): Promise<void> {
   await countTokens("", { text: "a", encoding: DEFAULT_ENCODING });
 }
 
-/** What models without a public tokenizer (Claude, Gemini, Llama, ...) are counted with: a close guess for them. */
+/** Gives a close estimate for models without a public tokenizer (Claude, Gemini, Llama, ...). */
 export const DEFAULT_ENCODING: Encoding = "o200k_base";
 
 /**
@@ -52,7 +52,7 @@ const ENCODINGS = new Map(
   Object.entries(modelToEncodingMap).map(([model, name]) => [model, VARIANTS[name] ?? (name as Encoding)]),
 );
 
-/** Texts of one tick share messages of up to this length; a longer text travels alone, so nobody waits for it. */
+/** Texts of one tick share messages of up to this length; a longer text has its own, so that no other text waits for it. */
 const MESSAGE_CHARS = 65_536;
 
 interface OwnedText extends EncodedText {
@@ -87,10 +87,10 @@ function toMessages(texts: readonly OwnedText[]): Message[] {
   return messages;
 }
 
-/** So many messages share the thread, in slices: eight of one workspace hold each slice of another up for 32 ms. */
+/** Messages that share the thread, in slices: eight of one workspace delay each slice of another by 32 ms. */
 const MAX_MESSAGES = 16;
 const MAX_WAITING = 1_000;
-/** Nobody waits for an answer any longer. */
+/** As long as a request may take. */
 const MAX_WAIT_MS = 30_000;
 
 const queue = createFairQueue({
@@ -112,14 +112,14 @@ async function runInWorker(texts: EncodedText[]): ReturnType<typeof countTexts> 
   }
 }
 
-/** Starting again takes 0.2 s, which the next log would wait for; staying takes 100 MB. */
+/** A restart delays the next log by 0.2 s; an idle worker takes 100 MB. */
 const IDLE_MS = 600_000;
 
 let pool: Promise<Piscina> | undefined;
 
 async function startPool(): Promise<Piscina> {
   const { Piscina } = await import("piscina");
-  const started = new Piscina({
+  const newPool = new Piscina({
     filename: fileURLToPath(new URL("./token-worker.ts", import.meta.url)),
     name: "countTexts",
     minThreads: 0,
@@ -127,15 +127,15 @@ async function startPool(): Promise<Piscina> {
     concurrentTasksPerWorker: MAX_MESSAGES,
     idleTimeout: IDLE_MS,
     recordTiming: false,
-    // V8 keeps memory of an ended thread for the next one; with this bound 80 MB less after 10 MB of base64.
+    // V8 keeps the memory of an ended thread: this bound saves 80 MB after 10 MB of base64.
     resourceLimits: { maxYoungGenerationSizeMb: 8 },
   });
-  // A pool lives as long as its one thread. Piscina would leave messages unanswered that wait for a thread which
-  // dies while it starts; destroying the pool rejects them.
-  started.on("workerDestroy", () => {
+  // A pool lives as long as its one thread. Messages that wait for a thread which dies while it starts would get no
+  // answer; destroying the pool rejects them.
+  newPool.on("workerDestroy", () => {
     pool = undefined;
-    queueMicrotask(() => started.destroy());
+    queueMicrotask(() => newPool.destroy());
   });
-  started.on("error", () => {}); // A thread that dies between two counts fails none, and must not end the process.
-  return started;
+  newPool.on("error", () => {}); // A thread that dies between two counts must not end the process.
+  return newPool;
 }

@@ -14,13 +14,13 @@ export interface MeasuredCall {
   /** In US dollars. */
   cost?: number | null;
   at: Date;
-  /** Finds a price that wins over the list's; asked only when a cost is to be computed. */
+  /** Finds a price that wins over the list's; called only when a cost is to be computed. */
   findOwnPrice?: FindOwnPrice;
 }
 
 export type FindOwnPrice = (model: PricedModel, at: Date) => Promise<TokenPrice | null>;
 
-/** Token counts, null where nothing was seen, and the cost in US dollars, null if and only if it is UNPRICED. */
+/** Token counts, null where there was nothing to count, and the cost in US dollars, null if and only if it is UNPRICED. */
 export interface Usage {
   inputTokens: number | null;
   outputTokens: number | null;
@@ -32,7 +32,7 @@ export interface Usage {
  * Completes what the caller reported about a call. A reported number always wins, 0 included. A missing token count
  * is counted from the text of its field (JSON other than a string: as compact JSON) with the model's tokenizer; an
  * absent field (null or undefined) has no count. A missing cost is computed from both counts and the price at the time
- * of the call: an own one, else that of the list. Rejects if the counting thread fails.
+ * of the call: the workspace's own, else that of the list. Rejects if the counting thread fails.
  */
 export async function measureUsage(workspaceId: string, call: MeasuredCall): Promise<Usage> {
   const counts = reportedCounts(call) ?? (await countMissing(workspaceId, call));

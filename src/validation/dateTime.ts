@@ -2,19 +2,19 @@ import { z } from "zod";
 
 const EARLIEST_MS = Date.parse("0001-01-01T00:00:00.000Z");
 const LATEST_MS = Date.parse("9999-12-31T23:59:59.999Z");
-const MOMENT_FAULT =
+const INVALID_TIMESTAMP =
   "must be an existing time as ISO 8601, such as 2026-01-31T09:30:00Z, or as epoch milliseconds, in the years 1 to 9999";
 
 /** A point in time: ISO 8601 (UTC when it names no zone), epoch milliseconds, or nothing (null, absent, ""). */
 export const optionalTimestamp = () =>
   z
-    .union([z.string(), z.number(), z.null()], { error: () => MOMENT_FAULT })
+    .union([z.string(), z.number(), z.null()], { error: () => INVALID_TIMESTAMP })
     .optional()
     .transform((value, context) => {
       if (value === undefined || value === null || value === "") return null;
       const time = typeof value === "number" ? new Date(Math.trunc(value)) : parseTimestamp(value);
       if (time && time.getTime() >= EARLIEST_MS && time.getTime() <= LATEST_MS) return time;
-      context.addIssue({ code: "custom", message: MOMENT_FAULT });
+      context.addIssue({ code: "custom", message: INVALID_TIMESTAMP });
       return z.NEVER;
     });
 
@@ -24,10 +24,10 @@ const isoDateTime = z.union([
 ]);
 const isoDate = z.iso.date();
 const NAMES_ITS_ZONE = /(?:Z|[+-]\d\d:\d\d)$/;
-/** ISO 8601 with nanoseconds and a zone takes 35; nothing longer is looked at. */
+/** ISO 8601 with nanoseconds and a zone takes 35; longer texts are not parsed. */
 const MAX_TIMESTAMP_CHARACTERS = 64;
 
-/** The time that an ISO 8601 text names, in UTC when it names no zone; undefined when there is no such time. */
+/** The time of a text in ISO 8601, in UTC when it names no zone; undefined when there is no such time. */
 export function parseTimestamp(value: string): Date | undefined {
   if (value.length > MAX_TIMESTAMP_CHARACTERS) return undefined;
   if (isoDate.safeParse(value).success) return new Date(`${value}T00:00:00Z`);
@@ -38,7 +38,7 @@ export function parseTimestamp(value: string): Date | undefined {
 
 const DATE_CHARACTERS = "2026-01-31".length;
 
-/** Python writes a space for the T, and some write the zone without its colon or without its minutes. */
+/** Python writes a space for the T; others write the zone without its colon or its minutes. */
 function toStrictIso(value: string): string {
   const upper = value.toUpperCase();
   const separator = upper[DATE_CHARACTERS];

@@ -2,7 +2,7 @@ import { z } from "zod";
 import "./messages.ts";
 import { textError } from "./text.ts";
 
-/** How many levels deep a value may be nested that is kept. */
+/** The deepest nesting of stored values. */
 export const MAX_JSON_DEPTH = 100;
 
 export type JsonObject = Record<string, unknown>;
@@ -36,7 +36,7 @@ export const optionalJsonObject = () =>
     .transform((value) => value ?? null)
     .meta({ type: ["object", "null"], additionalProperties: {} });
 
-/** A JSON object or null, where absent means something else than null. */
+/** A JSON object or null; absent stays undefined, which is not the same as null. */
 export const nullableJsonObject = () =>
   z
     .custom<JsonObject | null | undefined>((value) => value == null || isObject(value), {
@@ -57,7 +57,7 @@ function addJsonError(value: unknown, context: z.RefinementCtx) {
   context.addIssue({ code: "custom", message: detail.message, path: detail.path.toReversed() });
 }
 
-/** Finds what no database could give back; its path stands in reverse, because it is built on the way out. */
+/** The first part of a value that no database can return; its path is in reverse, as it is built on the way out. */
 function jsonError(
   value: unknown,
   depth: number,

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ErrorDetail } from "../errors.ts";
 
-// An error is read behind its path: "values is required", "variables.0.label must be a string".
+// A message follows its path: "values is required", "variables.0.label must be a string".
 z.config({ customError: (issue) => errorMessage(issue) });
 
 const expectedNames: Record<string, string> = {
@@ -34,20 +34,22 @@ function errorMessage(issue: Parameters<z.core.$ZodErrorMap>[0]): string | undef
   return undefined;
 }
 
-const MOST_FAULTS = 100;
-const MOST_STEPS = 10;
-const LONGEST_STEP = 100;
+const MAX_ERRORS = 100;
+const MAX_STEPS = 10;
+const MAX_STEP_CHARACTERS = 100;
 const MAX_PATH_CHARACTERS = 200;
 
 /**
- * What a schema found wrong, each error with its path as dotted steps; paths begin within the member `within`, if they
- * lead there, and are cut where they grow absurd. Of very many errors the first hundred are told.
+ * The errors of a schema, at most a hundred, each with its path as dotted steps. A leading step `within` is left out, and
+ * very long paths are cut.
  */
 export function detailsOf(issues: readonly StandardIssue[], within?: string): ErrorDetail[] {
-  return issues.slice(0, MOST_FAULTS).map(({ message, path = [] }) => {
-    const all = path.map((step) => String(typeof step === "object" ? step.key : step).slice(0, LONGEST_STEP));
+  return issues.slice(0, MAX_ERRORS).map(({ message, path = [] }) => {
+    const all = path.map((step) =>
+      String(typeof step === "object" ? step.key : step).slice(0, MAX_STEP_CHARACTERS),
+    );
     const steps = all[0] === within ? all.slice(1) : all;
-    const cut = steps.length > MOST_STEPS ? [...steps.slice(0, MOST_STEPS), "…"] : steps;
+    const cut = steps.length > MAX_STEPS ? [...steps.slice(0, MAX_STEPS), "…"] : steps;
     return { path: cut.join(".").slice(0, MAX_PATH_CHARACTERS), message };
   });
 }

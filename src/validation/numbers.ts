@@ -3,8 +3,8 @@ export const INEXACT = "is a whole number too large to be kept exactly; send it 
 const WHOLE_NUMBER = /^(-?\d+)(?:\.0*)?$/;
 
 /**
- * Whether a whole number, as it was written, becomes another one when JavaScript reads it and writes it again. Fractions
- * and exponents are approximate by their nature.
+ * Whether JavaScript would read and write a whole number as another one. Fractions and exponents are approximate by their
+ * nature.
  */
 export function isInexact(source: string): boolean {
   const whole = WHOLE_NUMBER.exec(source)?.[1];

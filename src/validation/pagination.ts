@@ -3,20 +3,20 @@ import { z } from "zod";
 import { badInput } from "../errors.ts";
 import { lookUpText, text } from "./text.ts";
 
-const MOST_ON_A_PAGE = 100;
-/** How many entries a page has when nobody says how many. */
+const MAX_PAGE = 100;
+/** The default number of entries of a page. */
 export const PAGE = 50;
 
-/** How many entries a page is to have. */
+/** The requested number of entries of a page. */
 export const pageSize = () =>
   z
     .int()
     .min(1)
-    .max(MOST_ON_A_PAGE)
+    .max(MAX_PAGE)
     .nullish()
-    .describe(`How many at most, up to ${MOST_ON_A_PAGE}; ${PAGE} when absent.`);
+    .describe(`How many at most, up to ${MAX_PAGE}; ${PAGE} when absent.`);
 
-/** What asks for a page of a list that is in the order of slugs. */
+/** The input for a page of a list in the order of slugs. */
 export const slugPage = {
   first: pageSize(),
   after: lookUpText().nullish().describe("Those after the one with this slug, which must still be there."),
@@ -24,28 +24,28 @@ export const slugPage = {
 
 const MAX_SEARCH_CHARS = 200;
 
-/** What is searched for in texts. It is compared at each place of each text, so its length multiplies the time. */
+/** A text to search for. Bounded, as it is compared at each position of each text. */
 export const searchText = () => text().max(MAX_SEARCH_CHARS).nullish();
 
-/** What a cursor points to; BAD_INPUT when there is no such thing (any more), as nobody could say where the page begins. */
-export function atCursor<Found>(found: Found | null | undefined, kind: string): Found {
-  if (found) return found;
+/** The entry at a cursor; BAD_INPUT when there is none (any more), as the page would have no beginning. */
+export function atCursor<Entry>(entry: Entry | null | undefined, kind: string): Entry {
+  if (entry) return entry;
   throw badInput([{ path: "after", message: `is not the ${kind} that is there` }]);
 }
 
 type ReadPage<Entry> = (page: { first: number; after: string | undefined }) => Promise<Entry[]>;
 
-/** A paged list page by page, with others served in between: `read` gives the page after a slug. */
+/** The pages of a list, between which other requests run: `read` returns the page after a slug. */
 export async function* pagesOf<Entry extends { slug: string }>(
   read: ReadPage<Entry>,
 ): AsyncGenerator<Entry[]> {
   let after: string | undefined;
   for (;;) {
-    const page = await read({ first: MOST_ON_A_PAGE, after });
+    const page = await read({ first: MAX_PAGE, after });
     yield page;
-    if (page.length < MOST_ON_A_PAGE) return;
+    if (page.length < MAX_PAGE) return;
     after = page.at(-1)!.slug;
-    await nextTurn(); // on SQLite all pages would be read in one
+    await nextTurn(); // on SQLite all pages would be read in one turn
   }
 }
 

@@ -1,8 +1,8 @@
 import type { z } from "zod";
 
 /**
- * The first check of what has a length: once its type is wrong, no other looks at it. zod (4.6) measures whatever has a
- * `length`, also in place of a string or a list, and throws when what it finds there is no number.
+ * The first check of strings and lists: a wrong type ends the validation. Otherwise zod (4.6) reads the `length` of any
+ * value, and throws when it is not a number.
  */
 export const onlyOfItsType = {
   when: (payload: z.core.ParsePayload): boolean => {

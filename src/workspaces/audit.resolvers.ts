@@ -11,13 +11,13 @@ import { authenticated, authorize } from "./resolvers.ts";
 export interface Change {
   /** The operation's name. */
   action: string;
-  /** What was changed, such as the slug of a prompt. */
+  /** The changed entity, such as the slug of a prompt. */
   subject: string;
   before: Record<string, unknown> | null;
   after: Record<string, unknown> | null;
 }
 
-/** Adds a line to the audit log, to be stored in the transaction of the change itself. Never give it a secret. */
+/** Adds an entry to the audit log, in the transaction of the change. A change must not contain a secret. */
 export function recordChange(em: EntityManager, context: Context, change: Change): void {
   if (JSON.stringify(change.before) === JSON.stringify(change.after)) return; // nothing changed
   const { workspaceId, tokenId, tokenName } = authenticated(context);
@@ -33,7 +33,7 @@ export function recordChange(em: EntityManager, context: Context, change: Change
 
 type AuditHead = Pick<AuditEntry, "id" | "tokenName" | "action" | "subject" | "createdAt">;
 
-/** A page of the audit log, the newest entries first, without what was before and after. */
+/** A page of the audit log, the newest entries first, without `before` and `after`. */
 export async function auditLog(context: Context, { first, after }: AuditLogInput): Promise<AuditHead[]> {
   const workspaceId = authorize(context, "admin");
   if (after != null) atCursor(await context.em.count(AuditEntry, { id: after }), "id of an entry");
@@ -48,7 +48,7 @@ export async function auditLog(context: Context, { first, after }: AuditLogInput
     .execute();
 }
 
-/** How what an entry tells of was before or after; it may be as large as a version of a prompt. */
+/** Resolves the state before or after a change, which may be as large as a version of a prompt. */
 export function stateOf(state: "before" | "after") {
   const load: (context: Context, id: string) => Promise<Record<string, unknown> | null> = createLoader(
     async (context, all) => {
@@ -57,14 +57,14 @@ export function stateOf(state: "before" | "after") {
           .selectFrom("AuditEntry")
           .where("workspace", "=", authorize(context, "admin"))
           .where("id", "in", ids);
-      const found = await readByLength(context, all, {
+      const rows = await readByLength(context, all, {
         measure: (ids) =>
           entries(ids)
             .select(["id", lengthOf(state).as("bytes")])
             .execute(),
         read: (ids) => entries(ids).select(["id", state]).execute(),
       });
-      return all.map((id) => (found.get(id) as Partial<AuditEntry> | undefined)?.[state] ?? null);
+      return all.map((id) => (rows.get(id) as Partial<AuditEntry> | undefined)?.[state] ?? null);
     },
   );
   return ({ id }: AuditHead, _: unknown, context: Context) => load(context, id);

@@ -2,7 +2,7 @@ import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import { json, timestamp } from "../database/columnTypes.ts";
 import type { Scope } from "../scopes.ts";
 
-/** What one team owns: no query ever crosses its border. */
+/** The data of one team: no query reads from two workspaces. */
 export const Workspace = defineEntity({
   name: "Workspace",
   tableName: "workspaces",
@@ -14,7 +14,7 @@ export const Workspace = defineEntity({
 });
 export type Workspace = InferEntity<typeof Workspace>;
 
-/** A right to act in one workspace; only the SHA-256 of the token itself is kept. */
+/** A right to act in one workspace; only the SHA-256 of the token itself is stored. */
 export const AccessToken = defineEntity({
   name: "AccessToken",
   tableName: "access_tokens",
@@ -32,7 +32,7 @@ export const AccessToken = defineEntity({
 });
 export type AccessToken = InferEntity<typeof AccessToken>;
 
-/** What a request with an `Idempotency-Key` was answered, so that who sends it again gets the same. */
+/** The answer to a request with an `Idempotency-Key`, which a retry gets again. */
 export const IdempotentAnswer = defineEntity({
   name: "IdempotentAnswer",
   tableName: "idempotent_answers",
@@ -41,9 +41,9 @@ export const IdempotentAnswer = defineEntity({
     workspace: () => p.manyToOne(Workspace).ref().index(false),
     tokenId: p.uuid(),
     keyHash: p.string().length(64),
-    /** What was asked; another request must not come with the same key. */
+    /** The hash of the request, to refuse another request with the same key. */
     requestHash: p.string().length(64),
-    /** Encrypted with the caller's token, as it may hold a secret that is kept nowhere else. */
+    /** Encrypted with the caller's token, as it may hold a secret that is stored nowhere else. */
     answer: p.text(),
     createdAt: timestamp().index(),
   },
@@ -58,7 +58,7 @@ export const AuditEntry = defineEntity({
   properties: {
     id: p.uuid().primary(),
     workspace: () => p.manyToOne(Workspace).ref().index(false),
-    // The name is kept too: it tells who it was when the token is long gone.
+    // The name is stored as well, as the token may be gone.
     tokenId: p.uuid().strictNullable(),
     tokenName: p.text(),
     action: p.text(),

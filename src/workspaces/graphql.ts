@@ -48,8 +48,11 @@ const CreateAccessTokenPayload = builder
   .implement({
     description: "The token that was made.",
     fields: (t) => ({
-      token: t.exposeString("token", { description: "The token itself. It is told only now: keep it." }),
-      accessToken: t.expose("accessToken", { type: AccessToken, description: "What is kept of it." }),
+      token: t.exposeString("token", { description: "The token itself. It is returned only now: keep it." }),
+      accessToken: t.expose("accessToken", {
+        type: AccessToken,
+        description: "The token without its secret.",
+      }),
     }),
   });
 

@@ -14,15 +14,15 @@ import { IdempotentAnswer } from "./entities.ts";
 import { authenticated, bearerToken } from "./resolvers.ts";
 
 const RETENTION_MS = 24 * 60 * 60 * 1_000;
-/** An answer that is kept may be longer than its request by as much: it is encrypted while nobody else is served. */
+/** How much longer than its request a stored answer may be: encrypting it blocks other requests. */
 const MAX_ADDED_BYTES = 1024 * 1024;
 
-/** A request that may be sent again with the same key. */
-export interface Repeatable {
+/** A request with an `Idempotency-Key`. */
+export interface IdempotentRequest {
   key: string;
-  /** The header that the caller was known by; its token keeps the answer secret. */
+  /** The header with the caller's token, which encrypts the answer. */
   authorization: string | undefined;
-  /** All that was asked. */
+  /** The whole request as text: another one with the same key is refused. */
   request: string;
 }
 
@@ -32,7 +32,7 @@ export interface Answer {
   body: string;
 }
 
-/** The key of a request; undefined when it has none, BAD_REQUEST when it is none. */
+/** The key of a request; undefined when it has none, BAD_REQUEST when it is invalid. */
 export function idempotencyKeyOf(header: string | string[] | undefined): string | undefined {
   if (header === undefined || (typeof header === "string" && /^[\x21-\x7e]{1,255}$/.test(header)))
     return header;
@@ -40,65 +40,67 @@ export function idempotencyKeyOf(header: string | string[] | undefined): string 
   throw new GabbroError("BAD_REQUEST", message);
 }
 
-type Place = { workspace: string; tokenId: string; keyHash: string };
+type AnswerKey = { workspace: string; tokenId: string; keyHash: string };
 
 /**
- * Answers a request once: its answer is stored with what it wrote, in one transaction, and whoever sends the key again
- * within 24 hours gets that answer. Who comes while it is under way waits for it. A request that wrote nothing leaves no
- * trace. CONFLICT when another request had the key. It may be tried again: `throwFailure` throws when it will be, for who
- * tells of errors before `run` ends.
+ * Makes retries of a request safe: stores its answer in one transaction with its writes, and returns it to requests with
+ * the same key for 24 hours. A retry waits while the request is running. Without writes nothing is stored. CONFLICT when
+ * another request had the key. `run` may be called again; if it turns errors into results, it calls `throwFailure`, which
+ * throws the error that ended the transaction.
  */
 export async function runOnce(
   context: Context,
-  { key, authorization, request }: Repeatable,
+  { key, authorization, request }: IdempotentRequest,
   run: (context: Context, throwFailure: () => void) => Promise<Answer>,
 ): Promise<Answer & { isRepeated: boolean }> {
   const { workspaceId: workspace, tokenId } = authenticated(context);
   readOn(context);
-  const place = { workspace, tokenId: tokenId!, keyHash: hashOf(key) };
+  const answerKey = { workspace, tokenId: tokenId!, keyHash: hashOf(key) };
   const requestHash = hashOf(request);
   await nextTurn(); // here and below: 10 MB are hashed, run, encrypted and stored in turns of some 50 ms
-  const seal = sealOf(bearerToken(authorization)!, key);
+  const cipher = cipherOf(bearerToken(authorization)!, key);
   const { database } = context;
   let isReplacing = false;
   const findAnswer = async () => {
-    const kept = await find(database, place);
-    isReplacing = kept !== undefined && kept.createdAt.getTime() <= Date.now() - RETENTION_MS;
-    if (!kept || isReplacing) return undefined;
-    if (kept.requestHash !== requestHash) throw keyOfAnother();
-    return { ...(JSON.parse(seal.open(kept.answer)) as Answer), isRepeated: true };
+    const row = await findRow(database, answerKey);
+    isReplacing = row !== undefined && row.createdAt.getTime() <= Date.now() - RETENTION_MS;
+    if (!row || isReplacing) return undefined;
+    if (row.requestHash !== requestHash) throw keyOfAnother();
+    return { ...(JSON.parse(cipher.decrypt(row.answer)) as Answer), isRepeated: true };
   };
   const answer = async () => {
-    const known = await findAnswer();
-    if (known) return known;
+    const earlier = await findAnswer();
+    if (earlier) return earlier;
     try {
-      const made = await inRequestTransaction(
+      const result = await inRequestTransaction(
         database,
         workspace,
-        // What begins again reads again.
-        ({ throwFailure, ...ways }) =>
-          run({ ...context, ...ways, answerBudget: newAnswerBudget(context.answerBudget) }, throwFailure),
-        async (ways, result) => {
-          refuseLong(result, request);
+        // Each attempt reads again, so it has a budget of its own.
+        ({ throwFailure, ...transaction }) => {
+          const answerBudget = newAnswerBudget(context.answerBudget);
+          return run({ ...context, ...transaction, answerBudget }, throwFailure);
+        },
+        async (transaction, result) => {
+          refuseLongAnswer(result, request);
           await nextTurn();
-          if (isReplacing) await forget(ways, place);
-          const answer = seal.close(JSON.stringify(result));
+          if (isReplacing) await deleteExpired(transaction, answerKey);
+          const answer = cipher.encrypt(JSON.stringify(result));
           await nextTurn();
-          await keep(ways, { ...place, requestHash, answer });
+          await storeAnswer(transaction, { ...answerKey, requestHash, answer });
         },
       );
-      return { ...made, isRepeated: false };
+      return { ...result, isRepeated: false };
     } catch (error) {
-      const meanwhile = error instanceof AnsweredMeanwhile && (await findAnswer());
-      if (meanwhile) return meanwhile;
+      const concurrent = error instanceof ConcurrentAnswer && (await findAnswer());
+      if (concurrent) return concurrent;
       throw error;
     }
   };
-  return inTurn(database, Object.values(place).join(), answer);
+  return inTurn(database, Object.values(answerKey).join(), answer);
 }
 
-/** What was written is not stored then: without its answer the request could not be repeated. */
-function refuseLong({ body }: Answer, request: string): void {
+/** Refuses the request with all its writes: without the stored answer a retry would not be safe. */
+function refuseLongAnswer({ body }: Answer, request: string): void {
   if (Buffer.byteLength(body) <= Buffer.byteLength(request) + MAX_ADDED_BYTES) return;
   const megabytes = MAX_ADDED_BYTES / 1024 / 1024;
   const message = `Nothing was stored: the answer to a request with an Idempotency-Key is kept for 24 hours, and this one is more than ${megabytes} MB longer than its request. Ask for fewer fields.`;
@@ -111,7 +113,7 @@ function keyOfAnother(): GabbroError {
   return new GabbroError("CONFLICT", message);
 }
 
-async function find(database: Database, { workspace, tokenId, keyHash }: Place) {
+async function findRow(database: Database, { workspace, tokenId, keyHash }: AnswerKey) {
   return database.read
     .selectFrom("IdempotentAnswer")
     .select(["id", "requestHash", "answer", "createdAt"])
@@ -121,42 +123,46 @@ async function find(database: Database, { workspace, tokenId, keyHash }: Place) 
     .executeTakeFirst();
 }
 
-class AnsweredMeanwhile extends Error {}
+class ConcurrentAnswer extends Error {}
 
-async function forget({ em }: RequestTransaction, place: Place): Promise<void> {
+async function deleteExpired({ em }: RequestTransaction, answerKey: AnswerKey): Promise<void> {
   const old = { $lte: new Date(Date.now() - RETENTION_MS) };
-  await em.nativeDelete(IdempotentAnswer, { ...place, createdAt: old });
+  await em.nativeDelete(IdempotentAnswer, { ...answerKey, createdAt: old });
 }
 
-async function keep(
+async function storeAnswer(
   { database }: RequestTransaction,
-  row: Place & { requestHash: string; answer: string },
+  row: AnswerKey & { requestHash: string; answer: string },
 ): Promise<void> {
   try {
     await database.commit([["IdempotentAnswer", { ...row, id: newId(), createdAt: new Date() }]]);
   } catch (error) {
-    if (isUniqueViolation(error)) throw new AnsweredMeanwhile("", { cause: error });
+    if (isUniqueViolation(error)) throw new ConcurrentAnswer("", { cause: error });
     throw error;
   }
 }
 
-const underWay = new WeakMap<Database["orm"], Map<string, Promise<unknown>>>();
+const runningRequests = new WeakMap<Database["orm"], Map<string, Promise<unknown>>>();
 
-/** Has those with the same key go one after another, so that they do not all do the same work to be refused. */
-async function inTurn<Result>({ orm }: Database, place: string, run: () => Promise<Result>): Promise<Result> {
-  const running = underWay.get(orm) ?? new Map<string, Promise<unknown>>();
-  underWay.set(orm, running);
-  while (running.has(place)) await Promise.allSettled([running.get(place)]);
+/** Runs requests with the same key one after another: only the first one does the work. */
+async function inTurn<Result>(
+  { orm }: Database,
+  answerKey: string,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  const running = runningRequests.get(orm) ?? new Map<string, Promise<unknown>>();
+  runningRequests.set(orm, running);
+  while (running.has(answerKey)) await Promise.allSettled([running.get(answerKey)]);
   const result = run();
-  running.set(place, result);
+  running.set(answerKey, result);
   try {
     return await result;
   } finally {
-    running.delete(place);
+    running.delete(answerKey);
   }
 }
 
-/** Removes the answers that are too old to be asked for again, in small steps, until `signal` says to stop. */
+/** Deletes expired answers in small steps, until `signal` aborts. */
 export async function deleteOldResponses({ read, write }: Database, signal: AbortSignal): Promise<void> {
   const old = read
     .selectFrom("IdempotentAnswer")
@@ -179,22 +185,22 @@ const CIPHER = "aes-256-gcm";
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Only who knows the token can read what is kept: it may be the only place where a new token stands. */
-function sealOf(token: string, key: string) {
+/** Only who knows the token can read what is kept: it may be the only answerKey where a new token stands. */
+function cipherOf(token: string, key: string) {
   const secret = new Uint8Array(hkdfSync("sha256", token, key, "gabbro idempotent answer", 32));
   return {
-    close: (text: string): string => {
+    encrypt: (text: string): string => {
       const iv = randomBytes(IV_BYTES);
       const cipher = createCipheriv(CIPHER, secret, iv);
-      const sealed = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
-      return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString("base64");
+      const encrypted = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
+      return Buffer.concat([iv, cipher.getAuthTag(), encrypted]).toString("base64");
     },
-    open: (text: string): string => {
+    decrypt: (text: string): string => {
       const bytes = Buffer.from(text, "base64");
       const decipher = createDecipheriv(CIPHER, secret, bytes.subarray(0, IV_BYTES));
       decipher.setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
-      const opened = decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES));
-      return Buffer.concat([opened, decipher.final()]).toString("utf8");
+      const beginning = decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES));
+      return Buffer.concat([beginning, decipher.final()]).toString("utf8");
     },
   };
 }

@@ -20,15 +20,10 @@ export const accessTokenInput = z.object({
   id: idOf("a token").describe("The id of the token."),
 });
 
-const MOST_ON_A_PAGE = 1_000;
+const MAX_PAGE = 1_000;
 
 export const auditLogInput = z.object({
-  first: z
-    .int()
-    .min(1)
-    .max(MOST_ON_A_PAGE)
-    .nullish()
-    .describe("How many at most, up to 1,000; 50 when absent."),
+  first: z.int().min(1).max(MAX_PAGE).nullish().describe("How many at most, up to 1,000; 50 when absent."),
   after: idOf("an entry").nullish().describe("Those after the one with this id, which must still be there."),
 });
 export type AuditLogInput = z.output<typeof auditLogInput>;

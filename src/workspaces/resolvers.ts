@@ -9,32 +9,37 @@ import { hashToken, isIntact } from "./tokens.ts";
 
 const LAST_USED_PRECISION_MS = 60_000;
 
-/** The right of the caller to act: the id of the workspace, or an UNAUTHENTICATED or FORBIDDEN error. */
+/** The id of the caller's workspace; UNAUTHENTICATED without a token, FORBIDDEN when it lacks the scope. */
 export function authorize(context: Context, scope: Scope): string {
   const { scopes, workspaceId } = authenticated(context);
   if (scopes.includes(scope)) return workspaceId;
   throw new GabbroError("FORBIDDEN", `This access token lacks the scope "${scope}". Use one that has it.`);
 }
 
-/** Who is asking; UNAUTHENTICATED when the request came without a token. */
+/** The access of the caller; UNAUTHENTICATED when the request came without a token. */
 export function authenticated({ access }: Context): Access {
   if (access) return access;
   throw unauthenticated("This needs an access token. Send the header Authorization: Bearer <token>.");
 }
 
-/** The error for whoever cannot be told apart: it names no reason that would help to guess tokens. */
+/** The error for an unknown caller. Its message must not help to guess tokens. */
 export function unauthenticated(message: string): GabbroError {
   return new GabbroError("UNAUTHENTICATED", message, { headers: { "www-authenticate": "Bearer" } });
 }
 
-type Found = Access & { tokenId: string; expiresAt: number; lastUsedAt: number; generation: string | null };
+type TokenAccess = Access & {
+  tokenId: string;
+  expiresAt: number;
+  lastUsedAt: number;
+  generation: string | null;
+};
 
 /**
- * Makes the check of one server: an `Authorization` header to what its token stands for, null when there is no header.
- * What it found is cached until anybody may have changed anything, such as revoked the token.
+ * Creates the authentication of one server, which returns the access of the token in an `Authorization` header; null when
+ * there is no header. Results are cached until anything may have changed, such as a token that was revoked.
  */
 export function createAuthenticate(database: Database, log: { warn(error: unknown, message: string): void }) {
-  const tokens = new LRUCache<string, Found>({ max: 10_000 });
+  const tokens = new LRUCache<string, TokenAccess>({ max: 10_000 });
   return async (authorization: string | undefined): Promise<Access | null> => {
     if (authorization === undefined) return null;
     const token = bearerToken(authorization);
@@ -42,18 +47,18 @@ export function createAuthenticate(database: Database, log: { warn(error: unknow
     // Headers arrive as Latin-1; a token with other characters was sent as the bytes of its UTF-8.
     const hash = hashToken(Buffer.from(token, "latin1").toString("utf8"));
     const generation = database.generation.now();
-    const known = tokens.get(hash);
-    const cached = known?.generation === generation ? known : undefined;
-    const found = cached ?? (await findToken(database, hash, generation));
-    if (!found || found.expiresAt <= Date.now()) throw unauthenticated(refusalOf(token));
+    const entry = tokens.get(hash);
+    const cached = entry?.generation === generation ? entry : undefined;
+    const access = cached ?? (await findToken(database, hash, generation));
+    if (!access || access.expiresAt <= Date.now()) throw unauthenticated(refusalOf(token));
     if (!cached) {
-      tokens.set(hash, found);
-      // Who cannot be noted down as served is served all the same, and does not wait for it.
+      tokens.set(hash, access);
+      // In the background: it must not delay or fail the request.
       database.track(
-        recordUse(database, found).catch((error) => log.warn(error, "cannot record a token's use")),
+        recordUse(database, access).catch((error) => log.warn(error, "cannot record a token's use")),
       );
     }
-    return found;
+    return access;
   };
 }
 
@@ -64,7 +69,7 @@ export function bearerToken(authorization = ""): string | undefined {
   if (authorization.slice(0, SCHEME.length).toLowerCase() !== SCHEME) return undefined;
   let [start, end] = [SCHEME.length, authorization.length];
   while (authorization[start] === " ") start += 1;
-  // Not trim(): the last byte of a token in UTF-8 may be that of a space which is not ASCII.
+  // Not trim(): as Latin-1, the last byte of a token in UTF-8 may be a non-ASCII space.
   while (end > start && " \t".includes(authorization[end - 1]!)) end -= 1;
   return authorization.slice(start, end) || undefined;
 }
@@ -79,7 +84,7 @@ async function findToken(
   database: Database,
   hash: string,
   generation: string | null,
-): Promise<Found | undefined> {
+): Promise<TokenAccess | undefined> {
   const row = await database.read
     .selectFrom("AccessToken")
     .select(["id", "name", "workspace", "scopes", "expiresAt", "revokedAt", "lastUsedAt"])
@@ -97,8 +102,11 @@ async function findToken(
   };
 }
 
-/** Notes when a token served, to the minute: more would be a write for every read. */
-async function recordUse(database: Database, { tokenId, workspaceId, lastUsedAt }: Found): Promise<void> {
+/** Records the last use of a token to the minute: more precision would take a write for every read. */
+async function recordUse(
+  database: Database,
+  { tokenId, workspaceId, lastUsedAt }: TokenAccess,
+): Promise<void> {
   if (Date.now() - lastUsedAt < LAST_USED_PRECISION_MS) return;
   await retryWhileLocked(() =>
     database.write
@@ -112,7 +120,7 @@ async function recordUse(database: Database, { tokenId, workspaceId, lastUsedAt 
 
 const UNLIMITED = Number.POSITIVE_INFINITY;
 
-/** What the command line acts with: all scopes in one workspace, known in the audit log by that name. */
+/** The context of the command line: all scopes in one workspace, and a name for the audit log. */
 export function commandLineContext(database: Database, workspaceId: string): Context {
   const access = { tokenId: null, tokenName: "command line", workspaceId, scopes: [...scopes] };
   return {
@@ -125,7 +133,7 @@ export function commandLineContext(database: Database, workspaceId: string): Con
   };
 }
 
-/** The id of the workspace with that name; an error that says how to make it when there is none. */
+/** The id of the workspace with that name; an error that says how to create it when there is none. */
 export async function getWorkspaceId(database: Database, name: string): Promise<string> {
   const row = await database.read
     .selectFrom("Workspace")
@@ -139,7 +147,7 @@ export async function getWorkspaceId(database: Database, name: string): Promise<
   return row.id;
 }
 
-/** Makes a workspace and gives its id; CONFLICT when there is one of that name. */
+/** Creates a workspace and returns its id; CONFLICT when there is one of that name. */
 export async function createWorkspace(database: Database, name: string): Promise<string> {
   const id = newId();
   await refuseDuplicates(`A workspace ${quoted(name)} exists already.`, () =>
@@ -148,7 +156,7 @@ export async function createWorkspace(database: Database, name: string): Promise
   return id;
 }
 
-/** The names of all workspaces, the oldest first. */
+/** All workspaces, the oldest first. */
 export async function listWorkspaces(
   database: Database,
 ): Promise<{ id: string; name: string; createdAt: Date }[]> {

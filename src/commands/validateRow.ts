@@ -3,8 +3,8 @@ import type { ErrorDetail } from "../errors.ts";
 import type { FileRow } from "../formats/rows.ts";
 import { detailsOf } from "../validation/messages.ts";
 
-/** Whether a row of a file can be stored, by the rules that the service has for rows; `key` names the column that tells it from others. */
-export function judge(
+/** Validates a row of a file by the rules of the service; `key` names the column with the row's key. */
+export function validateRow(
   { item, details }: FileRow,
   key: string | undefined,
 ): { input: DatasetRowInput } | { details: ErrorDetail[] } {
