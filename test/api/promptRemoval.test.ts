@@ -1,27 +1,33 @@
-import { afterAll, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { removeDeletedPrompts } from "../../src/prompts/removal.resolvers.ts";
 import { addPrompt } from "../support/data.ts";
-import { startServer } from "../support/server.ts";
+import { type Server, startServer } from "../support/server.ts";
 import { captureStatements } from "../support/statements.ts";
 import { turnsDuring } from "../support/turns.ts";
 
-const server = await startServer();
-afterAll(() => server[Symbol.asyncDispose]());
-const { run, database } = server;
+let server: Server;
+beforeEach(async () => {
+  server = await startServer();
+});
+afterEach(() => server[Symbol.asyncDispose]());
 
 const never = new AbortController().signal;
 const NOT_FOUND = { error: { code: "PROMPT_NOT_FOUND" } };
 const PARTS = ["PromptVersion", "PromptTag", "PromptTagMove"] as const;
-const remove = (slug: string) => run(`mutation { deletePrompt(slug: "${slug}") }`);
+const remove = (slug: string) => server.run(`mutation { deletePrompt(slug: "${slug}") }`);
 const partsOf = (id: string) =>
   Promise.all(
     PARTS.map(async (entity) => {
-      const found = await database.read.selectFrom(entity).select("id").where("prompt", "=", id).execute();
+      const found = await server.database.read
+        .selectFrom(entity)
+        .select("id")
+        .where("prompt", "=", id)
+        .execute();
       return found.length;
     }),
   );
 const move = (slug: string, version: string) =>
-  run(
+  server.run(
     `mutation { publishPrompt(slug: "${slug}", newTag: "production", version: "${version}") { __typename } }`,
   );
 
@@ -46,18 +52,18 @@ test("a prompt is gone at once for whoever asks, and its slug is free for anothe
       `mutation { publishPrompt(slug: "${slug}", newTag: "production", version: "1") { __typename } }`,
       `mutation { deletePrompt(slug: "${slug}") }`,
     ])
-      expect(await run(query)).toMatchObject(NOT_FOUND);
-    expect(await run(`{ prompts(after: "${slug}") { slug } }`)).toHaveProperty("error");
+      expect(await server.run(query)).toMatchObject(NOT_FOUND);
+    expect(await server.run(`{ prompts(after: "${slug}") { slug } }`)).toHaveProperty("error");
   }
-  expect(await run("{ prompts { slug } }")).toEqual([]);
-  expect(await run('{ prompts(search: "greeting") { slug } }')).toEqual([]);
-  expect(await run("{ logs { prompt { slug } } }")).toEqual([{ prompt: null }]);
+  expect(await server.run("{ prompts { slug } }")).toEqual([]);
+  expect(await server.run('{ prompts(search: "greeting") { slug } }')).toEqual([]);
+  expect(await server.run("{ logs { prompt { slug } } }")).toEqual([{ prompt: null }]);
 
   const other = await addPrompt(server, { slug: "greeting", versions: [{ version: "9" }] });
-  await removeDeletedPrompts(database, never);
+  await removeDeletedPrompts(server.database, never);
   expect(await partsOf(id)).toEqual([0, 0, 0]);
   expect(await partsOf(other.id)).toEqual([1, 0, 0]);
-  expect(await database.read.selectFrom("Prompt").select("id").execute()).toEqual([{ id: other.id }]);
+  expect(await server.database.read.selectFrom("Prompt").select("id").execute()).toEqual([{ id: other.id }]);
 });
 
 test("a deleted prompt is removed in steps, and one whose removal was stopped the next time", async () => {
@@ -65,15 +71,15 @@ test("a deleted prompt is removed in steps, and one whose removal was stopped th
   const { id } = await addPrompt(server, { slug: "many", versions });
   await remove("many");
   const stopped = new AbortController();
-  const removal = removeDeletedPrompts(database, stopped.signal);
+  const removal = removeDeletedPrompts(server.database, stopped.signal);
   stopped.abort();
   await removal;
   expect(await partsOf(id)).toEqual([40, 0, 0]);
   // Whatever the deleted one is called meanwhile, it takes no slug from anybody.
-  expect(await run(`mutation { createPrompt(slug: "${id}") { slug } }`)).toEqual({ slug: id });
+  expect(await server.run(`mutation { createPrompt(slug: "${id}") { slug } }`)).toEqual({ slug: id });
 
   const stop = await captureStatements(server);
-  await removeDeletedPrompts(database, never);
+  await removeDeletedPrompts(server.database, never);
   const removals = stop().filter(({ sql }) => /^delete from [`"]prompt_versions/.test(sql));
   expect(removals.length).toBeGreaterThan(2);
   expect(await partsOf(id)).toEqual([0, 0, 0]);
@@ -83,6 +89,6 @@ test("deleted prompts without parts are removed one in a turn of the event loop"
   const slugs = Array.from({ length: 30 }, (_, n) => `empty-${n}`);
   for (const slug of slugs) await addPrompt(server, { slug });
   for (const slug of slugs) await remove(slug);
-  const turns = await turnsDuring(() => removeDeletedPrompts(database, never));
+  const turns = await turnsDuring(() => removeDeletedPrompts(server.database, never));
   expect(turns).toBeGreaterThanOrEqual(slugs.length);
 });
