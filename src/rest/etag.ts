@@ -8,11 +8,11 @@ interface Answer {
   etag: string;
 }
 
-const answerTo = createCache<Answer>();
+const answerCache = createCache<Answer>();
 
 /**
- * Has the routes with GET that are registered after it keep their answers until anything may have changed, and answer 304
- * to who has the same by its `ETag`. For routes that need the scope `read`, and whose answers follow from the address alone.
+ * Makes the GET routes registered after it cache their answers until anything may have changed, and answer 304 when the
+ * caller has the same `ETag`. For routes that need the scope `read` and whose answers depend on the URL alone.
  */
 export function cacheWithEtags(app: App): void {
   app.addHook("onRoute", (route) => {
@@ -21,7 +21,7 @@ export function cacheWithEtags(app: App): void {
     route.handler = async function (request, reply) {
       const { url, context, headers } = request;
       const workspaceId = authorize(context, "read");
-      const answer = await answerTo(context.database, { workspaceId, key: url }, async () => {
+      const answer = await answerCache(context.database, { workspaceId, key: url }, async () => {
         const body = JSON.stringify(await handler.call(this, request, reply));
         return { body, etag: `"${hash("sha256", body, "base64url")}"` };
       });
@@ -33,9 +33,9 @@ export function cacheWithEtags(app: App): void {
   });
 }
 
-/** Whether a caller whose header `If-None-Match` that is has the answer with that tag. */
+/** Whether a header `If-None-Match` contains the tag of an answer. */
 export function matchesEtag(etag: string, ifNoneMatch: string | undefined): boolean {
   if (ifNoneMatch === undefined) return false;
-  const weakened = (tag: string) => tag.trim().replace(/^W\//, "");
-  return ifNoneMatch.split(",").some((tag) => ["*", etag].includes(weakened(tag)));
+  const withoutWeakness = (tag: string) => tag.trim().replace(/^W\//, "");
+  return ifNoneMatch.split(",").some((tag) => ["*", etag].includes(withoutWeakness(tag)));
 }
