@@ -8,7 +8,7 @@ import { cacheWithEtags } from "./rest/etag.ts";
 import { handleIdempotencyKeys } from "./rest/idempotency.ts";
 import { authenticated } from "./workspaces/resolvers.ts";
 
-/** Every route of the features: a token is needed before the body is read, and the input's schema validates it. */
+/** The routes of all features. They need a token before the body is read, and validate input by its schema. */
 export async function restRoutes(
   app: App,
   contextOf: (request: FastifyRequest, reply: FastifyReply) => Promise<Context>,
