@@ -19,7 +19,7 @@ import { addSecurityHeaders } from "./http/securityHeaders.ts";
 import { createHttpServer, PATIENCE, type Patience } from "./http/server.ts";
 import { closeGracefully } from "./http/shutdown.ts";
 import { addTimeout } from "./http/timeout.ts";
-import { clearRegularly } from "./maintenance.ts";
+import { cleanUpRegularly } from "./maintenance.ts";
 import { exposeMetrics } from "./metrics/metrics.ts";
 import { createContextOf } from "./requestContext.ts";
 import { openApi } from "./rest/openapi.ts";
@@ -27,29 +27,29 @@ import { schemaController } from "./rest/schemas.ts";
 import { restRoutes } from "./routes.ts";
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
-const LONGEST_PATH = 16 * 1024; // what Node.js takes for all headers together
+const MAX_PATH_CHARACTERS = 16 * 1024; // the limit of Node.js for all headers together
 const TIME_LIMIT_MS = 10_000;
 
-/** What the app reads of the configuration. */
-export interface Settings
+/** The part of the configuration that the app needs, and its limits. */
+export interface AppOptions
   extends Partial<
     Pick<Config, "corsOrigins" | "rateLimits" | "trustedProxies" | "metricsToken" | "playground">
   > {
-  /** How long the work for a request may take. */
+  /** The request timeout. */
   timeLimitMs?: number;
-  /** How long requests in flight may take once the service is closed. */
+  /** How long requests in flight may take after the service is closed. */
   graceMs?: number;
   limits?: Partial<Limits>;
   patience?: Partial<Patience>;
 }
 
 /**
- * Makes the server of both APIs over a migrated database; it does not listen yet. Closing it lets requests in flight
+ * Creates the server of both APIs over a migrated database; it does not listen yet. Closing it lets requests in flight
  * finish, then closes the database.
  */
 export async function createApp(
   database: Database,
-  settings: Settings,
+  options: AppOptions,
   logger: FastifyServerOptions["logger"],
 ): Promise<App> {
   const {
@@ -58,8 +58,8 @@ export async function createApp(
     timeLimitMs = TIME_LIMIT_MS,
     limits = {},
     patience = {},
-  } = settings;
-  const pages = settings.playground === false ? "left out" : "served";
+  } = options;
+  const pages = options.playground === false ? "left out" : "served";
   const limiter = createLimiter(limits, corsOrigins);
   const handleError = createErrorHandler(unavailable);
   const app: App = Fastify({
@@ -69,9 +69,9 @@ export async function createApp(
     },
     logController: new LogController({ disableRequestLogging: true }), // logRequests does
     bodyLimit: MAX_BODY_BYTES,
-    serverFactory: (handle, options) => createHttpServer(handle, options, { ...PATIENCE, ...patience }),
+    serverFactory: (handle, server) => createHttpServer(handle, server, { ...PATIENCE, ...patience }),
     return503OnClosing: false, // closeGracefully ends connections instead
-    routerOptions: { maxParamLength: LONGEST_PATH },
+    routerOptions: { maxParamLength: MAX_PATH_CHARACTERS },
     trustProxy: trustedProxies.length > 0 && trustedProxies,
     requestIdHeader: false,
     genReqId: ({ headers }) => requestIdOf(headers["x-request-id"]),
@@ -89,8 +89,8 @@ export async function createApp(
       origin: corsOrigins.includes("*") ? "*" : corsOrigins,
       strictPreflight: false,
     });
-  if (settings.rateLimits) await limitRates(app, settings.rateLimits);
-  if (pages === "served") homePage(app); // before what counts routes: for programs there is nothing at this path
+  if (options.rateLimits) await limitRates(app, options.rateLimits);
+  if (pages === "served") homePage(app); // before refuseUnrouted, which must not know the path: it is not for programs
   refuseUnrouted(app);
   limiter.watch(app);
   addTimeout(app, timeLimitMs);
@@ -99,12 +99,12 @@ export async function createApp(
   compressResponses(app);
   openApi(app, pages);
   healthRoutes(app, createReadiness(database));
-  if (settings.metricsToken) exposeMetrics(app, { database, limiter }, settings.metricsToken);
+  if (options.metricsToken) exposeMetrics(app, { database, limiter }, options.metricsToken);
   await app.register((routes: App) => restRoutes(routes, contextOf));
   await app.register((routes: App) => graphqlRoutes(routes, contextOf, pages));
-  clearRegularly(app, database);
-  app.addHook("preClose", async () => database.pubSub.close()); // subscriptions would else never end
-  closeGracefully(app, settings.graceMs);
+  cleanUpRegularly(app, database);
+  app.addHook("preClose", async () => database.pubSub.close()); // or else subscriptions would never end
+  closeGracefully(app, options.graceMs);
   app.addHook("onClose", () => database.close());
   return app;
 }

@@ -5,35 +5,35 @@ import { detailsOf } from "./validation/messages.ts";
 
 export interface Config {
   databaseUrl: string;
-  /** How many connections to PostgreSQL this process holds at most. */
+  /** The most connections of this process to PostgreSQL. */
   poolSize: number;
   /** Servers that follow the PostgreSQL server, for reading. */
   replicaUrls: string[];
-  /** Whether a start brings the database to the schema of the program. */
+  /** Whether a start migrates the database. */
   migrateOnStart: boolean;
   host: string;
   port: number;
   /** The token to make on a new database instead of a random one. */
   firstToken: string | null;
-  /** Origins whose pages may call from a browser; none unless named. */
+  /** Origins whose pages may call the APIs from a browser. */
   corsOrigins: string[];
-  /** How long it serves on after SIGTERM, for load balancers to see that it is about to stop. */
+  /** How long it still serves after SIGTERM, so that load balancers notice that it stops. */
   drainMs: number;
-  /** How many requests a minute; null for any number. */
+  /** Requests a minute; null for no limit. */
   rateLimits: { perToken: number | null; perAddress: number | null };
-  /** The addresses of proxies whose word is taken for the address of a caller. */
+  /** The addresses of proxies that are trusted to report the address of a caller. */
   trustedProxies: string[];
-  /** Who has it may read the metrics; null for nobody. */
+  /** The token to read the metrics with; null for no metrics. */
   metricsToken: string | null;
-  /** Whether GraphiQL and the page of the REST interface are served. */
+  /** Whether to serve GraphiQL and the page of the REST interface. */
   playground: boolean;
   logLevel: (typeof logLevels)[number];
-  /** Whether it runs as a script of npm, whose shell keeps signals to itself. */
+  /** Whether it runs as a script of npm, whose shell does not pass signals on. */
   isRunByNpm: boolean;
 }
 
 const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
-const SHORTEST_TOKEN = 24;
+const MIN_TOKEN_CHARACTERS = 24;
 
 const environment = z
   .object({
@@ -109,7 +109,7 @@ function secret() {
   return z
     .string()
     .trim()
-    .min(SHORTEST_TOKEN, { error: `must have at least ${SHORTEST_TOKEN} characters` })
+    .min(MIN_TOKEN_CHARACTERS, { error: `must have at least ${MIN_TOKEN_CHARACTERS} characters` })
     .regex(/^\P{Cc}*$/u, { error: "must not contain control characters" });
 }
 
@@ -117,7 +117,7 @@ function rate() {
   return z.coerce.number({ error: "must be a number of requests a minute" }).int().min(1).optional();
 }
 
-/** An address or a range of addresses, or one of the names that the web server has for some. */
+/** An address, a range of addresses, or one of the ranges that Fastify has names for. */
 function isNetwork(value: string): boolean {
   const [, address, bits] = /^([^/]*)(?:\/(\d+))?$/.exec(value) ?? [];
   const kind = isIP(address ?? "");
@@ -142,12 +142,12 @@ function isOrigin(value: string): boolean {
   return value === "*" || (URL.canParse(value) && new URL(value).origin === value);
 }
 
-/** Reads the settings from environment variables (empty counts as absent); throws one error that names every error. */
+/** Reads the configuration from environment variables, where empty counts as absent. Throws one error that lists all errors. */
 export function loadConfig(env: Record<string, string | undefined> = process.env): Config {
-  const given = Object.fromEntries(
+  const values = Object.fromEntries(
     Object.entries(env).filter(([, value]) => value !== undefined && value !== ""),
   );
-  const parsed = environment.safeParse(given);
+  const parsed = environment.safeParse(values);
   if (!parsed.success) {
     const details = detailsOf(parsed.error.issues).map(({ path, message }) => `  ${path} ${message}`);
     throw new Error(["The configuration has errors:", ...details].join("\n"));

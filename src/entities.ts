@@ -4,7 +4,7 @@ import { ModelPrice } from "./pricing/entities.ts";
 import { Prompt, PromptTag, PromptTagMove, PromptVersion } from "./prompts/entities.ts";
 import { AccessToken, AuditEntry, IdempotentAnswer, Workspace } from "./workspaces/entities.ts";
 
-/** All entities. A new one is added here, and gets a migration. */
+/** All entities. Add a new one here, and create its migration. */
 export const entities = [
   Workspace,
   AccessToken,

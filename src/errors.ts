@@ -1,4 +1,4 @@
-/** Every code an answer can carry, with its HTTP status: the one table for both APIs. */
+/** Every error code with its HTTP status, for both APIs. */
 export const errorStatus = {
   BAD_JSON: 400,
   BAD_INPUT: 400,
@@ -37,7 +37,7 @@ export interface ErrorDetail {
   message: string;
 }
 
-/** The one error that users see: its message is a sentence a person can act on and never repeats what was sent. */
+/** The error that callers see: its message is a sentence that a person can act on, and never repeats the input. */
 export class GabbroError extends Error {
   readonly code: ErrorCode;
   readonly details: ErrorDetail[] | undefined;
@@ -60,18 +60,18 @@ export class GabbroError extends Error {
   }
 }
 
-const MOST_FAULTS_IN_A_SENTENCE = 3;
+const MAX_ERRORS_IN_SENTENCE = 3;
 
 /** A BAD_INPUT error whose sentence names the first errors and whose details hold all of them. */
 export function badInput(details: ErrorDetail[]): GabbroError {
-  const named = details
-    .slice(0, MOST_FAULTS_IN_A_SENTENCE)
+  const sentences = details
+    .slice(0, MAX_ERRORS_IN_SENTENCE)
     .map((detail) => `${detail.path || "the input"} ${detail.message}`);
-  const more = details.length > named.length ? `; and ${details.length - named.length} more` : "";
-  return new GabbroError("BAD_INPUT", `Invalid input: ${named.join("; ")}${more}.`, { details });
+  const more = details.length > sentences.length ? `; and ${details.length - sentences.length} more` : "";
+  return new GabbroError("BAD_INPUT", `Invalid input: ${sentences.join("; ")}${more}.`, { details });
 }
 
-/** What the caller is told of an internal error: nothing but the id under which the log holds all of it. */
+/** The caller's view of an internal error: only the request id, under which the log has the cause. */
 export function internalError(requestId: string, cause: unknown): GabbroError {
   return new GabbroError(
     "INTERNAL",
@@ -82,11 +82,11 @@ export function internalError(requestId: string, cause: unknown): GabbroError {
   );
 }
 
-const LONGEST_QUOTE = 128;
+const MAX_QUOTE_CHARACTERS = 128;
 
-/** A name in quotation marks for a sentence, cut where it is no name any more. */
+/** A name in quotation marks for a sentence, cut when it is very long. */
 export function quoted(name: string): string {
   return JSON.stringify(
-    name.length > LONGEST_QUOTE ? `${name.slice(0, LONGEST_QUOTE).toWellFormed()}…` : name,
+    name.length > MAX_QUOTE_CHARACTERS ? `${name.slice(0, MAX_QUOTE_CHARACTERS).toWellFormed()}…` : name,
   );
 }

@@ -22,7 +22,7 @@ ${examples("serve", "prompt list", "token create --name ci --scopes read", "impo
 const program = configureErrors(new Command("gabbro"))
   .description("The open prompt and dataset service that teams run themselves.")
   .usage("<command> [options]")
-  .enablePositionalOptions() // --version behind a command is its own
+  .enablePositionalOptions() // a --version after a command is the command's option
   .version(packageJson.version);
 
 program.commandsGroup("Service:");
@@ -62,7 +62,7 @@ try {
   process.exitCode = reportEnd(error);
 }
 
-/** Without a command it serves, as it always did; whoever expected help learns how to get it. */
+/** Serves without a command, as it always did, but says how to get help. */
 function withCommand(args: string[]): string[] {
   const [first = ""] = args;
   const isOfProgram = /^(?!-)./.test(first) || ["-h", "--help", "-V", "--version"].includes(first);

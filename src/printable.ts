@@ -1,7 +1,7 @@
-/** What a terminal acts on instead of showing it, and what changes the order in which the rest is shown. */
+/** Characters that a terminal acts on, and those that change the order in which text is shown. */
 const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
-/** A text that others wrote, for a line on a terminal: escape sequences, line breaks and the like are shown as `\u001b`. */
+/** Makes a caller's text safe for a line on a terminal: shows escape sequences, line breaks and the like as `\u001b`. */
 export function printable(text: string): string {
   return text.replaceAll(
     UNPRINTABLE,
@@ -9,12 +9,12 @@ export function printable(text: string): string {
   );
 }
 
-/** The same for a text of several lines, with tabs, such as code. */
+/** Like `printableLines`, but keeps tabs, for text such as code. */
 export function printableText(text: string): string {
   return text.split("\t").map(printableLines).join("\t");
 }
 
-/** The same for a text of several lines. */
+/** Like `printable`, for a text of several lines. */
 export function printableLines(text: string): string {
   return text.split("\n").map(printable).join("\n");
 }

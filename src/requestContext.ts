@@ -7,7 +7,7 @@ import { createAnswerMemory } from "./limits/answerMemory.ts";
 import type { Deadline } from "./limits/deadline.ts";
 import { createAuthenticate } from "./workspaces/resolvers.ts";
 
-/** Makes the context of a request, once its token was looked up. */
+/** Creates the context of a request after looking up its token. */
 export type ContextOf = (request: FastifyRequest, reply: FastifyReply) => Promise<Context>;
 
 export function createContextOf(database: Database, log: FastifyBaseLogger): ContextOf {
@@ -43,13 +43,13 @@ class RequestContext implements Context {
     this.answerBudget = answerBudget;
   }
 
-  /** Made when it is needed: what is cached, and rows that are only added, do without. */
+  /** Created on demand: cached reads and new rows do not need it. */
   get em(): EntityManager {
     this.#em ??= this.database.fork(this.access?.workspaceId ?? null);
     return this.#em;
   }
 
-  set em(other: EntityManager) {
-    this.#em = other;
+  set em(em: EntityManager) {
+    this.#em = em;
   }
 }

@@ -5,10 +5,10 @@ import { monitorRoutes } from "./logs/rest.ts";
 import { promptPublishingRoutes, promptReadingRoutes } from "./prompts/authoring.rest.ts";
 import { promptRoutes } from "./prompts/rest.ts";
 import { cacheWithEtags } from "./rest/etag.ts";
-import { answerRepeatsAlike } from "./rest/idempotency.ts";
+import { handleIdempotencyKeys } from "./rest/idempotency.ts";
 import { authenticated } from "./workspaces/resolvers.ts";
 
-/** Every route of the features: a token is needed before the body is read, and the input's schema validates it. */
+/** The routes of all features. They need a token before the body is read, and validate input by its schema. */
 export async function restRoutes(
   app: App,
   contextOf: (request: FastifyRequest, reply: FastifyReply) => Promise<Context>,
@@ -17,7 +17,7 @@ export async function restRoutes(
     request.context = await contextOf(request, reply);
     authenticated(request.context);
   });
-  answerRepeatsAlike(app);
+  handleIdempotencyKeys(app);
   datasetRoutes(app);
   promptPublishingRoutes(app);
   await app.register(async (reading: App) => {

@@ -72,7 +72,7 @@ export const Dataset = builder.objectRef<DatasetHead>("Dataset").implement({
       args: argumentsOf(t, rowsInput, {
         after: t.arg.id({ description: rowsInput.shape.after.description }),
       }),
-      extensions: { longestPage: MAX_ROWS_AT_ONCE },
+      extensions: { maxPageEntries: MAX_ROWS_AT_ONCE },
       resolve: (parent, args, context, info) =>
         datasetRows(context, parent, { ...args, columns: columnsFor(selectedFields(info)) }),
     }),

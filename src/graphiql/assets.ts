@@ -19,7 +19,7 @@ export async function readAsset(name: AssetName, encoding: Encoding): Promise<Bu
   return packed.get(name)!;
 }
 
-/** Names one content of all assets, so a browser may keep them for ever and still gets new ones after an upgrade. */
+/** Names one content of all assets, so that a browser may cache them forever and still gets new ones after an upgrade. */
 export const assetsVersion = hashSources();
 
 function hashSources(): string {
@@ -33,16 +33,16 @@ type Packed = Map<AssetName, Buffer>;
 const packings = new Map<Packing, Promise<Packed>>();
 
 function packOnce(packing: Packing): Promise<Packed> {
-  const known = packings.get(packing);
-  if (known) return known;
+  const cached = packings.get(packing);
+  if (cached) return cached;
   const packed = pack(packing);
   packings.set(packing, packed);
   packed.catch(() => packings.delete(packing));
   return packed;
 }
 
-// In a process of its own: importing and compressing 9 MB would stop this one for a third of a second and leave it
-// 50 MB larger for good (done in a worker thread, 20 MB); so it grows by the 2 MB it keeps.
+// In a process of its own: importing and compressing 9 MB would block this one for a third of a second and cost 50 MB for
+// good, or 20 MB in a worker thread, instead of the 2 MB of the result.
 async function pack(packing: Packing): Promise<Packed> {
   const program = fileURLToPath(new URL("pack.ts", import.meta.url));
   const { stdout } = await run(process.execPath, [program, packing], {

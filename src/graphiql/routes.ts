@@ -7,7 +7,7 @@ import { playgroundPage } from "./page.ts";
 
 import { type AssetName, sources } from "./sources.ts";
 
-/** Serves what the page of sendPlayground loads: GraphiQL, its workers, and our few lines around it. */
+/** Serves the assets of the page: GraphiQL, its workers, and our few lines around it. */
 export async function playground(app: FastifyInstance): Promise<void> {
   app.get("/graphql/assets/:name", { schema: { hide: true } }, sendAsset);
 }
@@ -42,15 +42,18 @@ const pagePolicy = [
 
 async function sendAsset(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const { name } = request.params as { name: string };
-  if (!isAssetName(name)) return reply.callNotFound() as unknown as FastifyReply;
+  if (!isAssetName(name)) {
+    reply.callNotFound();
+    return reply;
+  }
   const encoding = chooseEncoding(request.headers["accept-encoding"], ["br", "gzip"]) ?? "identity";
   const etag = `"${assetsVersion}-${encoding}"`;
   const isFresh = matchesEtag(etag, request.headers["if-none-match"]);
-  // Before any header is set: the answer to a failure must not be kept by the browser.
+  // Before any header is set, as the browser must not cache the answer to a failure.
   const body = isFresh ? null : await readAsset(name, encoding);
-  const { v: wanted } = request.query as { v?: string };
+  const { v: version } = request.query as { v?: string };
   reply
-    .header("cache-control", wanted === assetsVersion ? "public, max-age=31536000, immutable" : "no-cache")
+    .header("cache-control", version === assetsVersion ? "public, max-age=31536000, immutable" : "no-cache")
     .header("etag", etag)
     .header("x-content-type-options", "nosniff");
   if (isFresh) return reply.code(304).send();

@@ -4,7 +4,7 @@ import type * as graphiql from "@graphql-yoga/render-graphiql/graphiql";
 const javascript = "text/javascript; charset=utf-8";
 const css = "text/css; charset=utf-8";
 
-/** What each asset is made of: a string the GraphiQL package exports, a file beside this one, or our schema. */
+/** The source of each asset: a string that the GraphiQL package exports, a file beside this one, or our schema. */
 export const sources = {
   "graphiql.css": { type: css, exported: "css" },
   "graphiql.js": { type: javascript, exported: "js" },
@@ -14,7 +14,7 @@ export const sources = {
   "boot.js": { type: javascript, file: fileBeside("boot.js") },
   "boot.css": { type: css, file: fileBeside("boot.css") },
   "icon.svg": { type: "image/svg+xml", file: fileBeside("icon.svg") },
-  "introspection.json": { type: "application/json; charset=utf-8", made: "introspection" },
+  "introspection.json": { type: "application/json; charset=utf-8", generated: "introspection" },
 } satisfies Record<string, Source>;
 
 export type AssetName = keyof typeof sources;
@@ -22,7 +22,7 @@ export type AssetName = keyof typeof sources;
 export type Source = { type: string } & (
   | { exported: keyof typeof graphiql }
   | { file: string }
-  | { made: "introspection" }
+  | { generated: "introspection" }
 );
 
 function fileBeside(name: string): string {

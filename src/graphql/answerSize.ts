@@ -3,8 +3,8 @@ import { type AnswerBudget, answerTooLarge } from "../limits/answerBudget.ts";
 import { jsonSize } from "../limits/jsonSize.ts";
 
 /**
- * The result, or an error in its place when it would be larger as text than the budget allows. Aliases repeat a value
- * that was read once, so what was read does not bound it.
+ * The result, or an error instead when its text would exceed the budget. The budget of reads does not bound the text, as
+ * aliases repeat a value that is read once.
  */
 export function refuseTooLarge(
   result: ExecutionResult,

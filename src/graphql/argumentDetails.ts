@@ -18,9 +18,8 @@ import { detailsOf } from "../validation/messages.ts";
 type Variables = Record<string, unknown>;
 
 /**
- * The errors of an operation's arguments in the words of REST. GraphQL refuses a wrong type before our schemas see it,
- * in its own words and with the whole value in them; this asks our schemas about the same arguments.
- * Empty when they find nothing wrong.
+ * The errors of an operation's arguments in the words of REST; empty when they are valid. GraphQL itself refuses a wrong
+ * type with a message of its own that repeats the whole value, so this validates the arguments with our schemas.
  */
 export function argumentDetails(
   schema: GraphQLSchema,
@@ -31,27 +30,27 @@ export function argumentDetails(
   }: { operationName?: string | null | undefined; variables?: Variables | null | undefined },
 ): ErrorDetail[] {
   const operation = getOperationAST(document, operationName);
-  const given = { ...(operation && defaultsOf(operation)), ...variables };
+  const values = { ...(operation && defaultsOf(operation)), ...variables };
   const types = new TypeInfo(schema);
   const details: ErrorDetail[] = [];
-  const judge = ({ arguments: asked = [] }: FieldNode) => {
+  const validate = ({ arguments: nodes = [] }: FieldNode) => {
     const field = types.getFieldDef();
     const inputSchema = field && argumentsSchema(field);
     const input = Object.fromEntries(
-      asked.map(({ name, value }) => [name.value, valueFromASTUntyped(value, given)]),
+      nodes.map(({ name, value }) => [name.value, valueFromASTUntyped(value, values)]),
     );
     const parsed = inputSchema?.safeParse(input);
     if (parsed?.error) details.push(...detailsOf(parsed.error.issues, INPUT));
   };
-  const asked = separateOperations(document)[operation?.name?.value ?? ""];
-  if (asked) visit(asked, visitWithTypeInfo(types, { Field: { enter: judge } }));
+  const selected = separateOperations(document)[operation?.name?.value ?? ""];
+  if (selected) visit(selected, visitWithTypeInfo(types, { Field: { enter: validate } }));
   return details;
 }
 
-/** The argument of mutations that is the body in REST: the paths of errors begin in it. */
+/** The argument of mutations that is the body in REST: paths of errors leave it out. */
 export const INPUT = "input";
 
-/** What the variables of an operation are when they are not given. */
+/** The default values of the variables of an operation. */
 export function defaultsOf(operation: OperationDefinitionNode): Variables {
   const defaults = (operation.variableDefinitions ?? []).flatMap(({ variable, defaultValue }) =>
     defaultValue ? [[variable.name.value, valueFromASTUntyped(defaultValue)]] : [],
@@ -59,7 +58,7 @@ export function defaultsOf(operation: OperationDefinitionNode): Variables {
   return Object.fromEntries(defaults);
 }
 
-/** The schema given to `t.validate`, where the validation plugin keeps it: with one of the arguments. */
+/** The schema that `t.validate` got: the validation plugin stores it with one of the arguments. */
 function argumentsSchema({ args }: GraphQLField<unknown, unknown>): z.ZodType | undefined {
   return args.flatMap(
     ({ extensions }) => (extensions as Extensions)["@pothos/plugin-validation"]?.parentSchemas ?? [],

@@ -36,13 +36,12 @@ builder.mutationType({
 });
 
 /**
- * For fields of Query whose answer follows from their arguments and from what units of work change alone, with the scope
- * `read`: it is cached until one is committed. No log and no row of a dataset may be reached from them, as those are not
- * counted.
+ * Marks fields of Query with the scope `read` whose answers are cached until a unit of work commits. They must depend on
+ * nothing else but their arguments: in particular, no log and no row of a dataset may be reached from them.
  */
 export const cacheable = { extensions: { cacheable: true } };
 
-/** For fields of Query that a DataLoader looks up together, however many an operation has. */
+/** Marks fields of Query that a DataLoader looks up together, however many an operation has. */
 export const batched = { extensions: { batched: true } };
 
 type RootFieldBuilder = Pick<Parameters<Parameters<typeof builder.queryField>[1]>[0], "validate"> & {
@@ -50,21 +49,21 @@ type RootFieldBuilder = Pick<Parameters<Parameters<typeof builder.queryField>[1]
 };
 
 /**
- * The arguments of a field as the schema of its input has them: their names, scalar types, what is required, and their
- * descriptions. Arguments that are more than scalars are `given`. The schema validates them and gives them their types.
+ * The arguments of a field by the schema of its input, which also validates and types them: their names, scalar types,
+ * descriptions, and whether they are required. `overrides` has the arguments that are no such scalars.
  */
 export function argumentsOf<Shape extends z.ZodRawShape>(
   t: RootFieldBuilder,
   schema: z.ZodObject<Shape>,
-  given: InputFieldMap = {},
+  overrides: InputFieldMap = {},
 ) {
   const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
   const fields = Object.entries(schema.shape).map(([name, field]) => {
     const options = {
       required: required.includes(name),
-      description: (field as unknown as z.ZodType).description,
+      description: z.globalRegistry.get(field)?.description,
     };
-    return [name, given[name] ?? t.arg[scalarOf(properties[name] as JsonSchema)](options)];
+    return [name, overrides[name] ?? t.arg[scalarOf(properties[name] as JsonSchema)](options)];
   });
   return t.validate(Object.fromEntries(fields) as InputFieldMap, schema);
 }
@@ -74,7 +73,7 @@ interface JsonSchema {
   anyOf?: JsonSchema[];
 }
 
-/** The scalar of a property of JSON Schema; what may be null as well is one of its alternatives. */
+/** The scalar of a property of JSON Schema, which may be one of several alternatives, such as null. */
 function scalarOf(property: JsonSchema): "string" | "int" | "boolean" {
   const types = typesOf(property);
   if (types.includes("integer")) return "int";

@@ -19,18 +19,18 @@ import {
 import { MAX_ANSWER_FIELDS } from "../limits/answerBudget.ts";
 import { defaultsOf } from "./argumentDetails.ts";
 
-/** How many entries a list of the schema itself has: types, fields and arguments, on average. */
+/** The average number of entries of a list of introspection: types, fields and arguments. */
 const ENTRIES_IN_SCHEMA = 10;
-/** How many entries a page has at most, unless its field says otherwise in its extension `longestPage`. */
-const LONGEST_PAGE = 100;
+/** The most entries of a page, unless the field has the extension `maxPageEntries`. */
+const MAX_PAGE_ENTRIES = 100;
 
 type Variables = Readonly<Record<string, unknown>> | null | undefined;
 
-const known = new WeakMap<OperationDefinitionNode, number>();
+const fieldCounts = new WeakMap<OperationDefinitionNode, number>();
 
 /**
- * Why an operation is not executed: its answer could have more than 200,000 fields, counting each as often as the pages
- * that it stands in may have entries. Undefined when it is executed: lists without pages are counted then, see lists.ts.
+ * The error of an operation whose answer could have more than 200,000 fields, where each field counts as often as its pages
+ * may have entries. Undefined for others; lists without pages are counted during their execution, see lists.ts.
  */
 export function refusalOfCost(
   schema: GraphQLSchema,
@@ -38,7 +38,7 @@ export function refusalOfCost(
   operation: OperationDefinitionNode,
   variables: Variables,
 ): GraphQLError | undefined {
-  const fields = known.get(operation) ?? countFields(schema, document, operation, variables);
+  const fields = fieldCounts.get(operation) ?? countFields(schema, document, operation, variables);
   if (fields <= MAX_ANSWER_FIELDS) return undefined;
   const message = `The answer could have more than ${MAX_ANSWER_FIELDS} fields. Ask for fewer entries of its lists with the argument "first", or for fewer fields.`;
   return new GraphQLError(message, {
@@ -47,33 +47,33 @@ export function refusalOfCost(
   });
 }
 
-/** The document is valid: its fields are there, and its fragments go in no circle. */
+/** Needs a valid document: its fields exist, and its fragments form no cycle. */
 function countFields(
   schema: GraphQLSchema,
   document: DocumentNode,
   operation: OperationDefinitionNode,
-  given: Variables,
+  variables: Variables,
 ): number {
   const fragments: Fragments = {};
   for (const definition of document.definitions)
     if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments[definition.name.value] = definition;
   const defaults = defaultsOf(operation);
-  let hangsOnVariables = false;
+  let dependsOnVariables = false;
 
   const entriesOf: EntriesOf = (field, node) => {
     if (!isListType(getNullableType(field.type))) return 1;
     if (isIntrospectionType(getNamedType(field.type))) return ENTRIES_IN_SCHEMA;
     if (!isPaged(field)) return 1;
-    const longest = (field.extensions.longestPage as number | undefined) ?? LONGEST_PAGE;
+    const max = (field.extensions.maxPageEntries as number | undefined) ?? MAX_PAGE_ENTRIES;
     const value = node.arguments?.find(({ name }) => name.value === "first")?.value;
-    if (value?.kind === Kind.VARIABLE) hangsOnVariables = true;
-    const first = value && valueFromASTUntyped(value, { ...defaults, ...given });
-    return typeof first === "number" ? Math.min(Math.max(first, 0), longest) : longest;
+    if (value?.kind === Kind.VARIABLE) dependsOnVariables = true;
+    const first = value && valueFromASTUntyped(value, { ...defaults, ...variables });
+    return typeof first === "number" ? Math.min(Math.max(first, 0), max) : max;
   };
 
   const count = fieldCounter(schema, fragments, entriesOf);
   const fields = count(schema.getRootType(operation.operation)!, operation.selectionSet);
-  if (!hangsOnVariables) known.set(operation, fields);
+  if (!dependsOnVariables) fieldCounts.set(operation, fields);
   return fields;
 }
 
@@ -82,12 +82,12 @@ function isPaged({ args }: GraphQLField<unknown, unknown>): boolean {
 }
 
 type Fragments = { [name: string]: FragmentDefinitionNode };
-/** How many objects stand in a field. */
+/** The number of objects in a field. */
 type EntriesOf = (field: GraphQLField<unknown, unknown>, node: FieldNode) => number;
 
-/** Counts the fields of a selection, each as often as `entriesOf` says of the fields that it stands in. */
+/** Counts the fields of a selection, each times the entries of the fields around it. */
 export function fieldCounter(schema: GraphQLSchema, fragments: Fragments, entriesOf: EntriesOf) {
-  const counted = new Map<string, number>();
+  const fragmentCounts = new Map<string, number>();
 
   const ofSet = (type: GraphQLNamedType, { selections }: SelectionSetNode): number => {
     let fields = 0;
@@ -101,10 +101,11 @@ export function fieldCounter(schema: GraphQLSchema, fragments: Fragments, entrie
     return fields;
   };
 
-  /** Counted once, however often it is spread. */
+  /** Counts each fragment once, however often it is spread. */
   const ofFragment = ({ name, typeCondition, selectionSet }: FragmentDefinitionNode): number => {
-    const fields = counted.get(name.value) ?? ofSet(schema.getType(typeCondition.name.value)!, selectionSet);
-    counted.set(name.value, fields);
+    const fields =
+      fragmentCounts.get(name.value) ?? ofSet(schema.getType(typeCondition.name.value)!, selectionSet);
+    fragmentCounts.set(name.value, fields);
     return fields;
   };
 

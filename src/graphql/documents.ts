@@ -5,14 +5,14 @@ import { schema } from "../schema.ts";
 import { withinLimits } from "./limits.ts";
 
 export const MAX_TOKENS = 5_000;
-/** More would repeat a document's text many times over. */
+/** Bounded, as each error may repeat the document's text. */
 export const MAX_ERRORS = 5;
 
 const MAX_CACHED_BYTES = 32 * 1024 * 1024;
-/** What the tree of a parsed document takes, measured on documents of 5,000 tokens. */
+/** The size of a parsed document, measured with 5,000 tokens. */
 const BYTES_PER_TOKEN = 500;
 
-/** Valid documents by their text, up to 32 MB of trees. Invalid ones are not kept: their errors hold stacks. */
+/** Valid documents by their text, up to 32 MB of trees. Invalid ones are not cached, as their errors hold stacks. */
 export type DocumentCache = LRUCache<string, DocumentNode>;
 
 export function createDocumentCache(): DocumentCache {
@@ -22,7 +22,7 @@ export function createDocumentCache(): DocumentCache {
   });
 }
 
-/** Has documents parsed and validated within the limits, and valid ones only once while they are in the cache. */
+/** Parses and validates documents within the limits, except valid ones that are cached. */
 export function useDocuments(cache: DocumentCache): Plugin {
   return {
     onParse: ({ params, setParsedDocument, setParseFn }) => {
@@ -43,11 +43,11 @@ export function useDocuments(cache: DocumentCache): Plugin {
 }
 
 /**
- * GraphQL writes the whole value into each error of a variable: of many, one says enough. For what it suggests in place of
- * a wrong value it makes four arrays of the length of that value, which takes 0.7 s and 320 MB for 10 MB.
+ * At most one error of variables, as graphql-js writes the whole value into each. No suggestions: graphql-js makes four
+ * arrays of the length of the value for them, which takes 0.7 s and 320 MB for 10 MB.
  */
 export const EXECUTION_OPTIONS = { hideSuggestions: true, options: { maxCoercionErrors: 1 } };
-/** The same holds for texts in a document. */
+/** Above this length suggestions are hidden for documents as well. */
 const MAX_CHARACTERS_WITH_SUGGESTIONS = 100_000;
 
 const PARSE_FAILED = { code: "GRAPHQL_PARSE_FAILED", http: { spec: true, status: 400 } };

@@ -1,8 +1,8 @@
 import { type GraphQLSchema, isEnumType } from "graphql";
 
 /**
- * Has enums suggest nothing in place of a variable: graphql-js compares the whole value with each name, in four arrays of
- * its length, and does so for an error that it drops even where suggestions are hidden.
+ * Turns suggestions of enums for variables off. graphql-js compares the whole value with each name, in four arrays of its
+ * length, even for errors that it drops and where suggestions are hidden.
  */
 export function suggestNoEnumValues(schema: GraphQLSchema): GraphQLSchema {
   for (const type of Object.values(schema.getTypeMap())) {

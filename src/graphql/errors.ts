@@ -15,17 +15,17 @@ import { schema } from "../schema.ts";
 import { argumentDetails } from "./argumentDetails.ts";
 import { MAX_ERRORS, parseDocument } from "./documents.ts";
 
-/** What an operation was asked as, and where internal errors are logged. */
-export interface Asked extends Pick<Context, "topField" | "errorCode"> {
+/** The parameters of an operation, and the log for internal errors. */
+export interface ErrorContext extends Pick<Context, "topField" | "errorCode"> {
   params?: { query?: string; operationName?: string; variables?: Record<string, unknown> } | undefined;
   requestId: string;
   log: FastifyBaseLogger;
 }
 
 /** Presents the errors of results, and of subscriptions and their events. */
-export const useErrors: Plugin<Context & Asked, Context & Asked> = {
+export const useErrors: Plugin<Context & ErrorContext, Context & ErrorContext> = {
   onSubscribe: ({ args: { contextValue } }) => ({
-    onSubscribeError: ({ error, setError }) => setError(presentErrors(failed(error), contextValue)[0]),
+    onSubscribeError: ({ error, setError }) => setError(presentErrors(errorResult(error), contextValue)[0]),
     onSubscribeResult: () => ({
       onNext({ result, setResult }) {
         if (result.errors) setResult({ ...result, errors: presentErrors(result, contextValue) });
@@ -38,23 +38,23 @@ export const useErrors: Plugin<Context & Asked, Context & Asked> = {
   },
 };
 
-/** The result of what threw. */
-export function failed(error: unknown): ExecutionResult {
+/** The result for a thrown error. */
+export function errorResult(error: unknown): ExecutionResult {
   const isOfGraphql = error instanceof GraphQLError;
   return { errors: [isOfGraphql ? error : new GraphQLError("", { originalError: error as Error })] };
 }
 
 /**
- * The first five errors of a result as the caller sees them: each with its code, ours with their details, internal errors
- * without their insides. When there is no data at all, the status of the answer follows the errors.
+ * The first five errors of a result as the caller sees them, with codes and details, and without the causes of internal
+ * errors. When there is no data at all, the errors determine the status of the answer.
  */
-export function presentErrors({ data, errors = [] }: ExecutionResult, asked: Asked): GraphQLError[] {
-  const details = data === undefined && errors.every(isOfArgument) ? detailsAsRestHasThem(asked) : [];
+export function presentErrors({ data, errors = [] }: ExecutionResult, context: ErrorContext): GraphQLError[] {
+  const details = data === undefined && errors.every(isOfArgument) ? argumentDetailsOf(context) : [];
   const presented =
     details.length > 0
       ? [toGraphqlError(badInput(details))]
-      : errors.slice(0, MAX_ERRORS).map((error) => present(error, asked));
-  asked.errorCode = presented[0]?.extensions.code as ErrorCode;
+      : errors.slice(0, MAX_ERRORS).map((error) => present(error, context));
+  context.errorCode = presented[0]?.extensions.code as ErrorCode;
   return data == null
     ? presented
     : presented.map(
@@ -63,7 +63,7 @@ export function presentErrors({ data, errors = [] }: ExecutionResult, asked: Ask
       );
 }
 
-function present(error: GraphQLError, { requestId, log }: Asked): GraphQLError {
+function present(error: GraphQLError, { requestId, log }: ErrorContext): GraphQLError {
   const cause = causeOf(error);
   if (cause instanceof GabbroError) {
     if (cause.status >= 500) log.error(cause, cause.message);
@@ -85,8 +85,8 @@ function causeOf(error: GraphQLError): unknown {
 }
 
 function toGraphqlError(error: GabbroError, at?: GraphQLError): GraphQLError {
-  // GraphQL over HTTP answers 200 to application/json whatever a resolver found wrong with its input (`spec`); who may
-  // not ask at all, and internal errors, are told by the status to every client.
+  // GraphQL over HTTP answers application/json with 200 for errors of resolvers (`spec`). A missing token and internal
+  // errors have their status for every client.
   const spec = error.status < 500 && error.status !== errorStatus.UNAUTHENTICATED;
   return new GraphQLError(error.message, {
     nodes: at?.nodes,
@@ -121,7 +121,7 @@ function isOfArgument({ message }: GraphQLError): boolean {
   return ABOUT_AN_ARGUMENT.test(message);
 }
 
-/** GraphQL's messages end in the value that was wrong, and those about variables have the whole variable in them. */
+/** GraphQL's messages end with the invalid value, and those about variables contain the whole variable. */
 function withoutPayload({ message, originalError }: GraphQLError): string {
   const subject = /^(?:Variable "\$\w+"|Argument "\S+")(?= (?:got|has) invalid value)/.exec(message)?.[0];
   if (!subject) return withoutValue(message);
@@ -132,11 +132,11 @@ const MAX_MESSAGE_CHARACTERS = 200;
 
 function withoutValue(message: string): string {
   const represented = before(message, ":", message.indexOf("cannot represent "));
-  const [found] = represented.split(/[,.?] found: /i, 1);
-  return cut(found === message ? message : `${found}.`);
+  const [sentence] = represented.split(/[,.?] found: /i, 1);
+  return cut(sentence === message ? message : `${sentence}.`);
 }
 
-/** The text before that sign, if it comes after `from`; all of it otherwise. */
+/** The text before the first `sign` from `from` on; the whole text when there is none. */
 function before(text: string, sign: string, from: number): string {
   const at = from < 0 ? -1 : text.indexOf(sign, from);
   return at < 0 ? text : text.slice(0, at);
@@ -147,7 +147,7 @@ function cut(message: string): string {
   return `${message.slice(0, MAX_MESSAGE_CHARACTERS).toWellFormed()}…`;
 }
 
-function detailsAsRestHasThem({ params }: Asked): ErrorDetail[] {
+function argumentDetailsOf({ params }: ErrorContext): ErrorDetail[] {
   if (!params?.query) return [];
   return argumentDetails(schema, parseDocument(params.query), params);
 }

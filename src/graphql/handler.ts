@@ -7,17 +7,22 @@ import { answerPost } from "./post.ts";
 import { createGraphqlServer } from "./yoga.ts";
 import { answerByYoga } from "./yogaHttp.ts";
 
-/** Makes the handler of `/graphql`, with the resolvers' context of the request. */
+/** Creates the handler of `/graphql`, which extends the context of the request. */
 export function createGraphqlHandler() {
   const documents = createDocumentCache();
   const yoga = createGraphqlServer(documents);
   return async (request: FastifyRequest, reply: FastifyReply, context: Context): Promise<FastifyReply> => {
-    // Not a copy: that would make the unit of work, which most requests do without.
-    const asked = Object.assign(context, { requestId: request.id, log: request.log });
+    // Not a copy, which would create the unit of work that most requests do not need.
+    const serverContext = Object.assign(context, { requestId: request.id, log: request.log });
     if (request.method === "POST") {
-      const answer = await answerPost({ yoga, documents }, request, toParameters(request.body), asked);
+      const answer = await answerPost(
+        { yoga, documents },
+        request,
+        toParameters(request.body),
+        serverContext,
+      );
       if (answer) return sendAnswer(reply, answer);
     }
-    return answerByYoga(yoga, request, reply, asked);
+    return answerByYoga(yoga, request, reply, serverContext);
   };
 }

@@ -10,10 +10,10 @@ import {
 
 export const MAX_DEPTH = 15;
 export const MAX_ALIASES = 30;
-/** Whether fields of the same name can be merged is compared pair by pair: so many pairs take a few milliseconds. */
+/** Validation compares fields of the same name pair by pair: this many pairs take a few milliseconds. */
 export const MAX_EQUAL_FIELD_PAIRS = 50_000;
 export const MAX_FRAGMENTS = 100;
-/** Names come back in answers and errors. */
+/** Bounded, as answers and errors repeat names. */
 export const MAX_NAME_CHARACTERS = 128;
 
 interface Size {
@@ -22,14 +22,14 @@ interface Size {
 }
 
 const NOTHING: Size = { depth: 0, aliases: 0 };
-type Measured = Map<string, Size>;
+type FragmentSizes = Map<string, Size>;
 
 /**
- * A validation rule: refuses operations that nest fields deeper than 15 or use more than 30 aliases, fragments unfolded,
- * and documents that validation would take long for.
+ * A validation rule: refuses operations that nest fields deeper than 15 or use more than 30 aliases, including those of
+ * their fragments, and documents that are slow to validate.
  */
 export function withinLimits(context: ValidationContext): ASTVisitor {
-  const measured: Measured = new Map();
+  const sizes: FragmentSizes = new Map();
   const fields = new Map<string, number>();
   let fragments = 0;
   const refuse = (reason: string, node?: OperationDefinitionNode) =>
@@ -44,7 +44,7 @@ export function withinLimits(context: ValidationContext): ASTVisitor {
       fragments += 1;
     },
     OperationDefinition(operation) {
-      const { depth, aliases } = measure(context, operation.selectionSet, measured);
+      const { depth, aliases } = measure(context, operation.selectionSet, sizes);
       if (depth > MAX_DEPTH)
         refuse(`nests its fields ${depth} deep; at most ${MAX_DEPTH} are allowed`, operation);
       if (aliases > MAX_ALIASES)
@@ -66,27 +66,27 @@ function countField(fields: Map<string, number>, { name, alias }: FieldNode): vo
   fields.set(value, (fields.get(value) ?? 0) + 1);
 }
 
-function measure(context: ValidationContext, set: SelectionSetNode | undefined, measured: Measured): Size {
+function measure(context: ValidationContext, set: SelectionSetNode | undefined, sizes: FragmentSizes): Size {
   const total = { ...NOTHING };
   for (const selection of set?.selections ?? []) {
     const isField = selection.kind === Kind.FIELD;
     const within =
       selection.kind === Kind.FRAGMENT_SPREAD
-        ? measureFragment(context, selection.name.value, measured)
-        : measure(context, selection.selectionSet, measured);
+        ? measureFragment(context, selection.name.value, sizes)
+        : measure(context, selection.selectionSet, sizes);
     total.depth = Math.max(total.depth, within.depth + (isField ? 1 : 0));
     total.aliases += within.aliases + (isField && selection.alias ? 1 : 0);
   }
   return total;
 }
 
-/** Each fragment is measured once, however often it is spread: nested spreads would else cost exponential time. */
-function measureFragment(context: ValidationContext, name: string, measured: Measured): Size {
-  const known = measured.get(name);
-  if (known) return known;
-  measured.set(name, NOTHING); // a cycle ends here; another rule refuses it
-  const size = measure(context, context.getFragment(name)?.selectionSet, measured);
-  measured.set(name, size);
+/** Measures each fragment once, however often it is spread: otherwise nested spreads take exponential time. */
+function measureFragment(context: ValidationContext, name: string, sizes: FragmentSizes): Size {
+  const cached = sizes.get(name);
+  if (cached) return cached;
+  sizes.set(name, NOTHING); // a cycle ends here; another rule refuses it
+  const size = measure(context, context.getFragment(name)?.selectionSet, sizes);
+  sizes.set(name, size);
   return size;
 }
 

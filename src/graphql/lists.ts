@@ -14,12 +14,12 @@ import { type AnswerBudget, spendAnswerFields } from "../limits/answerBudget.ts"
 import { checkDeadline } from "../limits/deadline.ts";
 import { fieldCounter } from "./cost.ts";
 
-/** graphql-js takes about a microsecond for a field, in which nobody else is served. */
+/** graphql-js blocks other requests for about a microsecond per field. */
 const MAX_FIELDS_AT_ONCE = 10_000;
 
 /**
- * Has every list of a schema take as many fields off the budget of the answer as its entries have, before they are
- * executed; where an answer has very many, others are served in between.
+ * Makes every list of a schema subtract the fields of its entries from the budget of the answer before they are executed.
+ * In an answer with very many fields other requests run in between.
  */
 export function countLists(schema: GraphQLSchema): GraphQLSchema {
   for (const type of Object.values(schema.getTypeMap())) {
@@ -28,9 +28,9 @@ export function countLists(schema: GraphQLSchema): GraphQLSchema {
       if (!isListType(getNullableType(field.type))) continue;
       const resolve = field.resolve ?? defaultFieldResolver;
       field.resolve = (parent, args, context: Context, info) => {
-        const found = resolve(parent, args, context, info);
+        const result = resolve(parent, args, context, info);
         const count = (list: Entries) => countEntries(context, info, list);
-        return found instanceof Promise ? found.then(count) : count(found as Entries);
+        return result instanceof Promise ? result.then(count) : count(result as Entries);
       };
     }
   }
@@ -51,19 +51,19 @@ function countEntries(context: Context, info: GraphQLResolveInfo, list: Entries)
   return inTurns(context, list, fieldsOfEntry(info));
 }
 
-const counted = new WeakMap<FieldNode, number>();
+const fieldCounts = new WeakMap<FieldNode, number>();
 
-/** How many fields an entry of a list has; the entries of lists within are counted when those are there. */
+/** The number of fields of an entry of a list; lists within it count their own entries later. */
 function fieldsOfEntry({ schema, fragments, fieldNodes, returnType }: GraphQLResolveInfo): number {
   let fields = 0;
   for (const node of fieldNodes) {
-    let own = counted.get(node);
+    let own = fieldCounts.get(node);
     if (own === undefined) {
       const count = fieldCounter(schema, fragments, ({ type }) =>
         isListType(getNullableType(type)) ? 0 : 1,
       );
       own = node.selectionSet ? count(getNamedType(returnType), node.selectionSet) : 1;
-      counted.set(node, own);
+      fieldCounts.set(node, own);
     }
     fields += own;
   }
@@ -71,9 +71,9 @@ function fieldsOfEntry({ schema, fragments, fieldNodes, returnType }: GraphQLRes
 }
 
 interface Pace {
-  /** What is left of the turn of the event loop. */
+  /** The fields that are left of this turn of the event loop. */
   turn: { left: number };
-  /** The lists of one answer go on one after another. */
+  /** Resolves when the lists before have taken their turns. */
   last: Promise<void>;
 }
 

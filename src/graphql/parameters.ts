@@ -1,7 +1,7 @@
 import { badInput, GabbroError } from "../errors.ts";
 import { parseJson } from "../http/jsonBody.ts";
 
-/** What a request asks for, as it came. */
+/** The parameters of a GraphQL request, not validated yet. */
 export interface Parameters {
   query: string;
   variables: unknown;
@@ -9,7 +9,7 @@ export interface Parameters {
   extensions: unknown;
 }
 
-/** What a body asks for. Throws BAD_INPUT or BAD_REQUEST when it is no request of GraphQL. */
+/** The parameters in a body. Throws BAD_INPUT or BAD_REQUEST when it is no GraphQL request. */
 export function toParameters(body: unknown): Parameters {
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
     throw badInput([{ path: "", message: "must be an object" }]);
@@ -22,8 +22,8 @@ export function toParameters(body: unknown): Parameters {
 const NAMES = ["query", "variables", "operationName", "extensions"];
 
 /**
- * The parameters of a request with GET that GraphQL knows: Yoga takes quadratic time for others. Throws BAD_REQUEST when
- * they are no JSON, which Yoga reports as an internal error.
+ * The GraphQL parameters of a GET request. Leaves others out, for which Yoga takes quadratic time. Throws BAD_REQUEST for
+ * invalid JSON, which Yoga would report as an internal error.
  */
 export function toQueryParameters(query: Record<string, unknown>): Record<string, unknown> {
   for (const name of ["variables", "extensions"]) {

@@ -4,31 +4,30 @@ import { createCache } from "../database/cache.ts";
 import { schema } from "../schema.ts";
 import type { Answer } from "../workspaces/idempotency.resolvers.ts";
 
-export interface Made {
+export interface Execution {
   answer: Answer;
-  /** Without errors. */
-  isWhole: boolean;
+  hasErrors: boolean;
 }
 
 const answers = createCache<Answer>();
 
 /**
- * Answers an operation whose fields are all marked as `cacheable` as it was answered before, until anything may have changed;
- * any other, and what is not whole, is made each time. `key` holds all that was asked.
+ * Executes an operation, or returns its cached answer when all its fields are `cacheable`. The cache is valid until anything
+ * may have changed, and holds no answers with errors. `key` returns the whole request.
  */
 export async function cachedResponse(
   context: Context,
   { operation, key }: { operation: OperationDefinitionNode; key: () => string },
-  make: () => Promise<Made>,
+  execute: () => Promise<Execution>,
 ): Promise<Answer> {
   const { access, database } = context;
-  if (!access?.scopes.includes("read") || !isCacheable(operation)) return (await make()).answer;
-  let made: Made | undefined;
-  const known = await answers(database, { workspaceId: access.workspaceId, key: key() }, async () => {
-    made = await make();
-    return made.isWhole ? made.answer : null;
+  if (!access?.scopes.includes("read") || !isCacheable(operation)) return (await execute()).answer;
+  let execution: Execution | undefined;
+  const cached = await answers(database, { workspaceId: access.workspaceId, key: key() }, async () => {
+    execution = await execute();
+    return execution.hasErrors ? null : execution.answer;
   });
-  return known ?? made!.answer;
+  return cached ?? execution!.answer;
 }
 
 const cacheableFields = new Set(

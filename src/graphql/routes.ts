@@ -15,7 +15,7 @@ export async function graphqlRoutes(app: App, contextOf: ContextOf, pages: Pages
     exposeHeadRoute: false,
     schema: { hide: true },
     onRequest: async (request, reply) => {
-      if (isFromBrowser(request)) return; // the page needs no token, and reads nothing
+      if (isFromBrowser(request)) return; // the page needs no token, as it has no data
       if (request.method === "POST") reply.header("cache-control", "no-store"); // it may make an access token
       request.context = await contextOf(request, reply);
       authenticated(request.context);
@@ -27,10 +27,11 @@ export async function graphqlRoutes(app: App, contextOf: ContextOf, pages: Pages
 }
 
 function sendNothing(_: FastifyRequest, reply: FastifyReply): FastifyReply {
-  return reply.callNotFound() as unknown as FastifyReply;
+  reply.callNotFound();
+  return reply;
 }
 
-/** A person who opens the address, not a program that sends a query with GET. */
+/** Whether a person opens the address, not a program that sends a query by GET. */
 function isFromBrowser({ method, headers, query }: FastifyRequest): boolean {
   const asksForPage = headers.accept?.includes("text/html") ?? false;
   return method === "GET" && asksForPage && !Object.hasOwn(query as object, "query");

@@ -1,7 +1,7 @@
 import { GraphQLError, GraphQLScalarType, Kind, type ValueNode, valueFromASTUntyped, visit } from "graphql";
 import { INEXACT, isInexact } from "../validation/numbers.ts";
 
-// Scalars let their input through: the zod schemas of the inputs judge it, in the same words at both APIs.
+// Scalars do not validate input: the zod schemas of the inputs do, in the same words at both APIs.
 
 export const dateTime = new GraphQLScalarType<unknown, string>({
   name: "DateTime",

@@ -1,6 +1,6 @@
 import { type GraphQLResolveInfo, Kind, type SelectionSetNode } from "graphql";
 
-/** The names of the fields that are asked for of what a field gives. */
+/** The names of the fields that are selected within a field. */
 export function selectedFields({ fieldNodes, fragments }: GraphQLResolveInfo): Set<string> {
   const names = new Set<string>();
   const spread = new Set<string>();

@@ -6,37 +6,37 @@ import { schema } from "../schema.ts";
 import { refuseTooLarge } from "./answerSize.ts";
 import { refusalOfCost } from "./cost.ts";
 import { type DocumentCache, EXECUTION_OPTIONS, useDocuments } from "./documents.ts";
-import { type Asked, useErrors } from "./errors.ts";
+import { type ErrorContext, useErrors } from "./errors.ts";
 import { topFieldOf } from "./topField.ts";
 
-export type ServerContext = Context & Asked;
+export type ServerContext = Context & ErrorContext;
 
 /** Yoga with every guard of a GraphQL request as a plugin: its limits, its cost, its errors. */
 export function createGraphqlServer(documents: DocumentCache) {
   return createYoga<ServerContext>({
     schema,
-    // Fastify does these: it has read and limited the body, serves the playground, and answers other origins or not.
+    // Fastify does these: it reads and limits bodies, serves the playground, and handles CORS.
     maxRequestBodySize: false,
     graphiql: false,
     landingPage: false,
     cors: false,
     multipart: false,
     logging: false,
-    maskedErrors: false, // useErrors does, as it must know the request
-    parserAndValidationCache: false, // it keeps errors, whose stacks fill the memory
+    maskedErrors: false, // useErrors does it, as it needs the request
+    parserAndValidationCache: false, // it would cache errors, whose stacks fill the memory
     plugins: [useDocuments(documents), useTopField, useGraphqlExecution, useCost, useErrors],
   });
 }
 
 export type GraphqlServer = ReturnType<typeof createGraphqlServer>;
 
-/** Executes as graphql-js does. Yoga's own executor takes every object with a member `then` for a promise, also in stored JSON. */
+/** Executes as graphql-js does. Yoga's own executor treats every object with a member `then` as a promise, even in stored JSON. */
 const useGraphqlExecution: Plugin = {
   onExecute: ({ setExecuteFn }) => setExecuteFn((args) => execute({ ...args, ...EXECUTION_OPTIONS })),
   onSubscribe: ({ setSubscribeFn }) => setSubscribeFn((args) => subscribe({ ...args, ...EXECUTION_OPTIONS })),
 };
 
-/** Notes what a valid operation asks for, for metrics. */
+/** Records the root field of a valid operation, for metrics. */
 const useTopField: Plugin<ServerContext> = {
   onValidate:
     ({ context, params, extendContext }) =>
@@ -46,7 +46,7 @@ const useTopField: Plugin<ServerContext> = {
     },
 };
 
-/** Refuses operations whose answers could be too large, and answers that are. */
+/** Refuses operations whose answers could be too large, and answers that are too large. */
 const useCost: Plugin<ServerContext> = {
   onExecute({ args, setResultAndStopExecution }) {
     const { contextValue, variableValues } = args;
@@ -66,7 +66,7 @@ const useCost: Plugin<ServerContext> = {
     const operation = getOperationAST(document, operationName)!;
     const refusal = refusalOfCost(schema, document, operation, variableValues); // of each event
     if (refusal) return setResultAndStopExecution({ errors: [refusal] });
-    disableDeadline(contextValue); // it ends with its listener
+    disableDeadline(contextValue); // it ends with its subscriber
     return {
       onSubscribeResult: () => ({
         onNext: ({ result, setResult }) =>

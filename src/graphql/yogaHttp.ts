@@ -8,12 +8,12 @@ export async function answerByYoga(
   yoga: GraphqlServer,
   request: FastifyRequest,
   reply: FastifyReply,
-  asked: ServerContext,
+  serverContext: ServerContext,
 ): Promise<FastifyReply> {
-  const response = await yoga.handleNodeRequestAndResponse(toNode(request), reply, asked);
+  const response = await yoga.handleNodeRequestAndResponse(toNode(request), reply, serverContext);
   if (response.status === NOT_ACCEPTABLE) throw new GabbroError("BAD_REQUEST", NEEDS_EVENT_STREAM);
   reply.status(response.status);
-  response.headers.delete("cache-control"); // what it says of event streams is less than what every answer has
+  response.headers.delete("cache-control"); // the one of event streams is weaker than that of every answer
   response.headers.forEach((value, name) => void reply.header(name, value));
   const streams = response.headers.get("content-type")?.match(/event-stream/);
   return reply.send(streams ? response.body : await response.text());
@@ -23,18 +23,18 @@ const NOT_ACCEPTABLE = 406;
 const NEEDS_EVENT_STREAM =
   "A subscription is answered by server-sent events: send it with Accept: text/event-stream.";
 
-/** What Yoga can answer in; whoever accepts none of it gets JSON all the same, as REST gives it. */
+/** The types that Yoga can answer with. A caller who accepts none of them gets JSON all the same, as in REST. */
 const ANSWERABLE = /\*\/\*|application\/(?:\*|json|graphql-response\+json)|text\/event-stream/i;
 
 const OTHER_CHARSET = /charset\s*=\s*(?!"?utf-8)/i;
 
 /**
- * The request as Yoga reads it: with the body that Fastify has parsed. Yoga would wait for ever for the stream of a
- * body that is parsed but empty, and refuses members of the body that it does not know.
+ * The request as Yoga reads it, with the body that Fastify has parsed. Yoga would wait forever for the stream of a body
+ * that is parsed but empty, and refuses unknown members of a body.
  */
 function toNode(request: FastifyRequest): FastifyRequest {
   const { headers } = request.raw;
-  headers.host = "localhost"; // it only completes the URL, and a nonsensical one would be an error there
+  headers.host = "localhost"; // completes the URL; an invalid one would be an error there
   const { accept = "*/*" } = headers;
   if (!ANSWERABLE.test(accept) || OTHER_CHARSET.test(accept)) headers.accept = "application/json";
   if (request.method === "POST") {

@@ -1,11 +1,11 @@
-/** One measurement under its labels, which are words of ours with nothing in them to be escaped; `part` is what a histogram adds to its name. */
+/** One measurement. Labels must not need escaping; `part` is what a histogram appends to the name. */
 export interface Sample {
   part?: "_bucket" | "_sum" | "_count";
   labels?: Record<string, string | number>;
   value: number;
 }
 
-/** All measurements of a name. */
+/** All measurements with one name. */
 export interface Family {
   name: string;
   type: "counter" | "gauge" | "histogram";
@@ -39,7 +39,7 @@ export function single(name: string, type: "counter" | "gauge", help: string, va
   return { name, type, help, samples: [{ value }] };
 }
 
-/** How often what was observed was up to each bound, and beyond them all; `counts` has one more entry than `bounds`. */
+/** The cumulative buckets of a histogram; `counts` has one more entry than `bounds`, for larger values. */
 export function histogram(
   bounds: readonly number[],
   { counts, sum }: { counts: ArrayLike<number>; sum: number },

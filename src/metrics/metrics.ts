@@ -6,32 +6,32 @@ import { CONTENT_TYPE, type Family, histogram, single, toText } from "./families
 import { watchProcess } from "./process.ts";
 import { countRequests } from "./requests.ts";
 
-/** Serves `GET /metrics`, for Prometheus, to who has that token. */
+/** Serves `GET /metrics` for Prometheus, to callers with `token`. */
 export function exposeMetrics(
   app: App,
   { database, limiter }: { database: Database; limiter: Record<"inFlight" | "refused", () => number> },
   token: string,
 ): void {
   const requests = countRequests(app);
-  const watched = watchProcess();
-  app.addHook("onClose", async () => watched.stop());
+  const processMetrics = watchProcess();
+  app.addHook("onClose", async () => processMetrics.stop());
   app.get("/metrics", { schema: { hide: true } }, async ({ headers }, reply) => {
     reply.header("cache-control", "no-store");
-    const given = bearerToken(headers.authorization);
-    if (given === undefined || !isSame(given, token))
+    const callerToken = bearerToken(headers.authorization);
+    if (callerToken === undefined || !isSame(callerToken, token))
       throw unauthenticated(
         "This needs the token of METRICS_TOKEN. Send the header Authorization: Bearer <token>.",
       );
     const refused = single(
       "gabbro_refused_requests_total",
       "counter",
-      "Requests answered 503 unread, as there was more to do than could be done.",
+      "Requests refused with 503 by load shedding, unread.",
       limiter.refused(),
     );
     const inFlight = single(
       "gabbro_requests_in_flight",
       "gauge",
-      "Requests that are taken and not answered, whatever they wait for.",
+      "Requests accepted and not answered yet.",
       limiter.inFlight(),
     );
     const families = [
@@ -39,16 +39,16 @@ export function exposeMetrics(
       inFlight,
       refused,
       ...familiesOf(database),
-      ...(await watched.families()),
+      ...(await processMetrics.families()),
     ];
     return reply.type(CONTENT_TYPE).send(toText(families));
   });
 }
 
-/** Takes as long whatever is wrong. */
-function isSame(given: string, token: string): boolean {
+/** Takes the same time wherever the tokens differ. */
+function isSame(callerToken: string, token: string): boolean {
   const hash = (text: string) => createHash("sha256").update(text, "latin1").digest();
-  return timingSafeEqual(hash(given), hash(Buffer.from(token, "utf8").toString("latin1")));
+  return timingSafeEqual(hash(callerToken), hash(Buffer.from(token, "utf8").toString("latin1")));
 }
 
 const BATCH_BOUNDS = [1, 2, 5, 10, 20, 50, 100, 200];
@@ -74,12 +74,12 @@ function familiesOf({ commit, pubSub, generation: { reuse }, dialect }: Database
       "Reads of prompts and datasets from the database.",
       reuse.misses,
     ),
-    single("gabbro_subscriptions", "gauge", "Subscriptions that listen.", pubSub.count()),
+    single("gabbro_subscriptions", "gauge", "Open subscriptions.", pubSub.count()),
     ...ofConnections(dialect.connections()),
   ];
 }
 
-/** Where the database is a server. */
+/** Empty for SQLite, which has no connections. */
 function ofConnections(pools: ReturnType<Database["dialect"]["connections"]>): Family[] {
   if (pools.length === 0) return [];
   return [
@@ -95,7 +95,7 @@ function ofConnections(pools: ReturnType<Database["dialect"]["connections"]>): F
     {
       name: "gabbro_database_connections_awaited",
       type: "gauge",
-      help: "How many wait for a connection to PostgreSQL.",
+      help: "Requests for a connection to PostgreSQL that are waiting.",
       samples: pools.map(({ server, waiting }) => ({ labels: { server }, value: waiting })),
     },
   ];

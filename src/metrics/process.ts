@@ -5,7 +5,7 @@ import { type Family, single } from "./families.ts";
 
 const RESOLUTION_MS = 20;
 
-/** Watches the process, and gives what there is to tell of it, under the names that are usual for Node.js. */
+/** Measures the process, under the usual names of Node.js metrics. */
 export function watchProcess() {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delay.enable();
@@ -14,7 +14,7 @@ export function watchProcess() {
     const { user, system } = process.cpuUsage();
     const { rss, heapTotal, heapUsed, external } = process.memoryUsage();
     const gauge = (name: string, help: string, value: number) => single(name, "gauge", help, value);
-    // What it tells has the time in it for which it slept on purpose.
+    // The measured delay includes the resolution, for which the timer sleeps.
     const lag = (ns: number) => Math.max(0, ns / 1e9 - RESOLUTION_MS / 1_000) || 0;
     const now = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(now, used);
@@ -32,27 +32,27 @@ export function watchProcess() {
       gauge("nodejs_eventloop_lag_max_seconds", "How late the latest timer was.", lag(delay.max)),
       gauge(
         "nodejs_eventloop_utilization",
-        "For which part of the time the event loop was busy.",
+        "The share of time in which the event loop was busy, since the last scrape.",
         utilization,
       ),
       single(
         "process_cpu_seconds_total",
         "counter",
-        "Time of all cores that was used.",
+        "Processor time used, of all cores.",
         (user + system) / 1e6,
       ),
       gauge("process_resident_memory_bytes", "Memory that the process holds.", rss),
       gauge(
         "process_start_time_seconds",
-        "When the process began, since 1970.",
+        "When the process started, in seconds since 1970.",
         performance.timeOrigin / 1_000,
       ),
-      gauge("nodejs_heap_size_total_bytes", "Heap of JavaScript, with what is free in it.", heapTotal),
+      gauge("nodejs_heap_size_total_bytes", "Heap of JavaScript, including what is free.", heapTotal),
       gauge("nodejs_heap_size_used_bytes", "Heap of JavaScript that is in use.", heapUsed),
       gauge("nodejs_external_memory_bytes", "Memory outside of the heap that JavaScript holds.", external),
       ...(await openFiles()),
       {
-        ...gauge("gabbro_info", "The versions that run.", 1),
+        ...gauge("gabbro_info", "The versions of Gabbro and Node.js.", 1),
         samples: [{ labels: { version: packageJson.version, node: process.version }, value: 1 }],
       },
     ];
@@ -63,7 +63,7 @@ export function watchProcess() {
   return { families, stop: () => void delay.disable() };
 }
 
-/** Linux alone tells. */
+/** Only Linux has this folder. */
 async function openFiles(): Promise<Family[]> {
   const files = await readdir("/proc/self/fd").catch(() => null);
   return files ? [single("process_open_fds", "gauge", "Open files and sockets.", files.length)] : [];

@@ -5,15 +5,15 @@ import { type Family, histogram } from "./families.ts";
 const BOUNDS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 interface Series {
-  /** How many had which outcome: the status, with the code of an error after it. */
+  /** The number of requests by status, or by status and error code. */
   outcomes: Map<number | string, number>;
   counts: Float64Array;
   sum: number;
 }
 
 /**
- * Counts the requests by operation, and gives what was counted. Operations are routes and fields of the schema, never
- * what a caller wrote, so there are only so many.
+ * Counts requests by operation, and returns a function for the counts. Operations are routes and fields of the schema,
+ * never text of a caller, so their number is bounded.
  */
 export function countRequests(app: App): () => Family[] {
   const rest = new Map<string, Series>();
@@ -40,26 +40,26 @@ export function countRequests(app: App): () => Family[] {
 
 const NONE = "(none)";
 
-function seriesOf(known: Map<string, Series>, operation: string): Series {
-  let series = known.get(operation);
+function seriesOf(all: Map<string, Series>, operation: string): Series {
+  let series = all.get(operation);
   if (!series) {
     series = { outcomes: new Map(), counts: new Float64Array(BOUNDS_S.length + 1), sum: 0 };
-    known.set(operation, series);
+    all.set(operation, series);
   }
   return series;
 }
 
 function families(apis: [api: string, series: Map<string, Series>][]): Family[] {
-  const all = apis.flatMap(([api, series]) =>
-    [...series].map(([operation, counted]) => ({ labels: { api, operation }, counted })),
+  const all = apis.flatMap(([api, byOperation]) =>
+    [...byOperation].map(([operation, series]) => ({ labels: { api, operation }, series })),
   );
   return [
     {
       name: "gabbro_requests_total",
       type: "counter",
       help: "Requests answered, by status and by the code of the error, if any.",
-      samples: all.flatMap(({ labels, counted }) =>
-        [...counted.outcomes].map(([outcome, value]) => {
+      samples: all.flatMap(({ labels, series }) =>
+        [...series.outcomes].map(([outcome, value]) => {
           const [status, code = ""] = String(outcome).split(" ");
           return { labels: { ...labels, status: status!, code }, value };
         }),
@@ -69,7 +69,7 @@ function families(apis: [api: string, series: Map<string, Series>][]): Family[] 
       name: "gabbro_request_duration_seconds",
       type: "histogram",
       help: "From the arrival of a request to the end of its answer.",
-      samples: all.flatMap(({ labels, counted }) => histogram(BOUNDS_S, counted, labels)),
+      samples: all.flatMap(({ labels, series }) => histogram(BOUNDS_S, series, labels)),
     },
   ];
 }

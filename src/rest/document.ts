@@ -8,18 +8,18 @@ import type { App } from "../http/app.ts";
 import { createErrorHandler } from "../http/errorHandler.ts";
 import { schemaController } from "./schemas.ts";
 
-/** Whether pages are there to try everything in the browser. */
+/** Whether to serve the pages on which people try the APIs in the browser. */
 export type Pages = "served" | "left out";
 
-/** What the document tells of a route. */
-export type Documented = Pick<RouteOptions, "method" | "url" | "schema">;
+/** The part of a route that the document describes. */
+export type DocumentedRoute = Pick<RouteOptions, "method" | "url" | "schema">;
 
 const description = `Read prompts and datasets, add rows, record what prompts answered.
 Every operation needs the header \`Authorization: Bearer <token>\`. An answer may carry a \`warning\`: a sentence that
 says what was left out or not found.`;
 
-/** Makes the OpenAPI document of routes, and pages under `/docs` that show it; both as the answers of a server by itself. */
-export async function createDocument(routes: Documented[], pages: Pages): Promise<App> {
+/** Creates a server that answers with the OpenAPI document of routes and the pages under `/docs` that show it. */
+export async function createDocument(routes: DocumentedRoute[], pages: Pages): Promise<App> {
   const app: App = Fastify({ schemaController: schemaController! });
   app.setErrorHandler(createErrorHandler(() => undefined));
   await app.register(swagger, {
@@ -77,7 +77,7 @@ function withIdempotencyKeys(document: OpenAPIV3_1.Document): OpenAPIV3_1.Docume
   return document;
 }
 
-/** A zod schema that transforms has two JSON schemas, of what goes in and of what comes out; one of them is not used. */
+/** Drops unused schemas: a zod schema that transforms has one JSON schema for input and one for output. */
 function withoutUnused(document: OpenAPIV3_1.Document): OpenAPIV3_1.Document {
   const text = JSON.stringify(document);
   const isUsed = ([name]: [string, unknown]) => text.includes(`"#/components/schemas/${name}"`);

@@ -8,7 +8,7 @@ interface Answer {
   etag: string;
 }
 
-const answerTo = createCache<Answer>();
+const answerCache = createCache<Answer>();
 
 /**
  * Caches the answers of the GET routes registered after it until anything may have changed, and answers 304 to a client
@@ -22,7 +22,7 @@ export function cacheWithEtags(app: App): void {
     route.handler = async function (request, reply) {
       const { url, context, headers } = request;
       const workspaceId = authorize(context, "read");
-      const answer = await answerTo(context.database, { workspaceId, key: url }, async () => {
+      const answer = await answerCache(context.database, { workspaceId, key: url }, async () => {
         const body = JSON.stringify(await handler.call(this, request, reply));
         return { body, etag: `"${hash("sha256", body, "base64url")}"` };
       });
@@ -34,9 +34,9 @@ export function cacheWithEtags(app: App): void {
   });
 }
 
-/** Whether a caller whose header `If-None-Match` that is has the answer with that tag. */
+/** Whether a header `If-None-Match` contains the tag of an answer. */
 export function matchesEtag(etag: string, ifNoneMatch: string | undefined): boolean {
   if (ifNoneMatch === undefined) return false;
-  const weakened = (tag: string) => tag.trim().replace(/^W\//, "");
-  return ifNoneMatch.split(",").some((tag) => ["*", etag].includes(weakened(tag)));
+  const withoutWeakness = (tag: string) => tag.trim().replace(/^W\//, "");
+  return ifNoneMatch.split(",").some((tag) => ["*", etag].includes(withoutWeakness(tag)));
 }

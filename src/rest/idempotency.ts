@@ -2,8 +2,8 @@ import type { RouteHandlerMethod } from "fastify";
 import type { App, FastifyReply, FastifyRequest } from "../http/app.ts";
 import { type Answer, idempotencyKeyOf, runOnce } from "../workspaces/idempotency.resolvers.ts";
 
-/** Has the routes with POST that are registered after it answer a request with an `Idempotency-Key` once. */
-export function answerRepeatsAlike(app: App): void {
+/** Makes retries safe on the POST routes registered after it: the same `Idempotency-Key` returns the first answer. */
+export function handleIdempotencyKeys(app: App): void {
   app.addHook("onRoute", (route) => {
     if (route.method !== "POST") return;
     const { handler } = route;
@@ -21,8 +21,8 @@ async function once(
   { key, run }: { key: string; run: () => ReturnType<RouteHandlerMethod> },
 ): Promise<FastifyReply> {
   const { authorization } = request.headers;
-  const repeatable = { key, authorization, request: JSON.stringify([request.url, request.body]) };
-  const answer = await runOnce(request.context, repeatable, async (context) => {
+  const idempotentRequest = { key, authorization, request: JSON.stringify([request.url, request.body]) };
+  const answer = await runOnce(request.context, idempotentRequest, async (context) => {
     request.context = context;
     const body = JSON.stringify(await run());
     return { status: reply.statusCode, headers: { "content-type": "application/json; charset=utf-8" }, body };
@@ -30,12 +30,12 @@ async function once(
   return sendAnswer(reply, answer);
 }
 
-/** Sends an answer, and says so when it was given before. */
+/** Sends an answer, with a header when it is that of an earlier request. */
 export function sendAnswer(
   reply: FastifyReply,
   { status, headers, body, isRepeated = false }: Answer & { isRepeated?: boolean },
 ): FastifyReply {
-  if (reply.sent) return reply; // it took too long
+  if (reply.sent) return reply; // the request timed out
   if (isRepeated) reply.header("idempotent-replayed", "true");
   return reply.status(status).headers(headers).send(body);
 }

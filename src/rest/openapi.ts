@@ -1,16 +1,22 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { App } from "../http/app.ts";
-import type { Documented, Pages } from "./document.ts";
+import type { DocumentedRoute, Pages } from "./document.ts";
 
-/** What the connection says for itself. */
-const OF_CONNECTION = new Set(["connection", "keep-alive", "date", "content-length", "transfer-encoding"]);
+/** Headers that belong to a connection, not to an answer. */
+const CONNECTION_HEADERS = new Set([
+  "connection",
+  "keep-alive",
+  "date",
+  "content-length",
+  "transfer-encoding",
+]);
 
 /**
- * Collects the routes registered after it into `GET /openapi.json`, which `GET /docs` shows in the browser. What makes them
- * is loaded by the first request for either: it would delay every start.
+ * Collects the routes registered after it into `GET /openapi.json`, which `GET /docs` shows in the browser. The first
+ * request for either loads the libraries, which would delay every start.
  */
 export function openApi(app: App, pages: Pages): void {
-  const routes: Documented[] = [];
+  const routes: DocumentedRoute[] = [];
   app.addHook("onRoute", ({ method, url, schema }) => {
     const isHidden = (schema as { hide?: boolean } | undefined)?.hide;
     if (!isHidden && method !== "HEAD") routes.push({ method, url, ...(schema && { schema }) });
@@ -26,13 +32,13 @@ export function openApi(app: App, pages: Pages): void {
   };
   const answer = async ({ method, raw, headers }: FastifyRequest, reply: FastifyReply) => {
     loading ??= load();
-    const made = await (await loading).inject({ method: method as "GET", url: raw.url!, headers });
-    if (made.statusCode === 404) return reply.callNotFound();
+    const response = await (await loading).inject({ method: method as "GET", url: raw.url!, headers });
+    if (response.statusCode === 404) return reply.callNotFound();
     reply.header("cache-control", "no-cache");
-    for (const [name, value] of Object.entries(made.headers))
-      if (!OF_CONNECTION.has(name) && value !== undefined) reply.header(name, value);
-    const isJson = `${made.headers["content-type"]}`.includes("json"); // which is compressed as text
-    return reply.status(made.statusCode).send(isJson ? made.payload : made.rawPayload);
+    for (const [name, value] of Object.entries(response.headers))
+      if (!CONNECTION_HEADERS.has(name) && value !== undefined) reply.header(name, value);
+    const isJson = `${response.headers["content-type"]}`.includes("json"); // compressed as text
+    return reply.status(response.statusCode).send(isJson ? response.payload : response.rawPayload);
   };
   const paths = ["/openapi.json", ...(pages === "served" ? ["/docs", "/docs/", "/docs/*"] : [])];
   for (const path of paths) app.get(path, { schema: { hide: true } }, answer);

@@ -3,11 +3,11 @@ import type { ZodType } from "zod";
 import { badInput } from "../errors.ts";
 import { detailsOf } from "../validation/messages.ts";
 
-/** Without these Fastify would load what it brings along for JSON Schema. */
+/** Spares loading the compilers of JSON Schema that Fastify would use. */
 export const schemaController: FastifyServerOptions["schemaController"] = {
   compilersFactory: {
     buildValidator: () => validate as never,
-    // The schemas of the answers make the OpenAPI document; the tests hold the answers to them, not every request.
+    // The schemas of answers are for the OpenAPI document; tests, not requests, check answers against them.
     buildSerializer: () => () => JSON.stringify,
   },
 };

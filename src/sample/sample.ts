@@ -18,7 +18,7 @@ export function sampleRows(workspaceId: string): Rows {
   return [...datasetRows(workspaceId), ...prompts.flatMap((prompt) => promptRows(workspaceId, prompt))];
 }
 
-/** Adds the sample to a workspace; a CONFLICT error when it has something by one of its slugs. */
+/** Adds the sample to a workspace; CONFLICT when one of its slugs is taken. */
 export async function addSample(database: Database, workspaceId: string): Promise<void> {
   await refuseDuplicates("The workspace has the sample already, or something else by one of its slugs.", () =>
     database.commit(sampleRows(workspaceId)),
@@ -63,22 +63,22 @@ const questions = [
   {
     name: "country",
     question: "Which country has this flag?",
-    answer: ({ name }: Answered) => `It is the flag of ${name}.`,
+    answer: ({ name }: Country) => `It is the flag of ${name}.`,
   },
   {
     name: "capital",
     question: "What is the capital of the country with this flag?",
-    answer: ({ name, capital }: Answered) => `The capital of ${name} is ${capital}.`,
+    answer: ({ name, capital }: Country) => `The capital of ${name} is ${capital}.`,
   },
   {
     name: "currency",
     question:
       "Which currency does one pay with in the country with this flag? Answer with its ISO 4217 code.",
-    answer: ({ currency }: Answered) => currency,
+    answer: ({ currency }: Country) => currency,
   },
 ];
 
-interface Answered {
+interface Country {
   name: string;
   capital: string;
   currency: string;
@@ -87,30 +87,30 @@ interface Answered {
 function promptRows(workspaceId: string, { versions, tags, ...head }: SamplePrompt): Rows {
   const createdAt = new Date();
   const prompt = { ...head, id: newId(), workspace: workspaceId, createdAt };
-  const made = versions.map((version) => ({
+  const versionRows = versions.map((version) => ({
     ...version,
     id: newId(),
     workspace: workspaceId,
     prompt: prompt.id,
     createdAt,
   }));
-  const pointed = Object.entries(tags).map(([label, wanted]) => ({
+  const tagRows = Object.entries(tags).map(([label, name]) => ({
     id: newId(),
     workspace: workspaceId,
     prompt: prompt.id,
     label,
-    version: made.find(({ version }) => version === wanted)!.id,
+    version: versionRows.find(({ version }) => version === name)!.id,
     createdAt,
   }));
-  const moves = pointed.map(({ label }) => {
+  const moves = tagRows.map(({ label }) => {
     const to = tags[label]!;
     const move = { id: newId(), workspace: workspaceId, prompt: prompt.id, label, from: null, to };
     return { ...move, tokenName: "sample", createdAt };
   });
   return [
     ["Prompt", prompt],
-    ...made.map((version): Rows[number] => ["PromptVersion", version]),
-    ...pointed.map((tag): Rows[number] => ["PromptTag", tag]),
+    ...versionRows.map((version): Rows[number] => ["PromptVersion", version]),
+    ...tagRows.map((tag): Rows[number] => ["PromptTag", tag]),
     ...moves.map((move): Rows[number] => ["PromptTagMove", move]),
   ];
 }

@@ -13,8 +13,8 @@ import { sampleRows } from "./sample.ts";
 export const FIRST_WORKSPACE = "default";
 
 /**
- * Fills a new database: the workspace `default`, its first token and, if wanted, the sample. Returns the token, or null
- * when somebody may have a token already, or made other workspaces: then all stays as it is.
+ * Fills a new database with the workspace `default`, its first token and, unless `sample` is "empty", the sample. Returns the
+ * token. Returns null and changes nothing when there is a token or another workspace.
  */
 export async function seedDatabase(
   database: Database,
@@ -33,8 +33,8 @@ export async function seedDatabase(
   const seed = async (em: EntityManager) => {
     if ((await em.count(AccessToken)) > 0) return null;
     const isInUse = (await em.count(Prompt)) > 0 || (await em.count(Dataset)) > 0;
-    const more = sample === "empty" || isInUse ? [] : sampleRows(workspace.id);
-    await database.insertWithin(em, [["AccessToken", row], ...more]);
+    const content = sample === "empty" || isInUse ? [] : sampleRows(workspace.id);
+    await database.insertWithin(em, [["AccessToken", row], ...content]);
     return token;
   };
   return inTransaction(database.fork(workspace.id), seed, "own reads");
@@ -45,7 +45,7 @@ async function hasToken(database: Database, workspaceId: string): Promise<boolea
   return (await tokens.limit(1).executeTakeFirst()) !== undefined;
 }
 
-/** Makes the workspace `default` where there is none of any name; returns whether it did. */
+/** Creates the workspace `default` when there is no workspace; returns whether it did. */
 export async function addFirstWorkspace(database: Database): Promise<boolean> {
   if (await database.read.selectFrom("Workspace").select("id").limit(1).executeTakeFirst()) return false;
   try {

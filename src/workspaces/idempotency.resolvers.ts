@@ -185,7 +185,7 @@ const CIPHER = "aes-256-gcm";
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Only who knows the token can read what is kept: it may be the only answerKey where a new token stands. */
+/** Encrypts answers with the caller's token: an answer may hold a new token, which is stored nowhere else. */
 function cipherOf(token: string, key: string) {
   const secret = new Uint8Array(hkdfSync("sha256", token, key, "gabbro idempotent answer", 32));
   return {

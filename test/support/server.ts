@@ -5,14 +5,14 @@ import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { v7 as uuidv7 } from "uuid";
 import { inject, vi } from "vitest";
-import { createApp, type Settings } from "../../src/app.ts";
+import { type AppOptions, createApp } from "../../src/app.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { entities } from "../../src/entities.ts";
 import { seedDatabase } from "../../src/sample/seed.ts";
 import { execute, NEW_DATABASE, urlOf } from "./postgresSetup.ts";
 
-export interface Options extends Partial<Settings> {
+export interface Options extends Partial<AppOptions> {
   /** Whether the database has the sample that the program comes with. */
   sample?: boolean;
   /** Receives what the server logs, line by line. */
