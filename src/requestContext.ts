@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from "./http/app.ts";
 import { type AnswerBudget, newAnswerBudget } from "./limits/answerBudget.ts";
 import { createAnswerMemory } from "./limits/answerMemory.ts";
 import type { Deadline } from "./limits/deadline.ts";
-import { createAuthenticate } from "./workspaces/resolvers.ts";
+import { createAuthenticate } from "./workspaces/authentication.resolvers.ts";
 
 /** Creates the context of a request after looking up its token. */
 export type ContextOf = (request: FastifyRequest, reply: FastifyReply) => Promise<Context>;

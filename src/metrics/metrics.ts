@@ -1,7 +1,8 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Database } from "../database/open.ts";
 import type { App } from "../http/app.ts";
-import { bearerToken, unauthenticated } from "../workspaces/resolvers.ts";
+import { bearerToken } from "../workspaces/authentication.resolvers.ts";
+import { unauthenticated } from "../workspaces/resolvers.ts";
 import { CONTENT_TYPE, type Family, histogram, single, toText } from "./families.ts";
 import { watchProcess } from "./process.ts";
 import { countRequests } from "./requests.ts";

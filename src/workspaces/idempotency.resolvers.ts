@@ -10,8 +10,9 @@ import { inRequestTransaction, type RequestTransaction } from "../database/reque
 import { GabbroError } from "../errors.ts";
 import { newAnswerBudget } from "../limits/answerBudget.ts";
 import { readOn } from "../limits/deadline.ts";
+import { bearerToken } from "./authentication.resolvers.ts";
 import { IdempotentAnswer } from "./entities.ts";
-import { authenticated, bearerToken } from "./resolvers.ts";
+import { authenticated } from "./resolvers.ts";
 
 const RETENTION_MS = 24 * 60 * 60 * 1_000;
 /** How much longer than its request a stored answer may be: encrypting it blocks other requests. */

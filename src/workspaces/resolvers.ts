@@ -1,13 +1,9 @@
-import { LRUCache } from "lru-cache";
 import type { Access, Context } from "../context.ts";
-import { refuseDuplicates, retryWhileLocked } from "../database/groupCommit.ts";
+import { refuseDuplicates } from "../database/groupCommit.ts";
 import { newId } from "../database/ids.ts";
 import type { Database } from "../database/open.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { type Scope, scopes } from "../scopes.ts";
-import { hashToken, isIntact } from "./tokens.ts";
-
-const LAST_USED_PRECISION_MS = 60_000;
 
 /** The id of the caller's workspace; UNAUTHENTICATED without a token, FORBIDDEN when it lacks the scope. */
 export function authorize(context: Context, scope: Scope): string {
@@ -25,97 +21,6 @@ export function authenticated({ access }: Context): Access {
 /** The error for an unknown caller. Its message must not help to guess tokens. */
 export function unauthenticated(message: string): GabbroError {
   return new GabbroError("UNAUTHENTICATED", message, { headers: { "www-authenticate": "Bearer" } });
-}
-
-type TokenAccess = Access & {
-  tokenId: string;
-  expiresAt: number;
-  lastUsedAt: number;
-  generation: string | null;
-};
-
-/**
- * Creates the authentication of one server, which returns the access of the token in an `Authorization` header; null when
- * there is no header. Results are cached until anything may have changed, such as a token that was revoked.
- */
-export function createAuthenticate(database: Database, log: { warn(error: unknown, message: string): void }) {
-  const tokens = new LRUCache<string, TokenAccess>({ max: 10_000 });
-  return async (authorization: string | undefined): Promise<Access | null> => {
-    if (authorization === undefined) return null;
-    const token = bearerToken(authorization);
-    if (!token) throw unauthenticated("The Authorization header must have the form: Bearer <token>.");
-    // Headers arrive as Latin-1; a token with other characters was sent as the bytes of its UTF-8.
-    const hash = hashToken(Buffer.from(token, "latin1").toString("utf8"));
-    const generation = database.generation.now();
-    const entry = tokens.get(hash);
-    const cached = entry?.generation === generation ? entry : undefined;
-    const access = cached ?? (await findToken(database, hash, generation));
-    if (!access || access.expiresAt <= Date.now()) throw unauthenticated(refusalOf(token));
-    if (!cached) {
-      tokens.set(hash, access);
-      // In the background: it must not delay or fail the request.
-      database.track(
-        recordUse(database, access).catch((error) => log.warn(error, "cannot record a token's use")),
-      );
-    }
-    return access;
-  };
-}
-
-const SCHEME = "bearer ";
-
-/** The token in an `Authorization` header. */
-export function bearerToken(authorization = ""): string | undefined {
-  if (authorization.slice(0, SCHEME.length).toLowerCase() !== SCHEME) return undefined;
-  let [start, end] = [SCHEME.length, authorization.length];
-  while (authorization[start] === " ") start += 1;
-  // Not trim(): as Latin-1, the last byte of a token in UTF-8 may be a non-ASCII space.
-  while (end > start && " \t".includes(authorization[end - 1]!)) end -= 1;
-  return authorization.slice(start, end) || undefined;
-}
-
-function refusalOf(token: string): string {
-  return isIntact(token)
-    ? "This access token is unknown, expired or revoked. Make one with: gabbro token create --name NAME."
-    : "This access token is mistyped: its checksum is wrong. Copy it again.";
-}
-
-async function findToken(
-  database: Database,
-  hash: string,
-  generation: string | null,
-): Promise<TokenAccess | undefined> {
-  const row = await database.read
-    .selectFrom("AccessToken")
-    .select(["id", "name", "workspace", "scopes", "expiresAt", "revokedAt", "lastUsedAt"])
-    .where("hash", "=", hash)
-    .executeTakeFirst();
-  if (!row || row.revokedAt) return undefined;
-  return {
-    tokenId: row.id,
-    tokenName: row.name,
-    workspaceId: row.workspace,
-    scopes: row.scopes,
-    expiresAt: row.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY,
-    lastUsedAt: row.lastUsedAt?.getTime() ?? 0,
-    generation,
-  };
-}
-
-/** Records the last use of a token to the minute: more precision would take a write for every read. */
-async function recordUse(
-  database: Database,
-  { tokenId, workspaceId, lastUsedAt }: TokenAccess,
-): Promise<void> {
-  if (Date.now() - lastUsedAt < LAST_USED_PRECISION_MS) return;
-  await retryWhileLocked(() =>
-    database.write
-      .updateTable("AccessToken")
-      .set({ lastUsedAt: new Date() })
-      .where("workspace", "=", workspaceId)
-      .where("id", "=", tokenId)
-      .execute(),
-  );
 }
 
 const UNLIMITED = Number.POSITIVE_INFINITY;

@@ -6,7 +6,7 @@ import { chooseEncoding } from "../../src/http/compression.ts";
 import { MAX_ANSWER_BYTES } from "../../src/limits/answerBudget.ts";
 import { schema } from "../../src/schema.ts";
 import { parseTimestamp } from "../../src/validation/dateTime.ts";
-import { bearerToken } from "../../src/workspaces/resolvers.ts";
+import { bearerToken } from "../../src/workspaces/authentication.resolvers.ts";
 import { startServer } from "../support/server.ts";
 
 const server = await startServer();
