@@ -164,7 +164,7 @@ export function rowDecoder(parent: DatasetHead): (row: Row) => Row {
   };
 }
 
-/** The warning for values that were left out of a new row, as the dataset lacks their columns; null for none. */
+/** The warning for values that were left out of a row, as the dataset lacks their columns; null for none. */
 export function writeWarning(names: string[]): string | null {
   if (names.length === 0) return null;
   return `The following columns do not exist in the dataset and were omitted: ${joinNames(names)}`;
