@@ -32,11 +32,11 @@ export async function getDataset(
   workspaceId: string,
   slug: string,
 ): Promise<DatasetHead> {
-  const found = await datasetCache(database, { workspaceId, key: slug }, () =>
+  const head = await datasetCache(database, { workspaceId, key: slug }, () =>
     readDataset(database, workspaceId, slug),
   );
-  if (!found) throw datasetNotFound(slug);
-  return found;
+  if (!head) throw datasetNotFound(slug);
+  return head;
 }
 
 const datasetCache = createCache<DatasetHead>();
@@ -46,14 +46,14 @@ export async function readDataset(
   workspaceId: string,
   slug: string,
 ): Promise<DatasetHead | null> {
-  const found = await read
+  const head = await read
     .selectFrom("Dataset")
     .select(headColumns)
     .where("workspace", "=", workspaceId)
     .where("slug", "=", slug)
     .where("deletedAt", "is", null)
     .executeTakeFirst();
-  return found ?? null;
+  return head ?? null;
 }
 
 export function datasetNotFound(slug: string): GabbroError {
