@@ -6,7 +6,7 @@ import { examples, jsonOption } from "./options.ts";
 import { parseTime } from "./times.ts";
 import { withWorkspace, workspaceOption } from "./workspace.ts";
 
-type Given<Options> = Options & { workspace: string };
+type WithWorkspace<Options> = Options & { workspace: string };
 
 /** The commands that write data out. What they need is loaded when they run, so that the service starts without it. */
 export function addExportCommands(program: Command): void {
@@ -23,7 +23,7 @@ export function addExportCommands(program: Command): void {
       "after",
       examples("export dataset country-quiz --format csv", "export dataset country-quiz --output quiz.jsonl"),
     )
-    .action((slug: string, { workspace, ...options }: Given<ExportDatasetOptions>) =>
+    .action((slug: string, { workspace, ...options }: WithWorkspace<ExportDatasetOptions>) =>
       withWorkspace(workspace, async (context) => {
         const { exportDataset } = await import("./exportDataset.ts");
         await exportDataset(context, slug, options);
@@ -39,7 +39,7 @@ export function addExportCommands(program: Command): void {
     .option("--output <file>", "the file to write; else the standard output")
     .addOption(workspaceOption())
     .addHelpText("after", examples("export logs --from 2026-11-01 --to 2026-12-01 --output november.jsonl"))
-    .action(({ workspace, ...options }: Given<ExportLogsOptions>) =>
+    .action(({ workspace, ...options }: WithWorkspace<ExportLogsOptions>) =>
       withWorkspace(workspace, async (context) => {
         const { exportLogs } = await import("./exportLogs.ts");
         await exportLogs(context, options);
@@ -53,7 +53,7 @@ export function addExportCommands(program: Command): void {
     .addOption(jsonOption())
     .addOption(workspaceOption())
     .addHelpText("after", examples("export prompts prompts/"))
-    .action((folder: string, { workspace, ...options }: Given<{ json?: true }>) =>
+    .action((folder: string, { workspace, ...options }: WithWorkspace<{ json?: true }>) =>
       withWorkspace(workspace, async (context) => {
         const { exportPrompts } = await import("./exportPrompts.ts");
         await exportPrompts(context, folder, options);

@@ -133,18 +133,18 @@ async function report({ options, target, rejected, seconds }: Outcome): Promise<
       rejectedFile: rejected.path(),
     });
   const dataset = `Dataset ${quoted(slug)}${isNew ? " (new)" : ""}`;
-  const done = dryRun
+  const sentence = dryRun
     ? `Dry run, nothing was stored. ${dataset}: ${formatCount(added)} rows would be added, ${formatCount(changed)} changed or found unchanged`
     : `${dataset}: ${formatCount(added)} rows added, ${formatCount(changed)} changed, ${formatCount(unchanged)} unchanged`;
-  say(`${done}, ${formatCount(count)} rejected, in ${seconds.toFixed(1)} s.`);
+  say(`${sentence}, ${formatCount(count)} rejected, in ${seconds.toFixed(1)} s.`);
 }
 
 /** Says how many rows were stored before an error of the file. */
 function leftBehind({ counts }: Target, { key, dryRun }: ImportDatasetOptions): string {
-  const stored = counts.added + counts.changed + counts.unchanged;
-  if (stored === 0 || dryRun) return "Nothing was stored.";
+  const count = counts.added + counts.changed + counts.unchanged;
+  if (count === 0 || dryRun) return "Nothing was stored.";
   const again = key === undefined ? " with --key COLUMN, so that they are not added twice" : "";
-  return `${formatCount(stored)} rows before it are stored. Mend the file and import it again${again}.`;
+  return `${formatCount(count)} rows before it are stored. Mend the file and import it again${again}.`;
 }
 
 const MAX_NAMES = 50;

@@ -25,25 +25,25 @@ type Path = (string | number)[];
 /** The steps that change a prompt to what its file says. They remove nothing that the file does not mention. */
 export function planPrompt(
   file: PromptFile,
-  stored: PromptContent | undefined,
+  current: PromptContent | undefined,
   lineOf: (path: Path) => number,
 ): { steps: Step[]; details: LineError[] } {
   const details: LineError[] = [];
   const detail = (path: Path, message: string) => details.push({ line: lineOf(path), message });
   const steps = [
-    ...headSteps(file, stored),
-    ...versionSteps(file, stored, detail),
-    ...tagSteps(file, stored, detail),
-    ...protectionSteps(file, stored, detail),
+    ...headSteps(file, current),
+    ...versionSteps(file, current, detail),
+    ...tagSteps(file, current, detail),
+    ...protectionSteps(file, current, detail),
   ];
   return { steps, details };
 }
 
 type Report = (path: Path, message: string) => void;
 
-function headSteps(file: PromptFile, stored: PromptContent | undefined): Step[] {
+function headSteps(file: PromptFile, current: PromptContent | undefined): Step[] {
   const { slug, name, description, featureSlug } = file;
-  if (!stored)
+  if (!current)
     return [
       {
         description: `create prompt ${quoted(slug)}`,
@@ -52,7 +52,7 @@ function headSteps(file: PromptFile, stored: PromptContent | undefined): Step[] 
     ];
   const changes = (["name", "description", "featureSlug"] as const).filter((field) => {
     const value = file[field];
-    return value !== undefined && !(field === "name" && value === null) && value !== stored[field];
+    return value !== undefined && !(field === "name" && value === null) && value !== current[field];
   });
   if (changes.length === 0) return [];
   const run = (context: Context) =>
@@ -60,11 +60,11 @@ function headSteps(file: PromptFile, stored: PromptContent | undefined): Step[] 
   return [{ description: `change ${changes.join(", ")} of prompt ${quoted(slug)}`, run }];
 }
 
-function versionSteps(file: PromptFile, stored: PromptContent | undefined, detail: Report): Step[] {
+function versionSteps(file: PromptFile, current: PromptContent | undefined, detail: Report): Step[] {
   const { slug, versions = [] } = file;
   const names = versions.map(({ version }) => version);
   const firstOf = new Map(names.toReversed().map((name, at) => [name, names.length - 1 - at]));
-  const existingVersions = new Map(stored?.versions.map((version) => [version.version, version]));
+  const existingVersions = new Map(current?.versions.map((version) => [version.version, version]));
   const lastExisting = names.findLastIndex((name) => existingVersions.has(name));
   return versions.flatMap((input, at): Step[] => {
     const { version } = input;
@@ -97,20 +97,20 @@ function contentFor(input: VersionInput, detail: (part: string, message: string)
   }
 }
 
-/** The file may list all variables that are stored, or leave out those that the texts use. */
+/** The file may list all stored variables, or leave out those that the texts use. */
 function isSame(
   content: ReturnType<typeof contentOf>["content"],
   { variables }: VersionInput,
-  stored: PromptContent["versions"][number],
+  current: PromptContent["versions"][number],
 ): boolean {
-  if (isDeepStrictEqual(content, stored)) return true;
+  if (isDeepStrictEqual(content, current)) return true;
   const declarations = content.variables.slice(0, variables?.length ?? 0);
-  return isDeepStrictEqual({ ...content, variables: declarations }, stored);
+  return isDeepStrictEqual({ ...content, variables: declarations }, current);
 }
 
-function tagSteps(file: PromptFile, stored: PromptContent | undefined, detail: Report): Step[] {
+function tagSteps(file: PromptFile, current: PromptContent | undefined, detail: Report): Step[] {
   const { slug, tags = [], versions = [] } = file;
-  const names = new Set([...versions, ...(stored?.versions ?? [])].map(({ version }) => version));
+  const names = new Set([...versions, ...(current?.versions ?? [])].map(({ version }) => version));
   return [...tags].flatMap(([label, version]): Step[] => {
     if (label === LATEST)
       detail(["tags", label], `the tag "${LATEST}" follows the newest version by itself; leave it out`);
@@ -119,7 +119,7 @@ function tagSteps(file: PromptFile, stored: PromptContent | undefined, detail: R
         ["tags", label],
         `the tag ${quoted(label)} points to ${quoted(version)}, which is no version of the prompt`,
       );
-    const before = stored?.tags.get(label);
+    const before = current?.tags.get(label);
     if (before === version) return [];
     const move =
       before === undefined ? `to ${quoted(version)}` : `from ${quoted(before)} to ${quoted(version)}`;
@@ -133,14 +133,14 @@ function tagSteps(file: PromptFile, stored: PromptContent | undefined, detail: R
   });
 }
 
-function protectionSteps(file: PromptFile, stored: PromptContent | undefined, detail: Report): Step[] {
+function protectionSteps(file: PromptFile, current: PromptContent | undefined, detail: Report): Step[] {
   const { slug, protectedTags = [] } = file;
   if (protectedTags.includes(LATEST))
     detail(
       ["protectedTags"],
       `the tag "${LATEST}" follows the newest version by itself and cannot be protected`,
     );
-  const fresh = new Set(protectedTags).difference(new Set(stored?.protectedTags));
+  const fresh = new Set(protectedTags).difference(new Set(current?.protectedTags));
   return [...fresh].map((label) => ({
     description: `protect tag ${quoted(label)} of prompt ${quoted(slug)}`,
     run: (context) => setTagProtection(context, { slug, tag: label, protected: true }),

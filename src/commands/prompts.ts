@@ -4,7 +4,7 @@ import { examples, jsonOption, limitOption } from "./options.ts";
 import type { ShowPromptOptions } from "./showPrompt.ts";
 import { withWorkspace, workspaceOption } from "./workspace.ts";
 
-type Given<Options> = Options & { workspace: string };
+type WithWorkspace<Options> = Options & { workspace: string };
 
 const DIFF_HELP = `
 Without FROM and TO it shows what would change if the newest version went to production.
@@ -23,7 +23,7 @@ export function addPromptCommands(program: Command): void {
     .addOption(jsonOption())
     .addOption(workspaceOption())
     .addHelpText("after", examples("prompt list", "prompt list --search country --json"))
-    .action(({ workspace, ...options }: Given<ListPromptsOptions>) =>
+    .action(({ workspace, ...options }: WithWorkspace<ListPromptsOptions>) =>
       withWorkspace(workspace, async (context) => {
         const { listPrompts } = await import("./listPrompts.ts");
         await listPrompts(context, options);
@@ -39,7 +39,7 @@ export function addPromptCommands(program: Command): void {
     .addOption(jsonOption())
     .addOption(workspaceOption())
     .addHelpText("after", examples("prompt show country-guide", "prompt show country-guide --tag staging"))
-    .action((slug: string, { workspace, ...options }: Given<ShowPromptOptions>) =>
+    .action((slug: string, { workspace, ...options }: WithWorkspace<ShowPromptOptions>) =>
       withWorkspace(workspace, async (context) => {
         const { showPrompt } = await import("./showPrompt.ts");
         await showPrompt(context, slug, options);
@@ -55,10 +55,11 @@ export function addPromptCommands(program: Command): void {
     .addOption(jsonOption())
     .addOption(workspaceOption())
     .addHelpText("after", DIFF_HELP)
-    .action((slug: string, from: string, to: string, { workspace, ...options }: Given<{ json?: true }>) =>
-      withWorkspace(workspace, async (context) => {
-        const { diffPrompt } = await import("./diffPrompt.ts");
-        await diffPrompt(context, { slug, from, to }, options);
-      }),
+    .action(
+      (slug: string, from: string, to: string, { workspace, ...options }: WithWorkspace<{ json?: true }>) =>
+        withWorkspace(workspace, async (context) => {
+          const { diffPrompt } = await import("./diffPrompt.ts");
+          await diffPrompt(context, { slug, from, to }, options);
+        }),
     );
 }

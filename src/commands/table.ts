@@ -42,8 +42,8 @@ function cut(text: string): string {
   if (text.length <= MAX_CELL_CHARACTERS) return text;
   const characters = [...segmenter.segment(text.slice(0, MAX_CELL_UNITS))];
   if (characters.length <= MAX_CELL_CHARACTERS && text.length <= MAX_CELL_UNITS) return text;
-  const kept = characters.slice(0, MAX_CELL_CHARACTERS - 1).map(({ segment }) => segment);
-  return `${kept.join("")}…`;
+  const beginning = characters.slice(0, MAX_CELL_CHARACTERS - 1).map(({ segment }) => segment);
+  return `${beginning.join("")}…`;
 }
 
 /** The number of terminal columns that a text takes. */

@@ -8,7 +8,7 @@ import { type Column, toTable } from "./table.ts";
 import { parseTime } from "./times.ts";
 import { parseName, say, withWorkspace, workspaceOption } from "./workspace.ts";
 
-interface Given {
+interface TokenOptions {
   workspace: string;
   json?: true;
 }
@@ -48,7 +48,7 @@ export function addTokenCommands(program: Command): void {
     .addOption(jsonOption())
     .addOption(workspaceOption())
     .addHelpText("after", examples("token list", "token list --json"))
-    .action(({ workspace, json }: Given) =>
+    .action(({ workspace, json }: TokenOptions) =>
       withWorkspace(workspace, async (context) => {
         const tokens = await accessTokens(context);
         if (json) await printJson(tokens.map(toJson));
@@ -63,7 +63,7 @@ export function addTokenCommands(program: Command): void {
     .addOption(jsonOption())
     .addOption(workspaceOption())
     .addHelpText("after", examples("token revoke 01a2079f-b674-7223-8fca-8d1fafb95da8"))
-    .action((id: string, { workspace, json }: Given) =>
+    .action((id: string, { workspace, json }: TokenOptions) =>
       withWorkspace(workspace, async (context) => {
         const revoked = await revokeAccessToken(context, { id });
         if (json) await printJson(toJson(revoked));

@@ -109,7 +109,7 @@ builder.mutationFields((t) => ({
   }),
   deleteDataset: t.string({
     description:
-      "Removes a dataset with its rows and gives its slug. The rows of a large one are removed from the database afterwards.",
+      "Removes a dataset with its rows and returns its slug. The rows of a large one are removed from the database afterwards.",
     args: argumentsOf(t, datasetInput),
     resolve: (_, args, context) => deleteDataset(context, args),
   }),
@@ -140,7 +140,7 @@ builder.mutationFields((t) => ({
     resolve: (_, args, context) => updateDatasetItem(context, args),
   }),
   deleteDatasetItem: t.id({
-    description: "Removes a row and gives its id.",
+    description: "Removes a row and returns its id.",
     args: argumentsOf(t, datasetItemInput, {
       id: t.arg.id({ required: true, description: datasetItemInput.shape.id.description }),
     }),

@@ -52,7 +52,7 @@ export async function datasetsAfter(
   const sizes = await query
     .select(["id", lengthOf("columns").as("columnBytes"), lengthOf("removedColumns").as("removedBytes")])
     .execute();
-  const found = await readByLength(
+  const heads = await readByLength(
     context,
     sizes.map(({ id }) => id),
     {
@@ -61,7 +61,7 @@ export async function datasetsAfter(
       read: (ids) => inWorkspace.select(headColumns).where("id", "in", ids).execute(),
     },
   );
-  return sizes.flatMap(({ id }) => found.get(id) ?? []);
+  return sizes.flatMap(({ id }) => heads.get(id) ?? []);
 }
 
 /** Creates a dataset without rows; CONFLICT when the slug is taken or two columns have the same name. */
@@ -124,16 +124,20 @@ function changeColumns(current: Columns, changes: UpdateDatasetInput): Columns {
   const names = [...(changes.removeColumns ?? []), ...(changes.renameColumns ?? []).map(({ from }) => from)];
   refuseUnknown(names, current);
   refuseRepeated(names);
-  const kept = current.columns.filter(({ name }) => !removals.has(name));
-  const renamed = kept.map((column) => ({
-    ...column,
-    key: keyOf(column),
-    name: renames.get(column.name) ?? column.name,
-  }));
-  const removed = [...current.removedColumns, ...current.columns.filter(({ name }) => removals.has(name))];
-  const changed = withColumns({ columns: renamed, removedColumns: removed }, changes.addColumns ?? []);
-  refuseTooMany(current, changed);
-  return changed;
+  const columns = current.columns
+    .filter(({ name }) => !removals.has(name))
+    .map((column) => ({
+      ...column,
+      key: keyOf(column),
+      name: renames.get(column.name) ?? column.name,
+    }));
+  const removedColumns = [
+    ...current.removedColumns,
+    ...current.columns.filter(({ name }) => removals.has(name)),
+  ];
+  const result = withColumns({ columns, removedColumns }, changes.addColumns ?? []);
+  refuseTooMany(current, result);
+  return result;
 }
 
 /** A dataset that already exceeds the limit may shrink but not grow. */
@@ -149,9 +153,9 @@ function refuseTooMany(current: Columns, { columns, removedColumns }: Columns): 
 }
 
 function refuseUnknown(names: string[], { columns }: Columns): void {
-  const known = new Set(columns.map(({ name }) => name));
+  const existing = new Set(columns.map(({ name }) => name));
   const details = names
-    .filter((name) => !known.has(name))
+    .filter((name) => !existing.has(name))
     .map((name) => ({ path: "columns", message: `has no column ${quoted(name)}` }));
   if (details.length > 0) throw badInput(details);
 }

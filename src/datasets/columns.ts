@@ -22,10 +22,13 @@ export function valuesEncoder({ columns }: Pick<Columns, "columns">) {
 /** Converts values by column key to values by column name; `omitted` names the columns that the dataset has no more. */
 export function valuesDecoder({ columns, removedColumns }: Columns) {
   const names = new Map(columns.map((column) => [keyOf(column), column.name]));
-  const removed = new Map(removedColumns.map((column) => [keyOf(column), column.name]));
+  const removedNames = new Map(removedColumns.map((column) => [keyOf(column), column.name]));
   return (stored: Values): RowValues => {
     const { values, omitted } = translate(stored, names);
-    return { values, omitted: omitted.length === 0 ? NONE : omitted.map((key) => removed.get(key) ?? key) };
+    return {
+      values,
+      omitted: omitted.length === 0 ? NONE : omitted.map((key) => removedNames.get(key) ?? key),
+    };
   };
 }
 
@@ -50,12 +53,12 @@ function translate(values: Values, names: Map<string, string>): RowValues {
  * come back, else a free key.
  */
 export function withColumns({ columns, removedColumns }: Columns, added: Column[]): Columns {
-  const taken = new Set([...columns, ...removedColumns].map(keyOf));
-  const removed = new Map(removedColumns.map((column) => [column.name, keyOf(column)]));
+  const usedKeys = new Set([...columns, ...removedColumns].map(keyOf));
+  const removedKeys = new Map(removedColumns.map((column) => [column.name, keyOf(column)]));
   const keyFor = (name: string) => {
-    let key = removed.get(name) ?? name;
-    for (let n = 2; taken.has(key) && key !== removed.get(name); n++) key = `${name}#${n}`;
-    taken.add(key);
+    let key = removedKeys.get(name) ?? name;
+    for (let n = 2; usedKeys.has(key) && key !== removedKeys.get(name); n++) key = `${name}#${n}`;
+    usedKeys.add(key);
     return key;
   };
   const created = added.map(({ name, type }) => ({ name, type, key: keyFor(name) }));

@@ -41,10 +41,10 @@ export async function addDatasetItems(
   const parent = await getDataset(context, workspace, slug);
   const parsed = items.map((item) => datasetRowInput.safeParse(item));
   const valid = parsed.flatMap(({ data }): DatasetRowInput[] => (data ? [data] : []));
-  const stored = await refuseOrphans(slug, () =>
+  const rows = await refuseOrphans(slug, () =>
     inTransaction(context.em, (em) => putRows(em, workspace, parent, valid)),
   );
-  const results = stored.values();
+  const results = rows.values();
   return parsed.map(({ error }) => {
     if (!error) return { ...results.next().value!, error: null };
     const { message, details = [] } = badInput(detailsOf(error.issues));

@@ -40,8 +40,8 @@ async function rowsIn(context: Context, parent: DatasetHead, range: Range): Prom
   const parse = rowParser(parent, (text) => spendAnswerValues(context, text));
   const result: RowSet = { rows: [], omitted: new Set() };
   const spend = (bytes: number) => spendAnswerBytes(context, bytes);
-  for await (const stored of storedRows(context, parent, { ...range, spend })) {
-    for (const each of stored) {
+  for await (const piece of storedRows(context, parent, { ...range, spend })) {
+    for (const each of piece) {
       const { row, omitted } = parse(each);
       result.rows.push(row);
       for (const name of omitted) result.omitted.add(name);
@@ -65,11 +65,11 @@ const readWhole = createLoader<WholeRead, RowSet>(async (context, reads) => {
     const rows = some.some((one) => one.columns) ? allRowsIn(context, parent, columns).catch(toError) : null;
     const whole = columns.includes("values") ? await rows : null;
     // A field whose rows are too many fails alone.
-    const known = whole && !(whole instanceof Error) ? whole : null;
+    const available = whole && !(whole instanceof Error) ? whole : null;
     return Promise.all(
       some.map(async (one): Promise<[WholeRead, RowSet | Error]> => {
         if (one.columns) return [one, (await rows)!];
-        return [one, known ?? { rows: [], omitted: await omittedIn(context, parent) }];
+        return [one, available ?? { rows: [], omitted: await omittedIn(context, parent) }];
       }),
     );
   });
@@ -89,8 +89,8 @@ async function allRowsIn(context: Context, parent: DatasetHead, columns: RowColu
 async function omittedIn(context: Context, parent: DatasetHead): Promise<Set<string>> {
   const decode = valuesDecoder(parent);
   const omitted = new Set<string>();
-  for await (const stored of storedRows(context, parent, { ...ALL, columns: ["values"] }))
-    for (const { values } of stored) for (const name of decode(JSON.parse(values)).omitted) omitted.add(name);
+  for await (const piece of storedRows(context, parent, { ...ALL, columns: ["values"] }))
+    for (const { values } of piece) for (const name of decode(JSON.parse(values)).omitted) omitted.add(name);
   return omitted;
 }
 
@@ -108,8 +108,8 @@ export async function* allDatasetRows(
   parent: DatasetHead,
 ): AsyncGenerator<{ rows: Row[]; omitted: string[] }> {
   const parse = rowParser(parent);
-  for await (const stored of storedRows(context, parent, { ...ALL, columns: ROW_COLUMNS })) {
-    const parsed = stored.map(parse);
+  for await (const piece of storedRows(context, parent, { ...ALL, columns: ROW_COLUMNS })) {
+    const parsed = piece.map(parse);
     yield { rows: parsed.map(({ row }) => row), omitted: parsed.flatMap(({ omitted }) => omitted) };
   }
 }
@@ -121,9 +121,9 @@ export async function* allDatasetRowTexts(
 ): AsyncGenerator<{ texts: string[]; omitted: string[] }> {
   const decode = valuesDecoder(parent);
   const range = { ...ALL, columns: ["values", "idealOutput", "metadata"] } as const;
-  for await (const stored of storedRows(context, parent, range)) {
+  for await (const piece of storedRows(context, parent, range)) {
     const omittedHere: string[] = [];
-    const texts = stored.map(({ values, idealOutput, metadata }) => {
+    const texts = piece.map(({ values, idealOutput, metadata }) => {
       const parsed = JSON.parse(values);
       const decoded = decode(parsed);
       omittedHere.push(...decoded.omitted);

@@ -17,7 +17,7 @@ export async function removeDataset(em: EntityManager, dataset: Dataset): Promis
     em.remove(dataset);
     return;
   }
-  // Changing a unique key makes PostgreSQL wait for transactions that are adding rows.
+  // A change of a unique key locks the dataset against new rows on PostgreSQL as well.
   dataset.slug = `~${dataset.id}`;
   dataset.deletedAt = new Date();
 }

@@ -32,11 +32,11 @@ export async function getDataset(
   workspaceId: string,
   slug: string,
 ): Promise<DatasetHead> {
-  const found = await datasetCache(database, { workspaceId, key: slug }, () =>
+  const head = await datasetCache(database, { workspaceId, key: slug }, () =>
     readDataset(database, workspaceId, slug),
   );
-  if (!found) throw datasetNotFound(slug);
-  return found;
+  if (!head) throw datasetNotFound(slug);
+  return head;
 }
 
 const datasetCache = createCache<DatasetHead>();
@@ -46,14 +46,14 @@ export async function readDataset(
   workspaceId: string,
   slug: string,
 ): Promise<DatasetHead | null> {
-  const found = await read
+  const head = await read
     .selectFrom("Dataset")
     .select(headColumns)
     .where("workspace", "=", workspaceId)
     .where("slug", "=", slug)
     .where("deletedAt", "is", null)
     .executeTakeFirst();
-  return found ?? null;
+  return head ?? null;
 }
 
 export function datasetNotFound(slug: string): GabbroError {
@@ -164,7 +164,7 @@ export function rowDecoder(parent: DatasetHead): (row: Row) => Row {
   };
 }
 
-/** The warning for values that were left out of a new row, as the dataset lacks their columns; null for none. */
+/** The warning for values that were left out of a row, as the dataset lacks their columns; null for none. */
 export function writeWarning(names: string[]): string | null {
   if (names.length === 0) return null;
   return `The following columns do not exist in the dataset and were omitted: ${joinNames(names)}`;

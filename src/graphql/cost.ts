@@ -29,8 +29,8 @@ type Variables = Readonly<Record<string, unknown>> | null | undefined;
 const fieldCounts = new WeakMap<OperationDefinitionNode, number>();
 
 /**
- * The error of an operation whose answer could have more than 200,000 fields, where each field counts as often as its pages
- * may have entries. Undefined for others; lists without pages are counted during their execution, see lists.ts.
+ * The error of an operation whose answer could have more than 200,000 fields; undefined for others. A field counts once for
+ * each entry that the pages around it may have. Lists without pages are counted during execution, see lists.ts.
  */
 export function refusalOfCost(
   schema: GraphQLSchema,

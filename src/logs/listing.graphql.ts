@@ -44,14 +44,14 @@ const listArguments = (t: QueryFields) =>
 builder.queryFields((t) => ({
   logs: t.field({
     type: [Log],
-    description: "The logs, those that began last first, a page at a time. New ones do not shift the pages.",
+    description: "The logs, the latest calls first, a page at a time. New logs do not shift the pages.",
     args: listArguments(t),
     resolve: (_, args, context) => logs(context, args),
   }),
   traces: t.field({
     type: [Trace],
     description:
-      "The traces that have such a log, those that began last first, a page at a time. New ones do not shift the pages.",
+      "The traces that have such a log, the latest first, a page at a time. New traces do not shift the pages.",
     args: listArguments(t),
     resolve: (_, args, context) => traces(context, args),
   }),

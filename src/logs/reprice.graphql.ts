@@ -7,7 +7,7 @@ const RepriceLogsPayload = builder.objectRef<Repricing>("RepriceLogsPayload").im
   fields: (t) => ({
     examined: t.exposeInt("examined", {
       description:
-        "How many logs were computed again: those of the time that have a model, both counts of tokens and no reported cost.",
+        "How many logs were computed again: those of the period with a model, both counts of tokens and no reported cost.",
     }),
     changed: t.exposeInt("changed", { description: "How many of them have another cost now." }),
     priced: t.exposeInt("priced", { description: "How many of them were unpriced and have a cost now." }),

@@ -95,26 +95,26 @@ async function findServed(context: Context, workspaceId: string, input: LogPromp
 export async function getTrace(context: Context, input: { id: string }): Promise<Trace> {
   authorize(context, "read");
   const reference = context.em.getReference(Trace, input.id, { wrapped: true });
-  const found = await reference.load({ dataloader: true });
-  if (!found || !reference.isInitialized()) {
+  const trace = await reference.load({ dataloader: true });
+  if (!trace || !reference.isInitialized()) {
     throw new GabbroError("TRACE_NOT_FOUND", `Trace ${quoted(input.id)} does not exist.`);
   }
-  return found;
+  return trace;
 }
 
 /** The log with that id; LOG_NOT_FOUND when the workspace has none. */
 export async function getLog(context: Context, input: { id: string }): Promise<Log> {
   authorize(context, "read");
-  const found = await findLog(context, input.id);
-  if (!found) throw new GabbroError("LOG_NOT_FOUND", `Log ${quoted(input.id)} does not exist.`);
-  return found;
+  const log = await findLog(context, input.id);
+  if (!log) throw new GabbroError("LOG_NOT_FOUND", `Log ${quoted(input.id)} does not exist.`);
+  return log;
 }
 
 /** The log with that id, once the caller is authorized; null when the workspace has none. */
 export async function findLog(context: Context, id: string): Promise<Log | null> {
   const reference = context.em.getReference(Log, id, { wrapped: true });
-  const found = await reference.load({ dataloader: true });
-  return reference.isInitialized() ? found : null;
+  const log = await reference.load({ dataloader: true });
+  return reference.isInitialized() ? log : null;
 }
 
 /** The logs of a trace, the oldest first. */

@@ -28,7 +28,7 @@ const ServedPromptType = builder.objectRef<ServedPrompt>("ServedPrompt").impleme
     warning: t.exposeString("warning", {
       nullable: true,
       description:
-        "Says when another version serves than the one asked for, and what of the variables does not fit.",
+        "Says when another version serves than the one asked for, and which variables and values do not match.",
     }),
   }),
 });
@@ -80,7 +80,7 @@ builder.queryFields((t) => ({
   promptDiff: t.string({
     ...cacheable,
     description:
-      "What differs between two versions: a unified diff of texts, model and variables; empty when nothing does.",
+      "A unified diff of the texts, the model and the variables of two versions; empty when nothing differs.",
     args: argumentsOf(t, promptDiffInput),
     resolve: (_, args, context) => promptDiff(context, args),
   }),

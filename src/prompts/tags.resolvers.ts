@@ -153,20 +153,20 @@ async function getVersion(
 ): Promise<PromptVersion> {
   if (!version && !tag) throw badInput([{ path: "version", message: "is required, or else tag" }]);
   if (version) {
-    const named = await em.findOne(PromptVersion, { prompt, version });
-    if (named) return named;
+    const match = await em.findOne(PromptVersion, { prompt, version });
+    if (match) return match;
     throw new GabbroError(
       "VERSION_NOT_FOUND",
       `Prompt ${quoted(prompt.slug)} has no version ${quoted(version)}.`,
     );
   }
   const label = tag as string;
-  const tagged =
+  const target =
     label === LATEST
       ? await em.findOne(PromptVersion, { prompt }, { orderBy: { id: "desc" } })
       : (await em.findOne(PromptTag, { prompt, label }, { populate: ["version"] }))?.version.unwrap();
-  if (!tagged) throw tagNotFound(prompt, label);
-  return em.findOneOrFail(PromptVersion, { id: tagged.id });
+  if (!target) throw tagNotFound(prompt, label);
+  return em.findOneOrFail(PromptVersion, { id: target.id });
 }
 
 function tagNotFound({ slug }: Prompt, label: string): GabbroError {

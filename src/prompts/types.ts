@@ -47,7 +47,7 @@ export const PromptVersion = builder.objectRef<VersionRecord>("PromptVersion").i
     }),
     variables: t.field({
       type: [PromptVariable],
-      description: "What its texts leave open.",
+      description: "The variables that its texts use, and others that were declared.",
       resolve: contentColumn("variables"),
     }),
     createdAt: t.field({
@@ -104,7 +104,8 @@ builder.objectFields(Prompt, (t) => ({
   }),
   tags: t.field({
     type: [PromptTag],
-    description: "The tags that were published, by name. `latest` is none of them, as it follows by itself.",
+    description:
+      "The tags that were published, by name. Without `latest`, which always points to the newest version.",
     resolve: ({ id }, _, context) => tagsOf(context, id),
   }),
   tagHistory: t.field({

@@ -67,7 +67,7 @@ const idempotencyKey = {
   name: "Idempotency-Key",
   in: "header",
   description:
-    "Makes it safe to send the request again: whoever sends the same key with the same token within 24 hours gets the first answer, and nothing is stored twice.",
+    "Makes retries safe: for 24 hours the same key with the same token returns the first answer, and nothing is stored twice.",
   schema: { type: "string", pattern: "^[!-~]{1,255}$" },
 } as const;
 

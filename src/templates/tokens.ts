@@ -26,9 +26,9 @@ export function scanTokens(text: string): { tokens: PlacedToken[]; lexicalError:
     const space = tag === null ? "" : matchAt(/\s+/y, text, at);
     at = tag === null ? nextOpening(text, at) : at + space.length;
     if (at >= text.length) break;
-    const removed = matchAt(GENERATION, text, at);
-    at += removed.length;
-    if (removed) continue;
+    const generationTag = matchAt(GENERATION, text, at);
+    at += generationTag.length;
+    if (generationTag) continue;
     tag ??= at;
     const raw = cutToken(text, at, { depth, space, before: tokens.at(-1)?.raw ?? "" });
     const detail = lexicalError(text, at, raw, space);

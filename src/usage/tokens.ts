@@ -90,7 +90,7 @@ function toMessages(texts: readonly OwnedText[]): Message[] {
 /** Messages that share the thread, in slices: eight of one workspace delay each slice of another by 32 ms. */
 const MAX_MESSAGES = 16;
 const MAX_WAITING = 1_000;
-/** As long as a request may take. */
+/** Longer than any request waits for its answer. */
 const MAX_WAIT_MS = 30_000;
 
 const queue = createFairQueue({

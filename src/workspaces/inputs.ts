@@ -7,7 +7,7 @@ const MAX_SCOPES = 10;
 const scope = z.enum(["read", "write", "publish", "admin"]);
 
 export const createAccessTokenInput = z.object({
-  name: text().min(1).max(256).describe("What it is for, to tell it from others."),
+  name: text().min(1).max(256).describe("What it is for."),
   scopes: list(scope, MAX_SCOPES)
     .refine((scopes) => scopes.length > 0, { error: "must not be empty" })
     .describe("What it may do; only what the calling token may do, too."),
