@@ -4,7 +4,7 @@ import { printableLines } from "../printable.ts";
 const FAILURE = 1;
 const WRONG_USAGE = 2;
 
-/** Has the parser of the command line report its errors like all others, and throw instead of ending the process. */
+/** Makes the parser report its errors like all others, and throw instead of ending the process. */
 export function configureErrors(program: Command): Command {
   return program.exitOverride().configureOutput({
     writeErr: complain,
@@ -12,13 +12,13 @@ export function configureErrors(program: Command): Command {
   });
 }
 
-/** Has each usage error name the help of the command that it is about. Call once all commands are added. */
+/** Makes each usage error name the help of its command. Call it once all commands are added. */
 export function pointToHelp(command: Command, path = command.name()): void {
   command.showHelpAfterError(`Run "${path} --help" for help.`);
   for (const each of command.commands) pointToHelp(each, `${path} ${each.name()}`);
 }
 
-/** Reports what ended the program, unless the parser did so already, and returns the exit code: 2 for a usage error. */
+/** Reports the error that ended the program, unless the parser has, and returns the exit code: 2 for a usage error. */
 export function reportEnd(error: unknown): number {
   const isReported = error instanceof CommanderError && !(error instanceof InvalidArgumentError);
   if (!isReported) complain(`gabbro: ${(error as Error).message}\n`);
