@@ -117,7 +117,7 @@ async function report({ options, target, rejected, seconds }: Outcome): Promise<
   if (target.keptName !== null) warn(`The dataset exists and keeps its name ${quoted(target.keptName)}.`);
   const count = rejected.count();
   if (rejected.path() !== null)
-    warn(`The rejected rows are in ${rejected.path()}; mend them there and import that file.`);
+    warn(`The rejected rows are in ${rejected.path()}; correct them there and import that file.`);
   if (count > 0) process.exitCode = 1;
   const { added, changed, unchanged } = target.counts;
   const { isNew } = target;
