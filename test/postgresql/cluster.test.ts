@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
-import { afterAll, expect, test, vi } from "vitest";
+import { afterAll, describe, expect, test, vi } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { openDatabase } from "../../src/database/open.ts";
@@ -93,82 +93,84 @@ async function expectOwnWritesToBeSeen(times: number): Promise<void> {
   }
 }
 
-test("reads are served by the replica, and see what was written before at any gateway", async () => {
-  await vi.waitFor(async () => expect(await rowsAtReplica()).toBeGreaterThan(0), 10_000);
-  await expectReadingFromReplica();
-  await expectOwnWritesToBeSeen(50);
-});
-
-test("a replica that lags serves no read that it would answer wrongly, and is taken back when it has caught up", async () => {
-  await ask(urls.replica, "select pg_wal_replay_pause()");
-  const before = await rowsAtReplica();
-  await expectOwnWritesToBeSeen(10);
-  expect(await rowsAtReplica()).toBe(before);
-  await ask(urls.replica, "select pg_wal_replay_resume()");
-  await vi.waitFor(async () => expect(await rowsAtReplica()).toBe(before + 10), 10_000);
-  await expectReadingFromReplica();
-});
-
-test("when the replica dies the primary serves all reads, and it is taken back when it is there again", async () => {
-  const statuses = new Set<number>();
-  const reading = { isGoingOn: true };
-  const readers = Array.from({ length: 4 }, async () => {
-    while (reading.isGoingOn) statuses.add((await send(one, "GET", "/datasets/country-quiz")).status);
+describe("a primary and its replica, of which the last test promotes the replica", { shuffle: false }, () => {
+  test("reads are served by the replica, and see what was written before at any gateway", async () => {
+    await vi.waitFor(async () => expect(await rowsAtReplica()).toBeGreaterThan(0), 10_000);
+    await expectReadingFromReplica();
+    await expectOwnWritesToBeSeen(50);
   });
-  await command("kill replica");
-  await expectOwnWritesToBeSeen(10);
-  reading.isGoingOn = false;
-  await Promise.all(readers);
-  expect([...statuses]).toEqual([200]);
-  await command("start replica");
-  await vi.waitFor(async () => expect(await rowsAtReplica()).toBeGreaterThan(0), 10_000);
-  await expectReadingFromReplica();
-});
 
-test("when the primary dies under load and the replica is promoted, nothing acknowledged is lost or doubled", async () => {
-  await ask(urls.primary, "alter system set synchronous_standby_names = '*'");
-  await ask(urls.primary, "select pg_reload_conf()");
-  const acknowledged = new Map<string, string>();
-  const troubles: { status: number; retryAfter: unknown }[] = [];
-  const writing = { isGoingOn: true };
-  const log = async (app: typeof one, output: string, api: "REST" | "GraphQL") => {
-    const input = { slug: "country-guide", output };
-    const query = "mutation ($input: LogPromptInput!) { logPrompt(input: $input) { log { id } } }";
-    const answer =
-      api === "REST"
-        ? await send(app, "POST", "/monitor/log", input, output)
-        : await send(app, "POST", "/graphql", { query, variables: { input } }, output);
-    return { ...answer, id: answer.body.log?.id ?? answer.body.data?.logPrompt.log.id };
-  };
-  const writers = Array.from({ length: 16 }, async (_, writer) => {
-    for (let n = 0; writing.isGoingOn || n < 5; n++) {
-      const output = `written-${writer}-${n}`;
-      for (let attempt = 0; ; attempt++) {
-        const app = (writer + attempt) % 2 ? one : two;
-        const { status, retryAfter, id } = await log(app, output, writer % 4 < 2 ? "REST" : "GraphQL");
-        if (status === 200) acknowledged.set(output, id);
-        else troubles.push({ status, retryAfter });
-        if (status === 200) break;
-        await new Promise((resolve) => setTimeout(resolve, 20));
+  test("a replica that lags serves no read that it would answer wrongly, and is taken back when it has caught up", async () => {
+    await ask(urls.replica, "select pg_wal_replay_pause()");
+    const before = await rowsAtReplica();
+    await expectOwnWritesToBeSeen(10);
+    expect(await rowsAtReplica()).toBe(before);
+    await ask(urls.replica, "select pg_wal_replay_resume()");
+    await vi.waitFor(async () => expect(await rowsAtReplica()).toBe(before + 10), 10_000);
+    await expectReadingFromReplica();
+  });
+
+  test("when the replica dies the primary serves all reads, and it is taken back when it is there again", async () => {
+    const statuses = new Set<number>();
+    const reading = { isGoingOn: true };
+    const readers = Array.from({ length: 4 }, async () => {
+      while (reading.isGoingOn) statuses.add((await send(one, "GET", "/datasets/country-quiz")).status);
+    });
+    await command("kill replica");
+    await expectOwnWritesToBeSeen(10);
+    reading.isGoingOn = false;
+    await Promise.all(readers);
+    expect([...statuses]).toEqual([200]);
+    await command("start replica");
+    await vi.waitFor(async () => expect(await rowsAtReplica()).toBeGreaterThan(0), 10_000);
+    await expectReadingFromReplica();
+  });
+
+  test("when the primary dies under load and the replica is promoted, nothing acknowledged is lost or doubled", async () => {
+    await ask(urls.primary, "alter system set synchronous_standby_names = '*'");
+    await ask(urls.primary, "select pg_reload_conf()");
+    const acknowledged = new Map<string, string>();
+    const troubles: { status: number; retryAfter: unknown }[] = [];
+    const writing = { isGoingOn: true };
+    const log = async (app: typeof one, output: string, api: "REST" | "GraphQL") => {
+      const input = { slug: "country-guide", output };
+      const query = "mutation ($input: LogPromptInput!) { logPrompt(input: $input) { log { id } } }";
+      const answer =
+        api === "REST"
+          ? await send(app, "POST", "/monitor/log", input, output)
+          : await send(app, "POST", "/graphql", { query, variables: { input } }, output);
+      return { ...answer, id: answer.body.log?.id ?? answer.body.data?.logPrompt.log.id };
+    };
+    const writers = Array.from({ length: 16 }, async (_, writer) => {
+      for (let n = 0; writing.isGoingOn || n < 5; n++) {
+        const output = `written-${writer}-${n}`;
+        for (let attempt = 0; ; attempt++) {
+          const app = (writer + attempt) % 2 ? one : two;
+          const { status, retryAfter, id } = await log(app, output, writer % 4 < 2 ? "REST" : "GraphQL");
+          if (status === 200) acknowledged.set(output, id);
+          else troubles.push({ status, retryAfter });
+          if (status === 200) break;
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        }
       }
-    }
-  });
-  await vi.waitFor(() => expect(acknowledged.size).toBeGreaterThan(200), 20_000);
-  await command("kill primary");
-  await vi.waitFor(() => expect(troubles.length).toBeGreaterThan(20), 20_000);
-  const before = acknowledged.size;
-  await ask(urls.replica, "select pg_promote()");
-  await vi.waitFor(() => expect(acknowledged.size).toBeGreaterThan(before + 200), 20_000);
-  writing.isGoingOn = false;
-  await Promise.all(writers);
+    });
+    await vi.waitFor(() => expect(acknowledged.size).toBeGreaterThan(200), 20_000);
+    await command("kill primary");
+    await vi.waitFor(() => expect(troubles.length).toBeGreaterThan(20), 20_000);
+    const before = acknowledged.size;
+    await ask(urls.replica, "select pg_promote()");
+    await vi.waitFor(() => expect(acknowledged.size).toBeGreaterThan(before + 200), 20_000);
+    writing.isGoingOn = false;
+    await Promise.all(writers);
 
-  expect(new Set(troubles.map(({ status }) => status))).toEqual(new Set([503]));
-  expect(troubles.every(({ retryAfter }) => retryAfter === "1")).toBe(true);
-  const stored = await database.orm.em
-    .fork()
-    .execute("select id, output from logs where output like '\"written-%'");
-  const idOf = new Map(stored.map(({ id, output }) => [JSON.parse(output), id]));
-  expect(stored).toHaveLength(acknowledged.size);
-  expect(Object.fromEntries(idOf)).toEqual(Object.fromEntries(acknowledged));
-  expect((await send(one, "GET", "/ready")).status).toBe(200);
-}, 90_000);
+    expect(new Set(troubles.map(({ status }) => status))).toEqual(new Set([503]));
+    expect(troubles.every(({ retryAfter }) => retryAfter === "1")).toBe(true);
+    const stored = await database.orm.em
+      .fork()
+      .execute("select id, output from logs where output like '\"written-%'");
+    const idOf = new Map(stored.map(({ id, output }) => [JSON.parse(output), id]));
+    expect(stored).toHaveLength(acknowledged.size);
+    expect(Object.fromEntries(idOf)).toEqual(Object.fromEntries(acknowledged));
+    expect((await send(one, "GET", "/ready")).status).toBe(200);
+  }, 90_000);
+});

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { urlOf } from "../support/postgresSetup.ts";
 import { newPostgresqlDatabase } from "../support/server.ts";
 
@@ -44,41 +44,6 @@ async function serve() {
   return { child, said };
 }
 
-test("a start that must not migrate refuses a database that needs it, and names the command", async () => {
-  const said = await gabbro(["serve"], { MIGRATE_ON_START: "off" });
-  expect(said).toContain("Bring it up to date with: gabbro migrate");
-});
-
-test("two gateways start at once on an empty database: one fills it and writes the token to a file, both serve", async () => {
-  const started = await Promise.all([serve(), serve()]);
-  expect(started.filter(({ said }) => said.includes("on a new database"))).toHaveLength(1);
-  const headers = {
-    authorization: `Bearer ${readFileSync(join(folder, "data", "first-token"), "utf8").trim()}`,
-  };
-  for (const { child, said } of started) {
-    const address = /http:\/\/127\.0\.0\.1:\d+/.exec(said)![0];
-    expect((await fetch(`${address}/ready`)).status).toBe(200);
-    expect((await fetch(`${address}/datasets/country-quiz`, { headers })).status).toBe(200);
-    const ended = once(child, "exit");
-    child.kill("SIGTERM");
-    expect(await ended).toEqual([0, null]);
-  }
-});
-
-test("the command line works on the database of a server; backups are left to its own programs", async () => {
-  expect(await gabbro(["migrate"])).toBe("Nothing to do.\n");
-  expect(await gabbro(["workspace", "create", "team-b"])).toContain("team-b");
-  expect(await gabbro(["token", "list"], { MIGRATE_ON_START: "off" })).toContain("first");
-  const read = async (command: string) => JSON.parse(await gabbro([...command.split(" "), "--json"]));
-  expect(await read("prompt list --search Guide")).toMatchObject([{ slug: "country-guide" }]);
-  expect(await read("prompt show country-guide --tag staging")).toMatchObject({ version: "2.0.0" });
-  expect((await read("prompt diff country-guide")).diff).toContain("+++ 2.0.0/text");
-  expect(await read("logs --search zebra --since 1d")).toEqual([]);
-  expect(await read("usage --by all")).toMatchObject([{ logs: 0 }]);
-  expect(await gabbro(["backup", "x.dump"])).toContain("pg_dump");
-  expect(await gabbro(["restore", "x.dump"])).toContain("pg_restore");
-});
-
 test("a server that is not there is told in a line, without the password", async () => {
   const said = await gabbro(["serve"], { DATABASE_URL: "postgresql://me:canary-2f8@127.0.0.1:9/db" });
   expect(said).toMatch(/^gabbro: Cannot open the database db on 127\.0\.0\.1:9: .*ECONNREFUSED.*\n$/);
@@ -95,14 +60,51 @@ test.each([["serve"], ["migrate"], ["token", "list"]])(
   },
 );
 
-test("an import tells what is new, what changed and what was there, also where a key comes more than once", async () => {
-  const write = (lines: string[]) =>
-    writeFile(join(folder, "rows.csv"), ["question,key", ...lines, ""].join("\n"));
-  const load = () =>
-    gabbro(["import", "dataset", join(folder, "rows.csv"), "--slug", "many", "--key", "key"]);
-  const rows = Array.from({ length: 1_200 }, (_, n) => `question ${n},k${n}`);
-  await write([...rows, "another,k7", "once more,k7"]);
-  expect(await load()).toContain("1,200 rows added, 2 changed, 0 unchanged");
-  await write([...rows.slice(0, 600), "a new one,n"]);
-  expect(await load()).toContain("1 rows added, 1 changed, 599 unchanged");
+describe("on one database, from its first start on", { shuffle: false }, () => {
+  test("a start that must not migrate refuses a database that needs it, and names the command", async () => {
+    const said = await gabbro(["serve"], { MIGRATE_ON_START: "off" });
+    expect(said).toContain("Bring it up to date with: gabbro migrate");
+  });
+
+  test("two gateways start at once on an empty database: one fills it and writes the token to a file, both serve", async () => {
+    const started = await Promise.all([serve(), serve()]);
+    expect(started.filter(({ said }) => said.includes("on a new database"))).toHaveLength(1);
+    const headers = {
+      authorization: `Bearer ${readFileSync(join(folder, "data", "first-token"), "utf8").trim()}`,
+    };
+    for (const { child, said } of started) {
+      const address = /http:\/\/127\.0\.0\.1:\d+/.exec(said)![0];
+      expect((await fetch(`${address}/ready`)).status).toBe(200);
+      expect((await fetch(`${address}/datasets/country-quiz`, { headers })).status).toBe(200);
+      const ended = once(child, "exit");
+      child.kill("SIGTERM");
+      expect(await ended).toEqual([0, null]);
+    }
+  });
+
+  test("the command line works on the database of a server; backups are left to its own programs", async () => {
+    expect(await gabbro(["migrate"])).toBe("Nothing to do.\n");
+    expect(await gabbro(["workspace", "create", "team-b"])).toContain("team-b");
+    expect(await gabbro(["token", "list"], { MIGRATE_ON_START: "off" })).toContain("first");
+    const read = async (command: string) => JSON.parse(await gabbro([...command.split(" "), "--json"]));
+    expect(await read("prompt list --search Guide")).toMatchObject([{ slug: "country-guide" }]);
+    expect(await read("prompt show country-guide --tag staging")).toMatchObject({ version: "2.0.0" });
+    expect((await read("prompt diff country-guide")).diff).toContain("+++ 2.0.0/text");
+    expect(await read("logs --search zebra --since 1d")).toEqual([]);
+    expect(await read("usage --by all")).toMatchObject([{ logs: 0 }]);
+    expect(await gabbro(["backup", "x.dump"])).toContain("pg_dump");
+    expect(await gabbro(["restore", "x.dump"])).toContain("pg_restore");
+  });
+
+  test("an import tells what is new, what changed and what was there, also where a key comes more than once", async () => {
+    const write = (lines: string[]) =>
+      writeFile(join(folder, "rows.csv"), ["question,key", ...lines, ""].join("\n"));
+    const load = () =>
+      gabbro(["import", "dataset", join(folder, "rows.csv"), "--slug", "many", "--key", "key"]);
+    const rows = Array.from({ length: 1_200 }, (_, n) => `question ${n},k${n}`);
+    await write([...rows, "another,k7", "once more,k7"]);
+    expect(await load()).toContain("1,200 rows added, 2 changed, 0 unchanged");
+    await write([...rows.slice(0, 600), "a new one,n"]);
+    expect(await load()).toContain("1 rows added, 1 changed, 599 unchanged");
+  });
 });

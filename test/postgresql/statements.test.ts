@@ -43,14 +43,15 @@ test.each<[string, () => Promise<{ status: number }>, string]>([
   async (_, ask, statements) => {
     await ask();
     await ask();
-    const stop = await captureStatements(server);
-    const { status } = await ask();
-    expect(status).toBeLessThan(300);
-    expect(
-      stop()
+    const captured = async () => {
+      const stop = await captureStatements(server);
+      expect((await ask()).status).toBeLessThan(300);
+      return stop()
         .map(({ sql }) => inShort(sql))
-        .join(", "),
-    ).toBe(statements);
+        .join(", ");
+    };
+    // On a busy machine 32 requests do not always arrive in time for one commit.
+    await expect.poll(captured, { timeout: 15_000 }).toBe(statements);
   },
 );
 
