@@ -149,6 +149,17 @@ test("a first column whose name begins with a byte order mark keeps it on the wa
   expect((await stored("marked-again")).columns).toEqual(["\uFEFFfirst:text"]);
 });
 
+test("an export has every row of a dataset, in all formats, also of one that is read in several pieces", async () => {
+  const context = await at.contextOf();
+  await createDataset(context, { slug: "long", columns: [{ name: "a", type: "text" }] });
+  const texts = Array.from({ length: 1_200 }, (_, n) => `row ${n}.`);
+  await addDatasetItems(context, { slug: "long", items: texts.map((a) => ({ values: { a } })) });
+  for (const format of ["csv", "jsonl", "json"]) {
+    const { code, stdout } = await at.gabbro("export", "dataset", "long", "--format", format);
+    expect([format, code, stdout.match(/row \d+\./g)]).toEqual([format, 0, texts]);
+  }
+});
+
 test("an empty dataset keeps its name and columns on the way through a file", async () => {
   await createDataset(await at.contextOf(), {
     slug: "empty",
