@@ -39,7 +39,7 @@ export async function openCsv(
 }
 
 // `""` is the empty text, an empty cell no value. Quotation marks hide other delimiters in a heading from `delimiterOf`.
-const QUOTED = /^$|[;\t\uFEFF]/;
+const QUOTED = /^$|[,;\t\uFEFF]/;
 
 /** Rows of cells as CSV, each with its line break. */
 export function toCsv(rows: Cell[][], delimiter = ",", more: { escape_formulas?: boolean } = {}): string {

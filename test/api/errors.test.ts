@@ -426,6 +426,18 @@ test("answers carry security headers, and no other origin is let in unless it wa
   });
 });
 
+test("with the origin * pages of every origin may call, and ask before", async () => {
+  await using open = await startServer({ corsOrigins: ["*"] });
+  const headers = { origin: "https://any.example.com", "access-control-request-method": "POST" };
+  for (const [method, path] of [
+    ["GET", "/health"],
+    ["OPTIONS", "/graphql"],
+  ] as const) {
+    const answer = await open.request(method, path, undefined, { token: null, headers });
+    expect([method, answer.headers["access-control-allow-origin"]]).toEqual([method, "*"]);
+  }
+});
+
 test.each<[origin: string | undefined, allowed: string | undefined]>([
   [undefined, undefined],
   ["https://app.example.com", "https://app.example.com"],

@@ -2,7 +2,7 @@ import { afterAll, expect, test, vi } from "vitest";
 import { storedTime } from "../../src/database/times.ts";
 import { deleteOldResponses } from "../../src/workspaces/idempotency.resolvers.ts";
 import { addDataset, addToken } from "../support/data.ts";
-import { type Server, startServer } from "../support/server.ts";
+import { isOnPostgresql, type Server, startServer } from "../support/server.ts";
 import { captureStatements } from "../support/statements.ts";
 
 const server = await startServer();
@@ -51,6 +51,56 @@ test("who listens is told of nothing that was not stored", async () => {
   const stored = await server.post("/monitor/log", log("told"), keyed("told"));
   expect((await first).value.id).toBe(stored.body.log.id);
   await listening.return(undefined);
+});
+
+/** Statements that make every commit of an answer fail, and those that undo them. */
+const BROKEN_COMMIT = isOnPostgresql
+  ? {
+      break: [
+        "create table unmet (parent uuid references workspaces (id) deferrable initially deferred)",
+        `create function fail_later() returns trigger language plpgsql as
+          $$ begin insert into unmet values (gen_random_uuid()); return new; end $$`,
+        "create trigger unmet_answer after insert on idempotent_answers for each row execute function fail_later()",
+      ],
+      mend: ["drop trigger unmet_answer on idempotent_answers"],
+    }
+  : {
+      break: [
+        "create table unmet (parent text references workspaces (id) deferrable initially deferred)",
+        "create trigger unmet_answer after insert on idempotent_answers begin insert into unmet values ('x'); end",
+      ],
+      mend: ["drop trigger unmet_answer"],
+    };
+
+test("a log is published after its commit, so that no subscriber gets one whose commit fails", async () => {
+  await using own = await startServer();
+  const [workspace] = await execute(own, "select id from workspaces where name = 'default'");
+  const listening = own.database.pubSub.listen({ workspaceId: workspace!.id, tokenId: null });
+  const first = listening.next();
+  for (const statement of BROKEN_COMMIT.break) await execute(own, statement);
+  const failed = await own.post("/monitor/log", log("lost"), keyed("lost"));
+  expect(failed).toMatchObject({ status: 500, body: { code: "INTERNAL" } });
+  for (const statement of BROKEN_COMMIT.mend) await execute(own, statement);
+  const stored = await own.post("/monitor/log", log("stored"), keyed("stored"));
+  expect((await first).value.id).toBe(stored.body.log.id);
+  await listening.return(undefined);
+});
+
+test("what a refused request has read of its own changes is cached for no other request with a key", async () => {
+  const mutation = (slug: string, fields: string) => `mutation ($input: LogPromptInput!) {
+    createPrompt(slug: "${slug}") { slug }
+    logPrompt(input: $input) { warning ${fields} }
+  }`;
+  const input = { slug: "refused", output: LONG };
+  const long = "log { a: output b: output c: output d: output }";
+  const refused = await server.graphql(mutation("refused", long), { input }, keyed("refused"));
+  expect(refused.body.errors).toMatchObject(REFUSED);
+  const { body } = await server.graphql(
+    mutation("accepted", ""),
+    { input: { ...input, output: "o" } },
+    keyed("accepted"),
+  );
+  expect(body.data.logPrompt.warning).toMatch(/^Prompt "refused" does not exist/);
 });
 
 test("what a request has read of its own changes is cached for nobody before they are stored", async () => {

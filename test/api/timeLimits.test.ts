@@ -148,6 +148,8 @@ test.each<[query: string, variables: Record<string, unknown>, isTaken: boolean]>
     false,
   ],
   ["{ logs { trace { logs: id } prompt { versions { variables { label } } } } }", {}, true],
+  ["{ datasets { rows(first: 450) { log { trace { logs { id } } } } } }", {}, true],
+  ["{ datasets { rows(first: 600) { log { trace { logs { id } } } } } }", {}, false],
 ])(
   "the answer of an operation has at most 200,000 fields, rows by fields: %s %j",
   async (query, variables, isTaken) => {

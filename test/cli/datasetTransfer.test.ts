@@ -141,6 +141,25 @@ test.each(["csv", "jsonl", "json"])(
   },
 );
 
+test("a first column whose name begins with a byte order mark keeps it on the way through CSV", async () => {
+  const columns = [{ name: "\uFEFFfirst", type: "text" as const }];
+  await createDataset(await at.contextOf(), { slug: "marked", columns });
+  await at.gabbro("export", "dataset", "marked", "--output", "marked.csv");
+  expect(await importing("marked.csv", "marked-again")).toMatchObject({ code: 0 });
+  expect((await stored("marked-again")).columns).toEqual(["\uFEFFfirst:text"]);
+});
+
+test("an export has every row of a dataset, in all formats, also of one that is read in several pieces", async () => {
+  const context = await at.contextOf();
+  await createDataset(context, { slug: "long", columns: [{ name: "a", type: "text" }] });
+  const texts = Array.from({ length: 1_200 }, (_, n) => `row ${n}.`);
+  await addDatasetItems(context, { slug: "long", items: texts.map((a) => ({ values: { a } })) });
+  for (const format of ["csv", "jsonl", "json"]) {
+    const { code, stdout } = await at.gabbro("export", "dataset", "long", "--format", format);
+    expect([format, code, stdout.match(/row \d+\./g)]).toEqual([format, 0, texts]);
+  }
+});
+
 test("an empty dataset keeps its name and columns on the way through a file", async () => {
   await createDataset(await at.contextOf(), {
     slug: "empty",
@@ -355,6 +374,22 @@ test.each([
     ["3", 3],
   ]);
 });
+
+test.each([
+  ["semicolons", "csv", ";"],
+  ["tabs", "tsv", "\t"],
+])(
+  "the FILE.rejected of a file with %s imports, also with commas in the names of columns",
+  async (_, ending, sign) => {
+    const file = `signs.${ending}`;
+    await give(file, `${['"a,b,c"', "j:json"].join(sign)}\n${["x,y", "{"].join(sign)}\n`);
+    expect((await importing(file, `signs-${ending}`)).code).toBe(1);
+    await give(`${file}.rejected`, (await taken(`${file}.rejected`)).replace("{", "1"));
+    const format = ["--format", "csv"];
+    expect(await importing(`${file}.rejected`, `signs-${ending}`, ...format)).toMatchObject({ code: 0 });
+    expect(await valuesOf(`signs-${ending}`)).toEqual([{ "a,b,c": "x,y", j: 1 }]);
+  },
+);
 
 test("columns named like what every object has are empty where a row has no value", async () => {
   const text = "a,constructor,toString\n1,,\n2,x,y\n";

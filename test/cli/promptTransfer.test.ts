@@ -1,5 +1,6 @@
 import { mkdir, readdir, readFile, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { v7 as uuidv7 } from "uuid";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Context } from "../../src/context.ts";
 import { createPrompt, createPromptVersion } from "../../src/prompts/authoring.resolvers.ts";
@@ -325,6 +326,16 @@ test("two files of one prompt, an empty folder and a missing one are refused", a
     code: 1,
     stderr: "gabbro: There is no folder nowhere.\n",
   });
+});
+
+test("an export writes a file for every prompt, also for those after the hundredth", async () => {
+  const { database } = await at.contextOf();
+  const workspace = await createWorkspace(database, "hundreds");
+  const slugs = Array.from({ length: 201 }, (_, n) => `p${String(n).padStart(3, "0")}`);
+  const head = { workspace, description: null, featureSlug: null, protectedTags: [], createdAt: new Date() };
+  await database.commit(slugs.map((slug) => ["Prompt", { ...head, id: uuidv7(), slug, name: slug }]));
+  expect((await at.gabbro("export", "prompts", "hundreds", "--workspace", "hundreds")).code).toBe(0);
+  expect((await filesOf("hundreds")).map(([name]) => name)).toEqual(slugs.map((slug) => `${slug}.yaml`));
 });
 
 test("an export names files of prompts that the workspace does not have, and leaves them", async () => {
