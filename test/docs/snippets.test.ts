@@ -12,7 +12,7 @@ import { differenceOf } from "../support/answers.ts";
 import { openReader, SHOWN } from "../support/docsReader.ts";
 import { allDocuments, anchorsOf, linksOf, readingOrder, readPage, snippetsOf } from "../support/snippets.ts";
 
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 300_000;
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const pages = await readingOrder();
 const textOf: Record<string, string> = Object.fromEntries(
