@@ -1,8 +1,7 @@
-import pg from "pg";
 import { afterAll, expect, test } from "vitest";
 import { addWorkspace } from "../support/data.ts";
 import { addLogs } from "../support/logs.ts";
-import { isOnPostgresql, startServer } from "../support/server.ts";
+import { startServer } from "../support/server.ts";
 import { captureStatements } from "../support/statements.ts";
 
 const server = await startServer();
@@ -287,64 +286,3 @@ test("calls whose ids are too long for an index are summed up like others", asyn
   ]);
   expect(await usage(may)).toMatchObject([{ logs: 6, inputTokens: 6, p50LatencyMs: 2 }]);
 });
-
-const everyGroup = ["DAY", "PROMPT", "VERSION", "MODEL", "USER", "ORGANIZATION", null];
-
-/** The statements by which a report reads logs, each once. */
-async function readsOf(by: string | null) {
-  const stop = await captureStatements(server);
-  await usage({ by, zone: "Europe/Berlin", slug: "often" });
-  const reads = new Map(
-    stop()
-      .filter(({ sql }) => sql.includes('from "logs"'))
-      .map((statement) => [statement.sql, statement]),
-  );
-  expect(reads.size).toBeGreaterThanOrEqual(3);
-  return [...reads.values()];
-}
-
-test.skipIf(isOnPostgresql).each(everyGroup)(
-  "on SQLite: grouped by %s, usage reads the index by time and no log itself",
-  async (by) => {
-    const reads = await readsOf(by);
-    const driver = await (
-      server.database.orm.em.getConnection("read") as unknown as Handle
-    ).getNativeClient();
-    for (const { sql } of reads) {
-      const bound = Array(sql.split("?").length - 1).fill(0);
-      const plan = driver.prepare(`explain query plan ${sql}`).all(bound) as { detail: string }[];
-      expect(plan[0]!.detail).toContain(
-        "USING COVERING INDEX logs_by_time (workspace_id=? AND (start_time,id)",
-      );
-    }
-  },
-);
-
-test.skipIf(!isOnPostgresql).each(everyGroup)(
-  "on PostgreSQL: grouped by %s, usage reads indexes, and logs themselves only where ids are too long for them",
-  async (by) => {
-    const reads = await readsOf(by);
-    const client = new pg.Client({ connectionString: server.databaseUrl });
-    await client.connect();
-    try {
-      await client.query("vacuum analyze logs");
-      await client.query("set enable_bitmapscan = off");
-      await client.query("set enable_seqscan = off"); // there are few logs here
-      for (const { sql, values } of reads) {
-        const { rows } = await client.query(`explain ${sql}`, values);
-        const scans = rows.map((row) => row["QUERY PLAN"] as string).filter((line) => / on logs/.test(line));
-        expect(scans.length).toBeGreaterThan(0);
-        for (const scan of scans)
-          expect(scan).toMatch(
-            /Index Only Scan.* using logs_(summed|by_time) |Index Scan.* using logs_not_summed /,
-          );
-      }
-    } finally {
-      await client.end();
-    }
-  },
-);
-
-interface Handle {
-  getNativeClient(): Promise<{ prepare(statement: string): { all(bound: unknown[]): unknown[] } }>;
-}
