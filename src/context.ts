@@ -9,7 +9,7 @@ export interface Context {
   database: Database;
   /** The unit of work of this request; it reads only the workspace of `access`. */
   em: EntityManager;
-  /** Null when the request came without a token; only `authorize` and the caches of answers read it. */
+  /** Null when the request came without a token; resolvers call `authorize` instead of reading it. */
   access: Access | null;
   /** Looks the token up again, as a long answer must end with it. Throws when the token is no longer valid. */
   reauthenticate: () => Promise<Access | null>;

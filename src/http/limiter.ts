@@ -24,12 +24,15 @@ declare module "fastify" {
 export interface Limits {
   /** Requests that are accepted and not answered, whatever they wait for: a body, a worker, the database. */
   maxInFlight: number;
+  /** Refusals that wait to be answered; further ones are answered at once. */
+  maxDelayedRefusals: number;
   /** Bytes of all bodies that have arrived. Parsed JSON can take twenty times as much. */
   maxBodyBytes: number;
 }
 
 const DEFAULTS: Limits = {
   maxInFlight: 500,
+  maxDelayedRefusals: 2_000,
   maxBodyBytes: Math.max(12 * 1024 * 1024, getHeapStatistics().heap_size_limit / 32),
 };
 /** How many requests of one workspace use the event loop at once. With 1,000, a neighbour of 400 callers waits five times as long. */
@@ -53,7 +56,7 @@ export function createLimiter(given: Partial<Limits>, corsOrigins: string[]) {
   const inFlight = createInFlight(limits.maxInFlight);
   const bodies = createBodies(limits.maxBodyBytes);
   const places = createEventLoopSlots(MAX_RUNNING);
-  const refusals = createRefusals(corsOrigins);
+  const refusals = createRefusals(corsOrigins, limits.maxDelayedRefusals);
 
   const leave = (request: FastifyRequest) => {
     request.share?.giveBack(1);
@@ -157,13 +160,14 @@ function isStream(payload: unknown): payload is Readable {
 const REPORT_INTERVAL_MS = 1_000;
 /**
  * To refuse takes 45 microseconds. A thousand callers who send again at once would be refused 10,000 times a second, and
- * half of what can be served is; so it is 80 % (docs/internals/decisions.md).
+ * a fifth of what can be served is; so it is 80 % (docs/internals/decisions.md).
  */
 const REFUSAL_DELAY_MS = 250;
 
 /** Refuses requests, and counts them. */
-function createRefusals(corsOrigins: string[]) {
+function createRefusals(corsOrigins: string[], maxDelayed: number) {
   let total = 0;
+  let delayed = 0;
   let unreported = 0;
   let app: App;
   /** Logs one line a second with the number: a line for each would cost as much as serving them. */
@@ -187,10 +191,15 @@ function createRefusals(corsOrigins: string[]) {
       request.isRefused = true;
       request.errorCode = "UNAVAILABLE";
       reply.hijack();
-      setTimeout(() => {
+      request.raw.resume(); // nothing keeps its body meanwhile
+      const respond = () => {
+        delayed -= 1;
         if (app.isStopping()) reply.raw.setHeader("connection", "close");
         refuse(request.raw, reply.raw, corsOrigins);
-      }, REFUSAL_DELAY_MS);
+      };
+      delayed += 1;
+      if (delayed > maxDelayed) respond();
+      else setTimeout(respond, REFUSAL_DELAY_MS);
     },
     /** Counts a refusal of a request whose body has begun to arrive. */
     error: () => {

@@ -28,6 +28,7 @@ export function countRequests(app: App): () => Family[] {
     const code = codeOf(request);
     const outcome = code ? `${statusCode} ${code}` : statusCode;
     series.outcomes.set(outcome, (series.outcomes.get(outcome) ?? 0) + 1);
+    if (request.isRefused) return done(); // its time is the delay of refusals
     const seconds = elapsedTime / 1_000;
     let at = 0;
     while (seconds > BOUNDS_S[at]!) at += 1;

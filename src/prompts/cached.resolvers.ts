@@ -4,7 +4,7 @@ import { boundedByCharacters, createCache } from "../database/cache.ts";
 import { inPieces, type Piece } from "../database/lengths.ts";
 import type { Database } from "../database/open.ts";
 import { GabbroError } from "../errors.ts";
-import { Prompt, PromptTag, PromptVersion } from "./entities.ts";
+import { type Prompt, PromptVersion } from "./entities.ts";
 import type { NamedVersion, Selectable } from "./selection.ts";
 
 export type CachedPrompt = Selectable & Pick<Prompt, "id" | "name" | "description">;
@@ -20,34 +20,43 @@ export function findPrompt(
   workspaceId: string,
   slug: string,
 ): Promise<CachedPrompt | null> {
-  return prompts(context.database, { workspaceId, key: slug }, () => readPrompt(context, workspaceId, slug));
+  return prompts(context.database, { workspaceId, key: slug }, () =>
+    readPrompt(context.database, workspaceId, slug),
+  );
 }
 
-/** For entities that are copied into a cache, which the unit of work need not hold. */
-const ONCE = { disableIdentityMap: true } as const;
-
+/** By queries, not as entities: logs may name slugs that do not exist, and a prompt may have thousands of versions and tags. */
 async function readPrompt(
-  { database, em }: Context,
+  database: Database,
   workspaceId: string,
   slug: string,
 ): Promise<CachedPrompt | null> {
-  const prompt = await em.findOne(Prompt, { slug }, { ...ONCE, fields: ["slug", "name", "description"] });
+  const { read, rows } = database;
+  const [prompt] = await rows(
+    read
+      .selectFrom("Prompt")
+      .select(["id as id", "slug as slug", "name as name", "description as description"])
+      .where("workspace", "=", workspaceId)
+      .where("slug", "=", slug)
+      .where("deletedAt", "is", null),
+  );
   if (!prompt) return null;
-  const { id, name, description } = prompt;
   const versions: NamedVersion[] = [];
-  // Not as a collection: making entities of thousands of versions would block other requests.
   const readPiece = (piece: Piece) => readVersions(database, workspaceId, piece);
   const [tags] = await Promise.all([
-    em.find(PromptTag, { prompt: id }, { ...ONCE, fields: ["label", "version"] }),
+    rows(
+      read
+        .selectFrom("PromptTag")
+        .select(["label as label", "version as versionId"])
+        .where("workspace", "=", workspaceId)
+        .where("prompt", "=", prompt.id),
+    ),
     (async () => {
-      for await (const piece of inPieces(id, readPiece))
+      for await (const piece of inPieces(prompt.id, readPiece))
         for (const { id, version } of piece) versions.push({ id, version });
     })(),
   ]);
-  return {
-    ...{ id, slug, name, description, versions },
-    tags: tags.map(({ label, version }) => ({ label, versionId: version.id })),
-  };
+  return { ...prompt, versions, tags };
 }
 
 /** The ids and names of versions of prompts. */
@@ -81,16 +90,18 @@ export async function getTexts(
 
 type Column = "text" | "systemText" | "model" | "variables";
 
-/** Makes a cache of some columns. Versions are immutable, so what is cached never becomes stale. */
+/** Makes a cache of columns of versions, which are immutable. Its callers know that the version is of their workspace. */
 function createFind<const Columns extends readonly Column[]>(columns: Columns) {
   type Part = Pick<PromptVersion, Columns[number]>;
   const caches = new WeakMap<Database["orm"], LRUCache<string, Part>>();
-  return async ({ database, em }: Context, id: string): Promise<Part | null> => {
-    const cache = caches.get(database.orm) ?? boundedByCharacters<Part>();
-    caches.set(database.orm, cache);
+  return async (context: Context, id: string): Promise<Part | null> => {
+    const { orm } = context.database;
+    const cache = caches.get(orm) ?? boundedByCharacters<Part>();
+    caches.set(orm, cache);
     const cached = cache.get(id);
-    if (cached) return cached;
-    const version = await em.findOne(PromptVersion, { id }, { ...ONCE, fields: columns });
+    if (cached) return cached; // before the unit of work is created, which a hit does not need
+    const options = { disableIdentityMap: true, fields: columns } as const;
+    const version = await context.em.findOne(PromptVersion, { id }, options);
     if (!version) return null;
     const part = Object.fromEntries(columns.map((column) => [column, version[column]])) as Part;
     cache.set(id, part);

@@ -2,7 +2,7 @@ import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import { json, timestamp } from "../database/columnTypes.ts";
 import type { Scope } from "../scopes.ts";
 
-/** The data of one team: no query reads from two workspaces. */
+/** The data of one team: no request reads from two workspaces. */
 export const Workspace = defineEntity({
   name: "Workspace",
   tableName: "workspaces",

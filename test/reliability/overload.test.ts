@@ -71,6 +71,21 @@ test("who asks again as soon as it is refused is refused four times a second, so
   expect(performance.now() - begun).toBeGreaterThan(740);
 });
 
+test("beyond the refusals that may wait, others are answered at once", async () => {
+  await using server = await startServer({ limits: { maxInFlight: 0, maxDelayedRefusals: 1 } });
+  const refused = async () => {
+    const begun = performance.now();
+    const body = JSON.stringify({ slug: "x", output: "o".repeat(1_000_000) });
+    const headers = { "content-type": "application/json" };
+    const { status } = await fetch(`${server.url}/monitor/log`, { method: "POST", body, headers });
+    expect(status).toBe(503);
+    return performance.now() - begun;
+  };
+  const [one, other] = (await Promise.all([refused(), refused()])) as [number, number];
+  expect(Math.abs(one - other)).toBeGreaterThan(100);
+  expect(Math.max(one, other)).toBeGreaterThan(240);
+});
+
 test("who is refused by a service that is about to stop is told to go elsewhere", async () => {
   await using server = await startServer({ limits: { maxInFlight: 0 } });
   const connection = async () => (await fetch(`${server.url}/datasets`)).headers.get("connection");
