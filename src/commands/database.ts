@@ -76,7 +76,7 @@ async function prune(context: Context, { olderThan, dryRun = false, json }: Prun
   else say(`Removed ${traces} traces that began before ${before}.`);
 }
 
-/** The time an age such as `90d` ago. Without minutes: whoever means months by `m` would remove everything. */
+/** The time an age such as `90d` ago. Minutes are refused: `m` meant as months would remove everything. */
 function parseAge(age: string): Date {
   const time = timeBefore(age, "hdw");
   if (!time) throw new InvalidArgumentError("It must be a number with h, d or w behind it.");

@@ -35,7 +35,7 @@ export async function deliverFirstToken(
   return { label: `in the file ${file}   (only its owner can read it)`, inShell: `$(cat ${inQuotes(file)})` };
 }
 
-/** Beside the SQLite file: whoever can read that file needs no token. */
+/** Beside the SQLite file, as a user who can read the database needs no token. */
 function fileFor(databaseUrl: string): string {
   const folder = databaseUrl.startsWith("sqlite:") ? dirname(databaseUrl.slice("sqlite:".length)) : "data";
   return join(folder, "first-token");

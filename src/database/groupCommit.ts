@@ -145,7 +145,7 @@ async function store<DB>(
     await insert(units.flat());
     return units.map(() => true);
   } catch (error) {
-    // Only a row that is refused is worth trying the others alone; what ails the database ails them all.
+    // If one row is refused, the others may succeed alone; an error of the database itself fails them all.
     if (units.length === 1 || failsWholeBatch(error)) return units.map(() => error as Error);
     const results: (true | Error)[] = [];
     for (const unit of units) results.push(...(await store(insert, [unit])));

@@ -1,9 +1,9 @@
 import type { DatabaseConnection, Dialect, Driver } from "kysely";
 
 /**
- * A Kysely dialect whose connections refuse every statement of who has given them back, or has ended the transaction. Kysely
- * refuses it for a transaction, but not for its savepoints and plugins: work that goes on in one of them would write beside
- * the transaction, or in that of whoever has the connection next.
+ * A Kysely dialect whose connections refuse every statement after they were released or their transaction has ended. Kysely
+ * refuses that on transactions, but not on their savepoints and plugins: a late statement of these would run outside the
+ * transaction, or inside that of the next user of the connection.
  *
  * `isOpen` says whether there is a transaction: of a full or failing disk SQLite ends one by itself, and Kysely would never
  * give back a connection whose rollback fails.

@@ -1,9 +1,9 @@
 import { GabbroError } from "../errors.ts";
 
-/** Until when the work for a request may go on, on the clock of `performance.now()`. */
+/** When the work for a request must end, on the clock of `performance.now()`. */
 export interface Deadline {
   atMs: number;
-  /** The work goes on past the deadline: its answer is stored for whoever sends the request again. */
+  /** The work continues past the deadline, because its response is stored for a retry of the request. */
   isReadOn?: boolean;
 }
 
@@ -21,7 +21,7 @@ export function disableDeadline({ deadline }: Limited): void {
   deadline.atMs = Number.POSITIVE_INFINITY;
 }
 
-/** Lets the work go on past the deadline, as its answer is stored for whoever sends the request again. */
+/** Lets the work continue past the deadline, because its response is stored for a retry of the request. */
 export function readOn({ deadline }: Limited): void {
   deadline.isReadOn = true;
 }

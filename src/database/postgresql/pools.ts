@@ -17,8 +17,8 @@ const MAX_WAIT_MS = 5_000;
 const BUSY = "All connections to the database are in use; try again in a moment.";
 
 /**
- * Connections of one kind. One that is lost while it is in use makes room for another, whoever holds it. Workspaces take
- * turns, and of five connections or more a fifth is out of reach for each: its statements may take the others for seconds.
+ * A pool of connections. A connection that is lost while in use is replaced at once, before it is released. Workspaces take
+ * turns. With five connections or more, each workspace leaves a fifth of them to the others, as statements may take seconds.
  */
 export function createPool(config: pg.PoolConfig & { max: number }): CountedPool {
   const pool = new pg.Pool(config);
