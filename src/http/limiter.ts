@@ -159,8 +159,8 @@ function isStream(payload: unknown): payload is Readable {
 
 const REPORT_INTERVAL_MS = 1_000;
 /**
- * To refuse takes 45 microseconds. A thousand callers who send again at once would be refused 10,000 times a second, and
- * a fifth of what can be served is; so it is 80 % (docs/internals/decisions.md).
+ * A refusal takes 45 microseconds. Without the delay, a thousand callers who retry at once are refused 10,000 times a second,
+ * and only a fifth of the capacity is served; with it, 80 % is (docs/internals/decisions.md).
  */
 const REFUSAL_DELAY_MS = 250;
 
