@@ -9,6 +9,7 @@ import {
 import { getHeapStatistics } from "node:v8";
 import type { FastifyServerOptions } from "fastify";
 import type { App } from "./app.ts";
+import { parseInSlices } from "./slices.ts";
 
 // An import reads all that a module exports, and with it loads the client of the Fetch API, which nothing here uses.
 const { createServer } = process.getBuiltinModule("node:http");
@@ -58,6 +59,7 @@ export function createHttpServer(
   );
   server.on("checkExpectation", (request, response) => server.emit("request", request, response));
   cutSlowReaders(server, patience);
+  parseInSlices(server);
   return server;
 }
 

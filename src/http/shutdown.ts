@@ -49,7 +49,7 @@ export function closeGracefully(app: App, graceMs = GRACE_MS): void {
   });
 }
 
-/** The connections with when they were opened. Listening for their first bytes would make all later ones cost more. */
+/** The connections with when they were opened. */
 function openConnections(app: App): Map<Socket, number> {
   const opened = new Map<Socket, number>();
   app.server.on("connection", (socket) => {

@@ -50,12 +50,3 @@ test("a client that stops reading holds up the end for no longer than the grace"
   expect(force).toHaveBeenCalledOnce();
   socket.destroy();
 });
-
-test("Node.js reads the bytes of a connection by itself: a listener for them would make every request cost more", async () => {
-  await using server = await startServer();
-  const counted = new Promise((resolve) => {
-    server.app.server.once("connection", (socket) => resolve(socket.listenerCount("data")));
-  });
-  await fetch(`${server.url}/health`);
-  expect(await counted).toBe(1);
-});

@@ -35,6 +35,21 @@ test("a connection on which a request is sent before the one before is answered 
   expect((await fetch(`${server.url}/health`)).status).toBe(200);
 });
 
+test("of thousands of requests in one packet Node.js parses no more than a slice holds", async () => {
+  let parsed = 0;
+  const count = () => {
+    parsed += 1;
+  };
+  server.app.server.on("request", count);
+  const { socket } = open();
+  const closed = new Promise((resolve) => socket.once("close", resolve));
+  socket.write("GET / HTTP/1.1\r\n\r\n".repeat(3_640));
+  await closed;
+  expect(parsed).toBeGreaterThan(1);
+  expect(parsed).toBeLessThan(130);
+  server.app.server.off("request", count);
+});
+
 test("a request behind a subscription ends both, so that no answer gathers behind one that never ends", async () => {
   const { socket, received } = open();
   const closed = new Promise((resolve) => socket.once("close", resolve));
