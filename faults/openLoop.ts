@@ -9,7 +9,8 @@ import { bytesOf, type Mix, type Prepared, requestsOf } from "./requestMixes.ts"
 
 // Run as a program with an Order as JSON: sends requests at random moments (Poisson), whether earlier ones are answered
 // or not, as many users do who do not know of each other; without `perSecond` each connection sends as soon as it is
-// answered, which finds what a gateway can do. Prints Figures as JSON.
+// answered, which finds what a gateway can do. Prints Figures as JSON. autocannon waits for each answer before it sends the
+// next request on a connection, and k6 does not come by npm.
 
 export interface Order {
   url: string;

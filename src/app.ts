@@ -14,7 +14,7 @@ import { parseJsonBodies } from "./http/jsonBody.ts";
 import { createLimiter, type Limits } from "./http/limiter.ts";
 import { logRequests, requestIdOf, toLogged, traced } from "./http/logging.ts";
 import { limitRates } from "./http/rateLimits.ts";
-import { answerToNoRequest } from "./http/refusals.ts";
+import { answerNoRequest } from "./http/refusals.ts";
 import { addSecurityHeaders } from "./http/securityHeaders.ts";
 import { createHttpServer, PATIENCE, type Patience } from "./http/server.ts";
 import { closeGracefully } from "./http/shutdown.ts";
@@ -78,7 +78,7 @@ export async function createApp(
     childLoggerFactory: traced,
     frameworkErrors: handleError,
     schemaController: schemaController!,
-    clientErrorHandler: (error, socket) => void socket.end(answerToNoRequest(error)),
+    clientErrorHandler: answerNoRequest,
   });
   app.setErrorHandler(handleError);
   parseJsonBodies(app);

@@ -60,6 +60,7 @@ async function loggerOptions(level: string): Promise<FastifyServerOptions["logge
   };
 }
 
+/** `close-with-grace` 2.5 ends the process by `exit`, which loses the lines that are not written yet, and does not watch npm. */
 function stopOnSignals(app: App, { drainMs, isRunByNpm }: Config): void {
   const stop = async (reason: string, drainForMs: number) => {
     clearInterval(watch);

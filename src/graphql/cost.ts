@@ -31,6 +31,7 @@ const fieldCounts = new WeakMap<OperationDefinitionNode, number>();
 /**
  * The error of an operation whose answer could have more than 200,000 fields; undefined for others. A field counts once for
  * each entry that the pages around it may have. Lists without pages are counted during execution, see lists.ts.
+ * `@pothos/plugin-complexity` 4.2 counts the first operation of a document, whichever is executed, and no introspection.
  */
 export function refusalOfCost(
   schema: GraphQLSchema,

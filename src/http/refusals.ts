@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { type ErrorCode, errorStatus, GabbroError } from "../errors.ts";
 
 const CODE: ErrorCode = "UNAVAILABLE";
@@ -41,13 +42,19 @@ export function refusalError(): GabbroError {
   return new GabbroError(CODE, MESSAGE, { headers: RETRY_AFTER });
 }
 
-/** The whole answer to bytes that are not HTTP, written by hand because there is no request yet to answer to. */
-export function answerToNoRequest(error: NodeJS.ErrnoException): string {
+/**
+ * Answers bytes that are not HTTP, by hand because there is no request yet to answer to. Closes a connection that sends too
+ * slowly without an answer: ten thousand of them may time out in one turn of the event loop.
+ */
+export function answerNoRequest(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return void socket.destroy();
   const tooLarge = error.code === "HPE_HEADER_OVERFLOW";
   const refusal = tooLarge
     ? new GabbroError("HEADERS_TOO_LARGE", "The headers are too large.")
     : new GabbroError("BAD_REQUEST", "The request is not valid HTTP.");
   const body = JSON.stringify({ error: refusal.message, code: refusal.code });
   const status = tooLarge ? "431 Request Header Fields Too Large" : "400 Bad Request";
-  return `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`;
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
 }

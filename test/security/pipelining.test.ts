@@ -50,6 +50,21 @@ test("of thousands of requests in one packet Node.js parses no more than a slice
   server.app.server.off("request", count);
 });
 
+test("what follows invalid HTTP in the same packet is not parsed, so that the error arrives whole", async () => {
+  let errors = 0;
+  const count = () => {
+    errors += 1;
+  };
+  server.app.server.on("clientError", count);
+  const { socket, received } = open();
+  const closed = new Promise((resolve) => socket.once("close", resolve));
+  socket.write("\r\nnot HTTP\r\n".repeat(5_000));
+  await closed;
+  expect(received()).toMatch(/^HTTP\/1\.1 400 .*"code":"BAD_REQUEST"\}$/s);
+  expect(errors).toBe(1);
+  server.app.server.off("clientError", count);
+});
+
 test("a request behind a subscription ends both, so that no answer gathers behind one that never ends", async () => {
   const { socket, received } = open();
   const closed = new Promise((resolve) => socket.once("close", resolve));
