@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as wait } from "node:timers/promises";
 import DataLoader from "dataloader";
-import type { Insertable, Kysely, Transaction } from "kysely";
+import type { Insertable, Kysely } from "kysely";
 import { GabbroError } from "../errors.ts";
 import { runShared, whileWaiting } from "../limits/eventLoop.ts";
 import { jsonSize } from "../limits/jsonSize.ts";
@@ -155,7 +155,7 @@ async function store<DB>(
 
 /** Inserts rows in a transaction, those of each entity with one statement or a few. */
 export function createInsert<DB>(encode: Encoder, insertAlong: InsertAlong) {
-  return async (transaction: Transaction<DB>, rows: Rows<DB>): Promise<void> => {
+  return async (transaction: Kysely<DB>, rows: Rows<DB>): Promise<void> => {
     for (const [entity, group] of Map.groupBy(rows, ([name]) => name)) {
       const plain = group.map(([, row]) => row as Record<string, unknown>);
       for (const chunk of inStatements(plain.map(encode(entity))))
@@ -163,8 +163,8 @@ export function createInsert<DB>(encode: Encoder, insertAlong: InsertAlong) {
           .insertInto(entity)
           .values(chunk as never)
           .execute();
-      await refuseDeleted(transaction as never, entity, plain);
-      await insertAlong(transaction as never, entity, plain);
+      await refuseDeleted(transaction, entity, plain);
+      await insertAlong(transaction, entity, plain);
     }
   };
 }
@@ -172,7 +172,7 @@ export function createInsert<DB>(encode: Encoder, insertAlong: InsertAlong) {
 /** Inserts in a transaction of its own. */
 export function insertTogether<DB>(
   database: Kysely<DB>,
-  insert: (transaction: Transaction<DB>, rows: Rows<DB>) => Promise<void>,
+  insert: (transaction: Kysely<DB>, rows: Rows<DB>) => Promise<void>,
 ) {
   return (rows: Rows<DB>): Promise<void> =>
     retryWhileLocked(() => database.transaction().execute((transaction) => insert(transaction, rows)));

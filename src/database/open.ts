@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import type { EntitySchema } from "@mikro-orm/core";
 import { Migrator } from "@mikro-orm/migrations";
 import { SqlMikroORM } from "@mikro-orm/sql";
-import type { Compilable, Kysely, Transaction } from "kysely";
+import type { Compilable, Kysely } from "kysely";
 import { createFairQueue } from "../limits/fairQueue.ts";
 import { createTurns } from "../limits/turns.ts";
 import type { ConnectionOptions, Dialect } from "./dialect.ts";
@@ -131,10 +131,8 @@ function createWriters(orm: Awaited<ReturnType<typeof openOrm>>, dialect: Dialec
   return {
     commit: createCommit<Tables>(insertAll),
     /** The same as `commit`, in the transaction of a unit of work. */
-    insertWithin: (em: typeof orm.em, rows: Rows<Tables>) => {
-      const transaction = em.getKysely({ ...entityNames, convertValues: false });
-      return insert(transaction as unknown as Transaction<Tables>, rows);
-    },
+    insertWithin: (em: typeof orm.em, rows: Rows<Tables>) =>
+      insert(em.getKysely({ ...entityNames, convertValues: false }), rows),
     /** For very many rows at once; `commit` is for the rows of one request. */
     putInBulk: createBulk(orm, dialect, encode, statements.put),
   };

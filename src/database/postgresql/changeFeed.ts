@@ -1,4 +1,4 @@
-import { type Kysely, sql } from "kysely";
+import { type QueryExecutorProvider, sql } from "kysely";
 import { type ChangeFeed, keepListening, type ListeningClient } from "../changeFeed.ts";
 import type { LogAddedMessage } from "../pubsub.ts";
 
@@ -43,7 +43,7 @@ export function openPostgresqlChangeFeed(
 /** Notifies other gateways of new logs, in the transaction that stores them. */
 export async function notifyOfLogs(
   self: string,
-  transaction: Pick<Kysely<never>, "getExecutor">,
+  transaction: QueryExecutorProvider,
   entity: string,
   rows: Record<string, unknown>[],
 ): Promise<void> {

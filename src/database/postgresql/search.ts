@@ -1,4 +1,12 @@
-import { type Expression, type Kysely, type RawBuilder, type SqlBool, sql, type Transaction } from "kysely";
+import {
+  type Expression,
+  type Kysely,
+  type QueryExecutorProvider,
+  type RawBuilder,
+  type SqlBool,
+  sql,
+  type Transaction,
+} from "kysely";
 import { createFairQueue } from "../../limits/fairQueue.ts";
 import { wasTimedOut } from "../driverErrors.ts";
 import {
@@ -164,7 +172,7 @@ export function bodyOf({ input, output }: Record<string, unknown>): string {
 
 /** Stores the words of new logs for the full-text index. */
 export async function insertWords(
-  transaction: Transaction<never>,
+  transaction: QueryExecutorProvider,
   entity: string,
   rows: Record<string, unknown>[],
 ): Promise<void> {
