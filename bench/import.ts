@@ -18,7 +18,7 @@ const megabytes = Number(process.argv[2] ?? 1_000);
 const formats = process.argv[3] ? [process.argv[3]] : ["csv", "jsonl", "json"];
 const BYTES_IN_A_MEGABYTE = 1_000_000;
 const SAMPLE_EVERY_MS = 50;
-const LARGEST_MB = 500;
+const MAX_MB = 500;
 
 const folder = await mkdtemp(join(tmpdir(), "gabbro-bench-"));
 try {
@@ -109,6 +109,6 @@ async function measure(name: string, args: string[], { rows, file }: { rows: num
     `${(size / seconds).toFixed(1)} MB/s`,
     `at most ${peak.toFixed(0)} MB of memory`,
   ];
-  console.log(`${name}: ${figures.join(", ")}${peak > LARGEST_MB ? ` (more than ${LARGEST_MB}!)` : ""}`);
+  console.log(`${name}: ${figures.join(", ")}${peak > MAX_MB ? ` (more than ${MAX_MB}!)` : ""}`);
   if (code !== 0) throw new Error(`gabbro ended with ${code}.`);
 }

@@ -153,7 +153,7 @@ const withBadInput =
 const withBadInputAndSpoilt = (within: Within) => async (): Promise<Outcome> => {
   const spoilt = async (preload: string, wanted: { cases: number; kept: number }) => {
     const found = await within((databaseUrl) =>
-      sendBadInput({ databaseUrl, preload }, { ...wanted, seeds: [1], mostFaults: 1 }),
+      sendBadInput({ databaseUrl, preload }, { ...wanted, seeds: [1], maxFaults: 1 }),
     );
     return found.faults.length;
   };

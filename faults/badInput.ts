@@ -8,7 +8,7 @@ const SHORT_ROUND = 50;
 const RAW_SHARE = 0.05;
 const sizes: Record<Api, number> = { rest: ROUND, graphql: ROUND, raw: SHORT_ROUND, kept: SHORT_ROUND };
 const ASKING_AT_ONCE = 4;
-const LONGEST_SHOWN = 5_000;
+const MAX_SHOWN_CHARACTERS = 5_000;
 
 export interface BadInputResult extends Count {
   /** What was found, each with how to find it again. */
@@ -23,13 +23,13 @@ interface Wanted {
   /** Rounds are drawn from these in turns, then from those after them. */
   seeds: number[];
   /** After how many faults it ends. */
-  mostFaults?: number;
+  maxFaults?: number;
 }
 
 /** Sends a gateway what nobody should send, drawn from what it says of itself, and judges every answer. */
 export async function sendBadInput(
   how: How,
-  { cases, kept, seeds, mostFaults = 10 }: Wanted,
+  { cases, kept, seeds, maxFaults = 10 }: Wanted,
 ): Promise<BadInputResult> {
   await prepareDatabase(how.databaseUrl);
   const gateway = await startGateway(how);
@@ -48,11 +48,11 @@ export async function sendBadInput(
     raw: () => begun.raw * SHORT_ROUND >= 2 * cases * RAW_SHARE,
     kept: () => result.kept >= kept,
   };
-  const endOnFailure = mostFaults === 1;
+  const endOnFailure = maxFaults === 1;
   const askAll = async (own: string) => {
     const rounds = await roundsOf(gateway.url, own, result);
     for (const api of apis) {
-      while (!isDone[api]() && result.faults.length < mostFaults) {
+      while (!isDone[api]() && result.faults.length < maxFaults) {
         const n = begun[api]++;
         const seed = seeds[n % seeds.length]! + Math.floor(n / seeds.length);
         const fault = await rounds[api]({ seed, size: sizes[api], endOnFailure });
@@ -67,7 +67,7 @@ export async function sendBadInput(
     await gateway.stop();
   }
   const logged = gateway.said().slice(greeting.length);
-  if (logged !== "") result.faults.push(`logged: ${logged.slice(0, LONGEST_SHOWN)}`);
+  if (logged !== "") result.faults.push(`logged: ${logged.slice(0, MAX_SHOWN_CHARACTERS)}`);
   return result;
 }
 

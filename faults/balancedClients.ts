@@ -7,7 +7,7 @@ import { kinds, type Ledger } from "./writers.ts";
 
 const CLIENTS = 32;
 const CHECK_INTERVAL_MS = 100;
-const CHECK_PATIENCE_MS = 2_000;
+const CHECK_TIMEOUT_MS = 2_000;
 
 /** How much was sent, and what failed for good. */
 export interface Sent {
@@ -74,7 +74,7 @@ function startBalancer(urls: string[]) {
   let isStopped = false;
   const check = async (url: string) => {
     while (!isStopped) {
-      const signal = AbortSignal.timeout(CHECK_PATIENCE_MS);
+      const signal = AbortSignal.timeout(CHECK_TIMEOUT_MS);
       const answer = await fetch(`${url}/ready`, { headers: { connection: "close" }, signal }).catch(
         () => {},
       );

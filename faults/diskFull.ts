@@ -21,7 +21,7 @@ export interface DiskFullResult extends Verdict {
 const DISK_BYTES = 24 * 1024 * 1024;
 const FULL_MS = 1_000;
 /** A gateway that acknowledges what it cannot store refuses nothing. */
-const PATIENCE_MS = 10_000;
+const MAX_WAIT_MS = 10_000;
 
 /**
  * Fills a small disk under writers and makes room again, again and again with one gateway; holds the database against all
@@ -92,7 +92,7 @@ function fill(file: string): void {
 function createUntil({ child }: Gateway) {
   return async (count: () => number, more: number): Promise<void> => {
     const wanted = count() + more;
-    const givenUpAt = performance.now() + PATIENCE_MS;
+    const givenUpAt = performance.now() + MAX_WAIT_MS;
     while (count() < wanted && child.exitCode === null && performance.now() < givenUpAt) await wait(5);
   };
 }

@@ -42,10 +42,10 @@ interface Second {
   stolenMs: number;
 }
 
-const LONGEST_MS = 60_000;
+const MAX_MS = 60_000;
 const STOLEN_EVERY_MS = 50;
 /** Linux counts it in hundredths of a second. */
-const MOST_STOLEN_MS = 20;
+const MAX_STOLEN_MS = 20;
 
 /** Counts what comes back from requests that are sent for some seconds from now on. */
 export function createCount({ deadlineMs, seconds }: { deadlineMs: number; seconds: number }) {
@@ -78,7 +78,7 @@ export function createCount({ deadlineMs, seconds }: { deadlineMs: number; secon
         secondAt(sentAt)?.goodUs.record(us);
       }
     },
-    welcome: (ms: number) => newcomersUs.record(Math.max(1, Math.round(Math.min(ms, LONGEST_MS) * 1_000))),
+    welcome: (ms: number) => newcomersUs.record(Math.max(1, Math.round(Math.min(ms, MAX_MS) * 1_000))),
     figures: (): Figures => {
       clearInterval(watching);
       return {
@@ -95,7 +95,7 @@ export function createCount({ deadlineMs, seconds }: { deadlineMs: number; secon
 
 /** A second is quiet when nothing was stolen in it, nor in the one after it, in which it may be seen or its answers come. */
 function quietOf(bySecond: Second[]): Quiet {
-  const isStolen = bySecond.map(({ stolenMs }) => stolenMs > MOST_STOLEN_MS);
+  const isStolen = bySecond.map(({ stolenMs }) => stolenMs > MAX_STOLEN_MS);
   const quiet = bySecond.slice(0, -1).filter((_, n) => !isStolen[n] && !isStolen[n + 1]);
   const good = quiet.reduce((sum, { goodUs }) => sum + goodUs.count, 0);
   return {

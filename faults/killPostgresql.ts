@@ -15,7 +15,7 @@ export interface KillPostgresqlResult extends Verdict {
   slowestBackMs: number;
 }
 
-const LONGEST_LIFE_MS = 500;
+const MAX_LIFE_MS = 500;
 const AWAY_MS = 300;
 
 /**
@@ -36,7 +36,7 @@ export async function killPostgresql(
       while (result.cycles < cycles && isFaultless(result)) {
         const writers = startWriters(gateway.url, ledger, { isPatient: true });
         await moreThan(ledger.acknowledged.size);
-        await wait(Math.random() * LONGEST_LIFE_MS);
+        await wait(Math.random() * MAX_LIFE_MS);
         await server.kill();
         await wait(AWAY_MS);
         await server.start();

@@ -37,10 +37,10 @@ export async function judge(databaseUrl: string, ledger: Ledger): Promise<Verdic
   };
 }
 
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 
 function readSqlite(path: string): { names: string[]; faults: string[] } {
-  const database = new Database(path, { fileMustExist: true, timeout: PATIENCE_MS });
+  const database = new Database(path, { fileMustExist: true, timeout: TIMEOUT_MS });
   try {
     const names = database.prepare(NAMES).pluck().all() as string[];
     const faults = [

@@ -87,8 +87,8 @@ async function soaked(within: Within, minutes: number, preload?: string): Promis
     soak({ databaseUrl: databaseUrl as `sqlite:${string}`, preload }, minutes),
   );
   const mb = ({ value, doubt }: Slope) => `${value.toFixed(1)} ± ${doubt.toFixed(1)} MB`;
-  const { load, rss, heap, fds, mostWalMb, subscriptions, broken } = found;
-  const result = `${count(load.sent)} requests and ${count(subscriptions)} subscriptions, ${count(load.wrong + load.unanswered)} failed, ${count(load.unsent)} not sent for want of a connection, ${count(load.late)} later than 5 s, ${count(load.refused)} refused with Retry-After; in ten minutes memory grows by ${mb(rss)}, the heap by ${mb(heap)}; file descriptors ${fds.first}, at most ${fds.most}; WAL at most ${mostWalMb.toFixed(1)} MB`;
+  const { load, rss, heap, fds, maxWalMb, subscriptions, broken } = found;
+  const result = `${count(load.sent)} requests and ${count(subscriptions)} subscriptions, ${count(load.wrong + load.unanswered)} failed, ${count(load.unsent)} not sent for want of a connection, ${count(load.late)} later than 5 s, ${count(load.refused)} refused with Retry-After; in ten minutes memory grows by ${mb(rss)}, the heap by ${mb(heap)}; file descriptors ${fds.first}, at most ${fds.max}; WAL at most ${maxWalMb.toFixed(1)} MB`;
   return { result, broken };
 }
 

@@ -122,13 +122,13 @@ export function residentKb({ child }: Gateway): number {
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0);
 }
 
-const ENOUGH_QUIET_S = 10;
+const MIN_QUIET_S = 10;
 const wantedOfOverload = { goodput: 0.7, lateShare: 0.01, newcomersP50Ms: 500, recoveredS: 5 };
 
 /** What of the promise does not hold, in words; by quiet seconds where there were enough. */
 export function brokenByOverload(found: OverloadResult): string[] {
   const { overload, recoveredS, hasCrashed } = found;
-  const isQuiet = overload.quiet.seconds >= ENOUGH_QUIET_S && Number.isFinite(found.quietGoodput);
+  const isQuiet = overload.quiet.seconds >= MIN_QUIET_S && Number.isFinite(found.quietGoodput);
   const goodput = isQuiet ? found.quietGoodput : found.goodput;
   return [
     ...(hasCrashed ? ["it crashed"] : []),

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MOST_FDS 4096
+#define MAX_FDS 4096
 #define SECTOR 512
 #define CUT_STATUS 86
 
@@ -37,7 +37,7 @@ typedef struct File {
 } File;
 
 static File *files;
-static File *fileOf[MOST_FDS];
+static File *fileOf[MAX_FDS];
 static long writesLeft = -1;
 static const char *prefix;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -67,7 +67,7 @@ __attribute__((constructor)) static void begin(void) {
 }
 
 static void track(const char *path, int fd) {
-  if (!prefix || fd < 0 || fd >= MOST_FDS || strncmp(path, prefix, strlen(prefix)) != 0) return;
+  if (!prefix || fd < 0 || fd >= MAX_FDS || strncmp(path, prefix, strlen(prefix)) != 0) return;
   size_t length = strlen(path);
   if (length > 4 && strcmp(path + length - 4, "-shm") == 0) return; // it is made anew after a crash
   struct stat found;
@@ -83,7 +83,7 @@ static void track(const char *path, int fd) {
   pthread_mutex_unlock(&lock);
 }
 
-static File *tracked(int fd) { return fd >= 0 && fd < MOST_FDS ? fileOf[fd] : NULL; }
+static File *tracked(int fd) { return fd >= 0 && fd < MAX_FDS ? fileOf[fd] : NULL; }
 
 static off_t lengthOf(File *file) {
   struct stat found;
@@ -206,6 +206,6 @@ int fdatasync(int fd) { return sync_(fd, realDataSync); }
 
 int close(int fd) {
   begin();
-  if (fd >= 0 && fd < MOST_FDS) fileOf[fd] = NULL;
+  if (fd >= 0 && fd < MAX_FDS) fileOf[fd] = NULL;
   return realClose(fd);
 }

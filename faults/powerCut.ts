@@ -23,7 +23,7 @@ export function whyNoPowerCut(): string | undefined {
   }
 }
 
-const MOST_WRITES = 4_000;
+const MAX_WRITES = 4_000;
 /** What the process ends with when the power was cut, and not for another reason. */
 const CUT_STATUS = 86;
 
@@ -45,7 +45,7 @@ export async function cutPower(
       const power = {
         LD_PRELOAD: shim.path,
         CUT_PREFIX: databaseUrl.slice("sqlite:".length),
-        CUT_AFTER: String(Math.floor(Math.random() * MOST_WRITES)),
+        CUT_AFTER: String(Math.floor(Math.random() * MAX_WRITES)),
         CUT_SEED: String(Math.floor(Math.random() * 2 ** 31)),
       };
       await writeUntilCut({ databaseUrl, preload, env: power }, ledger);

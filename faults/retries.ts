@@ -8,7 +8,7 @@ import { kinds, newLedger } from "./writers.ts";
 
 const SENDERS = 32;
 const CUT = 0.3;
-const LATEST_CUT_MS = 15;
+const MAX_CUT_MS = 15;
 
 export interface RetriesResult extends Verdict {
   requests: number;
@@ -68,7 +68,7 @@ async function sendOnce({ url }: Gateway, { path, body, key }: Sent): Promise<"a
   await once(socket, "connect");
   socket.write(`POST ${path} HTTP/1.1\r\n${head.join("\r\n")}\r\n\r\n${payload}`);
   if (Math.random() < CUT) {
-    await wait(Math.random() * LATEST_CUT_MS);
+    await wait(Math.random() * MAX_CUT_MS);
     socket.destroy();
     return "cut";
   }

@@ -38,7 +38,7 @@ function control(lost: number, cases: number): Outcome {
   return { result: `${count(lost)} lost in case ${cases}`, isAsWanted: lost > 0 };
 }
 
-const MOST_OF_A_CONTROL = 50;
+const MAX_CONTROL_CYCLES = 50;
 
 const killed =
   (within: typeof withFile) =>
@@ -55,7 +55,7 @@ const killed =
 const killedAndSpoilt = (within: typeof withFile) => async (): Promise<Outcome> => {
   const preload = "answerBeforeCommit";
   const found = await within((databaseUrl) =>
-    killGateway({ databaseUrl, preload }, { cycles: MOST_OF_A_CONTROL }),
+    killGateway({ databaseUrl, preload }, { cycles: MAX_CONTROL_CYCLES }),
   );
   return control(found.lost.length, found.cycles);
 };
@@ -88,7 +88,7 @@ const tests: Record<string, Test> = {
     },
     control: async () => {
       const off = { synchronous_commit: "off" };
-      const found = await killPostgresql(off, { cycles: MOST_OF_A_CONTROL });
+      const found = await killPostgresql(off, { cycles: MAX_CONTROL_CYCLES });
       return control(found.lost.length, found.cycles);
     },
   },
@@ -102,7 +102,7 @@ const tests: Record<string, Test> = {
     control: async () => {
       const preload = "normalSync";
       const found = await withFile((databaseUrl) =>
-        cutPower({ databaseUrl, preload }, { cycles: MOST_OF_A_CONTROL }),
+        cutPower({ databaseUrl, preload }, { cycles: MAX_CONTROL_CYCLES }),
       );
       return control(found.lost.length, found.cycles);
     },
@@ -116,7 +116,7 @@ const tests: Record<string, Test> = {
       return { result: `${result}, ${found.unread} reads refused`, isAsWanted: isAsWanted && isServed };
     },
     control: async () => {
-      const found = await fillDisk({ cycles: MOST_OF_A_CONTROL, preload: "answerBeforeCommit" });
+      const found = await fillDisk({ cycles: MAX_CONTROL_CYCLES, preload: "answerBeforeCommit" });
       return control(found.lost.length, found.cycles);
     },
   },

@@ -139,7 +139,7 @@ type Asking = ReturnType<typeof createAsking>;
 const INSIDES =
   /\b(?:select|insert into|update|delete from)\b[^.]*\b(?:from|values|set|where)\b|SQLITE_|\bat \w[\w.]* \(|node_modules|\.[tj]s:\d|node:|\/src\/|"stack"/i;
 
-const LONGEST_ANSWER_MS = 60_000;
+const MAX_ANSWER_MS = 60_000;
 
 function createAsking({ url }: Gateway, known: string[]) {
   const tokens = [...known];
@@ -156,7 +156,7 @@ function createAsking({ url }: Gateway, known: string[]) {
   };
   const ask = async ({ path, ...request }: Request): Promise<string> => {
     count += 1;
-    const signal = AbortSignal.timeout(LONGEST_ANSWER_MS);
+    const signal = AbortSignal.timeout(MAX_ANSWER_MS);
     const answer = await fetch(`${url}${path}`, { ...request, signal });
     const text = await answer.text();
     judge(`${request.method} ${path.slice(0, 200)}`, answer.status, text);

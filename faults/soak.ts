@@ -25,8 +25,8 @@ export interface SoakResult {
   load: Figures;
   rss: Slope;
   heap: Slope;
-  fds: { first: number; most: number };
-  mostWalMb: number;
+  fds: { first: number; max: number };
+  maxWalMb: number;
   subscriptions: number;
   broken: string[];
 }
@@ -38,7 +38,7 @@ const CONNECTIONS = 1_000;
 const BURST = 10;
 const SAMPLES_A_MINUTE = 4;
 const SUBSCRIBERS = 5;
-const LONGEST_SUBSCRIPTION_MS = 5_000;
+const MAX_SUBSCRIPTION_MS = 5_000;
 const WANTED_SLOPE_MB = 1;
 const WANTED_WAL_MB = 64;
 const WANTED_FDS = 50; // that subscriptions and checks come and go with
@@ -104,7 +104,7 @@ async function comeAndGo({ url }: Gateway, seconds: number): Promise<number> {
     while (performance.now() < end) {
       await using events = await subscribe({ url, token: TOKEN }, "subscription { logAdded { id output } }");
       await events.next();
-      await wait(Math.random() * LONGEST_SUBSCRIPTION_MS);
+      await wait(Math.random() * MAX_SUBSCRIPTION_MS);
       count += 1;
     }
   };
@@ -117,17 +117,17 @@ function judge(samples: Sample[], load: Figures, subscriptions: number): SoakRes
   const rss = slopeOf(settled, ({ rssMb }) => rssMb);
   const heap = slopeOf(settled, ({ heapMb }) => heapMb);
   const descriptors = settled.map(({ fds }) => fds);
-  const fds = { first: descriptors[0]!, most: Math.max(...descriptors) };
-  const mostWalMb = Math.max(...samples.map(({ walMb }) => walMb));
+  const fds = { first: descriptors[0]!, max: Math.max(...descriptors) };
+  const maxWalMb = Math.max(...samples.map(({ walMb }) => walMb));
   const grows = ({ value, doubt }: Slope) => value - doubt > WANTED_SLOPE_MB;
   const broken = [
     ...(grows(rss) ? ["its memory grows"] : []),
     ...(grows(heap) ? ["its heap grows"] : []),
-    ...(fds.most > fds.first + WANTED_FDS ? ["its file descriptors grow"] : []),
-    ...(mostWalMb > WANTED_WAL_MB ? ["its WAL grows"] : []),
+    ...(fds.max > fds.first + WANTED_FDS ? ["its file descriptors grow"] : []),
+    ...(maxWalMb > WANTED_WAL_MB ? ["its WAL grows"] : []),
     ...(failedOf(load) > 0 ? ["it failed"] : []),
   ];
-  return { load, rss, heap, fds, mostWalMb, subscriptions, broken };
+  return { load, rss, heap, fds, maxWalMb, subscriptions, broken };
 }
 
 function slopeOf(samples: Sample[], of: (sample: Sample) => number): Slope {

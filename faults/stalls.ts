@@ -18,9 +18,9 @@ export interface StallsResult {
   requests: number;
   /** How many requests were carried out. */
   taken: number;
-  mostCpuMs: number;
+  maxCpuMs: number;
   longestWaitMs: number;
-  mostHeldMb: number;
+  maxHeldMb: number;
   /** What was found, each with how to find it again. */
   faults: string[];
 }
@@ -30,8 +30,8 @@ interface Wanted {
   /** The first of them, in an order that stays the same. */
   from: number;
   bounds: Bounds;
-  patienceMs: number;
-  mostFaults?: number;
+  timeoutMs: number;
+  maxFaults?: number;
   how?: Pick<How, "preload">;
   /** Is told each fault when it is found. */
   tell?: (fault: string) => void;
@@ -44,13 +44,12 @@ const ROUND = 200;
 export async function lookForStalls(within: Within, wanted: Wanted): Promise<StallsResult> {
   const result: StallsResult = {
     ...{ inputs: 0, cases: 0, requests: 0, taken: 0 },
-    ...{ mostCpuMs: 0, longestWaitMs: 0, mostHeldMb: 0, faults: [] },
+    ...{ maxCpuMs: 0, longestWaitMs: 0, maxHeldMb: 0, faults: [] },
   };
-  const isDone = () =>
-    result.cases >= wanted.cases || result.faults.length >= (wanted.mostFaults ?? Infinity);
+  const isDone = () => result.cases >= wanted.cases || result.faults.length >= (wanted.maxFaults ?? Infinity);
   while (!isDone())
     await within(async (databaseUrl) => {
-      const served = await serve({ databaseUrl, ...wanted.how }, wanted.patienceMs);
+      const served = await serve({ databaseUrl, ...wanted.how }, wanted.timeoutMs);
       try {
         await round(served, wanted, result, isDone);
       } finally {
@@ -85,8 +84,8 @@ async function round(
     if (!isAnswered) return; // it may be busy for hours
   }
   const last = await heldAfter(served, caseAt, { from: next(), requests: CROWD });
-  result.mostHeldMb = Math.max(result.mostHeldMb, last);
-  if (last > first + MOST_KEPT_MB)
+  result.maxHeldMb = Math.max(result.maxHeldMb, last);
+  if (last > first + MAX_KEPT_MB)
     report(`it holds ${Math.round(last)} MB afterwards, ${Math.round(first)} MB before`, next());
 }
 
@@ -99,7 +98,7 @@ function count(result: StallsResult, steps: Growth["steps"]): void {
   for (const { cpuMs, waitMs, status } of steps) {
     result.requests += 1;
     result.taken += status < 300 ? 1 : 0;
-    result.mostCpuMs = Math.max(result.mostCpuMs, cpuMs);
+    result.maxCpuMs = Math.max(result.maxCpuMs, cpuMs);
     result.longestWaitMs = Math.max(result.longestWaitMs, waitMs);
   }
 }
@@ -108,7 +107,7 @@ const WARMING = 200;
 const CROWD = 1_400;
 const SMALL = 200;
 /** The caches may hold 80: 32 of documents, and three times 8,000,000 characters. */
-const MOST_KEPT_MB = 128;
+const MAX_KEPT_MB = 128;
 
 /** What is held after small requests that differ: what is kept of each shows by their number, not by their size. */
 async function heldAfter(
@@ -164,20 +163,20 @@ const SMALLER = [1_000, 10_000, 100_000, 1_000_000];
 export const onAnyMachine: Bounds = { sizes: SMALLER, waitMs: null, cpuMs: 400 };
 /** To count the tokens of 10 MB takes a worker 1.6 s, where "T+" is repeated. */
 const onAQuietOne: Bounds = { sizes: [...SMALLER, 10_000_000], waitMs: 250, cpuMs: 2_000 };
-const LONG_PATIENCE_MS = 10_000;
+const LONG_TIMEOUT_MS = 10_000;
 
 /** Stalls at length, on both databases. */
 export function stalls({ withFile, withPostgresql }: Record<"withFile" | "withPostgresql", Within>) {
-  const looked = (within: Within, wanted: Pick<Wanted, "cases" | "from" | "how" | "mostFaults">) =>
+  const looked = (within: Within, wanted: Pick<Wanted, "cases" | "from" | "how" | "maxFaults">) =>
     lookForStalls(within, {
-      ...{ bounds: onAQuietOne, patienceMs: LONG_PATIENCE_MS, ...wanted },
+      ...{ bounds: onAQuietOne, timeoutMs: LONG_TIMEOUT_MS, ...wanted },
       tell: (fault) => process.stderr.write(`${fault}\n`),
     });
   const test = (within: Within): Test => ({
     cases: 7_000,
     run: async (cases, from = 0) => toOutcome(await looked(within, { cases, from })),
     control: async () => {
-      const spoilt = { cases: 200, from: 0, how: { preload: "quadratic" }, mostFaults: 1 };
+      const spoilt = { cases: 200, from: 0, how: { preload: "quadratic" }, maxFaults: 1 };
       const { faults, cases } = await looked(within, spoilt);
       return { result: `${faults.length} found in ${cases} cases`, isAsWanted: faults.length > 0 };
     },
@@ -188,9 +187,9 @@ export function stalls({ withFile, withPostgresql }: Record<"withFile" | "withPo
 function toOutcome({ faults, ...found }: StallsResult): Outcome {
   const said = [
     `${inWords(found.inputs)} inputs, ${inWords(found.requests)} requests, ${inWords(found.taken)} carried out`,
-    `the dearest took ${seconds(found.mostCpuMs)} of processor time`,
+    `the dearest took ${seconds(found.maxCpuMs)} of processor time`,
     `the neighbour waited ${Math.round(found.longestWaitMs)} ms at most`,
-    `${Math.round(found.mostHeldMb)} MB held afterwards at most`,
+    `${Math.round(found.maxHeldMb)} MB held afterwards at most`,
     `${faults.length} stalls`,
   ];
   return { result: said.join("; "), isAsWanted: faults.length === 0 };

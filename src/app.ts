@@ -16,7 +16,7 @@ import { logRequests, requestIdOf, toLogged, traced } from "./http/logging.ts";
 import { limitRates } from "./http/rateLimits.ts";
 import { answerNoRequest } from "./http/refusals.ts";
 import { addSecurityHeaders } from "./http/securityHeaders.ts";
-import { createHttpServer, PATIENCE, type Patience } from "./http/server.ts";
+import { type ClientLimits, createHttpServer } from "./http/server.ts";
 import { closeGracefully } from "./http/shutdown.ts";
 import { addTimeout } from "./http/timeout.ts";
 import { cleanUpRegularly } from "./maintenance.ts";
@@ -40,7 +40,7 @@ export interface AppOptions
   /** How long requests in flight may take after the service is closed. */
   graceMs?: number;
   limits?: Partial<Limits>;
-  patience?: Partial<Patience>;
+  clientLimits?: Partial<ClientLimits>;
 }
 
 /**
@@ -57,7 +57,7 @@ export async function createApp(
     trustedProxies = [],
     timeLimitMs = TIME_LIMIT_MS,
     limits = {},
-    patience = {},
+    clientLimits = {},
   } = options;
   const pages = options.playground === false ? "left out" : "served";
   const limiter = createLimiter(limits, corsOrigins);
@@ -69,7 +69,7 @@ export async function createApp(
     },
     logController: new LogController({ disableRequestLogging: true }), // logRequests does
     bodyLimit: MAX_BODY_BYTES,
-    serverFactory: (handle, server) => createHttpServer(handle, server, { ...PATIENCE, ...patience }),
+    serverFactory: (handle, server) => createHttpServer(handle, server, clientLimits),
     return503OnClosing: false, // closeGracefully ends connections instead
     routerOptions: { maxParamLength: MAX_PATH_CHARACTERS },
     trustProxy: trustedProxies.length > 0 && trustedProxies,

@@ -19,13 +19,13 @@ export function spoilValue(material: Material, value: unknown): unknown {
 
 type Holder = Record<string, unknown>;
 
-const MOST_PLACES = 200;
+const MAX_PLACES = 200;
 
 function placesIn(holder: Holder): [Holder, string][] {
   const places: [Holder, string][] = [];
   const waiting = [holder];
-  for (let within = waiting.shift(); within && places.length < MOST_PLACES; within = waiting.shift()) {
-    for (const key of Object.keys(within).slice(0, MOST_PLACES)) {
+  for (let within = waiting.shift(); within && places.length < MAX_PLACES; within = waiting.shift()) {
+    for (const key of Object.keys(within).slice(0, MAX_PLACES)) {
       places.push([within, key]);
       const inner = within[key];
       if (typeof inner === "object" && inner !== null) waiting.push(inner as Holder);

@@ -30,7 +30,7 @@ interface Drawing {
   definitions: string[];
 }
 
-const DEEPEST = 4;
+const MAX_DEPTH = 4;
 const WRONG = 0.1;
 
 /** A document of a schema with its variables: any operation with plausible arguments, or with wrong ones. */
@@ -70,7 +70,7 @@ function within(drawing: Drawing, type: GraphQLNamedType, depth: number): string
   const { material } = drawing;
   if (!isObjectType(type)) return "__typename";
   const fields = Object.values(type.getFields()).filter(
-    (field) => depth < DEEPEST || !isCompositeType(getNamedType(field.type)),
+    (field) => depth < MAX_DEPTH || !isCompositeType(getNamedType(field.type)),
   );
   const chosen = fields.filter(() => material.chance(0.25));
   return ["__typename", ...chosen.map((field) => selection(drawing, field, depth + 1))].join(" ");

@@ -18,8 +18,8 @@ export interface Answer {
   body: string;
 }
 
-const PATIENCE_MS = 20_000;
-const HANGS = `nothing in ${PATIENCE_MS / 1_000} s`;
+const TIMEOUT_MS = 20_000;
+const HANGS = `nothing in ${TIMEOUT_MS / 1_000} s`;
 const agent = new Agent({ keepAlive: true });
 
 /** Sends a request and gives its answer; throws when there is none in twenty seconds. */
@@ -61,7 +61,7 @@ function exchangeOnce(url: string, { method, path, headers, body }: Sent): Promi
     });
     const timer = setTimeout(() => {
       asked.destroy(new Error(HANGS));
-    }, PATIENCE_MS);
+    }, TIMEOUT_MS);
     asked.on("error", (error) => {
       clearTimeout(timer);
       reject(Object.assign(error, { isReused: asked.reusedSocket && error.message !== HANGS }));
@@ -85,7 +85,7 @@ export function exchangeBytes(url: string, pieces: Buffer[]): Promise<string> {
     const timer = setTimeout(() => {
       reject(new Error(HANGS));
       socket.destroy();
-    }, PATIENCE_MS);
+    }, TIMEOUT_MS);
     socket.setEncoding("latin1").setNoDelay(true);
     socket.on("data", (chunk) => {
       received += chunk;

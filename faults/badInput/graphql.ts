@@ -7,7 +7,7 @@ import { type Material, oddText, oddValue } from "./material.ts";
 import type { Known } from "./plausible.ts";
 import { escaped } from "./rest.ts";
 
-const LONGEST_URL = 12_000;
+const MAX_URL_CHARACTERS = 12_000;
 
 /** A request to `/graphql`: a document that was drawn from the schema, by POST or GET, in a body as it should be or not. */
 export function graphqlCase(material: Material, schema: GraphQLSchema, known: Known): Sent {
@@ -40,7 +40,7 @@ function byGet(material: Material, { query, variables }: { query: string; variab
     `variables=${encodeURIComponent(JSON.stringify(variables).slice(0, 3_000).toWellFormed())}`,
   ];
   if (material.chance(0.3)) parameters.push(material.oneOf(oddParameters(material)));
-  const path = `/graphql?${parameters.join("&")}`.slice(0, LONGEST_URL);
+  const path = `/graphql?${parameters.join("&")}`.slice(0, MAX_URL_CHARACTERS);
   const headers = oddHeaders(material, null);
   return { method: material.chance(0.1) ? "HEAD" : "GET", path, headers, body: null };
 }

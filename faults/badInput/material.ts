@@ -5,14 +5,14 @@ export interface Material {
   below(end: number): number;
   chance(share: number): boolean;
   oneOf<Value>(values: readonly Value[]): Value;
-  /** Up to `most` things, often fewer. */
-  some<Value>(most: number, make: () => Value): Value[];
+  /** Up to `max` things, often fewer. */
+  some<Value>(max: number, make: () => Value): Value[];
   text(): string;
   json(): unknown;
 }
 
-const FEWEST_CHOICES = 60;
-const MOST_CHOICES = 240;
+const MIN_CHOICES = 60;
+const MAX_CHOICES = 240;
 
 /** Any code point, those of halves of surrogate pairs among them, which are no characters. */
 const anyUnit = fc.integer({ min: 0, max: 0x10ffff }).map((code) => String.fromCodePoint(code));
@@ -28,7 +28,7 @@ const texts = fc.oneof(
 /** Material without end: once the choices are used up, each is the first. */
 export const materials: fc.Arbitrary<Material> = fc
   .tuple(
-    fc.noBias(fc.uint16Array({ minLength: FEWEST_CHOICES, maxLength: MOST_CHOICES })),
+    fc.noBias(fc.uint16Array({ minLength: MIN_CHOICES, maxLength: MAX_CHOICES })),
     fc.array(texts, { minLength: 1, maxLength: 3 }),
     fc.array(fc.json({ maxDepth: 3, stringUnit: anyUnit }), { minLength: 1, maxLength: 2 }),
   )
@@ -42,7 +42,7 @@ function materialOf(choices: Uint16Array, drawnTexts: string[], values: string[]
     below,
     oneOf,
     chance: (share) => below(1_000) >= 1_000 * (1 - share),
-    some: (most, make) => Array.from({ length: below(most + 1) }, make),
+    some: (max, make) => Array.from({ length: below(max + 1) }, make),
     text: () => oneOf(drawnTexts),
     json: () => JSON.parse(oneOf(values)),
   };

@@ -70,7 +70,7 @@ export async function roundsOf(url: string, own: string, count: Count): Promise<
         const isTaken = isSmuggled && answersIn(received).some(({ status }) => status < 400);
         return isTaken ? "is taken, though it has two ends" : faultOfBytes(received);
       },
-      show: ({ pieces }) => inspect(Buffer.concat(pieces).toString("latin1").slice(0, LONGEST_SHOWN)),
+      show: ({ pieces }) => inspect(Buffer.concat(pieces).toString("latin1").slice(0, MAX_SHOWN_CHARACTERS)),
     }),
     kept: roundOf("kept", count, {
       prepare: async () => {},
@@ -80,7 +80,7 @@ export async function roundsOf(url: string, own: string, count: Count): Promise<
         if (outcome === "kept") count.kept += 1;
         return typeof outcome === "object" ? outcome.fault : undefined;
       },
-      show: ([{ kind }, one]) => `${kind}: ${inspect(one, { depth: 5 }).slice(0, LONGEST_SHOWN)}`,
+      show: ([{ kind }, one]) => `${kind}: ${inspect(one, { depth: 5 }).slice(0, MAX_SHOWN_CHARACTERS)}`,
     }),
   };
 }
@@ -119,7 +119,7 @@ function roundOf<Case>(api: Api, count: Count, { prepare, cases, judge, show }: 
   };
 }
 
-const LONGEST_MS = 2_000;
+const MAX_ANSWER_MS = 2_000;
 const ATTEMPTS = 3;
 
 /** What takes too long is asked again, as the machine may have been busy with something else. */
@@ -130,16 +130,16 @@ async function watched(
     const begun = performance.now();
     const fault = await judge().catch((error: Error) => `has no answer: ${error.message}`);
     const tookMs = performance.now() - begun;
-    if (fault || tookMs < LONGEST_MS) return { fault, tookMs };
+    if (fault || tookMs < MAX_ANSWER_MS) return { fault, tookMs };
     if (attempt === ATTEMPTS) return { fault: `is answered after ${Math.round(tookMs)} ms`, tookMs };
   }
 }
 
-const LONGEST_SHOWN = 2_000;
+const MAX_SHOWN_CHARACTERS = 2_000;
 
 function showSent({ method, path, headers: all, body }: Sent): string {
   const { authorization, ...others } = all;
   const shown = { ...others, ...(authorization !== headers.authorization && { authorization }) };
-  const text = inspect(body?.toString("utf8"), { maxStringLength: LONGEST_SHOWN });
-  return `${method} ${path.slice(0, LONGEST_SHOWN)} ${JSON.stringify(shown)} ${text}`;
+  const text = inspect(body?.toString("utf8"), { maxStringLength: MAX_SHOWN_CHARACTERS });
+  return `${method} ${path.slice(0, MAX_SHOWN_CHARACTERS)} ${JSON.stringify(shown)} ${text}`;
 }

@@ -1,5 +1,5 @@
 import { gzipSync } from "node:zlib";
-import { BOTH, callers, fillJson, headersOf, here, type Input, LARGEST_BODY, mostCpuMs } from "./inputs.ts";
+import { BOTH, callers, fillJson, headersOf, here, type Input, MAX_BODY_BYTES, maxCpuMs } from "./inputs.ts";
 import type { Shape } from "./shapes.ts";
 
 type Fill = (shape: Shape, size: number, n: number) => Buffer;
@@ -45,8 +45,8 @@ export function bodyInputs(): Input[] {
       (caller): Input => ({
         name: `POST ${path} ${name}, ${caller}`,
         area: "whole bodies",
-        limit: LARGEST_BODY,
-        mostCpuMs: mostCpuMs(caller),
+        limit: MAX_BODY_BYTES,
+        maxCpuMs: maxCpuMs(caller),
         kinds: BOTH,
         fill: (...shaped) => ({
           method: "POST",

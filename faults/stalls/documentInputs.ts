@@ -1,4 +1,4 @@
-import { callers, fillJson, headersOf, here, type Input, LARGEST_BODY, mostCpuMs } from "./inputs.ts";
+import { callers, fillJson, headersOf, here, type Input, MAX_BODY_BYTES, maxCpuMs } from "./inputs.ts";
 import { repeated, type Shape } from "./shapes.ts";
 
 /** A document that grows by whole parts, whatever the shape. */
@@ -144,8 +144,8 @@ export function documentInputs(): Input[] {
       (caller): Input => ({
         name: `document: ${name}, ${caller}`,
         area,
-        limit: LARGEST_BODY,
-        mostCpuMs: mostCpuMs(caller),
+        limit: MAX_BODY_BYTES,
+        maxCpuMs: maxCpuMs(caller),
         kinds,
         fill: (shape, size, n) => ({
           ...{ method: "POST", path: "/graphql", headers: headersOf(caller) },

@@ -11,10 +11,10 @@ import {
   headersOf,
   here,
   type Input,
-  LARGEST_BODY,
-  LARGEST_HEAD,
-  MOST_OF_A_HEAD_MS,
-  mostCpuMs,
+  MAX_BODY_BYTES,
+  MAX_HEAD_BYTES,
+  MAX_HEAD_CPU_MS,
+  maxCpuMs,
   pathHere,
 } from "./inputs.ts";
 
@@ -39,8 +39,8 @@ export function graphqlInputs(fixtures: Fixtures): Input[] {
         return {
           name: `${name} ${field.path.join(".")}, ${caller}`,
           area: "variables of GraphQL",
-          limit: LARGEST_BODY,
-          mostCpuMs: mostCpuMs(caller),
+          limit: MAX_BODY_BYTES,
+          maxCpuMs: maxCpuMs(caller),
           kinds: BOTH,
           fill: (...shaped) => ({
             ...{ method: "POST", path: "/graphql", headers: headersOf(caller, more) },
@@ -63,8 +63,8 @@ export function restInputs(document: OpenAPIV3_1.Document, fixtures: Fixtures): 
         (caller): Input => ({
           name: `${name} ${field.path.join(".") || "body"}, ${caller}`,
           area: "bodies of REST",
-          limit: LARGEST_BODY,
-          mostCpuMs: mostCpuMs(caller),
+          limit: MAX_BODY_BYTES,
+          maxCpuMs: maxCpuMs(caller),
           kinds: BOTH,
           fill: (shape, size, n) => ({
             ...{ method, path, headers: headersOf(caller, {}, n) },
@@ -98,8 +98,8 @@ export function urlInput(name: string, caller: Caller, fill: ReturnType<typeof f
   return {
     name: `${name}, ${caller}`,
     area: "paths and query strings",
-    limit: LARGEST_HEAD,
-    mostCpuMs: MOST_OF_A_HEAD_MS,
+    limit: MAX_HEAD_BYTES,
+    maxCpuMs: MAX_HEAD_CPU_MS,
     kinds: BOTH,
     fill: (shape, size) => {
       const { "content-type": _, ...headers } = headersOf(caller);

@@ -16,7 +16,7 @@ export interface Bounds {
 const FLOOR_MS = 50;
 /** How much more than its size a request may cost, as garbage and caches do not grow in lines. */
 const SLACK = 3;
-const LEAST_MS = 1;
+const MIN_CPU_MS = 1;
 const ATTEMPTS = 3;
 
 export interface Measured {
@@ -44,17 +44,17 @@ export async function grow(served: Served, input: Input, shape: Shape, bounds: B
     const cost: Cost = await served.cost(made);
     return { size, cpuMs: cost.cpuMs, waitMs: cost.waitMs, status: cost.status };
   };
-  const most = { ...bounds, cpuMs: Math.min(bounds.cpuMs, input.mostCpuMs ?? bounds.cpuMs) };
+  const limits = { ...bounds, cpuMs: Math.min(bounds.cpuMs, input.maxCpuMs ?? bounds.cpuMs) };
   const sizes = [...new Set(bounds.sizes.map((size) => Math.min(size, input.limit)))];
   for (const size of sizes) {
     try {
       if (steps.length === 0) await measure(size); // what it runs for the first time is compiled
       steps.push(await measure(size));
-      let fault = faultOf(steps, most);
+      let fault = faultOf(steps, limits);
       for (let attempt = 1; fault && attempt < ATTEMPTS; attempt++) {
         if (steps.length > 1) leaveLeast(steps.at(-2)!, await measure(steps.at(-2)!.size));
         leaveLeast(steps.at(-1)!, await measure(size));
-        fault = faultOf(steps, most);
+        fault = faultOf(steps, limits);
       }
       if (fault) return { steps, fault, isAnswered: true };
     } catch (error) {
@@ -79,6 +79,6 @@ function faultOf(steps: Measured[], { waitMs, cpuMs }: Bounds): string | undefin
   if (last.status >= 500 && last.status !== 503) return `answered ${last.status} at ${last.size} characters`;
   if (last.cpuMs > cpuMs) return told;
   if (!before || last.cpuMs < FLOOR_MS) return undefined;
-  const most = SLACK * (last.size / before.size) * Math.max(before.cpuMs, LEAST_MS);
-  return last.cpuMs > most ? `${told}, ${before.cpuMs.toFixed(1)} ms for ${before.size}` : undefined;
+  const maxMs = SLACK * (last.size / before.size) * Math.max(before.cpuMs, MIN_CPU_MS);
+  return last.cpuMs > maxMs ? `${told}, ${before.cpuMs.toFixed(1)} ms for ${before.size}` : undefined;
 }

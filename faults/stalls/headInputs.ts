@@ -10,8 +10,8 @@ import {
   fillPath,
   headersOf,
   type Input,
-  LARGEST_HEAD,
-  MOST_OF_A_HEAD_MS,
+  MAX_HEAD_BYTES,
+  MAX_HEAD_CPU_MS,
   pathHere,
 } from "./inputs.ts";
 import { repeated, type Shape } from "./shapes.ts";
@@ -67,8 +67,8 @@ export function headerInputs(names: string[], { prompt }: Fixtures): Input[] {
       (name): Input => ({
         name: `${method} ${path} ${name}`,
         area: "headers",
-        limit: LARGEST_HEAD,
-        mostCpuMs: MOST_OF_A_HEAD_MS,
+        limit: MAX_HEAD_BYTES,
+        maxCpuMs: MAX_HEAD_CPU_MS,
         kinds: ["text"],
         fill: (shape, size) => {
           const { "content-type": type, ...plain } = headersOf("with a token", {
@@ -126,6 +126,6 @@ export function addressInputs(document: OpenAPIV3_1.Document): Input[] {
 function unescaped(path: string): ReturnType<typeof fillPath> {
   return (shape, size) => {
     const value = encodeURIComponent(shape.make(8).toWellFormed());
-    return path + repeated(Math.min(size, LARGEST_HEAD), (n) => `p${n}=${value}&`);
+    return path + repeated(Math.min(size, MAX_HEAD_BYTES), (n) => `p${n}=${value}&`);
   };
 }

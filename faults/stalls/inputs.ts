@@ -10,15 +10,15 @@ export interface Input {
   limit: number;
   kinds: readonly Shape["kind"][];
   /** The most processor time that it may take, if less than others. */
-  mostCpuMs?: number | undefined;
+  maxCpuMs?: number | undefined;
   /** The request with so much there; `n` makes it another one each time. */
   fill(shape: Shape, size: number, n: number): Request;
 }
 
-export const LARGEST_BODY = 10 * 1024 * 1024 - 4_096;
+export const MAX_BODY_BYTES = 10 * 1024 * 1024 - 4_096;
 /** Node.js takes 16 kB for all headers together with the path. */
-export const LARGEST_HEAD = 15_000;
-export const MOST_OF_A_HEAD_MS = 60;
+export const MAX_HEAD_BYTES = 15_000;
+export const MAX_HEAD_CPU_MS = 60;
 export const BOTH = ["text", "json"] as const;
 
 /** Who asks; without a token nothing may cost anything. */
@@ -26,7 +26,7 @@ export const callers = ["with a token", "without a token"] as const;
 export type Caller = (typeof callers)[number];
 
 /** Of somebody without a token not even the body is read, whatever its size. */
-export const mostCpuMs = (caller: Caller | "with a key") => (caller === "without a token" ? 100 : undefined);
+export const maxCpuMs = (caller: Caller | "with a key") => (caller === "without a token" ? 100 : undefined);
 
 /** The headers of somebody who sends JSON. */
 export function headersOf(
@@ -68,8 +68,11 @@ function unique(json: string, n: number): string {
 export function fillPath(path: string): (shape: Shape, size: number) => string {
   const [before, after] = path.split(pathHere) as [string, string];
   return (shape, size) => {
-    const most = LARGEST_HEAD - before.length - after.length;
-    const escaped = encodeURIComponent(shape.make(size).toWellFormed()).slice(0, Math.min(size, most));
+    const maxCharacters = MAX_HEAD_BYTES - before.length - after.length;
+    const escaped = encodeURIComponent(shape.make(size).toWellFormed()).slice(
+      0,
+      Math.min(size, maxCharacters),
+    );
     return before + escaped.replace(/%.?$/, "") + after;
   };
 }

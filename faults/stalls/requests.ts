@@ -15,30 +15,30 @@ export interface Answered {
   text: string;
 }
 
-const LONGEST_KEPT = 100_000;
+const MAX_KEPT_CHARACTERS = 100_000;
 const agent = new Agent({ keepAlive: true, maxSockets: 16 });
 
 export class NoAnswerError extends Error {}
 
 /** Sends a request and reads its answer to the end, but for events, which go on for ever. A connection that is cut is an answer, too. */
-export async function send(url: string, asked: Request, patienceMs: number): Promise<Answered> {
-  const answered = await sendOnce(url, asked, patienceMs);
+export async function send(url: string, asked: Request, timeoutMs: number): Promise<Answered> {
+  const answered = await sendOnce(url, asked, timeoutMs);
   // The server may close a connection that was idle just as it is used again.
-  return answered === "cut when used again" ? send(url, asked, patienceMs) : answered;
+  return answered === "cut when used again" ? send(url, asked, timeoutMs) : answered;
 }
 
 function sendOnce(
   url: string,
   { method, path, headers: given, body }: Request,
-  patienceMs: number,
+  timeoutMs: number,
 ): Promise<Answered | "cut when used again"> {
   const { hostname, port } = new URL(url);
   const headers = body ? { ...given, "content-length": String(body.length) } : given;
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
-      reject(new NoAnswerError(`no answer in ${patienceMs / 1_000} s`));
+      reject(new NoAnswerError(`no answer in ${timeoutMs / 1_000} s`));
       sent.destroy();
-    }, patienceMs);
+    }, timeoutMs);
     const sent = httpRequest({ agent, hostname, port, method, path, headers }, (response) => {
       readBeginning(response, (text) => resolve({ status: response.statusCode!, text }));
     });
@@ -51,9 +51,9 @@ function sendOnce(
 function readBeginning(response: IncomingMessage, done: (text: string) => void): void {
   let text = "";
   response.setEncoding("latin1").on("data", (chunk: string) => {
-    if (text.length < LONGEST_KEPT) text += chunk;
+    if (text.length < MAX_KEPT_CHARACTERS) text += chunk;
   });
-  response.on("error", () => {}).once("close", () => done(text.slice(0, LONGEST_KEPT)));
+  response.on("error", () => {}).once("close", () => done(text.slice(0, MAX_KEPT_CHARACTERS)));
   if (response.headers["content-type"]?.startsWith("text/event-stream"))
     setImmediate(() => response.destroy());
 }

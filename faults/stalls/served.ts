@@ -32,7 +32,7 @@ export interface Cost {
 }
 
 /** A server in a process of its own with a neighbour who always asks, and fixtures of the workspace that is to grow. */
-export async function serve(how: How, patienceMs: number) {
+export async function serve(how: How, timeoutMs: number) {
   await prepareDatabase(how.databaseUrl);
   const { fixtures, token, path } = await addBoth(how.databaseUrl);
   const gateway = await startGateway({ ...how, env: { ...env, ...how.env } });
@@ -45,18 +45,18 @@ export async function serve(how: How, patienceMs: number) {
     neighbour,
     /** What one request costs. Throws NoAnswerError when it takes too long. */
     cost: async (asked: Request): Promise<Cost> => {
-      const before = await cpuMs(url, patienceMs);
+      const before = await cpuMs(url, timeoutMs);
       neighbour.longestMs();
-      const answered = await send(url, asked, patienceMs);
-      const after = await cpuMs(url, patienceMs);
+      const answered = await send(url, asked, timeoutMs);
+      const after = await cpuMs(url, timeoutMs);
       return { ...answered, cpuMs: after - before, waitMs: neighbour.longestMs() };
     },
     /** What is held once garbage is collected, in the heap and outside of it. */
     heldMb: async (): Promise<number> => {
       const asked = { method: "GET", path: "/held", headers: {}, body: null };
-      return Number((await send(url, asked, patienceMs)).text) / 1e6;
+      return Number((await send(url, asked, timeoutMs)).text) / 1e6;
     },
-    send: (asked: Request) => send(url, asked, patienceMs),
+    send: (asked: Request) => send(url, asked, timeoutMs),
     stop: async () => {
       await neighbour.stop();
       await gateway.kill();
@@ -66,14 +66,14 @@ export async function serve(how: How, patienceMs: number) {
 
 export type Served = Awaited<ReturnType<typeof serve>>;
 
-async function cpuMs(url: string, patienceMs: number): Promise<number> {
+async function cpuMs(url: string, timeoutMs: number): Promise<number> {
   const asked = {
     method: "GET",
     path: "/metrics",
     headers: { authorization: `Bearer ${METRICS_TOKEN}` },
     body: null,
   };
-  const { text } = await send(url, asked, patienceMs);
+  const { text } = await send(url, asked, timeoutMs);
   const told = /^process_cpu_seconds_total (\S+)$/m.exec(text)?.[1];
   if (told === undefined) throw new NoAnswerError("no metrics");
   return Number(told) * 1_000;

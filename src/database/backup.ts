@@ -6,36 +6,36 @@ import { createPrivateFolder, recreatePrivateFile } from "../privateFiles.ts";
 import { migrate } from "./migrate.ts";
 import { type Database, type Entities, missingDatabase, openDatabase } from "./open.ts";
 
-const NOT_HERE =
-  "PostgreSQL has programs of its own for that: pg_dump --format=custom --file=FILE, and pg_restore.";
+const NOT_FOR_POSTGRESQL =
+  "PostgreSQL has its own programs for backups: pg_dump --format=custom --file=FILE, and pg_restore.";
 
 /**
- * Copies the database into a file, consistent although others write meanwhile: all that was acknowledged before it
- * began is in it. The file appears only once it is whole and checked. Throws when there is a file already.
+ * Copies the database into a file, consistent even while other requests write: the copy has all that was acknowledged before
+ * it began. The file appears only once it is complete and checked. Throws when the file exists.
  */
 export async function backUp(database: Database, file: string, entities: Entities): Promise<void> {
   const { dialect, orm } = database;
-  if (!dialect.copyTo) throw new Error(NOT_HERE);
-  if (!missingDatabase(`sqlite:${file}`)) throw new Error(`There is a file ${file} already; name another.`);
-  await appear(file, entities, (partial) => dialect.copyTo!(orm, partial));
+  if (!dialect.copyTo) throw new Error(NOT_FOR_POSTGRESQL);
+  if (!missingDatabase(`sqlite:${file}`)) throw new Error(`The file ${file} already exists; name another.`);
+  await createChecked(file, entities, (partial) => dialect.copyTo!(orm, partial));
 }
 
 /**
- * Makes the database that `url` names out of a backup, brought to the schema of this program. Throws when there is a
- * database already, as it would be lost, and when the file is no whole database.
+ * Makes the database at `url` from a backup, and migrates it to the schema of this program. Throws when there is a database
+ * already, because it would be lost, and when the file is not a complete database.
  */
 export async function restore(file: string, url: string, entities: Entities): Promise<void> {
-  if (!url.startsWith("sqlite:")) throw new Error(NOT_HERE);
+  if (!url.startsWith("sqlite:")) throw new Error(NOT_FOR_POSTGRESQL);
   const path = missingDatabase(url);
   if (!path) throw new Error("There is a database already. Stop the service and move it away first.");
   if (missingDatabase(`sqlite:${file}`)) throw new Error(`There is no file ${file}.`);
-  await appear(path, entities, (partial) =>
+  await createChecked(path, entities, (partial) =>
     pipeline(createReadStream(file), createWriteStream(partial, { flags: "r+" })),
   );
 }
 
-/** Makes a private database file in one step for who looks: under another name until it is whole and checked. */
-async function appear(
+/** Makes a private database file under another name, and renames it once it is complete and checked. */
+async function createChecked(
   path: string,
   entities: Entities,
   make: (partial: string) => Promise<void>,
@@ -48,7 +48,7 @@ async function appear(
     await check(partial, entities);
     await rename(partial, path);
   } finally {
-    for (const end of ["", "-wal", "-shm"]) await rm(`${partial}${end}`, { force: true });
+    for (const suffix of ["", "-wal", "-shm"]) await rm(`${partial}${suffix}`, { force: true });
   }
 }
 

@@ -1,13 +1,13 @@
 import { raw } from "@mikro-orm/core";
 import { CompiledQuery, type Kysely } from "kysely";
 
-const MAX_WRITTEN_CHARACTERS = 4_096;
+const MAX_INLINE_CHARACTERS = 4_096;
 
 type Client = Pick<Kysely<unknown>, "executeQuery">;
 
 /**
- * Takes long texts out of the parameters of a statement; the client that it gives binds them. MikroORM writes all values
- * into the statement: to escape 10 MB holds the event loop up for 1.1 s on PostgreSQL and 0.15 s on SQLite.
+ * Takes long texts out of the parameters of a statement; the returned client binds them. MikroORM writes all values into the
+ * statement, and escaping 10 MB blocks the event loop for 1.1 s on PostgreSQL and 0.15 s on SQLite.
  */
 export function bindTexts(
   parameters: readonly unknown[],
@@ -15,12 +15,12 @@ export function bindTexts(
   placeholder: (n: number) => string,
 ): { parameters: unknown[]; client: Client } {
   const texts: string[] = [];
-  const rest = parameters.map((value) =>
-    typeof value === "string" && value.length > MAX_WRITTEN_CHARACTERS
+  const inlineParameters = parameters.map((value) =>
+    typeof value === "string" && value.length > MAX_INLINE_CHARACTERS
       ? raw(placeholder(texts.push(value)))
       : value,
   );
   const executeQuery: Client["executeQuery"] = ({ sql }: CompiledQuery, options) =>
     client.executeQuery(CompiledQuery.raw(sql, texts), options);
-  return { parameters: rest, client: texts.length > 0 ? { executeQuery } : client };
+  return { parameters: inlineParameters, client: texts.length > 0 ? { executeQuery } : client };
 }

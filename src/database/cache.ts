@@ -1,9 +1,9 @@
 import { LRUCache } from "lru-cache";
 import type { Database } from "./open.ts";
 
-const CACHED_CHARACTERS = 8_000_000;
+const MAX_CHARACTERS = 8_000_000;
 
-/** The cached value of a key in a workspace, else what `load` finds; null for what does not exist. */
+/** Returns the cached value of a key in a workspace, or else the result of `load`. */
 type Cache<Value> = (
   database: Database,
   of: { workspaceId: string; key: string },
@@ -11,8 +11,8 @@ type Cache<Value> = (
 ) => Promise<Value | null>;
 
 /**
- * Caches what is read often and seldom changes, until anybody may have changed anything: the next request then sees the
- * change, also when another process made it. What does not exist is not cached.
+ * Caches values that are read often and seldom change, until any write may have changed any of them: the next request sees
+ * the change, also of another process. The result null is not cached.
  */
 export function createCache<Value extends object>(): Cache<Value> {
   const caches = new WeakMap<Database["orm"], { generation: string; values: LRUCache<string, Value> }>();
@@ -28,24 +28,24 @@ export function createCache<Value extends object>(): Cache<Value> {
       caches.set(database.orm, cache);
     }
     const { values } = cache;
-    const place = `${workspaceId} ${key}`;
-    const cached = values.get(place);
+    const cacheKey = `${workspaceId} ${key}`;
+    const cached = values.get(cacheKey);
     if (cached) {
       database.generation.reuse.hits += 1;
       return cached;
     }
     database.generation.reuse.misses += 1;
     const loaded = await load();
-    // When anything was changed meanwhile, it goes where nobody looks any more.
-    if (loaded) values.set(place, loaded);
+    // After a change in the meantime, `values` is an outdated cache that is no longer read.
+    if (loaded) values.set(cacheKey, loaded);
     return loaded;
   };
 }
 
-/** Bounded by characters: bounded by number, a few huge values fill the memory. */
+/** A cache with a limit of characters: with a limit of entries, a few huge values would fill the memory. */
 export function boundedByCharacters<Value extends object>(): LRUCache<string, Value> {
   return new LRUCache({
-    maxSize: CACHED_CHARACTERS,
+    maxSize: MAX_CHARACTERS,
     sizeCalculation: (value, key) => key.length + JSON.stringify(value).length,
   });
 }

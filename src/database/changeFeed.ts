@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 
-/** Reports the commits of other processes on the same database, and notifies them of those of this one. */
+/** Reports commits of other processes on the same database, and notifies those processes of commits of this one. */
 export interface ChangeFeed<Em = unknown> {
   /** A count that changes whenever another process may have committed something. */
   countWrites(): number;
@@ -20,20 +20,20 @@ export interface ListeningClient {
   unref?(): void;
 }
 
-const AGAIN_AFTER_MS = 500;
+const RECONNECT_DELAY_MS = 500;
 const HEARTBEAT_MS = 1_000;
 
 interface Listener {
-  /** Called whenever it listens again: what was cached before may be out of date. */
+  /** Called whenever listening begins again: cached values may be out of date. */
   begin: () => void;
   /** By channel. */
   handlers: Record<string, (payload: string) => void>;
 }
 
 /**
- * Listens to channels on a connection of its own, again and again when it is lost. While it does not listen, nobody knows
- * what was missed: `isLive` is false then. A connection that died silently is found by a heartbeat, which the client must
- * give a timeout.
+ * Listens to channels on a connection of its own, and reconnects when the connection is lost. While it does not listen,
+ * `isLive` is false, because notifications may be missed. A heartbeat detects connections that died silently; the client
+ * must have a query timeout for it.
  */
 export function keepListening(newClient: () => ListeningClient, { begin, handlers }: Listener) {
   let isLive = false;
@@ -42,18 +42,18 @@ export function keepListening(newClient: () => ListeningClient, { begin, handler
   const pause = (ms: number) => Promise.race([wait(ms, null, { ref: false }), stop.promise]);
   const listen = async () => {
     const client = newClient();
-    const lost = Promise.withResolvers<void>();
-    client.on("error", lost.resolve);
-    client.on("end", lost.resolve);
+    const disconnection = Promise.withResolvers<void>();
+    client.on("error", disconnection.resolve);
+    client.on("end", disconnection.resolve);
     client.on("notification", ({ channel, payload = "" }) => handlers[channel]?.(payload));
     try {
       await client.connect();
-      client.unref?.(); // listening alone keeps no program from ending
+      client.unref?.(); // listening alone must not keep the program running
       for (const channel of Object.keys(handlers)) await client.query(`listen ${channel}`);
       begin();
       isLive = true;
       while (!isStopped) {
-        await Promise.race([pause(HEARTBEAT_MS), lost.promise]);
+        await Promise.race([pause(HEARTBEAT_MS), disconnection.promise]);
         if (!isStopped) await client.query("select 1");
       }
     } finally {
@@ -64,13 +64,13 @@ export function keepListening(newClient: () => ListeningClient, { begin, handler
   };
   const listening = (async () => {
     while (!isStopped) {
-      await listen().catch(() => {}); // whatever it was, it is tried again
-      if (!isStopped) await pause(AGAIN_AFTER_MS);
+      await listen().catch(() => {}); // any error leads to another attempt
+      if (!isStopped) await pause(RECONNECT_DELAY_MS);
     }
   })();
   return {
     isLive: () => isLive,
-    // Not by ending the connection: one that is just being made would never say that it has ended.
+    // Does not end the client here: a client that is still connecting would never emit "end".
     close: async () => {
       isStopped = true;
       stop.resolve();

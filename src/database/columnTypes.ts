@@ -1,8 +1,8 @@
 import { p } from "@mikro-orm/core";
 
 /**
- * A JSON value kept as the text it was written as, so that it comes back exactly so: SQLite's own JSON columns have
- * numeric affinity (the text 1e2 would come back as 100), PostgreSQL's jsonb reorders keys.
+ * A JSON value stored as its text, so that it is read back unchanged: SQLite's own JSON columns have numeric affinity (the
+ * text 1e2 would be read as 100), and PostgreSQL's jsonb reorders keys.
  */
 export const json = <T>() => p.json<T>().columnType("text");
 

@@ -3,7 +3,7 @@ import type { Migration } from "@mikro-orm/migrations";
 import type { SqlEntityManager, SqlMikroORM, SqlOptions } from "@mikro-orm/sql";
 import type { Kysely } from "kysely";
 import type { ChangeFeed } from "./changeFeed.ts";
-import type { Copying } from "./copy/copier.ts";
+import type { Copier } from "./copy/copier.ts";
 import type { Insert, InsertAlong } from "./inserts.ts";
 import type { LogAddedMessage } from "./pubsub.ts";
 import type { Search } from "./search.ts";
@@ -11,9 +11,9 @@ import type { Search } from "./search.ts";
 export interface ConnectionOptions {
   /** How many connections one process holds at most, where the database is a server. */
   poolSize: number;
-  /** Servers that follow that of the database, for reading. */
+  /** Replicas of the database server, for reading. */
   replicaUrls: string[];
-  /** How long a server may say nothing before it is asked whether it is still there. */
+  /** How long a server may send nothing before a probe checks whether it still responds. */
   silenceMs: number;
 }
 
@@ -22,17 +22,17 @@ export interface Connections {
   server: string;
   inUse: number;
   idle: number;
-  /** How many wait for one. */
+  /** How many requests wait for a connection. */
   waiting: number;
 }
 
 type Orm = Pick<SqlMikroORM, "migrator"> & { em: SqlEntityManager };
 
-/** All that differs between databases, apart from the codes of their errors; one object for each of them. */
+/** Everything that differs between databases, except the codes of their errors. */
 export interface Dialect {
-  /** Which database it is, as errors name it: without a password. */
+  /** The name of the database in error messages, without a password. */
   place: string;
-  /** How the ORM speaks to it. */
+  /** The options of the ORM. */
   options: Pick<
     SqlOptions,
     | "driver"
@@ -44,15 +44,15 @@ export interface Dialect {
     | "schemaGenerator"
     | "discovery"
   >;
-  /** In which folder the migrations and the snapshot of the schema are. */
+  /** The folder of the migrations and of the schema snapshot. */
   folder: string;
   /** In their order. */
   migrations: { name: string; class: Constructor<Migration> }[];
-  /** Makes the database before it is opened, where that is possible. */
+  /** Makes a missing database before it is opened, where that is possible. */
   prepare(): Promise<void>;
-  /** Whether every user of the machine may read it, where that is known. */
+  /** Whether every user of the machine may read the database; absent where that is unknown. */
   isWorldReadable?(): boolean;
-  /** Opens what opening the ORM leaves closed; throws when the database is not fit to be used. */
+  /** Opens the connections that the ORM does not open by itself; throws when the database cannot be used. */
   connect(orm: Orm): Promise<void>;
   /** Runs `apply` while no other process migrates the database. */
   migrateAlone(orm: Orm, apply: (options: MigrateOptions) => Promise<string[]>): Promise<string[]>;
@@ -62,22 +62,21 @@ export interface Dialect {
     orm: Orm,
     publish: (workspaceId: string, log: LogAddedMessage) => void,
   ): Promise<ChangeFeed<SqlEntityManager>>;
-  /** What a transaction begins with in which a request waits for more than the database. */
+  /** The first statements of a transaction in which a request also waits for other things than the database. */
   openTransaction: string[];
-  /** How the nth value of a statement is written, from 1. */
+  /** The placeholder of the nth value of a statement, from 1. */
   placeholder(n: number): string;
-  /** How many rows at most are put by one statement. */
+  /** How many rows one statement puts at most. */
   rowsPerStatement: number;
-  /** Runs statements in one transaction, and gives the ids that each returns. */
+  /** Runs statements in one transaction, and returns the ids that each returns. */
   runEach(orm: Orm, statements: { statement: string; values: unknown[] }[]): Promise<string[][]>;
   /** Inserts row by row in one transaction, where that is faster than many rows in a statement. */
   insertEach?(orm: Orm, inserts: Insert[]): Promise<void>;
   insertAlong: InsertAlong;
   connections(): Connections[];
-  /** Copies all that is committed into a file, while others go on writing. */
+  /** Copies all committed data into a file, while other requests write. */
   copyTo?(orm: Orm, file: string): Promise<void>;
-  /** How all of it is copied from or to another database. */
-  copying: Copying;
+  copier: Copier;
 }
 
 export type MigrateOptions = Exclude<Parameters<Orm["migrator"]["up"]>[0], string | string[] | undefined>;

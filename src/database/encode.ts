@@ -3,8 +3,8 @@ import { JsonType, type MetadataStorage, type Platform } from "@mikro-orm/core";
 type Encode = (row: Record<string, unknown>) => Record<string, unknown>;
 
 /**
- * Makes the conversion of rows from the types of their entity to what the database takes. The ORM's own conversion for
- * Kysely is not used for what users send: it passes over JSON objects that happen to have a member named "kind".
+ * Makes the function that converts rows from the types of their entity to those of the database. The ORM's own conversion for
+ * Kysely is not used for data of users: it skips JSON objects that happen to have a member named "kind".
  */
 export function createEncoder(metadata: MetadataStorage, platform: Platform): (entity: string) => Encode {
   const encoders = new Map<string, Encode>();

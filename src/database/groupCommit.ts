@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as wait } from "node:timers/promises";
 import DataLoader from "dataloader";
-import type { Insertable, Kysely, Transaction } from "kysely";
+import type { Insertable, Kysely } from "kysely";
 import { GabbroError } from "../errors.ts";
 import { runShared, whileWaiting } from "../limits/eventLoop.ts";
 import { jsonSize } from "../limits/jsonSize.ts";
@@ -9,11 +9,11 @@ import type { createEncoder } from "./encode.ts";
 import type { Insert, InsertAlong } from "./inserts.ts";
 import { refuseDeleted } from "./softDelete.ts";
 
-/** Rows by the name of their entity, parents first: all of them are stored, or none. */
+/** Rows with the names of their entities, parents first: all of them are stored, or none. */
 export type Rows<DB> = { [Entity in keyof DB & string]: [Entity, Insertable<DB[Entity]>] }[keyof DB &
   string][];
 
-/** What one request stores, and when it came. */
+/** The rows of one request. */
 interface Unit<DB> {
   rows: Rows<DB>;
   sinceMs: number;
@@ -22,66 +22,66 @@ interface Unit<DB> {
 
 type Encoder = ReturnType<typeof createEncoder>;
 
-const MOST_IN_ONE_TRANSACTION = 200;
-/** SQLite writes a transaction in one go, while nobody else is served: a few large requests would take a second together. */
+const MAX_TRANSACTION_REQUESTS = 200;
+/** SQLite blocks other requests while it writes a transaction: a few large requests together would take a second. */
 const MAX_TRANSACTION_CHARACTERS = 4 * 1024 * 1024;
 /**
- * At once. With one for each request that comes, and a commit that takes long, they would take every connection from those
- * who read, and hardly any would share one. On PostgreSQL all of them may wait for a lock, as for rows of a dataset that
- * another program deletes with a million of them, and the rest with them: what waits for longer than PATIENCE_MS is given up.
+ * Limits concurrent transactions: with one for each request, slow commits would use all connections, leave none for reads,
+ * and hardly any requests would share a commit. On PostgreSQL all of them may wait for one lock, for example while
+ * another program deletes a dataset with a million rows; requests that wait for longer than MAX_WAIT_MS then fail.
  */
-const MOST_TRANSACTIONS = 4;
+const MAX_TRANSACTIONS = 4;
 /** SQLite takes 32,766 values in a statement, PostgreSQL twice as many. */
-const MOST_VALUES = 30_000;
+const MAX_STATEMENT_VALUES = 30_000;
 /**
- * Fewer wait another turn, in which those that the commit before answered have sent again: of 64 callers 52 share one, and
- * 32 without that turn. Where more wait, turns are long.
+ * Fewer requests than this wait for another turn, in which callers that the last commit answered send their next request:
+ * of 64 callers 52 then share a commit, instead of 32. More requests do not wait, because their turns are long.
  */
-const ENOUGH = 64;
-const PATIENCE_MS = 5_000;
+const MIN_PENDING_REQUESTS = 64;
+const MAX_WAIT_MS = 5_000;
 const RETRY_MS = 20;
 
 /**
- * Group commit: what arrives while a few transactions are under way shares the next, and its promise settles after that
- * commit. One flush to disk then serves many requests, and a request that the database refuses fails alone.
+ * Group commit: requests that arrive while a few transactions are active share the next one, and their promises settle after
+ * its commit. One flush to disk then serves many requests. A request that the database refuses fails alone.
  */
 export function createCommit<DB>(insert: (rows: Rows<DB>) => Promise<void>) {
-  const batchSizes = new Float64Array(MOST_IN_ONE_TRANSACTION + 1);
-  const delayed: (() => void)[] = [];
-  let underWay = 0;
+  const batchSizes = new Float64Array(MAX_TRANSACTION_REQUESTS + 1);
+  const dispatchQueue: (() => void)[] = [];
+  let active = 0;
   const storeAll = async (units: readonly Unit<DB>[]) => {
-    underWay += 1;
+    active += 1;
     try {
       const now = performance.now();
-      const inTime = units.filter(({ sinceMs }) => now - sinceMs <= PATIENCE_MS);
+      const inTime = units.filter(({ sinceMs }) => now - sinceMs <= MAX_WAIT_MS);
       const outcomes = new Map<Unit<DB>, true | Error>();
-      for (const some of inTransactions(inTime)) {
-        if (outcomes.size > 0) await nextTurn(); // others are served between two large transactions
-        batchSizes[some.length]! += 1;
-        const rows = some.map((unit) => unit.rows);
-        const stored = await store(insert, rows);
-        for (const [n, unit] of some.entries()) outcomes.set(unit, stored[n]!);
+      for (const batch of inTransactions(inTime)) {
+        if (outcomes.size > 0) await nextTurn(); // other requests run between two large transactions
+        batchSizes[batch.length]! += 1;
+        const rows = batch.map((unit) => unit.rows);
+        const results = await store(insert, rows);
+        for (const [n, unit] of batch.entries()) outcomes.set(unit, results[n]!);
       }
       return units.map((unit) => outcomes.get(unit) ?? tooLate());
     } finally {
-      underWay -= 1;
-      delayed.shift()?.();
+      active -= 1;
+      dispatchQueue.shift()?.();
     }
   };
   const loader = new DataLoader(
     (units: readonly Unit<DB>[]) => runShared("group commit", () => storeAll(units)),
     {
       cache: false,
-      maxBatchSize: MOST_IN_ONE_TRANSACTION,
+      maxBatchSize: MAX_TRANSACTION_REQUESTS,
       batchScheduleFn: (dispatch) => {
-        const soon = () => (pending < ENOUGH ? setImmediate(dispatch) : dispatch());
-        if (underWay < MOST_TRANSACTIONS) setImmediate(soon);
-        else delayed.push(dispatch);
+        const dispatchSoon = () => (pending < MIN_PENDING_REQUESTS ? setImmediate(dispatch) : dispatch());
+        if (active < MAX_TRANSACTIONS) setImmediate(dispatchSoon);
+        else dispatchQueue.push(dispatch);
       },
     },
   );
   let pending = 0;
-  let idle: PromiseWithResolvers<void> | undefined;
+  let allSettled: PromiseWithResolvers<void> | undefined;
   const commit = async (rows: Rows<DB>): Promise<void> => {
     const store = () =>
       loader.load({
@@ -95,46 +95,46 @@ export function createCommit<DB>(insert: (rows: Rows<DB>) => Promise<void>) {
     } finally {
       pending -= 1;
       if (pending === 0) {
-        idle?.resolve();
-        idle = undefined;
+        allSettled?.resolve();
+        allSettled = undefined;
       }
     }
   };
   return Object.assign(commit, {
     /** How many requests wait for their commit. */
     waiting: () => pending,
-    /** How many batches had so many requests. */
+    /** The number of batches by their number of requests. */
     batchSizes,
-    /** Resolves when nothing is waiting to be committed. */
+    /** Resolves when no request waits for its commit. */
     settled: async () => {
       while (pending > 0) {
-        idle ??= Promise.withResolvers();
-        await idle.promise;
+        allSettled ??= Promise.withResolvers();
+        await allSettled.promise;
       }
     },
   });
 }
 
-/** Who has waited for so long may have gone, and would send again what is stored after all. */
+/** After so long the client may have given up and retried: storing the rows now would store them twice. */
 function tooLate(): GabbroError {
-  const message = "The database is busy with what came before; try again in a moment.";
+  const message = "The database is busy; try again in a moment.";
   return new GabbroError("UNAVAILABLE", message, { headers: { "retry-after": "1" } });
 }
 
-/** As many requests at a time as a transaction may write; a larger one has a transaction of its own. */
+/** Divides requests into transactions of limited size; a larger request has a transaction of its own. */
 function* inTransactions<DB>(units: Unit<DB>[]): Generator<Unit<DB>[]> {
-  let some: Unit<DB>[] = [];
+  let batch: Unit<DB>[] = [];
   let size = 0;
   for (const unit of units) {
-    if (some.length > 0 && size + unit.size > MAX_TRANSACTION_CHARACTERS) {
-      yield some;
-      some = [];
+    if (batch.length > 0 && size + unit.size > MAX_TRANSACTION_CHARACTERS) {
+      yield batch;
+      batch = [];
       size = 0;
     }
-    some.push(unit);
+    batch.push(unit);
     size += unit.size;
   }
-  if (some.length > 0) yield some;
+  if (batch.length > 0) yield batch;
 }
 
 async function store<DB>(
@@ -153,18 +153,18 @@ async function store<DB>(
   }
 }
 
-/** Inserts in a transaction all rows of an entity with one statement, or a few. */
+/** Inserts rows in a transaction, those of each entity with one statement or a few. */
 export function createInsert<DB>(encode: Encoder, insertAlong: InsertAlong) {
-  return async (transaction: Transaction<DB>, rows: Rows<DB>): Promise<void> => {
+  return async (transaction: Kysely<DB>, rows: Rows<DB>): Promise<void> => {
     for (const [entity, group] of Map.groupBy(rows, ([name]) => name)) {
       const plain = group.map(([, row]) => row as Record<string, unknown>);
-      for (const some of inStatements(plain.map(encode(entity))))
+      for (const chunk of inStatements(plain.map(encode(entity))))
         await transaction
           .insertInto(entity)
-          .values(some as never)
+          .values(chunk as never)
           .execute();
-      await refuseDeleted(transaction as never, entity, plain);
-      await insertAlong(transaction as never, entity, plain);
+      await refuseDeleted(transaction, entity, plain);
+      await insertAlong(transaction, entity, plain);
     }
   };
 }
@@ -172,7 +172,7 @@ export function createInsert<DB>(encode: Encoder, insertAlong: InsertAlong) {
 /** Inserts in a transaction of its own. */
 export function insertTogether<DB>(
   database: Kysely<DB>,
-  insert: (transaction: Transaction<DB>, rows: Rows<DB>) => Promise<void>,
+  insert: (transaction: Kysely<DB>, rows: Rows<DB>) => Promise<void>,
 ) {
   return (rows: Rows<DB>): Promise<void> =>
     retryWhileLocked(() => database.transaction().execute((transaction) => insert(transaction, rows)));
@@ -188,12 +188,12 @@ export function insertOneByOne<DB>(
     const encodeRow = encode(entity);
     const rows = group.map(([, row]) => encodeRow(row as Record<string, unknown>));
     const alike = Map.groupBy(rows, (row) => Object.keys(row).join());
-    return [...alike.values()].map((some) => {
-      const fields = Object.keys(some[0]!);
+    return [...alike.values()].map((group) => {
+      const fields = Object.keys(group[0]!);
       return {
         ...{ entity, fields },
         statement: sqlOf(entity, fields),
-        rows: some.map((row) => Object.values(row)),
+        rows: group.map((row) => Object.values(row)),
       };
     });
   };
@@ -205,13 +205,13 @@ export function insertOneByOne<DB>(
 
 function* inStatements(rows: Record<string, unknown>[]) {
   const columns = Math.max(...rows.map((row) => Object.keys(row).length));
-  const most = Math.floor(MOST_VALUES / columns);
-  for (let from = 0; from < rows.length; from += most) yield rows.slice(from, from + most);
+  const maxRows = Math.floor(MAX_STATEMENT_VALUES / columns);
+  for (let from = 0; from < rows.length; from += maxRows) yield rows.slice(from, from + maxRows);
 }
 
-/** Runs `write`, again while another one is in its way; gives up as UNAVAILABLE. */
+/** Runs `write`, and retries it while a concurrent transaction blocks it; throws UNAVAILABLE after MAX_WAIT_MS. */
 export async function retryWhileLocked<T>(write: () => Promise<T>): Promise<T> {
-  const deadline = performance.now() + PATIENCE_MS;
+  const deadline = performance.now() + MAX_WAIT_MS;
   for (;;) {
     try {
       return await write();
@@ -223,7 +223,7 @@ export async function retryWhileLocked<T>(write: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Lets the database refuse what exists already, and says so as a CONFLICT with that sentence. */
+/** Runs `write`, and throws CONFLICT with `message` when the database refuses a duplicate. */
 export async function refuseDuplicates<T>(message: string, write: () => Promise<T>): Promise<T> {
   try {
     return await write();

@@ -1,12 +1,12 @@
 import type { DatabaseConnection, Dialect, Driver } from "kysely";
 
 /**
- * A Kysely dialect whose connections refuse every statement after they were released or their transaction has ended. Kysely
- * refuses that on transactions, but not on their savepoints and plugins: a late statement of these would run outside the
- * transaction, or inside that of the next user of the connection.
+ * A Kysely dialect whose connections refuse statements after their release or the end of their transaction. Kysely checks
+ * this for transactions, but not for savepoints and plugins: their late statements would run outside of the transaction, or
+ * inside that of the next user of the connection.
  *
- * `isOpen` says whether there is a transaction: of a full or failing disk SQLite ends one by itself, and Kysely would never
- * give back a connection whose rollback fails.
+ * `isOpen` reports whether a transaction is open: SQLite ends it by itself when the disk is full or fails, and Kysely would
+ * never release a connection whose rollback fails.
  */
 export function guardedDialect(dialect: Dialect, isOpen = async () => true): Dialect {
   return {
@@ -19,10 +19,10 @@ export function guardedDialect(dialect: Dialect, isOpen = async () => true): Dia
 
 function guardedDriver(driver: Driver, isOpen: () => Promise<boolean>): Driver {
   const connections = new WeakMap<DatabaseConnection, DatabaseConnection>();
-  const ended = new WeakSet<DatabaseConnection>();
+  const endedGuards = new WeakSet<DatabaseConnection>();
   const of = (guard: DatabaseConnection) => connections.get(guard)!;
   const usable = (guard: DatabaseConnection) => {
-    if (ended.has(guard)) throw new Error("The transaction has ended; nothing more can be done in it.");
+    if (endedGuards.has(guard)) throw new Error("The transaction has ended; nothing more can be done in it.");
     return of(guard);
   };
   return {
@@ -38,20 +38,20 @@ function guardedDriver(driver: Driver, isOpen: () => Promise<boolean>): Driver {
       return guard;
     },
     releaseConnection: (guard, options) => {
-      ended.add(guard);
+      endedGuards.add(guard);
       return driver.releaseConnection(of(guard), options);
     },
     beginTransaction: async (guard, settings) => {
       await driver.beginTransaction(of(guard), settings);
-      ended.delete(guard);
+      endedGuards.delete(guard);
     },
-    // From when it is sent: what follows it on the connection would stand alone.
+    // Ended as soon as COMMIT is sent: a later statement on the connection would run outside of the transaction.
     commitTransaction: (guard) => {
-      ended.add(guard);
+      endedGuards.add(guard);
       return driver.commitTransaction(of(guard));
     },
     rollbackTransaction: async (guard) => {
-      ended.add(guard);
+      endedGuards.add(guard);
       if (await isOpen()) await driver.rollbackTransaction(of(guard));
     },
     savepoint: async (guard, ...name) => driver.savepoint!(usable(guard), ...name),

@@ -1,29 +1,30 @@
 import { randomFillSync } from "node:crypto";
 import { v7 as uuidv7 } from "uuid";
 
-const BYTES_OF_ONE = 16;
-const IN_STORE = 256;
+const ID_BYTES = 16;
+const IDS_PER_STORE = 256;
 
-const store = new Uint8Array(BYTES_OF_ONE * IN_STORE);
-let taken = store.length;
+const store = new Uint8Array(ID_BYTES * IDS_PER_STORE);
+let usedBytes = store.length;
 let msecs = 0;
 let seq = 0;
 
 /**
- * A new id: a UUID of version 7, greater than all that this process made before. By itself the library asks the system
- * for random bytes each time, which takes three times as long as the rest.
+ * A new id: a UUID of version 7, greater than all earlier ids of this process. By default the library asks the system for
+ * random bytes for each id, which takes three times as long as everything else.
  */
 export function newId(): string {
-  if (taken === store.length) {
+  if (usedBytes === store.length) {
     randomFillSync(store);
-    taken = 0;
+    usedBytes = 0;
   }
-  const random = store.subarray(taken, taken + BYTES_OF_ONE);
-  taken += BYTES_OF_ONE;
+  const random = store.subarray(usedBytes, usedBytes + ID_BYTES);
+  usedBytes += ID_BYTES;
   const now = Date.now();
   if (now > msecs) {
     msecs = now;
-    seq = ((random[6]! & 0x7f) << 24) | (random[7]! << 16) | (random[8]! << 8) | random[9]!; // half of 32 bits: room to count
+    // Below half of 32 bits, which leaves room to count.
+    seq = ((random[6]! & 0x7f) << 24) | (random[7]! << 16) | (random[8]! << 8) | random[9]!;
   } else seq += 1;
   return uuidv7({ random, msecs, seq });
 }

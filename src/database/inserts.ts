@@ -1,17 +1,17 @@
-import type { Transaction } from "kysely";
+import type { QueryExecutorProvider } from "kysely";
 
 /** Rows of one entity, with the statement that inserts one of them. */
 export interface Insert {
   entity: string;
-  /** Of the values of each row, in their order. */
+  /** The fields of each row, in the order of its values. */
   fields: string[];
   statement: string;
   rows: unknown[][];
 }
 
-/** What a database stores beside the rows of an entity, in the same transaction. */
+/** Stores data that belongs to new rows, such as their words, in the same transaction. */
 export type InsertAlong = (
-  transaction: Transaction<never>,
+  transaction: QueryExecutorProvider,
   entity: string,
   rows: Record<string, unknown>[],
 ) => Promise<void>;

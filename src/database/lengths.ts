@@ -5,88 +5,94 @@ import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { checkDeadline } from "../limits/deadline.ts";
 import { piecesOf } from "./pieces.ts";
 
-/** What one statement reads at most, unless a single row is larger: SQLite reads while nobody else is served. */
-export const MAX_PIECE_BYTES = 1024 * 1024;
+/** Bytes that one statement reads, unless a single row is larger: SQLite blocks other requests while it reads. */
+export const MAX_STATEMENT_BYTES = 1024 * 1024;
 const MAX_IDS_IN_PIECE = 500;
 
 const lastTurns = new WeakMap<Context, Promise<unknown>>();
 
 /**
- * Reads for one request piece by piece, also of several lists, with others served in between. The first piece is read
- * at once.
+ * Delays each read of a request by a turn of the event loop after the previous one, also across several lists, so that other
+ * requests run in between. The first read starts at once.
  */
 export function inTurn<Result>(context: Context, read: () => Promise<Result>): Promise<Result> {
-  const last = lastTurns.get(context);
-  const reading = last ? last.then(read) : read();
+  const lastRead = lastTurns.get(context);
+  const reading = lastRead ? lastRead.then(read) : read();
   const pause = () => setImmediate();
   lastTurns.set(context, reading.then(pause, pause));
   return reading;
 }
 
-export interface Measured {
+export interface RowLength {
   id: string;
   bytes: number;
 }
 
 /**
- * Rows by their ids in pieces of at most a megabyte. `measure` asks for the lengths of what `read` reads, which are taken
- * off the budget of the answer first.
+ * Reads rows by their ids in pieces of at most a megabyte. `measure` returns the lengths of the rows, which are taken off the
+ * budget of the answer before `read` reads them.
  */
 export async function readByLength<Row extends { id: string }>(
   context: Context,
   ids: string[],
-  ways: { measure: (ids: string[]) => Promise<Measured[]>; read: (ids: string[]) => Promise<Row[]> },
+  {
+    measure,
+    read,
+  }: {
+    measure: (ids: string[]) => Promise<RowLength[]>;
+    read: (ids: string[]) => Promise<Row[]>;
+  },
 ): Promise<Map<string, Row>> {
-  const found = new Map<string, Row>();
+  const rows = new Map<string, Row>();
   for (let from = 0; from < ids.length; from += MAX_IDS_IN_PIECE) {
-    const asked = ids.slice(from, from + MAX_IDS_IN_PIECE);
-    const measured = await inTurn(context, () => ways.measure(asked));
-    for (const { bytes } of measured) spendAnswerBytes(context, Number(bytes));
-    for (const { piece } of piecesOf(measured, ({ bytes }) => Number(bytes), MAX_PIECE_BYTES)) {
+    const batch = ids.slice(from, from + MAX_IDS_IN_PIECE);
+    const lengths = await inTurn(context, () => measure(batch));
+    for (const { bytes } of lengths) spendAnswerBytes(context, Number(bytes));
+    for (const { piece } of piecesOf(lengths, ({ bytes }) => Number(bytes), MAX_STATEMENT_BYTES)) {
       checkDeadline(context);
-      const read = () => ways.read(piece.map(({ id }) => id));
-      for (const row of await inTurn(context, read)) found.set(row.id, row);
+      const readPiece = () => read(piece.map(({ id }) => id));
+      for (const row of await inTurn(context, readPiece)) rows.set(row.id, row);
     }
   }
-  return found;
+  return rows;
 }
 
-/** How many bytes a text has, which both databases know without reading it. */
+/** The bytes of a text, which both databases know without reading it. */
 export const lengthOf = (column: string | Expression<unknown>) =>
   sql<number>`coalesce(octet_length(${typeof column === "string" ? sql.ref(column) : column}), 0)`;
 
 const MAX_ENTRIES_IN_PIECE = 5_000;
-/** What an entry of a list takes in memory, roughly. */
+/** Approximate memory of an entry of a list. */
 const ENTRY_BYTES = 100;
 
-/** Which entries of lists to read, in the order of their ids where they are of one parent; what comes after an id. */
+/** The entries of lists to read: those after an id, ordered by id if they have one parent. */
 export interface Piece {
   parents: string[];
   after: string | null;
-  most: number;
+  limit: number;
 }
 
 type ReadPiece<Entry> = (piece: Piece) => Promise<Entry[]>;
 
-/** A whole list in the order of its ids, in pieces with others served in between. */
+/** Reads a whole list in the order of its ids, in pieces, so that other requests run in between. */
 export async function* inPieces<Entry extends { id: string }>(
   parent: string,
   read: ReadPiece<Entry>,
-  most = MAX_ENTRIES_IN_PIECE,
+  limit = MAX_ENTRIES_IN_PIECE,
 ): AsyncGenerator<Entry[]> {
   let after: string | null = null;
   for (;;) {
-    const piece: Entry[] = await read({ parents: [parent], after, most });
+    const piece: Entry[] = await read({ parents: [parent], after, limit });
     yield piece;
-    if (piece.length < most) return;
+    if (piece.length < limit) return;
     after = piece.at(-1)!.id;
     await setImmediate();
   }
 }
 
 /**
- * The lists of many parents, each in the order of its ids: by one statement where they are short, else one after another
- * in pieces. They are taken off the budget of the answer.
+ * Reads the lists of many parents, each in the order of its ids: short lists with one statement, longer ones in pieces, one
+ * list after another. Takes them off the budget of the answer.
  */
 export async function readLists<Entry extends { id: string; parent: string }>(
   context: Context,
@@ -94,11 +100,11 @@ export async function readLists<Entry extends { id: string; parent: string }>(
   read: ReadPiece<Entry>,
 ): Promise<Entry[][]> {
   const spend = (entries: Entry[]) => spendAnswerBytes(context, entries.length * ENTRY_BYTES);
-  const few = await read({ parents, after: null, most: MAX_ENTRIES_IN_PIECE + 1 });
-  if (few.length <= MAX_ENTRIES_IN_PIECE) {
-    spend(few);
-    const inOrder = (one: Entry, other: Entry) => (one.id < other.id ? -1 : 1);
-    const byParent = Map.groupBy(few.toSorted(inOrder), ({ parent }) => parent);
+  const entries = await read({ parents, after: null, limit: MAX_ENTRIES_IN_PIECE + 1 });
+  if (entries.length <= MAX_ENTRIES_IN_PIECE) {
+    spend(entries);
+    const inOrder = (a: Entry, b: Entry) => (a.id < b.id ? -1 : 1);
+    const byParent = Map.groupBy(entries.toSorted(inOrder), ({ parent }) => parent);
     return parents.map((parent) => byParent.get(parent) ?? []);
   }
   const lists: Entry[][] = [];

@@ -2,13 +2,13 @@ import DataLoader from "dataloader";
 import type { Context } from "../context.ts";
 import { checkDeadline } from "../limits/deadline.ts";
 
-/** SQLite takes 32,766 values in a statement, and what many keys find is made in one turn of the event loop. */
+/** SQLite allows 32,766 values in a statement, and the results of all keys are converted in one turn of the event loop. */
 const MAX_KEYS = 500;
 
 /**
- * Turns a look-up of many keys into one of a single key that gathers all those of one request which are asked for
- * together: a relation of a thousand parents then costs one statement. `load` gets each key once, with how often it was
- * asked for, and answers in their order, an error for a key that fails alone. Nothing is cached: a later field of the same request may follow a change.
+ * Batches the look-ups of one request: a relation of a thousand parents costs one statement. `load` gets each distinct key
+ * once, and the number of its look-ups. It returns the values in the order of the keys, with an error in place of a key that
+ * fails alone. Nothing is cached, because a later field of the same request may follow a change.
  */
 export function createLoader<Key, Value>(
   load: (context: Context, keys: Key[], times: ReadonlyMap<Key, number>) => Promise<(Value | Error)[]>,

@@ -4,30 +4,30 @@ import { NewerDatabaseError, refuseNewer } from "./newerDatabase.ts";
 import type { Database } from "./open.ts";
 
 /**
- * Brings the database to the schema of this program; returns the names of the migrations that it applied. Of programs
- * that do so at once one migrates and the others wait. Throws when the database was made by a newer program.
+ * Migrates the database to the schema of this program; returns the names of the applied migrations. When several programs
+ * start at once, one migrates and the others wait. Throws when a newer program made the database.
  */
 export async function migrate(database: Database): Promise<string[]> {
   return database.dialect.migrateAlone(database.orm, (options) => applyPending(database, options));
 }
 
-/** What every start does: it migrates, or refuses a database that has not the schema of this program. */
+/** Prepares the database at start: migrates it, or throws if it does not have the schema of this program. */
 export async function bringUpToDate(
   database: Database,
   { migrateOnStart }: { migrateOnStart: boolean },
 ): Promise<void> {
   if (migrateOnStart) return void (await migrate(database));
   await refuseNewerDatabase(database);
-  const pending = await database.orm.migrator.getPending();
-  if (pending.length === 0) return;
-  const names = pending.map(({ name }) => name).join(", ");
+  const pendingMigrations = await database.orm.migrator.getPending();
+  if (pendingMigrations.length === 0) return;
+  const names = pendingMigrations.map(({ name }) => name).join(", ");
   throw new Error(`The database lacks ${names}. Bring it up to date with: gabbro migrate`);
 }
 
 const ATTEMPTS = 4;
 const ATTEMPT_MS = 100;
 
-/** On SQLite two processes may get here at once; then one of them fails, and finds the work done when it looks again. */
+/** On SQLite two processes may migrate at once: one of them fails, retries, and finds nothing left to apply. */
 async function applyPending(database: Database, options: MigrateOptions, attempt = 1): Promise<string[]> {
   try {
     await refuseNewerDatabase(database);

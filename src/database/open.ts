@@ -3,9 +3,8 @@ import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { EntitySchema } from "@mikro-orm/core";
 import { Migrator } from "@mikro-orm/migrations";
-import type { SqlEntityManager } from "@mikro-orm/sql";
 import { SqlMikroORM } from "@mikro-orm/sql";
-import type { Compilable, Kysely, Transaction } from "kysely";
+import type { Compilable, Kysely } from "kysely";
 import { createFairQueue } from "../limits/fairQueue.ts";
 import { createTurns } from "../limits/turns.ts";
 import type { ConnectionOptions, Dialect } from "./dialect.ts";
@@ -24,14 +23,14 @@ export type Entities = Registered extends { entities: infer List extends readonl
   ? List
   : never;
 
-/** SQL is written with the names of the entities and their properties; values are converted as the entities say. */
+/** Queries use the names of entities and properties, and convert values to the types of the entities. */
 const entityNames = {
   tableNamingStrategy: "entity",
   columnNamingStrategy: "property",
   convertValues: true,
 } as const;
 
-/** Where the database that `url` names is, when it is a file that has not been made yet; undefined when it is there. */
+/** The path of the database at `url` if it is a file that does not exist; else undefined. */
 export function missingDatabase(url: string): string | undefined {
   if (!url.startsWith("sqlite:")) return undefined;
   const path = resolve(url.slice("sqlite:".length));
@@ -43,12 +42,12 @@ type TablesOf<Builder> = Builder extends Kysely<infer Tables> ? Tables : never;
 export type Database = Awaited<ReturnType<typeof openDatabase>>;
 export type EntityManager = ReturnType<Database["fork"]>;
 
-/** The silence is longer than any statement takes that is not meant to take long. */
+/** `silenceMs` exceeds the statement timeout, so that a healthy server is seldom probed. */
 const DEFAULTS: ConnectionOptions = { poolSize: 10, replicaUrls: [], silenceMs: 12_000 };
 
 /**
- * Opens the database that `url` names, not yet migrated: `sqlite:PATH`, whose file and folder are made when missing, or
- * `postgresql://…`. Throws when it cannot be opened or does not hold to what it is asked for.
+ * Opens the database at `url` without migrating it: `sqlite:PATH`, whose file and folder are made when missing, or
+ * `postgresql://…`. Throws when it cannot be opened or does not accept the settings that Gabbro requires.
  */
 export async function openDatabase(
   url: string,
@@ -59,10 +58,10 @@ export async function openDatabase(
   const orm = await openOrm(dialect, entities);
   await connect(orm, dialect);
   const writers = createWriters(orm, dialect);
-  const untouched = orm.em.getKysely({ type: "read" });
-  const passing = new Set<Promise<unknown>>();
+  const rawReader = orm.em.getKysely<never>({ type: "read" });
+  const backgroundWork = new Set<Promise<unknown>>();
   const read = orm.em.getKysely({ ...entityNames, type: "read" });
-  const search = dialect.createSearch(untouched as unknown as Kysely<never>);
+  const search = dialect.createSearch(rawReader);
   const pubSub = createPubSub();
   const changeFeed = await dialect.openChangeFeed(orm, pubSub.publish);
   const generation = createGeneration(changeFeed);
@@ -71,39 +70,38 @@ export async function openDatabase(
     orm,
     dialect,
     generation,
-    /** How logs are found by their words and their metadata. */
     search,
-    /** For reads that may run beside a write; sees all that was committed. */
+    /** For reads, which may run beside a write; sees everything that was committed. */
     read,
     /**
-     * Runs a query on `read` and gives its rows as they come, not converted: columns must be given their names with
-     * `as`. The ORM takes 20 microseconds to convert a row, ten times what SQLite takes to find it.
+     * Runs a query on `read` and returns its rows without conversion, so columns need their names by `as`. The ORM takes 20
+     * microseconds to convert a row, ten times what SQLite takes to find it.
      */
     rows: async <Row>(query: Compilable<Row>): Promise<Row[]> =>
-      (await untouched.executeQuery(query.compile())).rows,
-    /** For single updates of what we make ourselves; rows that users send go through `commit`. */
+      (await rawReader.executeQuery(query.compile())).rows,
+    /** For single updates of data that Gabbro generates; rows of users go through `commit`. */
     write: orm.em.getKysely({ ...entityNames, type: "write" }),
     ...writers,
-    /** What `read` does, in the transaction of a unit of work. */
-    readWithin: (em: SqlEntityManager) => em.getKysely(entityNames) as unknown as typeof read,
+    /** The same as `read`, in the transaction of a unit of work. */
+    readWithin: (em: typeof orm.em): typeof read => em.getKysely(entityNames),
     pubSub,
     requestTransactions: createRequestTransactions(search),
-    /** When a piece of long work may go on, by workspace. */
+    /** Resolves when a piece of long work of a workspace may continue. */
     turn: createTurns(),
-    /** A new unit of work whose entity reads are held to one workspace. */
+    /** A new unit of work whose entity reads are limited to one workspace. */
     fork: (workspaceId: string | null) => {
       const em = orm.em.fork();
       if (workspaceId !== null) em.setFilterParams("workspace", { workspaceId });
       return em;
     },
-    /** Has closing wait for what is done in passing; it must not reject. */
+    /** Makes `close` wait for background work, which must not reject. */
     track: (work: Promise<unknown>) => {
-      passing.add(work);
-      void work.finally(() => passing.delete(work));
+      backgroundWork.add(work);
+      void work.finally(() => backgroundWork.delete(work));
     },
     close: async () => {
       await writers.commit.settled();
-      await Promise.all(passing);
+      await Promise.all(backgroundWork);
       await search.close();
       await changeFeed.close();
       await orm.close();
@@ -111,7 +109,7 @@ export async function openDatabase(
   };
 }
 
-/** The turns of requests whose writes are one transaction. On SQLite one of a workspace is open at a time, as others wait for it. */
+/** Turns of requests whose writes are one transaction. On SQLite others wait, so only one of a workspace is open at a time. */
 function createRequestTransactions({ isServer }: Pick<Search, "isServer">) {
   return createFairQueue({
     ...(isServer ? { places: 8 } : { places: 2 }),
@@ -123,7 +121,7 @@ function createRequestTransactions({ isServer }: Pick<Search, "isServer">) {
 function createWriters(orm: Awaited<ReturnType<typeof openOrm>>, dialect: Dialect) {
   const encode = createEncoder(orm.getMetadata(), orm.em.getPlatform());
   const statements = createStatements(orm.getMetadata(), orm.em.getPlatform(), dialect.placeholder);
-  // Rows are encoded before: see createEncoder.
+  // Rows are already encoded: see createEncoder.
   const writer = orm.em.getKysely({ ...entityNames, convertValues: false });
   type Tables = TablesOf<typeof writer>;
   const insert = createInsert<Tables>(encode, dialect.insertAlong);
@@ -132,27 +130,24 @@ function createWriters(orm: Awaited<ReturnType<typeof openOrm>>, dialect: Dialec
     : insertTogether(writer, insert);
   return {
     commit: createCommit<Tables>(insertAll),
-    /** What `commit` does, in the transaction of a unit of work. */
-    insertWithin: (em: SqlEntityManager, rows: Rows<Tables>) => {
-      const within = em.getKysely({ ...entityNames, convertValues: false });
-      return insert(within as unknown as Transaction<Tables>, rows);
-    },
-    /** For very many rows at once; `commit` is for those of one request. */
+    /** The same as `commit`, in the transaction of a unit of work. */
+    insertWithin: (em: typeof orm.em, rows: Rows<Tables>) =>
+      insert(em.getKysely({ ...entityNames, convertValues: false }), rows),
+    /** For very many rows at once; `commit` is for the rows of one request. */
     putInBulk: createBulk(orm, dialect, encode, statements.put),
   };
 }
 
-/** Each database brings its driver along only when it is used. */
+/** The dialect of the database at `url`; loads only the driver of this dialect. */
 export async function dialectOf(url: string, settings = DEFAULTS): Promise<Dialect> {
   if (url.startsWith("sqlite:")) return (await import("./sqlite/dialect.ts")).sqlite(url);
   return (await import("./postgresql/dialect.ts")).postgresql(url, settings);
 }
 
-/** The ORM for a database, not connected yet. */
+/** The ORM of a database, not connected yet. */
 export const openOrm = (dialect: Dialect, entities: Entities) =>
   SqlMikroORM.init(ormOptions(dialect, entities));
 
-/** The options of the ORM for a database. */
 export function ormOptions({ options, migrations, folder }: Dialect, entities: Entities) {
   const path = fileURLToPath(new URL(`./migrations/${folder}`, import.meta.url));
   return {

@@ -1,21 +1,21 @@
 import type { Context } from "../context.ts";
 import { checkDeadline } from "../limits/deadline.ts";
 
-/** How many bytes one turn of the event loop reads and parses at most; a larger row has a turn to itself. */
+/** Bytes that one turn of the event loop reads and parses; a larger row has a turn of its own. */
 export const MAX_PIECE_BYTES = 4 * 1024 * 1024;
 const MAX_PIECE_ROWS = 1_000;
-/** A single piece this small is read at once: it takes no longer than any other request. */
+/** Rows with fewer bytes in total are read at once: this takes no longer than any other request. */
 const MAX_BYTES_AT_ONCE = 64 * 1024;
 
 interface Reading<Row, Read> {
   rows: Row[];
-  /** What it takes to read a row. */
+  /** The length of a row. */
   bytesOf: (row: Row) => number;
   read: (piece: Row[]) => Promise<Read[]>;
 }
 
 /**
- * Reads rows whose lengths are known without holding up others: piece by piece, each in a turn of its workspace. Throws
+ * Reads rows of known lengths without blocking other requests: piece by piece, each in a turn of its workspace. Throws
  * TIMED_OUT once the request's time is up.
  */
 export async function readInPieces<Row, Read>(
@@ -24,19 +24,19 @@ export async function readInPieces<Row, Read>(
   { rows, bytesOf, read }: Reading<Row, Read>,
 ): Promise<Read[]> {
   const { turn, search } = context.database;
-  const found: Read[] = [];
+  const results: Read[] = [];
   for (const { piece, bytes } of piecesOf(rows, bytesOf)) {
     const isSmall = bytes <= MAX_BYTES_AT_ONCE && piece.length === rows.length;
     if (!isSmall) await turn(workspaceId);
     checkDeadline(context);
-    const some = await read(piece);
-    if (!isSmall && search.isServer) await turn(workspaceId); // its answers may have come all at once
-    for (const one of some) found.push(one);
+    const pieceResults = await read(piece);
+    if (!isSmall && search.isServer) await turn(workspaceId); // the results of several pieces may arrive in one turn
+    for (const result of pieceResults) results.push(result);
   }
-  return found;
+  return results;
 }
 
-/** Rows, in their order, in pieces that are each read in one turn. */
+/** Divides rows, in their order, into pieces that are each read in one turn. */
 export function* piecesOf<Row>(
   rows: Iterable<Row>,
   bytesOf: (row: Row) => number,
@@ -45,13 +45,13 @@ export function* piecesOf<Row>(
   let piece: Row[] = [];
   let bytes = 0;
   for (const row of rows) {
-    const more = bytesOf(row);
-    if (piece.length > 0 && (bytes + more > maxBytes || piece.length === MAX_PIECE_ROWS)) {
+    const rowBytes = bytesOf(row);
+    if (piece.length > 0 && (bytes + rowBytes > maxBytes || piece.length === MAX_PIECE_ROWS)) {
       yield { piece, bytes };
       [piece, bytes] = [[], 0];
     }
     piece.push(row);
-    bytes += more;
+    bytes += rowBytes;
   }
   if (piece.length > 0) yield { piece, bytes };
 }

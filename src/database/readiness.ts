@@ -1,14 +1,14 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Database } from "./open.ts";
 
-const PATIENCE_MS = 2_000;
+const TIMEOUT_MS = 2_000;
 
 /**
- * Makes the question whether a database answers within 2 s, and not only that it can be reached: a row is read. All who ask
- * it meanwhile share one answer.
+ * Makes the check whether the database answers a query within 2 s; a connection alone does not prove that it works.
+ * Concurrent calls share one check.
  */
 export function createReadiness({ orm, read }: Database): () => Promise<boolean> {
-  let asked: Promise<boolean> | undefined;
+  let running: Promise<boolean> | undefined;
   const check = async () => {
     const [{ ok }] = await Promise.all([
       orm.checkConnection(),
@@ -16,16 +16,16 @@ export function createReadiness({ orm, read }: Database): () => Promise<boolean>
     ]);
     return ok;
   };
-  const ask = async () => {
+  const checkInTime = async () => {
     const answer = check().catch(() => false);
     try {
-      return await Promise.race([answer, wait(PATIENCE_MS, false, { ref: false })]);
+      return await Promise.race([answer, wait(TIMEOUT_MS, false, { ref: false })]);
     } finally {
-      asked = undefined; // one that never comes keeps nobody from asking again
+      running = undefined; // after a timeout too, so that a check that never ends does not block later ones
     }
   };
   return () => {
-    asked ??= ask();
-    return asked;
+    running ??= checkInTime();
+    return running;
   };
 }

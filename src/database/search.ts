@@ -1,18 +1,18 @@
 import type { Compilable, Expression, SqlBool } from "kysely";
 import { GabbroError } from "../errors.ts";
 
-/** A search that takes longer is ended. */
+/** The time limit of a search. */
 export const SEARCH_LIMIT_MS = 5_000;
 
 export const SEARCH_BUSY = "Too many searches are running. Try again in a while.";
 
-/** The error for a search that was ended. */
+/** The error for a search that reached its time limit. */
 export function searchTookTooLong(cause?: unknown): GabbroError {
-  const message = `The search took longer than ${SEARCH_LIMIT_MS / 1_000} seconds and was ended. Search for rarer or whole words.`;
+  const message = `The search took longer than ${SEARCH_LIMIT_MS / 1_000} seconds and was aborted. Search for rarer or whole words.`;
   return new GabbroError("TIMED_OUT", message, { headers: { "retry-after": "1" }, cause });
 }
 
-/** By what a full-text index knows a log. */
+/** The key of a log in the full-text index. */
 export type Key = string | number;
 
 /** A member of a JSON object. */
@@ -21,53 +21,53 @@ export interface Member {
   value: string | number | boolean | null;
 }
 
-/** A text as the databases lower it: `lower()` of both changes A to Z only. */
-export function lowered(text: string): string {
+/** Lower case as in both databases, whose `lower()` changes only A to Z. */
+export function toAsciiLowerCase(text: string): string {
   return text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
 }
 
 /**
- * How logs are found by their words and their metadata, and other things by their texts; each database has a way of its own
- * to the same answers. Workspaces take turns, and what takes longer than 5 seconds throws TIMED_OUT.
+ * Finds logs by their words and metadata, and other rows by their texts. Each database finds the same rows in its own way.
+ * Workspaces take turns, and a search that takes longer than 5 seconds throws TIMED_OUT.
  */
 export interface Search<Query = unknown> {
-  /** The property of a log by which the full-text index knows it. */
+  /** The property of a log that is its key in the full-text index. */
   readonly key: "searchId" | "id";
 
   /**
-   * What the full-text index is asked for: all words of a text, in one workspace. Words are runs of letters and digits
-   * in any case; those between double quotes must stand in that order in one part, and what ends in * may go on.
+   * The full-text query for all words of a text, in one workspace. Words are runs of letters and digits in any case. Words
+   * between double quotes must follow each other in the input or in the output; a word that ends in * is a prefix.
    */
   query(workspaceId: string, text: string): Query;
 
-  /** The keys of what a query finds, up to `most`. */
-  find(query: Query, most: number): Promise<Key[]>;
+  /** The keys of the logs that match a query, up to `limit`. */
+  find(query: Query, limit: number): Promise<Key[]>;
 
-  /** Those of some keys that a query finds. */
-  among(query: Query, keys: Key[]): Promise<Set<Key>>;
+  /** The keys whose logs match a query. */
+  filterKeys(query: Query, keys: Key[]): Promise<Set<Key>>;
 
-  /** Whether a text has `wanted` in it, in any case of the letters A to Z. */
-  contains(column: Expression<unknown>, wanted: string): Expression<SqlBool>;
+  /** Whether a text contains `substring`, ignoring the case of the letters A to Z. */
+  contains(column: Expression<unknown>, substring: string): Expression<SqlBool>;
 
-  /** The ids that a query of one workspace gives which looks into texts, by reading all there are. */
+  /** The ids from a query that reads all texts of one workspace. */
   findIds(workspaceId: string, query: Compilable<{ id: string }>): Promise<string[]>;
 
-  /** The keys of the logs whose metadata has all these members, up to `most`; absent where no index has them. */
-  findByMembers?(workspaceId: string, members: Member[], most: number): Promise<Key[]>;
+  /** The keys of the logs whose metadata has all these members, up to `limit`; absent where metadata has no index. */
+  findByMembers?(workspaceId: string, members: Member[], limit: number): Promise<Key[]>;
 
-  /** Whether a JSON object has a member of that name with that value. */
+  /** Whether a JSON object has a member. */
   hasMember(object: Expression<unknown>, member: Member): Expression<SqlBool>;
 
-  /** A column for a condition that no index is to be chosen by. */
+  /** A column for a condition by which the planner must not choose an index. */
   unindexed<T>(column: Expression<T>): Expression<T>;
 
-  /** Whether a server looks, and this process serves others meanwhile. */
+  /** Whether queries run on a server, so that this process serves other requests meanwhile. */
   readonly isServer: boolean;
 
-  /** Whether a column that an index of logs begins with has a value, however long it is. */
-  leads(column: Expression<unknown>, value: string): Expression<SqlBool>;
+  /** Whether the first column of an index of logs equals a value of any length. */
+  indexedEquals(column: Expression<unknown>, value: string): Expression<SqlBool>;
 
-  /** Conditions of which each log meets one: the logs of each are summed up along an index of their own. */
+  /** Conditions of which each log meets exactly one; the logs of each condition have an index for sums. */
   readonly summedParts: Expression<SqlBool>[];
 
   close(): Promise<void>;

@@ -1,15 +1,15 @@
-import type { Transaction } from "kysely";
+import { type QueryExecutorProvider, sql } from "kysely";
 import type { Insert } from "./inserts.ts";
 
 /**
- * A soft-deleted dataset stays until its rows are removed, so the foreign key accepts rows that somebody adds meanwhile, and
- * these must be refused here: in their own transaction, in which nobody can delete the dataset any more.
+ * A soft-deleted dataset stays until its rows are deleted, so the foreign key still accepts new rows. They are refused here,
+ * in their own transaction, during which no other request can delete the dataset.
  */
 const CHILD = "DatasetRow";
 const MESSAGE = "The dataset of a row has been deleted.";
 const FIND = "select 1 from datasets where id = ? and workspace_id = ? and deleted_at is not null";
 
-/** Refuses rows of soft-deleted datasets as the foreign key refuses rows of datasets that are gone. */
+/** Refuses rows of soft-deleted datasets with the error of the foreign key. */
 export function refuseDeletedSync(
   inserts: Insert[],
   prepare: (statement: string) => { all(values: unknown[]): unknown[] },
@@ -23,27 +23,21 @@ export function refuseDeletedSync(
   }
 }
 
-/** The same in a transaction of Kysely, after the rows were inserted: PostgreSQL has locked their datasets by then. */
+/** The same in a transaction of Kysely. Call it after the rows are inserted: PostgreSQL has then locked their datasets. */
 export async function refuseDeleted(
-  transaction: Transaction<never>,
+  transaction: QueryExecutorProvider,
   entity: string,
   rows: Record<string, unknown>[],
 ): Promise<void> {
   if (entity !== CHILD) return;
   const workspaceOf = new Map(rows.map(({ dataset, workspace }) => [dataset, workspace]));
-  const deleted = await (transaction as unknown as Transaction<Parents>)
-    .selectFrom("Dataset")
-    .select("id")
-    .where("workspace", "in", [...new Set(workspaceOf.values())] as string[])
-    .where("id", "in", [...workspaceOf.keys()] as string[])
-    .where("deletedAt", "is not", null)
-    .limit(1)
-    .execute();
+  const ids = sql.join([...workspaceOf.keys()]);
+  const workspaces = sql.join([...new Set(workspaceOf.values())]);
+  const { rows: deleted } =
+    await sql`select 1 from datasets where id in (${ids}) and workspace_id in (${workspaces}) and deleted_at is not null limit 1`.execute(
+      transaction,
+    );
   if (deleted.length > 0) throw orphan("23503");
-}
-
-interface Parents {
-  Dataset: { id: string; workspace: string; deletedAt: Date | null };
 }
 
 const orphan = (code: string) => Object.assign(new Error(MESSAGE), { code });

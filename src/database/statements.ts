@@ -3,18 +3,18 @@ import type { Dialect } from "./dialect.ts";
 import type { createEncoder } from "./encode.ts";
 import { retryWhileLocked } from "./groupCommit.ts";
 
-/** What a row of an entity does when another one has the same key. */
+/** How a row replaces another one with the same key. */
 export interface Replacement {
   key: string[];
-  /** What it takes over; a row that has all of it already is left as it is. */
+  /** The fields that are replaced; a row that already equals them is not updated. */
   content: string[];
 }
 
 type Encoded = Record<string, unknown>;
 
 /**
- * Makes the writer of many rows at once, by statements of so many rows that are alike: Kysely would build them anew, and
- * on SQLite the garbage outside the heap would stay behind.
+ * Makes the writer of many rows at once. It reuses one statement for each number of rows: Kysely would build every statement
+ * anew, and on SQLite that garbage outside of the heap would accumulate.
  */
 export function createBulk(
   orm: Parameters<Dialect["runEach"]>[0],
@@ -23,17 +23,17 @@ export function createBulk(
   sqlOf: ReturnType<typeof createStatements>["put"],
 ) {
   /**
-   * Puts rows with ids into the table of an entity in one transaction, in their order. Tells how many are new and how
-   * many replaced the content of another; the rest was there already.
+   * Puts rows with ids into the table of an entity in one transaction, in their order. Returns how many rows are new and how
+   * many replaced the content of another row; all other rows were stored already.
    */
   return async (entity: string, rows: { id: string }[], replacement: Replacement) => {
     if (rows.length === 0) return { added: 0, changed: 0 };
     const fields = Object.keys(rows[0]!);
-    const groups = apart(rows.map(encode(entity) as never), replacement.key, rowsPerStatement);
-    const written = new Map<number, string>();
+    const groups = groupByDistinctKeys(rows.map(encode(entity)), replacement.key, rowsPerStatement);
+    const sqlCache = new Map<number, string>();
     const sqlFor = (count: number) => {
-      const statement = written.get(count) ?? sqlOf(entity, fields, replacement, count);
-      written.set(count, statement);
+      const statement = sqlCache.get(count) ?? sqlOf(entity, fields, replacement, count);
+      sqlCache.set(count, statement);
       return statement;
     };
     const statements = groups.map((group) => ({
@@ -41,33 +41,33 @@ export function createBulk(
       values: group.flatMap((row) => fields.map((field) => row[field])),
     }));
     const ids = await retryWhileLocked(() => runEach(orm, statements));
-    const counts = ids.map((some, at) => {
-      const own = new Set(groups[at]!.map(({ id }) => id));
-      return { all: some.length, added: some.filter((id) => own.has(id)).length };
+    const counts = ids.map((returnedIds, at) => {
+      const newIds = new Set(groups[at]!.map(({ id }) => id));
+      return { all: returnedIds.length, added: returnedIds.filter((id) => newIds.has(id)).length };
     });
     const added = counts.reduce((sum, count) => sum + count.added, 0);
     return { added, changed: counts.reduce((sum, count) => sum + count.all, 0) - added };
   };
 }
 
-/** Rows in groups, in their order: no statement can put two rows with the same key. */
-function apart(rows: Encoded[], key: string[], most: number): Encoded[][] {
+/** Divides rows into groups, in their order: no statement can put two rows with the same key. */
+function groupByDistinctKeys(rows: Encoded[], key: string[], maxRows: number): Encoded[][] {
   const groups: Encoded[][] = [];
-  let taken = new Set<string>();
+  let keysOfGroup = new Set<string>();
   for (const row of rows) {
-    const place = JSON.stringify(key.map((field) => row[field]));
-    const isTaken = taken.has(place) && key.every((field) => row[field] != null); // nulls are never the same
-    if (groups.length === 0 || isTaken || groups.at(-1)!.length === most) {
+    const rowKey = JSON.stringify(key.map((field) => row[field]));
+    const isDuplicate = keysOfGroup.has(rowKey) && key.every((field) => row[field] != null); // nulls are never equal
+    if (groups.length === 0 || isDuplicate || groups.at(-1)!.length === maxRows) {
       groups.push([]);
-      taken = new Set();
+      keysOfGroup = new Set();
     }
     groups.at(-1)!.push(row);
-    taken.add(place);
+    keysOfGroup.add(rowKey);
   }
   return groups;
 }
 
-/** Writes the SQL of prepared writes with the names that tables and columns have in the database. */
+/** Makes the SQL of prepared writes, with the names of tables and columns in the database. */
 export function createStatements(
   metadata: MetadataStorage,
   platform: Platform,
@@ -88,21 +88,21 @@ export function createStatements(
     );
     return `insert into ${table} (${columnsOf(fields)}) values ${values}`;
   };
-  const written = new Map<string, string>();
+  const sqlCache = new Map<string, string>();
   return {
     insert: (entity: string, fields: string[]): string => {
       const key = `${entity} ${fields}`;
-      const statement = written.get(key) ?? insert(entity, fields);
-      written.set(key, statement);
+      const statement = sqlCache.get(key) ?? insert(entity, fields);
+      sqlCache.set(key, statement);
       return statement;
     },
     put: (entity: string, fields: string[], { key, content }: Replacement, rows: number): string => {
       const { table, columnsOf } = namesOf(entity);
-      const taken = columnsOf(content);
+      const columns = columnsOf(content);
       return [
         insert(entity, fields, rows),
-        `on conflict (${columnsOf(key)}) do update set ${taken.map((column) => `${column} = excluded.${column}`)}`,
-        `where ${taken.map((column) => `${table}.${column} is distinct from excluded.${column}`).join(" or ")}`,
+        `on conflict (${columnsOf(key)}) do update set ${columns.map((column) => `${column} = excluded.${column}`)}`,
+        `where ${columns.map((column) => `${table}.${column} is distinct from excluded.${column}`).join(" or ")}`,
         `returning ${table}.${columnsOf(["id"])} as id`,
       ].join(" ");
     },

@@ -6,8 +6,8 @@ import {
 } from "@mikro-orm/core";
 
 /**
- * A value in the form that all databases share: a time is epoch milliseconds, a truth value 0 or 1, and JSON the text that
- * it is kept as.
+ * A value in the form that all databases share: a time is epoch milliseconds, a Boolean value is 0 or 1, and JSON is its
+ * stored text.
  */
 export type Value = string | number | null;
 
@@ -16,34 +16,35 @@ export interface Column {
   field: string;
   name: string;
   kind: "text" | "json" | "number" | "boolean" | "timestamp";
-  /** What the database calls its type. */
+  /** The name of its type in the database. */
   type: string;
 }
 
-/** The table of an entity. Its columns stand in the same order for every database. */
+/** The table of an entity. The order of its columns is the same for every database. */
 export interface Table {
   entity: string;
   name: string;
   columns: Column[];
-  /** The columns that tell its rows apart. */
+  /** The columns of the primary key. */
   key: Column[];
 }
 
-/** What a database finds out by itself from the rest. */
+/** Properties that a database derives from other columns. */
 const DERIVED = new Set(["Log.searchId"]);
 
 /** The tables of all entities, parents before their children. */
 export function tablesOf(metadata: MetadataStorage): Table[] {
-  const waiting = new Map<string, EntityMetadata>();
-  for (const meta of metadata) if (!meta.abstract && !meta.embeddable) waiting.set(meta.name!, meta);
+  const remaining = new Map<string, EntityMetadata>();
+  for (const meta of metadata) if (!meta.abstract && !meta.embeddable) remaining.set(meta.name!, meta);
   const tables: Table[] = [];
-  while (waiting.size > 0) {
-    const ready = [...waiting].filter(([entity, meta]) =>
-      parentsOf(meta).every((parent) => parent === entity || !waiting.has(parent)),
+  while (remaining.size > 0) {
+    const ready = [...remaining].filter(([entity, meta]) =>
+      parentsOf(meta).every((parent) => parent === entity || !remaining.has(parent)),
     );
-    if (ready.length === 0) throw new Error(`The tables of ${[...waiting.keys()]} are each other's parents.`);
+    if (ready.length === 0)
+      throw new Error(`The tables of ${[...remaining.keys()]} reference each other in a cycle.`);
     for (const [entity, meta] of ready) {
-      waiting.delete(entity);
+      remaining.delete(entity);
       tables.push(tableOf(entity, meta));
     }
   }
@@ -79,9 +80,9 @@ const kinds: Record<string, Column["kind"]> = {
 function toColumn(entity: string, property: EntityProperty): Column {
   const { name, kind, runtimeType, customType, fieldNames, columnTypes } = property;
   const isReference = kind !== ReferenceKind.SCALAR;
-  const found =
+  const columnKind =
     customType?.constructor.name === "JsonType" ? "json" : isReference ? "text" : kinds[runtimeType];
-  if (!found || fieldNames.length !== 1)
-    throw new Error(`Nobody has said yet how ${entity}.${name} is copied from one database to another.`);
-  return { field: name, name: fieldNames[0]!, kind: found, type: columnTypes[0]! };
+  if (!columnKind || fieldNames.length !== 1)
+    throw new Error(`The type of ${entity}.${name} cannot be copied between databases yet.`);
+  return { field: name, name: fieldNames[0]!, kind: columnKind, type: columnTypes[0]! };
 }

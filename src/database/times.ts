@@ -1,5 +1,5 @@
 import type { Database } from "./open.ts";
 
-/** A time as the database keeps it, for where nothing converts it. */
+/** A time in the form of the database, for queries that convert no values. */
 export const storedTime = ({ orm }: Pick<Database, "orm">, time: Date): Date =>
-  orm.em.getPlatform().processDateProperty(time) as unknown as Date;
+  orm.em.getPlatform().processDateProperty(time) as Date;

@@ -5,17 +5,17 @@ import type { EntityManager } from "./open.ts";
 import { joinOf } from "./requestTransaction.ts";
 
 const isolationLevels = {
-  // What others changed since is not overwritten: PostgreSQL then refuses, and it runs again.
+  // Does not overwrite concurrent changes: PostgreSQL refuses the update, and the transaction is retried.
   "own changes": IsolationLevel.REPEATABLE_READ,
-  // Nor may what it has only read be changed by others.
+  // Also protects the rows that the transaction only reads.
   "own reads": IsolationLevel.SERIALIZABLE,
 };
 
 /**
- * Runs the reads and writes of one operation in one transaction, held to the workspace of `em`; what it changed is
- * stored when `run` resolves, and nothing when it throws. It may run again when another one was in the way. On SQLite
- * all transactions are serial; on PostgreSQL `guarding` says what nobody else may have changed meanwhile. Where all
- * writes of a request are one transaction, it becomes a part of that.
+ * Runs the reads and writes of one operation in one transaction, limited to the workspace of `em`. Its changes are stored
+ * when `run` resolves; nothing is stored when it throws. `run` may be retried after a conflict with another transaction. On
+ * SQLite all transactions are serial; on PostgreSQL `guarding` selects which rows no other transaction may change meanwhile.
+ * Where all writes of a request are one transaction, this becomes a part of it.
  */
 export function inTransaction<T>(
   em: EntityManager,
@@ -25,13 +25,13 @@ export function inTransaction<T>(
   const join = joinOf(em);
   if (join) return join(run);
   const isolationLevel = isolationLevels[guarding];
-  const once = () => em.fork().transactional(run, { isolationLevel });
+  const attempt = () => em.fork().transactional(run, { isolationLevel });
   return retryWhileLocked(async () => {
     try {
-      return await once();
+      return await attempt();
     } catch (error) {
-      // It may have looked for the row before another one added it; now it finds it.
-      if (isUniqueViolation(error)) return once();
+      // `run` may have looked for the row before another transaction added it; a second attempt finds it.
+      if (isUniqueViolation(error)) return attempt();
       throw error;
     }
   });

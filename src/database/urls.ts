@@ -1,6 +1,6 @@
 /**
- * The URL of each host that a connection URL of PostgreSQL names, such as `postgresql://me@one:5432,two:5432/gabbro`:
- * its driver takes only one.
+ * The URL of each host in a connection URL of PostgreSQL, such as `postgresql://me@one:5432,two:5432/gabbro`: the driver
+ * accepts only one host.
  */
 export function hostsOf(url: string): string[] {
   const parts = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s.exec(url);
@@ -9,9 +9,9 @@ export function hostsOf(url: string): string[] {
   return hosts.split(",").map((host) => `${before}${host}${after}`);
 }
 
-/** The name of the database that a URL names, and where it is, for people: without a password. */
+/** The name of the database in a URL, and its hosts, for messages: without the password. */
 export function describeUrl(url: string): string {
-  const urls = hostsOf(url).map((one) => new URL(one));
+  const urls = hostsOf(url).map((hostUrl) => new URL(hostUrl));
   const places = urls.map(({ hostname, port }) => `${hostname || "this machine"}${port && `:${port}`}`);
   return `${databaseNameOf(url)} on ${places.join(", ")}`;
 }

@@ -1,12 +1,12 @@
-/** More would let one huge log hold up everybody. */
-export const INDEXED_CHARACTERS = 100_000;
+/** With more, one huge log would block all other requests. */
+export const MAX_INDEXED_CHARACTERS = 100_000;
 
 /**
- * The words of a text as SQLite's tokenizer `unicode61` has them, so that every database finds the same: runs of letters
- * and digits, with the accents that follow a letter, in small letters.
+ * The words of a text, split as by SQLite's tokenizer `unicode61`, so that all databases find the same logs: runs of letters
+ * and digits, with the accents that follow a letter, in lower case.
  */
 export function wordsIn(text: string): string[] {
-  // Only at the end of a word Σ would become ς.
+  // `toLowerCase` makes ς of a Σ at the end of a word, and σ elsewhere.
   return text.toLowerCase().replaceAll("ς", "σ").match(WORD) ?? [];
 }
 
@@ -15,12 +15,12 @@ const ACCENTS =
   "\\u0300-\\u0304\\u0306-\\u030C\\u030F\\u0311\\u031B\\u0323-\\u0328\\u032D\\u032E\\u0330\\u0331";
 const WORD = new RegExp(`[${LETTER}][${LETTER}${ACCENTS}]*`, "gu");
 
-/** The texts and numbers inside a JSON value, one a line, of its first 100,000 characters; keys are no part of it. */
+/** The first 100,000 characters of the texts and numbers in a JSON value, one per line, without its keys. */
 export function textsOf(value: unknown): string {
   const texts: string[] = [];
   let length = 0;
   const visit = (part: unknown): void => {
-    if (length > 2 * INDEXED_CHARACTERS) return; // enough, even if every character is a surrogate pair
+    if (length > 2 * MAX_INDEXED_CHARACTERS) return; // enough, even if every character is a surrogate pair
     if (typeof part === "string" || typeof part === "number") {
       const text = String(part);
       texts.push(text);
@@ -31,24 +31,21 @@ export function textsOf(value: unknown): string {
   };
   visit(value);
   const text = texts.join("\n");
-  if (text.length <= INDEXED_CHARACTERS) return text;
-  return [...text.slice(0, 2 * INDEXED_CHARACTERS)].slice(0, INDEXED_CHARACTERS).join("");
+  if (text.length <= MAX_INDEXED_CHARACTERS) return text;
+  return [...text.slice(0, 2 * MAX_INDEXED_CHARACTERS)].slice(0, MAX_INDEXED_CHARACTERS).join("");
 }
 
-/** What a search asks for: words that must stand in this order; the last may go on where `isBeginning`. */
+/** Words that must follow each other; the last one is a prefix if `isPrefix`. */
 export interface Phrase {
   text: string;
-  isBeginning: boolean;
+  isPrefix: boolean;
 }
 
-/**
- * The phrases of a search: what stands between double quotes, and each of the other words by itself. What ends in * may
- * go on.
- */
+/** The phrases of a search: the texts between double quotes, and each other word by itself. A trailing * marks a prefix. */
 export function phrasesOf(search: string): Phrase[] {
   return [...search.matchAll(/"([^"]*)"?(\*?)|([^\s"]+)/g)].flatMap(([, quoted, star, word]) => {
     const text = quoted ?? word!;
     if (!/[\p{L}\p{N}]/u.test(text)) return [];
-    return [{ text, isBeginning: star === "*" || text.endsWith("*") }];
+    return [{ text, isPrefix: star === "*" || text.endsWith("*") }];
   });
 }

@@ -40,7 +40,7 @@ export async function removeDeletedDatasets({ read, write }: Database, signal: A
     await deleteInBatches(
       {
         // Continues after the last batch: scanning removed rows takes PostgreSQL longer each time, until a vacuum.
-        find: (most, after) => rows.where("id", ">", after).limit(most).execute(),
+        find: (maxRows, after) => rows.where("id", ">", after).limit(maxRows).execute(),
         remove: (ids) => retryWhileLocked(() => removal.where("id", "in", ids).execute()),
       },
       signal,

@@ -1,6 +1,6 @@
 import { type CompiledQuery, sql } from "kysely";
 import type { Context } from "../context.ts";
-import { inTurn, MAX_PIECE_BYTES } from "../database/lengths.ts";
+import { inTurn, MAX_STATEMENT_BYTES } from "../database/lengths.ts";
 import type { Database } from "../database/open.ts";
 import { checkDeadline } from "../limits/deadline.ts";
 import { authorize } from "../workspaces/resolvers.ts";
@@ -124,7 +124,7 @@ async function* withLongTexts(
   let longBytes = 0;
   for (const row of page) {
     const isLong = row.bytes > MAX_SHORT_TEXT_BYTES;
-    if (isLong && long.length > 0 && longBytes + row.bytes > MAX_PIECE_BYTES) {
+    if (isLong && long.length > 0 && longBytes + row.bytes > MAX_STATEMENT_BYTES) {
       yield await fill(context, parent, { piece, long, texts });
       [piece, long, longBytes] = [[], [], 0];
     }

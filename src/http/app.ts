@@ -12,14 +12,14 @@ import type { ErrorCode } from "../errors.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** What the resolvers need of this request; there once its token was checked. */
+    /** What the resolvers need from this request; set by authentication. */
     context: Context;
-    /** The error that answered it, at REST or before its GraphQL operation was executed. */
+    /** The error of its answer, at REST or before its GraphQL operation was executed. */
     errorCode?: ErrorCode;
   }
 }
 
-/** The server as routes see it: zod schemas type and validate what a request holds. */
+/** The server as routes see it: zod schemas type and validate the parts of a request. */
 export type App = FastifyInstance<
   RawServerDefault,
   IncomingMessage,

@@ -2,42 +2,42 @@ import { Transform } from "node:stream";
 import type { FastifyReply } from "fastify";
 import { createShares, type Share } from "../limits/shares.ts";
 
-interface Arriving {
+interface IncomingBody {
   workspaceId: string;
   reply: FastifyReply;
-  /** Called when all has arrived; calls back when the body may be read. */
-  arrived: (read: () => void) => void;
-  /** What to answer when too much is held. */
+  /** Called when the body is complete; calls back when it may be parsed. */
+  onComplete: (parse: () => void) => void;
+  /** The error when the bodies exceed their limit. */
   refusal: () => Error;
 }
 
-/** Holds what has arrived of request bodies: at most so many bytes for all requests that are not answered. */
+/** Limits the bytes of the bodies of all requests that are not answered yet. */
 export function createBodies(maxBytes: number) {
   const shares = createShares(maxBytes);
   return {
-    /** Passes a body on as it arrives, and breaks it off when it would hold too much. */
-    hold: ({ workspaceId, reply, refusal, arrived }: Arriving): Transform => {
+    /** Passes a body on while it arrives, and fails it when it would exceed the limit. */
+    count: ({ workspaceId, reply, refusal, onComplete }: IncomingBody): Transform => {
       let bytes = 0;
       let share: Share | undefined;
-      const held = new Transform({
+      const body = new Transform({
         transform: (chunk: Buffer, _, done) => {
-          const taken = shares.take(workspaceId, chunk.length);
-          if (!taken) return done(refusal());
-          share = taken;
+          const workspaceShare = shares.take(workspaceId, chunk.length);
+          if (!workspaceShare) return done(refusal());
+          share = workspaceShare;
           bytes += chunk.length;
           done(null, chunk);
         },
-        flush: (done) => arrived(done),
+        flush: (done) => onComplete(done),
       });
       const end = () => {
         if (bytes > 0) share!.giveBack(bytes);
         bytes = 0;
-        // Nobody may read it to its end, as when it is too large.
-        reply.request.raw.unpipe(held);
+        // Discards the rest of a body that is not read to its end, for example because it is too large.
+        reply.request.raw.unpipe(body);
         reply.request.raw.resume();
       };
       reply.raw.once("finish", end).once("close", end);
-      return held;
+      return body;
     },
   };
 }

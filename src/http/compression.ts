@@ -2,27 +2,27 @@ import { pipeline, Readable } from "node:stream";
 import { createGzip } from "node:zlib";
 import type { App } from "./app.ts";
 
-/** Below this, compressing takes longer than sending. */
-const LEAST_CHARACTERS = 16_384;
-// On rows of a dataset level 1 is twice as fast as level 6, and its answer is 8 % larger.
+/** Compressing a shorter response takes longer than sending it. */
+const MIN_CHARACTERS = 16_384;
+// For rows of a dataset level 1 is twice as fast as level 6, and the result is 8 % larger.
 const GZIP = { level: 1, chunkSize: 65_536 };
 
 /**
- * Compresses large JSON answers with gzip, in chunks, in threads beside the event loop. `@fastify/compress` 9.2 leaves the
- * ETag strong, with which a client that asks by it gets other bytes for the same tag.
+ * Compresses large JSON responses with gzip, in chunks, on threads beside the event loop. `@fastify/compress` 9.2 leaves the
+ * ETag strong, although the same tag then stands for different bytes.
  */
 export function compressResponses(app: App): void {
   app.addHook("onSend", (request, reply, payload, done) => {
     const isStream = payload instanceof Readable;
-    const isLarge = isStream || (typeof payload === "string" && payload.length >= LEAST_CHARACTERS);
+    const isLarge = isStream || (typeof payload === "string" && payload.length >= MIN_CHARACTERS);
     if (!isLarge || !String(reply.getHeader("content-type")).includes("json")) return done(null, payload);
-    const accepted = chooseEncoding(request.headers["accept-encoding"], ["gzip"]);
-    if (accepted === null || request.method === "HEAD") return done(null, payload);
-    reply.header("content-encoding", accepted).removeHeader("content-length");
+    const encoding = chooseEncoding(request.headers["accept-encoding"], ["gzip"]);
+    if (encoding === null || request.method === "HEAD") return done(null, payload);
+    reply.header("content-encoding", encoding).removeHeader("content-length");
     const etag = reply.getHeader("etag");
-    if (typeof etag === "string") reply.header("etag", `W/${etag}`); // other bytes of the same content
+    if (typeof etag === "string") reply.header("etag", `W/${etag}`); // weak: other bytes, the same content
     const source = isStream ? payload : Readable.from([payload as string]);
-    // An error of either ends both; Fastify sees it on the stream that it sends.
+    // An error of either stream destroys both; Fastify sees it on the stream that it sends.
     done(
       null,
       pipeline(source, createGzip(GZIP), () => {}),
@@ -31,10 +31,10 @@ export function compressResponses(app: App): void {
 }
 
 /** The first of the offered encodings that the header accepts; null when it accepts none of them. */
-export function chooseEncoding<Offered extends string>(
+export function chooseEncoding<Encoding extends string>(
   acceptEncoding: string | undefined,
-  offered: readonly Offered[],
-): Offered | null {
+  offered: readonly Encoding[],
+): Encoding | null {
   if (acceptEncoding === undefined) return null;
   const weights = new Map(acceptEncoding.toLowerCase().split(",").map(toWeight));
   return offered.find((name) => (weights.get(name) ?? weights.get("*") ?? 0) > 0) ?? null;

@@ -6,13 +6,13 @@ const GRAPHQL_PATH = /^\/graphql(?:\?|$)/;
 type ErrorHandler = (error: FastifyError | GabbroError, request: FastifyRequest, reply: FastifyReply) => void;
 
 /**
- * Makes the one place that writes the body of an error, in the form of the API that was called. `translate` knows the
- * errors of what lies below; one that nobody knows is INTERNAL, and is logged whole under the id of the request.
+ * Makes the handler that writes the bodies of all errors, in the form of the API that was called. `translate` converts the
+ * errors of lower layers; any other error becomes INTERNAL and is logged in full with the id of the request.
  */
 export function createErrorHandler(translate: (error: unknown) => GabbroError | undefined): ErrorHandler {
   return (error, request, reply) => {
-    const known = error instanceof GabbroError ? error : (ofHttp(error) ?? translate(error));
-    sendError(known ?? internalError(request.id, error), request, reply);
+    const expected = error instanceof GabbroError ? error : (toHttpError(error) ?? translate(error));
+    sendError(expected ?? internalError(request.id, error), request, reply);
   };
 }
 
@@ -20,13 +20,13 @@ function sendError(error: GabbroError, request: FastifyRequest, reply: FastifyRe
   const { message, code, details, status, headers, cause } = error;
   if (status >= 500) request.log.error(cause ?? error, "a request failed");
   request.errorCode = code;
-  // A client that sends all of its body before it reads must find the answer, not a connection that was cut.
+  // A client that sends its whole body before it reads must get this answer, not a connection reset.
   if (code === "BODY_TOO_LARGE") reply.removeHeader("connection");
   request.raw.resume();
   const body = GRAPHQL_PATH.test(request.url)
     ? { errors: [{ message, extensions: { code, ...(details && { details }) } }] }
     : { error: message, code, ...(details && { details }) };
-  reply.removeHeader("content-encoding"); // of an answer that broke off before anything of it was sent
+  reply.removeHeader("content-encoding"); // of a response that failed before its first byte
   void reply
     .status(status)
     .headers(headers)
@@ -35,12 +35,12 @@ function sendError(error: GabbroError, request: FastifyRequest, reply: FastifyRe
 }
 
 /**
- * Refuses requests that no route takes, before their bodies are read: METHOD_NOT_ALLOWED with the methods that the path
- * has, else ROUTE_NOT_FOUND. Counts the routes that are registered after it.
+ * Refuses requests without a matching route before their bodies are read: METHOD_NOT_ALLOWED with the methods of the path,
+ * or ROUTE_NOT_FOUND. Call it before the routes are registered.
  */
 export function refuseUnrouted(app: FastifyInstance): void {
   const routes: { segments: string[]; methods: string[] }[] = [];
-  // For routes that find out themselves that they have nothing, such as those of assets.
+  // For routes that call `callNotFound`, such as those of assets.
   app.setNotFoundHandler((request, reply) => sendError(routeNotFound(), request, reply));
   app.addHook("onRoute", ({ url, method }) => {
     routes.push({ segments: url.split("/"), methods: [method].flat() });
@@ -49,21 +49,21 @@ export function refuseUnrouted(app: FastifyInstance): void {
 
   function refusalOf(request: FastifyRequest): GabbroError {
     const [pathname] = request.url.split("?", 1);
-    const asked = pathname!.split("/", MAX_SEGMENTS);
-    const fitting = routes.filter(({ segments }) => fits(segments, asked));
-    if (fitting.length === 0) return routeNotFound();
-    const methods = new Set(fitting.flatMap((route) => route.methods));
+    const path = pathname!.split("/", MAX_SEGMENTS);
+    const matches = routes.filter(({ segments }) => matchesPath(segments, path));
+    if (matches.length === 0) return routeNotFound();
+    const methods = new Set(matches.flatMap((route) => route.methods));
     const allow = [...methods].toSorted().join(", ");
     const message = `This path does not take ${request.method}; it takes ${allow}.`;
     return new GabbroError("METHOD_NOT_ALLOWED", message, { headers: { allow } });
   }
 }
 
-/** More than any route has. A URLPattern takes milliseconds for a path of 15 kB, for each of the routes. */
+/** More than any route has. A URLPattern would take milliseconds per route for a path of 15 kB. */
 const MAX_SEGMENTS = 16;
 
-/** Whether a route such as `/prompts/:slug` or `/docs/*` takes a path, both by their segments. */
-function fits(route: string[], path: string[]): boolean {
+/** Whether a route such as `/prompts/:slug` or `/docs/*` matches a path; both are given as segments. */
+function matchesPath(route: string[], path: string[]): boolean {
   const hasRest = route.at(-1) === "*";
   if (hasRest ? path.length < route.length : path.length !== route.length) return false;
   return route.every(
@@ -87,10 +87,10 @@ const httpErrors: Record<string, [ErrorCode, string]> = {
   FST_ERR_BAD_URL: ["BAD_REQUEST", "The path is not a valid URL: check its percent-encoding."],
 };
 
-/** What Fastify found wrong with a request, in our words; nothing for errors that are not the caller's. */
-function ofHttp(error: FastifyError): GabbroError | undefined {
-  const known = httpErrors[error.code];
-  if (known) return new GabbroError(...known);
+/** The GabbroError for an error that Fastify found in a request; undefined for errors of the server. */
+function toHttpError(error: FastifyError): GabbroError | undefined {
+  const codeAndMessage = httpErrors[error.code];
+  if (codeAndMessage) return new GabbroError(...codeAndMessage);
   const isOfCaller = error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500;
   return isOfCaller
     ? new GabbroError("BAD_REQUEST", "The request is not valid HTTP for this server.")

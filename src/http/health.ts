@@ -1,7 +1,7 @@
 import { GabbroError } from "../errors.ts";
 import type { App } from "./app.ts";
 
-/** Adds `/health`, whether the process serves, and `/ready`, whether requests should be sent to it. */
+/** Adds `/health`, which reports that the process runs, and `/ready`, which reports whether it should get requests. */
 export function healthRoutes(app: App, isReady: () => Promise<boolean>): void {
   app.get("/health", { schema: { hide: true } }, async (_, reply) => {
     reply.header("cache-control", "no-store");

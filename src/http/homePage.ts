@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import packageJson from "../../package.json" with { type: "json" };
 import type { App } from "./app.ts";
 
-/** Adds a page at `/` for a person who opens the address in a browser; programs find nothing there. */
+/** Adds a page at `/` for people who open the address in a browser; other clients get ROUTE_NOT_FOUND. */
 export function homePage(app: App): void {
   app.get("/", { schema: { hide: true } }, (request, reply) => {
     reply.header("vary", `${reply.getHeader("vary")}, Accept`);
@@ -33,7 +33,7 @@ const policy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-// Links are relative, so that they also work behind a proxy that puts the server below a path.
+// Links are relative: they also work behind a proxy that serves Gabbro below a path.
 const page = `<!doctype html>
 <html lang="en">
 <head>

@@ -4,10 +4,10 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { GabbroError } from "../errors.ts";
 import { checkJson } from "./jsonLimits.ts";
 
-/** A larger body is used in the turn after the one that parses it: 10 MB take 50 ms there. */
+/** A larger body is used in the turn after the one that parses it, as parsing 10 MB takes 50 ms. */
 const MAX_BYTES_WITHIN_TURN = 1024 * 1024;
 
-/** Bodies are JSON in UTF-8 and nothing else; anything else is refused before a route sees it. */
+/** Parses bodies of JSON in UTF-8, and refuses all others before a route sees them. */
 export function parseJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(
@@ -21,7 +21,7 @@ export function parseJsonBodies(app: FastifyInstance): void {
   );
 }
 
-const COMPRESSED = "The body is compressed, which is not read here: send it without Content-Encoding.";
+const COMPRESSED = "The body is compressed, which is not supported: send it without Content-Encoding.";
 
 function parse(body: Buffer, encoding: string | undefined): unknown {
   if (body.length === 0) throw new GabbroError("BAD_JSON", "The body is empty; send JSON.");
@@ -32,7 +32,7 @@ function parse(body: Buffer, encoding: string | undefined): unknown {
   return parseJson(body.toString("utf8"));
 }
 
-/** Reads JSON that came with a request, by body or by URL; throws BAD_JSON or BAD_INPUT. */
+/** Parses JSON from the body or the URL of a request; throws BAD_JSON or BAD_INPUT. */
 export function parseJson(text: string): unknown {
   checkJson(text);
   try {

@@ -3,13 +3,13 @@ import { COMMA, endOfJsonString, OPENING_BRACE, OPENING_BRACKET, QUOTE } from ".
 import { MAX_JSON_DEPTH } from "../validation/json.ts";
 import { INEXACT, isInexact } from "../validation/numbers.ts";
 
-/** A value that may be kept stands a few levels deep in a body: within the variables of an operation, in a list of rows. */
+/** A value to store stands a few levels deep in a body: in the variables of an operation, in a list of rows. */
 const MAX_BODY_DEPTH = MAX_JSON_DEPTH + 28;
-/** Reading, checking and storing so many values takes about 100 ms. */
+/** Parsing, validating and storing this many values takes about 100 ms. */
 export const MAX_VALUES = 500_000;
-/** So many different names take about 60 ms to make into an object. */
+/** Making an object with this many different names takes about 60 ms. */
 export const MAX_MEMBERS = 150_000;
-/** Fewer digits are always kept exactly. */
+/** Numbers with fewer characters are always exact. */
 const MIN_INEXACT_CHARACTERS = 16;
 const MAX_KEY_CHARACTERS = 100;
 
@@ -21,8 +21,8 @@ const CLOSING_BRACKET = 0x5d;
 const CLOSING_BRACE = 0x7d;
 
 /**
- * Looks through JSON before it is parsed, in linear time: what walks through a value calls itself for each level, and
- * JavaScript changes long numbers silently. Throws BAD_INPUT; a text that is not JSON is for the parser to refuse.
+ * Checks JSON in linear time before it is parsed: code that walks through values recurses for each level, and JavaScript
+ * rounds long numbers silently. Throws BAD_INPUT. A text that is not JSON is left for the parser to refuse.
  */
 export function checkJson(text: string): void {
   let depth = 0;
@@ -47,23 +47,23 @@ export function checkJson(text: string): void {
     } else if (code === MINUS || isDigit(code)) {
       const end = endOfNumber(text, at);
       if (end - at >= MIN_INEXACT_CHARACTERS && isInexact(text.slice(at, end)))
-        throw refused(text.slice(...key).slice(0, MAX_KEY_CHARACTERS), INEXACT);
+        throw invalid(text.slice(...key).slice(0, MAX_KEY_CHARACTERS), INEXACT);
       at = end - 1;
     }
-    if (depth > MAX_BODY_DEPTH) throw refused("", `must not be nested deeper than ${MAX_BODY_DEPTH} levels`);
+    if (depth > MAX_BODY_DEPTH) throw invalid("", `must not be nested deeper than ${MAX_BODY_DEPTH} levels`);
   }
-  if (values > MAX_VALUES) throw refused("", `has more than ${MAX_VALUES} values; send less at once`);
+  if (values > MAX_VALUES) throw invalid("", `has more than ${MAX_VALUES} values; send less at once`);
   if (members > MAX_MEMBERS)
-    throw refused("", `has more than ${MAX_MEMBERS} members of objects; send less at once`);
+    throw invalid("", `has more than ${MAX_MEMBERS} members of objects; send less at once`);
 }
 
-function refused(path: string, message: string): GabbroError {
+function invalid(path: string, message: string): GabbroError {
   return badInput([{ path, message }]);
 }
 
 function endOfNumber(text: string, start: number): number {
   let at = start + 1;
-  while (at < text.length && isOfNumber(text.charCodeAt(at))) at += 1;
+  while (at < text.length && isInNumber(text.charCodeAt(at))) at += 1;
   return at;
 }
 
@@ -71,7 +71,7 @@ function isDigit(code: number): boolean {
   return code >= DIGIT_0 && code <= DIGIT_9;
 }
 
-/** Digits, and the signs that stand between them: . + - e E */
-function isOfNumber(code: number): boolean {
+/** Digits, and the characters between them: . + - e E */
+function isInNumber(code: number): boolean {
   return isDigit(code) || code === 0x2e || code === 0x2b || code === MINUS || code === 0x65 || code === 0x45;
 }

@@ -9,24 +9,24 @@ import { refusalError, refuse } from "./refusals.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** It is a probe of a monitor, which no limit applies to. */
+    /** It is a probe of a monitor: no limit applies. */
     isProbe?: true;
-    /** The share of its workspace that counts it while it is in flight. */
+    /** The share of its workspace, which counts it while it is in flight. */
     share?: Share | undefined;
-    /** Its place among the requests of its workspace that use the event loop, once its body has arrived. */
+    /** Its place among the requests of its workspace that use the event loop; set once its body has arrived. */
     place?: Place;
     /** It was refused because of overload. */
     isRefused?: true;
   }
 }
 
-/** Beyond these, requests are refused, so that the accepted ones are answered soon. */
+/** Requests beyond these limits are refused, so that accepted ones are answered soon. */
 export interface Limits {
-  /** Requests that are accepted and not answered, whatever they wait for: a body, a worker, the database. */
+  /** Requests that are accepted and not answered, including those that wait for a body, a worker or the database. */
   maxInFlight: number;
-  /** Refusals that wait to be answered; further ones are answered at once. */
+  /** Refusals whose answer is delayed; further ones are answered at once. */
   maxDelayedRefusals: number;
-  /** Bytes of all bodies that have arrived. Parsed JSON can take twenty times as much. */
+  /** Bytes of the bodies of all unanswered requests. Parsed JSON can take twenty times as much. */
   maxBodyBytes: number;
 }
 
@@ -35,24 +35,24 @@ const DEFAULTS: Limits = {
   maxDelayedRefusals: 2_000,
   maxBodyBytes: Math.max(12 * 1024 * 1024, getHeapStatistics().heap_size_limit / 32),
 };
-/** How many requests of one workspace use the event loop at once. With 1,000, a neighbour of 400 callers waits five times as long. */
+/** Requests of a workspace that use the event loop at once. With 1,000, a neighbour of 400 callers waits five times as long. */
 const MAX_RUNNING = 64;
 /** The routes of monitors, which must always be answered. */
-export const WATCHED = new Set(["/health", "/ready", "/metrics"]);
-/** The workspace of requests without a token, or whose token was not looked up yet. */
-const NOBODY = "";
-/** Pages without a token and their assets. They are large, and rendered for each request. */
+export const PROBES = new Set(["/health", "/ready", "/metrics"]);
+/** Stands for the workspace of a request without a token, or whose token was not checked yet. */
+const NO_WORKSPACE = "";
+/** Pages and assets that need no token. They are large and rendered for each request. */
 const PUBLIC = /^\/(?:docs|openapi\.json|graphql\/assets)(?:\/|$)/;
-/** To hold a body costs 10 microseconds; 500 of these have 8 MB. */
+/** Counting a body costs 10 microseconds; 500 uncounted bodies hold at most 8 MB. */
 const MAX_SMALL_BODY_BYTES = 16 * 1024;
 const MAX_PUBLIC = 20;
 
 /**
- * Sheds load: refuses what the service cannot do as UNAVAILABLE with Retry-After, as an endless queue would serve everybody
- * too late. Every limit is divided between the workspaces, so that none of them gets the others refused.
+ * Load shedding: refuses requests beyond the limits as UNAVAILABLE with Retry-After. An endless queue would answer every
+ * request too late. Each limit is divided between the workspaces, so that none of them can exhaust it for the others.
  */
-export function createLimiter(given: Partial<Limits>, corsOrigins: string[]) {
-  const limits = { ...DEFAULTS, ...given };
+export function createLimiter(options: Partial<Limits>, corsOrigins: string[]) {
+  const limits = { ...DEFAULTS, ...options };
   const inFlight = createInFlight(limits.maxInFlight);
   const bodies = createBodies(limits.maxBodyBytes);
   const places = createEventLoopSlots(MAX_RUNNING);
@@ -63,42 +63,42 @@ export function createLimiter(given: Partial<Limits>, corsOrigins: string[]) {
     request.share = undefined;
     request.place?.end();
   };
-  /** Counts a request for a workspace, if that has room for it. */
+  /** Counts a request for a workspace, if the workspace has room for it. */
   const enter = (request: FastifyRequest, workspaceId: string): boolean => {
     leave(request);
     request.share = inFlight.sharesOf(workspaceId, request).take(workspaceId, 1);
     return request.share !== undefined;
   };
-  const countEach = (app: App) => {
+  const countRequests = (app: App) => {
     app.addHook("onRequest", (request, reply, done) => {
-      if (WATCHED.has(request.routeOptions.url!)) {
+      if (PROBES.has(request.routeOptions.url!)) {
         request.isProbe = true;
         return done();
       }
-      if (!enter(request, NOBODY)) return refusals.answer(request, reply);
+      if (!enter(request, NO_WORKSPACE)) return refusals.answer(request, reply);
       reply.raw.once("close", () => leave(request));
       done();
     });
     app.addHook("onSend", (request, reply, payload, done) => {
-      const isMade = isStream(payload) && !`${reply.getHeader("content-type")}`.includes("event-stream");
-      if (!isMade) leave(request); // from here on it only waits for its reader, or for events
+      const isStreaming = isStream(payload) && !`${reply.getHeader("content-type")}`.includes("event-stream");
+      if (!isStreaming) leave(request); // from here on it waits only for the client, or for events
       request.place?.end();
       done();
     });
   };
-  const shareOut = (app: App) => {
-    // The first hook after the routes have authenticated the caller, and before the body is read.
+  const divideLimits = (app: App) => {
+    // The first hook after authentication, before the body is read.
     app.addHook("preParsing", (request, reply, payload, done) => {
       if (request.isProbe) return done(null, payload);
       const workspaceId = workspaceOf(request);
       if (!enter(request, workspaceId)) return refusals.answer(request, reply);
       if (isSmall(request)) return done(null, payload);
-      // A body takes a place once it is complete: parsing is what takes time.
-      const arrived = (next: () => void) => begin(places, request, reply, next);
-      const held = bodies.hold({ workspaceId, reply, refusal: refusals.error, arrived });
-      done(null, payload.pipe(held));
+      // A request takes its place when its body is complete: parsing takes the time, not receiving.
+      const onComplete = (parse: () => void) => begin(places, request, reply, parse);
+      const body = bodies.count({ workspaceId, reply, refusal: refusals.error, onComplete });
+      done(null, payload.pipe(body));
     });
-    // After the body was parsed, as Fastify leaves the place when it has read one.
+    // Once the body is parsed: Fastify leaves the async context of the place when it reads a body.
     app.addHook("preValidation", (request, reply, done) => {
       if (request.isProbe) return done();
       if (request.place) request.place.run(done);
@@ -106,15 +106,14 @@ export function createLimiter(given: Partial<Limits>, corsOrigins: string[]) {
     });
   };
   return {
-    /** Call it after the hooks that set headers of every answer, and before the routes. */
+    /** Call it after the hooks that set headers of every response, and before the routes. */
     watch: (app: App): void => {
       refusals.watch(app);
-      countEach(app);
-      shareOut(app);
+      countRequests(app);
+      divideLimits(app);
     },
-    /** How many requests are in flight. */
     inFlight: inFlight.total,
-    /** How many were refused since the start. */
+    /** How many requests were refused since the start. */
     refused: refusals.count,
   };
 }
@@ -124,14 +123,14 @@ export type Limiter = ReturnType<typeof createLimiter>;
 function createInFlight(max: number) {
   const ofWorkspaces = createShares(max);
   /** Requests without a token have shares of their own, and cannot exhaust those of workspaces. */
-  const unknown = createShares(max);
+  const withoutToken = createShares(max);
   const publicRoutes = createShares(MAX_PUBLIC);
   return {
-    sharesOf: (workspaceId: string, request: FastifyRequest): typeof unknown => {
-      if (workspaceId !== NOBODY) return ofWorkspaces;
-      return PUBLIC.test(request.routeOptions.url ?? "") ? publicRoutes : unknown;
+    sharesOf: (workspaceId: string, request: FastifyRequest): typeof ofWorkspaces => {
+      if (workspaceId !== NO_WORKSPACE) return ofWorkspaces;
+      return PUBLIC.test(request.routeOptions.url ?? "") ? publicRoutes : withoutToken;
     },
-    total: (): number => ofWorkspaces.total() + unknown.total() + publicRoutes.total(),
+    total: (): number => ofWorkspaces.total() + withoutToken.total() + publicRoutes.total(),
   };
 }
 
@@ -143,14 +142,14 @@ function begin(places: Slots, request: FastifyRequest, reply: FastifyReply, next
 
 type Slots = ReturnType<typeof createEventLoopSlots>;
 
-/** Whether a request has no body, or one that is parsed in no time. */
+/** Whether a request has no body, or one whose parsing takes next to no time. */
 function isSmall({ headers }: FastifyRequest): boolean {
   if (headers["transfer-encoding"] !== undefined) return false;
   return Number(headers["content-length"] ?? 0) <= MAX_SMALL_BODY_BYTES;
 }
 
 function workspaceOf({ context }: FastifyRequest): string {
-  return context?.access?.workspaceId ?? NOBODY;
+  return context?.access?.workspaceId ?? NO_WORKSPACE;
 }
 
 function isStream(payload: unknown): payload is Readable {
@@ -159,18 +158,18 @@ function isStream(payload: unknown): payload is Readable {
 
 const REPORT_INTERVAL_MS = 1_000;
 /**
- * A refusal takes 45 microseconds. Without the delay, a thousand callers who retry at once are refused 10,000 times a second,
- * and only a fifth of the capacity is served; with it, 80 % is (docs/internals/decisions.md).
+ * A refusal takes 45 microseconds. Without a delay, a thousand callers who retry at once are refused 10,000 times a second,
+ * and the service serves a fifth of its capacity; with the delay it serves 80 % (docs/internals/decisions.md).
  */
 const REFUSAL_DELAY_MS = 250;
 
 /** Refuses requests, and counts them. */
 function createRefusals(corsOrigins: string[], maxDelayed: number) {
   let total = 0;
-  let delayed = 0;
+  let delayedCount = 0;
   let unreported = 0;
   let app: App;
-  /** Logs one line a second with the number: a line for each would cost as much as serving them. */
+  /** Logs the number once a second: a line for each refusal would cost as much as serving the request. */
   const count = () => {
     total += 1;
     unreported += 1;
@@ -181,27 +180,27 @@ function createRefusals(corsOrigins: string[], maxDelayed: number) {
     }, REPORT_INTERVAL_MS).unref();
   };
   return {
-    watch: (watched: App) => {
-      app = watched;
+    watch: (newApp: App) => {
+      app = newApp;
     },
     count: () => total,
-    /** Answers after a delay, and past the hooks of Fastify, which cost twice as much. */
+    /** Answers after a delay, without the hooks of Fastify, which cost twice as much. */
     answer: (request: FastifyRequest, reply: FastifyReply) => {
       count();
       request.isRefused = true;
       request.errorCode = "UNAVAILABLE";
       reply.hijack();
-      request.raw.resume(); // nothing keeps its body meanwhile
+      request.raw.resume(); // discards the body
       const respond = () => {
-        delayed -= 1;
+        delayedCount -= 1;
         if (app.isStopping()) reply.raw.setHeader("connection", "close");
         refuse(request.raw, reply.raw, corsOrigins);
       };
-      delayed += 1;
-      if (delayed > maxDelayed) respond();
+      delayedCount += 1;
+      if (delayedCount > maxDelayed) respond();
       else setTimeout(respond, REFUSAL_DELAY_MS);
     },
-    /** Counts a refusal of a request whose body has begun to arrive. */
+    /** The error that refuses a request whose body is arriving; counts it as a refusal. */
     error: () => {
       count();
       return refusalError();

@@ -4,12 +4,12 @@ import pino from "pino";
 import { printableLines } from "../printable.ts";
 import type { App, FastifyRequest } from "./app.ts";
 
-/** The caller's id where it is fit for a log, which a token is not, else a new one. */
-export function requestIdOf(given: string | string[] | undefined): string {
-  return typeof given === "string" && /^(?!gab_)[\w.-]{1,64}$/.test(given) ? given : randomUUID();
+/** The caller's id if it is fit for a log, which a token is not; else a new one. */
+export function requestIdOf(header: string | string[] | undefined): string {
+  return typeof header === "string" && /^(?!gab_)[\w.-]{1,64}$/.test(header) ? header : randomUUID();
 }
 
-/** The logger of a request: its lines have the id of the request, and that of the trace that it belongs to. */
+/** The logger of a request: its lines have the id of the request and of its trace. */
 export const traced: FastifyServerOptions["childLoggerFactory"] = (
   logger,
   bindings,
@@ -20,7 +20,7 @@ export const traced: FastifyServerOptions["childLoggerFactory"] = (
   return logger.child(traceId ? { ...bindings, traceId } : bindings, options) as FastifyBaseLogger;
 };
 
-// https://www.w3.org/TR/trace-context/#traceparent-header: a later version may have more at its end.
+// https://www.w3.org/TR/trace-context/#traceparent-header: later versions may append fields.
 const TRACEPARENT =
   /^(?!ff)[\da-f]{2}-(?!0{32})(?<traceId>[\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(?<more>-.*)?$/;
 
@@ -30,14 +30,14 @@ function traceIdOf(traceparent: string | string[] | undefined): string | undefin
   return more !== undefined && traceparent.startsWith("00") ? undefined : traceId;
 }
 
-/** One line a request: what was asked by route or by field, never by payload, token or query string. */
+/** Logs one line per request, with its route and its GraphQL field, never its payload, token or query string. */
 export function logRequests(app: App): void {
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", request.id);
     done();
   });
   app.addHook("onResponse", (request, reply, done) => {
-    if (request.isRefused) return done(); // the limiter reports how many were
+    if (request.isRefused) return done(); // the limiter logs their number
     const route = request.routeOptions.url ?? "(none)";
     const latencyMs = Math.round(reply.elapsedTime * 100) / 100;
     const field = topFieldOf(request);
@@ -52,17 +52,17 @@ export function logRequests(app: App): void {
   });
 }
 
-/** The code of the error that was answered, or of the first one; undefined when there was none. */
+/** The code of the error of an answer, or of the first of its errors; undefined when it has none. */
 export function codeOf({ errorCode, context }: FastifyRequest): string | undefined {
   return errorCode ?? context?.errorCode;
 }
 
-/** The field of GraphQL that was asked for; undefined at the other API, and for what is no valid operation. */
+/** The top-level field of a GraphQL operation; undefined at REST and for invalid operations. */
 export function topFieldOf({ context }: FastifyRequest): string | undefined {
   return context?.topField;
 }
 
-/** An error as the log has it; on a terminal its message and its stack are printed as they are. */
+/** An error for the log. Its message and stack are made printable, because a terminal shows them unescaped. */
 export function toLogged(error: Error) {
   const { message, stack, ...more } = pino.stdSerializers.err(error);
   return { ...more, message: printableLines(message), stack: printableLines(stack) };

@@ -3,13 +3,13 @@ import type { Socket } from "node:net";
 import { type ErrorCode, errorStatus, GabbroError } from "../errors.ts";
 
 const CODE: ErrorCode = "UNAVAILABLE";
-const MESSAGE = "The service has more to do than it can. Send the request again in a moment.";
+const MESSAGE = "The service is overloaded. Send the request again in a moment.";
 const RETRY_AFTER = { "retry-after": "1" };
 
 const GRAPHQL = /^\/graphql(?:\?|$)/;
 
-const rest = refusalOf({ error: MESSAGE, code: CODE });
-const graphql = refusalOf({ errors: [{ message: MESSAGE, extensions: { code: CODE } }] });
+const restRefusal = refusalOf({ error: MESSAGE, code: CODE });
+const graphqlRefusal = refusalOf({ errors: [{ message: MESSAGE, extensions: { code: CODE } }] });
 
 function refusalOf(error: object) {
   const body = JSON.stringify(error);
@@ -23,28 +23,30 @@ function refusalOf(error: object) {
   return { headers: Object.entries(headers).flat(), body };
 }
 
-/** Refuses a request in the form of its API, on the raw response: it is done thousands of times a second. */
+/** Refuses a request in the form of its API, on the raw response, as this happens thousands of times a second. */
 export function refuse(
   { url, headers }: IncomingMessage,
   response: ServerResponse,
   corsOrigins: string[],
 ): void {
-  const { headers: own, body } = GRAPHQL.test(url!) ? graphql : rest;
-  // A page of another origin does not see the answer without it.
-  const allowed = corsOrigins.find((origin) => origin === "*" || origin === headers.origin);
-  const all = allowed ? [...own, "access-control-allow-origin", allowed, "vary", "Origin"] : own;
-  response.writeHead(errorStatus[CODE], all);
+  const { headers: refusalHeaders, body } = GRAPHQL.test(url!) ? graphqlRefusal : restRefusal;
+  // Without this header, a page of another origin cannot read the answer.
+  const allowOrigin = corsOrigins.find((origin) => origin === "*" || origin === headers.origin);
+  const allHeaders = allowOrigin
+    ? [...refusalHeaders, "access-control-allow-origin", allowOrigin, "vary", "Origin"]
+    : refusalHeaders;
+  response.writeHead(errorStatus[CODE], allHeaders);
   response.end(body);
 }
 
-/** The same as an error, for a request whose body has begun to arrive. */
+/** The same refusal as an error, for a request whose body is arriving. */
 export function refusalError(): GabbroError {
   return new GabbroError(CODE, MESSAGE, { headers: RETRY_AFTER });
 }
 
 /**
- * Answers bytes that are not HTTP, by hand because there is no request yet to answer to. Closes a connection that sends too
- * slowly without an answer: ten thousand of them may time out in one turn of the event loop.
+ * Answers bytes that are not HTTP, by hand because Node.js made no request of them. Closes a connection that sends too slowly
+ * without an answer: 10,000 connections may time out in one turn of the event loop.
  */
 export function answerNoRequest(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return void socket.destroy();

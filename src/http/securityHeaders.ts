@@ -1,23 +1,24 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyInstance } from "fastify";
 import helmet from "helmet";
 
 const options = {
-  // Answers of data need nothing from anywhere; the pages bring policies of their own.
+  // Data needs no resources; pages set policies of their own.
   contentSecurityPolicy: {
     useDefaults: false,
     directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
   },
-  // Whether everything of this host speaks TLS is for the proxy in front to say.
+  // Only the proxy in front can promise that the whole host uses TLS.
   strictTransportSecurity: false,
 } as const;
 
 /**
- * A cache must not give the answer for one token to a caller with another token, or with none. Routes with public answers,
- * or with secrets, set their own. `Vary` names all that an answer may depend on, for all routes alike.
+ * A cache must not give the response for one token to a caller with another token or with none. Routes with public
+ * responses, or with secrets, set their own headers. `Vary` lists the headers that any route's response may depend on.
  */
 const caching = { "cache-control": "private, no-cache", vary: "Authorization, Accept-Encoding" };
 
-/** Sets the security headers, and the caching headers of private answers, on every answer. */
+/** Sets the security headers, and the caching headers of private responses, on every response. */
 export function addSecurityHeaders(app: FastifyInstance): void {
   const headers = { ...headersOfHelmet(), ...caching };
   app.addHook("onRequest", (_, reply, done) => {
@@ -26,15 +27,15 @@ export function addSecurityHeaders(app: FastifyInstance): void {
   });
 }
 
-/** They are the same for every request, and Helmet would write them anew for each. */
+/** Computed once: the headers are the same for every request. */
 function headersOfHelmet(): Record<string, string> {
   const headers: Record<string, string> = {};
   const response = {
     setHeader: (name: string, value: string) => {
       headers[name.toLowerCase()] = value;
     },
-    removeHeader: () => {},
+    removeHeader: (_: string) => {},
   };
-  helmet(options)({} as never, response as never, () => {});
+  helmet(options)({} as IncomingMessage, response as ServerResponse, () => {});
   return headers;
 }

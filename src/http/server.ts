@@ -11,40 +11,42 @@ import type { FastifyServerOptions } from "fastify";
 import type { App } from "./app.ts";
 import { parseInSlices } from "./slices.ts";
 
-// An import reads all that a module exports, and with it loads the client of the Fetch API, which nothing here uses.
+// An import would read all exports of the module, and so load the client of the Fetch API, which nothing here uses.
 const { createServer } = process.getBuiltinModule("node:http");
 
-/** How long clients may take; who is slower is cut off, so that slow ones cannot hold connections or memory for ever. */
-export interface Patience {
-  /** For sending the head of a request. */
+/** Slower clients are disconnected, so that they cannot hold connections or memory for ever. */
+export interface ClientLimits {
+  /** For sending the headers of a request. */
   headersMs: number;
   /** For sending a whole request. */
   requestMs: number;
-  /** For taking what of an answer stands ready, beside what it takes at the slowest line that is served. */
+  /** For reading the part of a response that waits in memory, in addition to its time at `minBytesPerMs`. */
   answerMs: number;
-  slowestBytesPerMs: number;
-  /** Between two looks at who is too slow. */
+  /** The slowest line that is served. */
+  minBytesPerMs: number;
+  /** Between two checks for slow clients. */
   checkMs: number;
-  /** What may stand ready for all clients together. */
-  mostWaitingBytes: number;
+  /** Bytes of responses that wait to be read, for all clients together. */
+  maxWaitingBytes: number;
 }
 
-export const PATIENCE: Patience = {
+export const CLIENT_LIMITS: ClientLimits = {
   headersMs: 10_000,
   requestMs: 30_000,
   answerMs: 30_000,
-  slowestBytesPerMs: 32,
+  minBytesPerMs: 32,
   checkMs: 1_000,
-  mostWaitingBytes: getHeapStatistics().heap_size_limit / 4,
+  maxWaitingBytes: getHeapStatistics().heap_size_limit / 4,
 };
 
-/** Makes the HTTP server under Fastify, which cuts off slow clients. */
+/** Makes the HTTP server under Fastify; it disconnects slow clients. */
 export function createHttpServer(
   handle: RequestListener,
   { http, keepAliveTimeout }: FastifyServerOptions & { http?: object },
-  patience: Patience,
+  clientLimits: Partial<ClientLimits>,
 ): Server {
-  const { headersMs, requestMs, checkMs } = patience;
+  const limits = { ...CLIENT_LIMITS, ...clientLimits };
+  const { headersMs, requestMs, checkMs } = limits;
   const server = createServer(
     {
       ...http,
@@ -55,20 +57,20 @@ export function createHttpServer(
       optimizeEmptyRequests: true,
       ...(keepAliveTimeout !== undefined && { keepAliveTimeout }),
     },
-    oneAfterAnother(handle),
+    withoutPipelining(handle),
   );
   server.on("checkExpectation", (request, response) => server.emit("request", request, response));
-  cutSlowReaders(server, patience);
+  disconnectSlowReaders(server, limits);
   parseInSlices(server);
   return server;
 }
 
 /**
- * Cuts off a connection that sends a request before the one before is answered: Node.js would keep the answers of all of
- * them in memory, where nothing counts them, and reads hundreds from one packet in one turn. A client that waits for each
- * answer is never cut off, as an answer has been handed to the system before it can have arrived.
+ * Closes a connection on which a request arrives before the previous one is answered: Node.js would keep all their responses
+ * in memory, which no limit counts, and handles hundreds of them in one turn. A client that waits for each response is never
+ * affected: a response has been handed to the operating system before the client can have read it.
  */
-function oneAfterAnother(handle: RequestListener): RequestListener {
+function withoutPipelining(handle: RequestListener): RequestListener {
   const latest = new WeakMap<Socket, ServerResponse>();
   return (request, response) => {
     const { socket } = request;
@@ -78,71 +80,71 @@ function oneAfterAnother(handle: RequestListener): RequestListener {
   };
 }
 
-interface Waiting {
-  /** How much the client had taken when it was seen first. */
-  taken: number;
-  until: number;
+interface Reading {
+  /** Bytes that the client had read when the time began. */
+  bytesRead: number;
+  untilMs: number;
 }
 
-/** Who takes nothing of an answer, or next to nothing, would hold it in memory for ever. */
-function cutSlowReaders(
+/** A client that reads nothing of a response, or next to nothing, would hold it in memory for ever. */
+function disconnectSlowReaders(
   server: Server,
-  { answerMs, slowestBytesPerMs, checkMs, mostWaitingBytes }: Patience,
+  { answerMs, minBytesPerMs, checkMs, maxWaitingBytes }: ClientLimits,
 ): void {
   const sockets = new Set<Socket>();
-  const waiting = new WeakMap<Socket, Waiting>();
+  const readings = new WeakMap<Socket, Reading>();
   server.on("connection", (socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
   });
   const check = () => {
     const now = performance.now();
-    const behind: Socket[] = [];
+    const unreadSockets: Socket[] = [];
     for (const socket of sockets) {
       const { writableLength, bytesWritten } = socket;
       if (writableLength === 0) continue;
-      const taken = bytesWritten - writableLength;
-      const seen = waiting.get(socket);
-      if (seen?.taken !== taken) {
-        const until = now + answerMs + writableLength / slowestBytesPerMs;
-        waiting.set(socket, { taken, until });
-      } else if (now > seen.until) socket.destroy();
-      if (!socket.destroyed) behind.push(socket);
+      const bytesRead = bytesWritten - writableLength;
+      const reading = readings.get(socket);
+      if (reading?.bytesRead !== bytesRead) {
+        const untilMs = now + answerMs + writableLength / minBytesPerMs;
+        readings.set(socket, { bytesRead, untilMs });
+      } else if (now > reading.untilMs) socket.destroy();
+      if (!socket.destroyed) unreadSockets.push(socket);
     }
-    cutTheLargest(behind, mostWaitingBytes);
+    disconnectLargest(unreadSockets, maxWaitingBytes);
   };
   const timer = setInterval(check, checkMs).unref();
   server.once("close", () => clearInterval(timer));
 }
 
-function cutTheLargest(behind: Socket[], mostWaitingBytes: number): void {
-  let waitingBytes = behind.reduce((sum, { writableLength }) => sum + writableLength, 0);
-  if (waitingBytes <= mostWaitingBytes) return;
-  for (const socket of behind.toSorted((a, b) => b.writableLength - a.writableLength)) {
-    if (waitingBytes <= mostWaitingBytes) return;
+function disconnectLargest(sockets: Socket[], maxWaitingBytes: number): void {
+  let waitingBytes = sockets.reduce((sum, { writableLength }) => sum + writableLength, 0);
+  if (waitingBytes <= maxWaitingBytes) return;
+  for (const socket of sockets.toSorted((a, b) => b.writableLength - a.writableLength)) {
+    if (waitingBytes <= maxWaitingBytes) return;
     waitingBytes -= socket.writableLength;
     socket.destroy();
   }
 }
 
 /**
- * Lets the service listen at each of some addresses, such as both of `localhost`, until it closes. It fails when it cannot
- * at the first; a machine may lack the others.
+ * Makes the service listen on several addresses, such as both of `localhost`, until it closes. Fails when it cannot listen
+ * on the first address; a machine may lack the others.
  */
 export function createListen(app: App) {
   const listeners: Listener[] = [];
-  const closed: Promise<unknown>[] = [];
+  const closings: Promise<unknown>[] = [];
   app.addHook("preClose", async () => {
-    for (const listener of listeners) closed.push(new Promise((resolve) => listener.close(resolve)));
+    for (const listener of listeners) closings.push(new Promise((resolve) => listener.close(resolve)));
   });
-  app.addHook("onClose", async () => void (await Promise.all(closed))); // before the database closes
+  app.addHook("onClose", async () => void (await Promise.all(closings))); // before the database closes
   return async ([first, ...others]: string[], port: number): Promise<void> => {
     await app.listen({ host: first!, port });
-    const chosen = app.server.address() as AddressInfo;
+    const address = app.server.address() as AddressInfo;
     for (const host of others) {
       const listener = createListener({ noDelay: true }, (socket) => app.server.emit("connection", socket));
       const listening = async () => {
-        listener.listen({ host, port: chosen.port });
+        listener.listen({ host, port: address.port });
         await once(listener, "listening");
         listeners.push(listener);
       };

@@ -4,9 +4,9 @@ import type { App } from "./app.ts";
 
 declare module "fastify" {
   interface FastifyInstance {
-    /** Whether the service is about to stop: it still serves requests, and reports that it is not ready. */
+    /** Whether the service is about to stop: it still serves requests but reports that it is not ready. */
     isStopping(): boolean;
-    /** Serves on for a while and has clients close their connections, so that closing finds none. */
+    /** Continues to serve for this time, while clients close their connections, so that none is left when it closes. */
     drain(forMs: number): Promise<void>;
   }
 }
@@ -17,11 +17,11 @@ const FIRST_BYTES_MS = 500;
 
 /**
  * Graceful shutdown: requests in flight get their answers within the grace period; idle connections end at once. Draining
- * before it has each client close its connection by itself, after an answer: a request that is sent on a connection
- * while the service closes it is lost, and its client cannot know whether it was carried out.
+ * first asks each client, with its next answer, to close its connection itself: a request that is sent while the service
+ * closes the connection is lost, and the client cannot know whether it was executed.
  */
 export function closeGracefully(app: App, graceMs = GRACE_MS): void {
-  const opened = openConnections(app);
+  const connections = trackConnections(app);
   let isStopping = false;
   app.decorate("isStopping", () => isStopping);
   app.decorate("drain", async (forMs: number) => {
@@ -34,12 +34,13 @@ export function closeGracefully(app: App, graceMs = GRACE_MS): void {
   });
   app.addHook("preClose", async () => {
     isStopping = true;
-    // Node.js closes what is idle now; this closes what falls idle later, such as after a long answer.
+    // Node.js closes the connections that are idle now; this closes those that become idle later, such as after a long answer.
     const sweep = setInterval(() => {
       app.server.closeIdleConnections();
-      const before = performance.now() - FIRST_BYTES_MS;
-      // Node.js does not count a connection that has not sent anything yet as idle, and browsers open such in advance.
-      for (const [socket, at] of opened) if (socket.bytesRead === 0 && at < before) socket.destroy();
+      const openedBeforeMs = performance.now() - FIRST_BYTES_MS;
+      // For Node.js a connection that has sent nothing yet is not idle. Browsers open such connections in advance.
+      for (const [socket, openedMs] of connections)
+        if (socket.bytesRead === 0 && openedMs < openedBeforeMs) socket.destroy();
     }, 100);
     const end = setTimeout(() => app.server.closeAllConnections(), graceMs);
     app.server.once("close", () => {
@@ -49,12 +50,12 @@ export function closeGracefully(app: App, graceMs = GRACE_MS): void {
   });
 }
 
-/** The connections with when they were opened. */
-function openConnections(app: App): Map<Socket, number> {
-  const opened = new Map<Socket, number>();
+/** The open connections, with the times at which they were opened. */
+function trackConnections(app: App): Map<Socket, number> {
+  const connections = new Map<Socket, number>();
   app.server.on("connection", (socket) => {
-    opened.set(socket, performance.now());
-    socket.once("close", () => opened.delete(socket));
+    connections.set(socket, performance.now());
+    socket.once("close", () => connections.delete(socket));
   });
-  return opened;
+  return connections;
 }

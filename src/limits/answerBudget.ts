@@ -1,19 +1,18 @@
 import { GabbroError } from "../errors.ts";
 import { countJsonValues, VALUE_WEIGHT } from "./jsonSize.ts";
 
-/** What is read for one answer may have as many bytes in the database: more would fill the memory for one caller. */
+/** Bytes in the database that are read for one answer: more would fill the memory for one caller. */
 export const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
-/** So much for an event of a subscription: it is held for each listener until that has read it. */
+/** The same for an event of a subscription, which is held for each listener until the listener has read it. */
 export const MAX_EVENT_BYTES = 1024 * 1024;
-/** An answer of GraphQL may have as many fields. */
 export const MAX_ANSWER_FIELDS = 200_000;
 
-/** What may still be read for the answer to one request; shared by all its resolvers. */
+/** What may still be read for the answer to one request. All its resolvers share it. */
 export interface AnswerBudget {
   maxBytes: number;
   leftBytes: number;
   leftFields: number;
-  /** Takes bytes of what all answers may hold together. */
+  /** Counts bytes against the limit of all answers together. */
   hold?: ((bytes: number) => void) | undefined;
 }
 
@@ -30,7 +29,7 @@ export function newAnswerBudget({
 }
 
 /**
- * Takes bytes off the budget of the answer; call it with the length that the database reports, before reading the text.
+ * Takes bytes off the budget of the answer. Call it with the length that the database reports, before reading the text.
  * Throws QUERY_TOO_COMPLEX when the answer would be too large.
  */
 export function spendAnswerBytes({ answerBudget }: Budgeted, bytes: number): void {
@@ -39,12 +38,12 @@ export function spendAnswerBytes({ answerBudget }: Budgeted, bytes: number): voi
   answerBudget.hold?.(bytes);
 }
 
-/** To look through less takes longer than it is worth: it holds some 20 MB once it is parsed. */
+/** Counting the values of smaller answers is not worth the time: parsed, they hold about 20 MB. */
 const MAX_UNCOUNTED_BYTES = 1024 * 1024;
 
 /**
- * Takes the values of a text of JSON off the budget, of an answer of more than a megabyte; call it before parsing the text,
- * as `{},` has 3 bytes and some 64 in memory.
+ * Takes the values of a JSON text off the budget, once the answer has more than a megabyte. Call it before parsing the text:
+ * `{},` has 3 bytes as text and about 64 in memory.
  */
 export function spendAnswerValues(budgeted: Budgeted, text: string): void {
   const { maxBytes, leftBytes } = budgeted.answerBudget;
@@ -52,13 +51,13 @@ export function spendAnswerValues(budgeted: Budgeted, text: string): void {
   spendAnswerBytes(budgeted, VALUE_WEIGHT * countJsonValues(text));
 }
 
-/** The error for an answer that holds more than its budget; `note` is a sentence to end with. */
+/** The error for an answer beyond its budget; `note` is appended to the message. */
 export function answerTooLarge({ maxBytes }: Pick<AnswerBudget, "maxBytes">, note = ""): GabbroError {
   const message = `The answer would be larger than ${maxBytes / 1024 / 1024} MB. Ask for fewer entries with the argument "first", or for fewer fields.`;
   return new GabbroError("QUERY_TOO_COMPLEX", note ? `${message} ${note}` : message);
 }
 
-/** Takes the fields of a list off the budget of the answer, before they are executed. Throws QUERY_TOO_COMPLEX. */
+/** Takes the fields of a list off the budget of the answer, before they are resolved. Throws QUERY_TOO_COMPLEX. */
 export function spendAnswerFields({ answerBudget }: Budgeted, fields: number): void {
   answerBudget.leftFields -= fields;
   if (answerBudget.leftFields >= 0) return;

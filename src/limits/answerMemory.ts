@@ -3,34 +3,33 @@ import { getHeapStatistics } from "node:v8";
 import { GabbroError } from "../errors.ts";
 import { MAX_ANSWER_BYTES } from "./answerBudget.ts";
 
-/** What is read takes a few times as much memory until it is written as text: a quarter of the heap at most. */
+/** Rows take a few times as much memory until they are written as text: at most a quarter of the heap. */
 const MAX_HELD_BYTES = Math.max(2 * MAX_ANSWER_BYTES, getHeapStatistics().heap_size_limit / 16);
 
 /**
- * Bounds what is read for all answers that are being made at once, in bytes of the database; one workspace gets half of
- * it.
+ * Limits what all answers that are being made hold together, in bytes of the database. One workspace gets at most half.
  */
 export function createAnswerMemory(maxBytes = MAX_HELD_BYTES) {
   const ofWorkspace = new Map<string, number>();
   const ofAnswer = new WeakMap<Writable, number>();
   let total = 0;
   const add = (workspaceId: string, bytes: number) => {
-    const held = (ofWorkspace.get(workspaceId) ?? 0) + bytes;
-    if (held > 0) ofWorkspace.set(workspaceId, held);
+    const workspaceBytes = (ofWorkspace.get(workspaceId) ?? 0) + bytes;
+    if (workspaceBytes > 0) ofWorkspace.set(workspaceId, workspaceBytes);
     else ofWorkspace.delete(workspaceId);
     total += bytes;
   };
-  const letGo = (answer: Writable, workspaceId: string) => {
+  const release = (answer: Writable, workspaceId: string) => {
     add(workspaceId, -ofAnswer.get(answer)!);
     ofAnswer.delete(answer);
   };
   return {
     /** Holds bytes until the answer is closed. Throws UNAVAILABLE when other answers hold too much. */
     hold: (answer: Writable, workspaceId: string, bytes: number): void => {
-      if (answer.destroyed) return; // nobody waits for it; its deadline ends it
-      const held = ofWorkspace.get(workspaceId) ?? 0;
-      if (total + bytes > maxBytes || held + bytes > maxBytes / 2) throw tooMuch();
-      if (!ofAnswer.has(answer)) answer.once("close", () => letGo(answer, workspaceId));
+      if (answer.destroyed) return; // the client is gone; the deadline ends the work
+      const workspaceBytes = ofWorkspace.get(workspaceId) ?? 0;
+      if (total + bytes > maxBytes || workspaceBytes + bytes > maxBytes / 2) throw tooMuch();
+      if (!ofAnswer.has(answer)) answer.once("close", () => release(answer, workspaceId));
       ofAnswer.set(answer, (ofAnswer.get(answer) ?? 0) + bytes);
       add(workspaceId, bytes);
     },

@@ -11,12 +11,12 @@ interface Limited {
   deadline: Deadline;
 }
 
-/** Throws TIMED_OUT once the request's time is up. Call it between the pieces of long work. */
+/** Throws TIMED_OUT once the request's time is up. Call it between chunks of long work. */
 export function checkDeadline({ deadline }: Limited): void {
   if (performance.now() > deadline.atMs && !deadline.isReadOn) throw timedOut();
 }
 
-/** Takes the deadline off a request. */
+/** Removes the deadline of a request. */
 export function disableDeadline({ deadline }: Limited): void {
   deadline.atMs = Number.POSITIVE_INFINITY;
 }
@@ -29,6 +29,6 @@ export function readOn({ deadline }: Limited): void {
 /** The error of a request that took too long. */
 export function timedOut(): GabbroError {
   const message =
-    "This took too long and was given up. Ask for less at once; what it was about to store may be stored all the same: with an Idempotency-Key it can be sent again safely.";
+    "This request took too long and was aborted. Ask for less at once. Its writes may be stored all the same: with an Idempotency-Key it can safely be sent again.";
   return new GabbroError("TIMED_OUT", message, { headers: { "retry-after": "1" } });
 }

@@ -1,16 +1,16 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** The place of a request among those of its workspace that use the event loop. */
+/** The place of a request among the requests of its workspace that use the event loop. */
 export interface Place {
-  /** Runs what the request goes on with in its place: Fastify leaves the place when it has read a body. */
+  /** Runs `work` in this place. Fastify leaves the async context of the place when it reads a body. */
   run(work: () => void): void;
-  /** Gives the place to the next one of the workspace; does nothing the second time. */
+  /** Gives the place to the next request of the workspace. Calling it again does nothing. */
   end(): void;
 }
 
 interface Holder {
   workspaceId: string;
-  /** How many things the request waits for beside the event loop. */
+  /** How many processes, threads or disk operations the request waits for. */
   waits: number;
   pause(): void;
   resume(): void;
@@ -18,27 +18,26 @@ interface Holder {
 
 interface Lane {
   workspaceId: string;
-  /** Those that have not ended. */
+  /** Requests that have not ended. */
   members: number;
   running: number;
   waiting: (() => void)[];
-  /** Since when some begin in this turn of the event loop; undefined while none has begun in it. */
+  /** When the first request of this turn of the event loop began; undefined if none has begun in it. */
   sinceMs: number | undefined;
 }
 
-/** A request that waits for nothing ends in the turn in which it begins, and the next one would follow in the same turn. */
+/** A request that never waits ends in the turn that begins it; without this limit all others would follow in the same turn. */
 const WINDOW_MS = 10;
 
 const current = new AsyncLocalStorage<Holder>();
 
 /**
- * Lets a few requests of each workspace use the event loop at once, and begins no more of them in one turn than take 10 ms:
- * what one request does goes on step by step, and a neighbour waits for one step of each that is under way. The others of
- * the workspace wait for a place.
+ * Lets a few requests of each workspace use the event loop at once; its other requests wait for a place. A turn begins new
+ * requests for at most 10 ms. Running requests advance step by step, so a neighbour waits for one step of each of them.
  */
 export function createEventLoopSlots(maxRunning: number) {
   const lanes = new Map<string, Lane>();
-  /** Not within a turn: with a new lane for each request, each had a turn of its own. */
+  /** Keeps the lane until its turn ends: a request with a new lane would start a turn of its own. */
   const removeIfUnused = (lane: Lane) => {
     if (lane.members === 0 && lane.sinceMs === undefined) lanes.delete(lane.workspaceId);
   };
@@ -54,12 +53,12 @@ export function createEventLoopSlots(maxRunning: number) {
   const endTurn = (lane: Lane) => {
     lane.sinceMs = undefined;
     removeIfUnused(lane);
-    // What follows from one that has begun takes place before the next of these.
+    // One immediate for each: the follow-up work of a request runs before the next request begins.
     const next = Math.min(lane.waiting.length, maxRunning - lane.running);
     for (let n = 0; n < next; n++) setImmediate(startNext, lane);
   };
   return {
-    /** Calls `begin` once there is a place, with whatever follows from it in that place. */
+    /** Calls `begin` once there is a place; its asynchronous work belongs to that place too. */
     enter: (workspaceId: string, begin: () => void): Place => {
       const lane = lanes.get(workspaceId) ?? newLane(workspaceId);
       lanes.set(workspaceId, lane);
@@ -100,7 +99,7 @@ const newLane = (workspaceId: string): Lane => ({
   sinceMs: undefined,
 });
 
-/** Gives the place of this request to others while it waits for a process, a thread or the disk: that is no load. */
+/** Frees the place of the request while it waits for a process, a thread or the disk: waiting does not use the event loop. */
 export async function whileWaiting<Result>(work: () => Promise<Result>): Promise<Result> {
   const holder = current.getStore();
   if (!holder) return work();
@@ -114,10 +113,10 @@ export async function whileWaiting<Result>(work: () => Promise<Result>): Promise
   }
 }
 
-/** The workspace whose request is at work; undefined for what belongs to no request, or to none that has a token yet. */
+/** The workspace of the current request; undefined outside of requests, and before a request has its place. */
 export const currentWorkspace = (): string | undefined => current.getStore()?.workspaceId;
 
-/** Runs what is done for many workspaces at once, as if it were of one that is called `name`. */
+/** Runs work for several workspaces at once on behalf of a workspace that is called `name`. */
 export function runShared<Result>(name: string, work: () => Result): Result {
   return current.run({ workspaceId: name, waits: 0, pause: () => {}, resume: () => {} }, work);
 }

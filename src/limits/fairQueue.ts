@@ -2,15 +2,15 @@ import { GabbroError } from "../errors.ts";
 import { whileWaiting } from "./eventLoop.ts";
 
 export interface FairQueueOptions {
-  /** How many run at once. */
+  /** How many tasks run at once. */
   places: number;
-  /** How many of them one workspace gets at most, so that another never waits for it; half when absent. */
+  /** How many places one workspace gets at most, so that another never waits for it; half when absent. */
   share?: number;
-  /** How many of one workspace may wait; more are refused. */
+  /** How many tasks of one workspace may wait; more are refused. */
   maxWaiting: number;
-  /** Who has waited for longer is refused when its turn comes, as others of the workspace wait behind it. */
+  /** A task that has waited for longer is refused when its turn comes, because others of its workspace wait behind it. */
   maxWaitMs: number;
-  /** The sentence for who is refused. */
+  /** The message of a refusal. */
   busy: string;
 }
 
@@ -18,10 +18,10 @@ export type FairQueue = ReturnType<typeof createFairQueue>;
 
 interface Lane {
   running: number;
-  waiting: { start: () => void; since: number }[];
+  waiting: { start: () => void; sinceMs: number }[];
 }
 
-/** Shares a few places out between workspaces: they take turns, and no workspace takes more than its share. */
+/** Divides a few places between workspaces: they take turns, and none gets more than its share. */
 export function createFairQueue({
   places,
   share = Math.max(1, Math.floor(places / 2)),
@@ -29,7 +29,7 @@ export function createFairQueue({
   maxWaitMs,
   busy,
 }: FairQueueOptions) {
-  /** In the order in which they take turns; a workspace is in it only while it has something to run. */
+  /** By workspace, in the order of their turns. A workspace is here only while it runs or waits. */
   const lanes = new Map<string, Lane>();
   let running = 0;
 
@@ -47,14 +47,14 @@ export function createFairQueue({
     }
   };
 
-  /** Waits for the workspace's turn and gives what ends it. Throws UNAVAILABLE when too much of the workspace waits already. */
+  /** Waits for the workspace's turn; returns the function that ends it. Throws UNAVAILABLE beyond the limits. */
   const acquire = async (workspaceId: string): Promise<() => void> => {
     const lane = lanes.get(workspaceId) ?? { running: 0, waiting: [] };
     if (lane.waiting.length >= maxWaiting) throw refusal(busy);
     lanes.set(workspaceId, lane);
-    const since = performance.now();
+    const sinceMs = performance.now();
     await new Promise<void>((start) => {
-      lane.waiting.push({ start, since });
+      lane.waiting.push({ start, sinceMs });
       startNext();
     });
     let isReleased = false;
@@ -64,19 +64,19 @@ export function createFairQueue({
       running -= 1;
       lane.running -= 1;
       lanes.delete(workspaceId);
-      if (lane.running > 0 || lane.waiting.length > 0) lanes.set(workspaceId, lane); // behind all others
+      if (lane.running > 0 || lane.waiting.length > 0) lanes.set(workspaceId, lane); // at the end of the order
       startNext();
     };
-    if (performance.now() - since <= maxWaitMs) return release;
+    if (performance.now() - sinceMs <= maxWaitMs) return release;
     release();
     throw refusal(busy);
   };
 
   return {
     acquire,
-    /** How many wait. */
+    /** How many tasks wait. */
     waiting: () => [...lanes.values()].reduce((sum, lane) => sum + lane.waiting.length, 0),
-    /** Runs `work` when it is the workspace's turn, as `acquire` says. */
+    /** Runs `work` in the workspace's turn; throws as `acquire` does. */
     run: <Result>(workspaceId: string, work: () => Promise<Result>): Promise<Result> =>
       whileWaiting(async () => {
         const release = await acquire(workspaceId);

@@ -1,9 +1,9 @@
-/** Writing a value as text takes about as long as so many characters of a string. */
+/** Writing a value as text takes about as long as writing this many characters of a string. */
 export const VALUE_WEIGHT = 32;
 
 /**
- * What it takes to write a value as JSON, in characters of a string; it stops looking beyond `max`. Never less than the
- * length of a value that is mostly text.
+ * The cost of writing a value as JSON, in characters of a string. Stops counting beyond `max`. For a value that is mostly
+ * text it is never less than its length.
  */
 export function jsonSize(root: unknown, max: number): number {
   const pending: unknown[] = [root];
@@ -28,7 +28,7 @@ export const OPENING_BRACKET = 0x5b;
 export const OPENING_BRACE = 0x7b;
 const BACKSLASH = 0x5c;
 
-/** How many values a text of JSON has, or a few more, without parsing it. */
+/** How many values a JSON text has, or a few more, without parsing it. */
 export function countJsonValues(text: string): number {
   let values = 1;
   for (let at = 0; at < text.length; at++) {
@@ -39,9 +39,9 @@ export function countJsonValues(text: string): number {
   return values;
 }
 
-/** Where the string of JSON that begins at `start` ends: the place of its closing quotation mark. */
+/** The index of the closing quotation mark of the JSON string that begins at `start`. */
 export function endOfJsonString(text: string, start: number): number {
-  const quote = text.indexOf('"', start + 1); // six times as fast as to look at each character
+  const quote = text.indexOf('"', start + 1); // six times as fast as a loop over the characters
   if (quote === -1) return text.length;
   return text.charCodeAt(quote - 1) === BACKSLASH ? endAfterEscapes(text, start) : quote;
 }

@@ -1,6 +1,6 @@
 /**
- * Has work that keeps the event loop busy for some milliseconds go on one piece at a time, with a look at what else has
- * come in between. Workspaces take turns: the pieces of one wait behind a single piece of each other.
+ * Runs work that keeps the event loop busy for milliseconds one piece at a time, and handles other events between two
+ * pieces. Workspaces take turns: a piece waits for at most one piece of each other workspace.
  */
 export function createTurns(): (workspaceId: string) => Promise<void> {
   const waiting = new Map<string, (() => void)[]>();

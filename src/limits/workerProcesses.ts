@@ -2,15 +2,15 @@ import { type ChildProcess, fork } from "node:child_process";
 import { createFairQueue } from "./fairQueue.ts";
 
 export interface WorkerProcessesOptions {
-  /** The module that they run. It sends "ready" once, and then one answer to each message. */
+  /** The module of a process. It sends "ready" once, and then one answer to each message. */
   file: URL;
   args?: string[];
   heapMb: number;
-  /** The sentence for who is refused because too much of its workspace waits. */
+  /** The message of a refusal when too many tasks of a workspace wait. */
   busy: string;
 }
 
-/** One works for one workspace, the other for all others meanwhile. */
+/** While one works for a workspace, the other serves all other workspaces. */
 const MAX_PROCESSES = 2;
 const MAX_WAITING = 100;
 const MAX_WAIT_MS = 5_000;
@@ -18,9 +18,9 @@ const START_LIMIT_MS = 30_000;
 const IDLE_MS = 60_000;
 
 /**
- * Processes beside the server for work that may take long or never end: unlike a thread, a process can be ended at any
- * moment, and takes nobody with it when it runs out of memory. They start when they are needed, and end when they are idle
- * for a minute. Workspaces take turns.
+ * Processes beside the server for work that may take long or never end. Unlike a thread, a process can be killed at any
+ * time, and running out of memory ends it alone. Processes start on demand and end after a minute without work. Workspaces
+ * take turns.
  */
 export function createWorkerProcesses<Message extends object, Answer>(options: WorkerProcessesOptions) {
   const queue = createFairQueue({
@@ -29,40 +29,41 @@ export function createWorkerProcesses<Message extends object, Answer>(options: W
     maxWaitMs: MAX_WAIT_MS,
     busy: options.busy,
   });
-  const started = new Set<ChildProcess>();
-  const idle = new Map<ChildProcess, NodeJS.Timeout>();
+  const processes = new Set<ChildProcess>();
+  const idleTimers = new Map<ChildProcess, NodeJS.Timeout>();
 
   const start = async (): Promise<ChildProcess> => {
     const child = startProcess(options);
-    started.add(child);
+    processes.add(child);
     child.once("exit", () => {
-      started.delete(child);
-      clearTimeout(idle.get(child));
-      idle.delete(child);
+      processes.delete(child);
+      clearTimeout(idleTimers.get(child));
+      idleTimers.delete(child);
     });
     if ((await nextMessage(child, START_LIMIT_MS)) !== undefined) return child;
     throw new Error(`The process of ${options.file.pathname} did not start.`);
   };
 
   const takeIdle = (): ChildProcess | undefined => {
-    const [child, end] = [...idle].at(-1) ?? [];
+    const [child, end] = [...idleTimers].at(-1) ?? [];
     clearTimeout(end);
-    if (child) idle.delete(child);
+    if (child) idleTimers.delete(child);
     return child;
   };
 
   return {
-    /** The answer to a message; undefined when the process had to be ended, or ended by itself, before it gave one. */
+    /** The answer to a message; undefined when the process did not answer in time and was killed, or ended by itself. */
     run: (workspaceId: string, message: Message, limitMs: number): Promise<Answer | undefined> =>
       queue.run(workspaceId, async () => {
         const child = takeIdle() ?? (await start());
-        child.send(message, () => {}); // an error of sending is the end of the process, which is awaited below
+        child.send(message, () => {}); // sending fails only when the process has ended, which is noticed below
         const answer = await nextMessage<Answer>(child, limitMs);
-        if (answer !== undefined) idle.set(child, setTimeout(() => child.kill("SIGKILL"), IDLE_MS).unref());
+        if (answer !== undefined)
+          idleTimers.set(child, setTimeout(() => child.kill("SIGKILL"), IDLE_MS).unref());
         return answer;
       }),
     close: () => {
-      for (const child of started) child.kill("SIGKILL");
+      for (const child of processes) child.kill("SIGKILL");
     },
   };
 }
@@ -70,16 +71,16 @@ export function createWorkerProcesses<Message extends object, Answer>(options: W
 function startProcess({ file, args, heapMb }: WorkerProcessesOptions): ChildProcess {
   const child = fork(file, args, {
     execArgv: [`--max-old-space-size=${heapMb}`],
-    env: {}, // it has no business with the server's secrets
+    env: {}, // it must not have the server's secrets
     stdio: ["ignore", "ignore", "ignore", "ipc"],
   });
-  child.on("error", () => {}); // what could not be started is found by its missing first message
+  child.on("error", () => {}); // a failed start shows in the missing first message
   child.unref();
   child.channel?.unref();
   return child;
 }
 
-/** Undefined if the process ended first, or did not answer in time: then it is made to end. */
+/** The next message; undefined if the process ends first, or does not answer in time and is killed. */
 function nextMessage<Message>(child: ChildProcess, limitMs: number): Promise<Message | undefined> {
   return new Promise((resolve) => {
     const settle = (message?: Message) => {

@@ -120,7 +120,7 @@ function inOrderOfTime(context: Context, lead: Lead, stretch: Stretch, condition
 }
 
 async function havingWords(search: Search, words: unknown, logs: Match[]): Promise<Match[]> {
-  const matching = await search.among(
+  const matching = await search.filterKeys(
     words,
     logs.flatMap((log) => log[search.key] ?? []),
   );

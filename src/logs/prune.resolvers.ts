@@ -32,7 +32,7 @@ export async function pruneTraces(context: Context, before: Date): Promise<numbe
     .orderBy("startTime");
   const removal = write.deleteFrom("Trace").where("workspace", "=", workspaceId);
   const removed = await deleteInBatches({
-    find: (most) => oldest.limit(most).execute(),
+    find: (maxRows) => oldest.limit(maxRows).execute(),
     remove: (ids) => retryWhileLocked(() => removal.where("id", "in", ids).execute()),
   });
   await inTransaction(context.em, async (em) => {

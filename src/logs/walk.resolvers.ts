@@ -52,7 +52,7 @@ export function logsIn(
   } else {
     query = query.where("workspace", "=", workspaceId);
     for (const [column, value] of Object.entries(by))
-      query = query.where(({ ref }) => search.leads(ref(column as "userId"), value));
+      query = query.where(({ ref }) => search.indexedEquals(ref(column as "userId"), value));
   }
   if (search.isServer) {
     // PostgreSQL estimates that a comparison of pairs matches a third of all logs, and would then read them all.

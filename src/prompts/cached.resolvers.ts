@@ -60,13 +60,17 @@ async function readPrompt(
 }
 
 /** The ids and names of versions of prompts. */
-export function readVersions({ read, rows }: Database, workspaceId: string, { parents, after, most }: Piece) {
+export function readVersions(
+  { read, rows }: Database,
+  workspaceId: string,
+  { parents, after, limit }: Piece,
+) {
   let query = read
     .selectFrom("PromptVersion")
     .select(["prompt as parent", "id as id", "version as version"])
     .where("workspace", "=", workspaceId)
     .where("prompt", "in", parents)
-    .limit(most);
+    .limit(limit);
   if (parents.length === 1) query = query.orderBy("id");
   if (after !== null) query = query.where("id", ">", after);
   return rows(query);

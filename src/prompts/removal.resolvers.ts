@@ -69,7 +69,7 @@ async function removeParts(
     const removal = write.deleteFrom(entity).where("workspace", "=", workspace);
     await deleteInBatches(
       {
-        find: (most, after) => parts.where("id", ">", after).limit(most).execute(),
+        find: (maxRows, after) => parts.where("id", ">", after).limit(maxRows).execute(),
         remove: (ids) => retryWhileLocked(() => removal.where("id", "in", ids).execute()),
       },
       signal,

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Context } from "../context.ts";
-import { lengthOf, type Measured, readByLength, readLists } from "../database/lengths.ts";
+import { lengthOf, type RowLength, readByLength, readLists } from "../database/lengths.ts";
 import { createLoader } from "../database/loader.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
 import { readVersions, versionRemoved } from "./cached.resolvers.ts";
@@ -23,14 +23,14 @@ export type TagMove = Pick<PromptTagMove, "label" | "from" | "to" | "tokenName" 
 export const tagHistoryOf: OfPrompt<TagMove[]> = createLoader(async (context, ids) => {
   const workspaceId = authorize(context, "read");
   const { read, rows } = context.database;
-  const histories = await readLists(context, ids, ({ parents, after, most }) => {
+  const histories = await readLists(context, ids, ({ parents, after, limit }) => {
     let query = read
       .selectFrom("PromptTagMove")
       .select(["prompt as parent", "id as id", "label as label", "from as from", "to as to"])
       .select(["tokenName as tokenName", "createdAt as createdAt"])
       .where("workspace", "=", workspaceId)
       .where("prompt", "in", parents)
-      .limit(most);
+      .limit(limit);
     if (parents.length === 1) query = query.orderBy("id");
     if (after !== null) query = query.where("id", ">", after);
     return rows(query);
@@ -50,7 +50,7 @@ export const tagsOf: OfPrompt<{ id: string; label: string; version: string; vers
   createLoader(async (context, ids) => {
     const workspaceId = authorize(context, "read");
     const { read, rows } = context.database;
-    const lists = await readLists(context, ids, ({ parents, after, most }) => {
+    const lists = await readLists(context, ids, ({ parents, after, limit }) => {
       let query = read
         .selectFrom("PromptTag")
         .innerJoin("PromptVersion", "PromptVersion.id", "PromptTag.version")
@@ -59,7 +59,7 @@ export const tagsOf: OfPrompt<{ id: string; label: string; version: string; vers
         .where("PromptTag.workspace", "=", workspaceId)
         .where("PromptVersion.workspace", "=", workspaceId)
         .where("PromptTag.prompt", "in", parents)
-        .limit(most);
+        .limit(limit);
       if (parents.length === 1) query = query.orderBy("PromptTag.id");
       if (after !== null) query = query.where("PromptTag.id", ">", after);
       return rows(query);
@@ -142,7 +142,7 @@ export function contentColumn<Column extends keyof Content>(column: Column) {
     const measure = (some: string[]) =>
       versions(some)
         .select(["id", bytes.as("bytes")])
-        .$castTo<Measured>()
+        .$castTo<RowLength>()
         .execute();
     const read = (some: string[]) =>
       versions(some).select(["id", column]).$castTo<{ id: string } & Content>().execute();

@@ -59,7 +59,7 @@ const MAX_TOKENS_IN_PIECE = 500;
 export async function accessTokens(context: Context): Promise<AccessToken[]> {
   const workspace = authorize(context, "admin");
   const tokens: AccessToken[] = [];
-  const read = ({ after, most: limit }: Piece) => {
+  const read = ({ after, limit }: Piece) => {
     checkDeadline(context);
     const where = after === null ? {} : { id: { $gt: after } };
     return context.em.find(AccessToken, where, { orderBy: { id: "asc" }, limit });

@@ -93,7 +93,7 @@ test("a step that keeps others waiting has a smaller one follow", async () => {
     for (const begun = performance.now(); performance.now() - begun < 20; );
   };
   await deleteInBatches({
-    find: async (most) => (asked.push(most) > 6 ? [] : [{ id: `${asked.length}` }]),
+    find: async (maxRows) => (asked.push(maxRows) > 6 ? [] : [{ id: `${asked.length}` }]),
     remove: async () => asked.length <= 3 && takeLong(),
   });
   expect(asked).toEqual([5, 3, 2, 1, 2, 4, 8]);

@@ -56,7 +56,7 @@ test("a request that takes too long is answered 503 TIMED_OUT by both APIs, and 
   const [rest, graphql] = await Promise.all(late);
   await wait(BEYOND_MS - LIMIT_MS);
   await release();
-  const message = expect.stringMatching(/^This took too long .* with an Idempotency-Key/);
+  const message = expect.stringMatching(/^This request took too long .* with an Idempotency-Key/);
   expect(rest).toEqual({ status: 503, retryAfter: "1", body: { error: message, code: "TIMED_OUT" } });
   expect(graphql).toEqual({
     status: 503,

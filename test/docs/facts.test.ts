@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { loadConfig } from "../../src/config.ts";
 import { errorStatus } from "../../src/errors.ts";
-import { PATIENCE } from "../../src/http/server.ts";
+import { CLIENT_LIMITS } from "../../src/http/server.ts";
 import { schema } from "../../src/schema.ts";
 import { gabbro } from "../support/program.ts";
 import { startServer } from "../support/server.ts";
@@ -113,9 +113,9 @@ describe("docs/configuration.md", () => {
 
 test("docs/operations.md says how long the service waits for slow clients", async () => {
   const page = textOf["docs/operations.md"]!.replaceAll(/\s+/g, " ");
-  const { headersMs, requestMs, answerMs, slowestBytesPerMs } = PATIENCE;
+  const { headersMs, requestMs, answerMs, minBytesPerMs } = CLIENT_LIMITS;
   expect(page).toContain(
-    `${headersMs / 1_000} s for the headers of a request, ${requestMs / 1_000} s for all of it, and ${answerMs / 1_000} s, plus one for each ${slowestBytesPerMs} kB`,
+    `${headersMs / 1_000} s for the headers of a request, ${requestMs / 1_000} s for all of it, and ${answerMs / 1_000} s, plus one for each ${minBytesPerMs} kB`,
   );
 });
 

@@ -183,7 +183,7 @@ test("a copy holds to no limit of time, neither where it reads nor where it writ
   const limits =
     "select current_setting('statement_timeout') as a, current_setting('idle_in_transaction_session_timeout') as b";
   const ask = ({ execute }: Snapshot) => execute(limits);
-  expect(await dialect.copying.read(orm, ask)).toEqual([{ a: "0", b: "0" }]);
-  expect(await dialect.copying.fill(orm, tablesOf(orm.getMetadata()), ask)).toEqual([{ a: "0", b: "0" }]);
+  expect(await dialect.copier.read(orm, ask)).toEqual([{ a: "0", b: "0" }]);
+  expect(await dialect.copier.fill(orm, tablesOf(orm.getMetadata()), ask)).toEqual([{ a: "0", b: "0" }]);
   await database.close();
 });

@@ -55,7 +55,7 @@ test.each([["serve"], ["migrate"], ["token", "list"]])(
   async (...command) => {
     const { host } = new URL(url);
     expect(await gabbro(command.filter(Boolean), { DATABASE_URL: urlOf(url, "missing") })).toBe(
-      `gabbro: Cannot open the database missing on ${host}: it does not exist. Make it, such as with: createdb --encoding=UTF8 missing\n`,
+      `gabbro: Cannot open the database missing on ${host}: it does not exist. Create it, for example with: createdb --encoding=UTF8 missing\n`,
     );
   },
 );

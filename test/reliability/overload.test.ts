@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { runOrder } from "../../faults/openLoop.ts";
-import { PATIENCE } from "../../src/http/server.ts";
+import { CLIENT_LIMITS } from "../../src/http/server.ts";
 import { addDataset, addWorkspace } from "../support/data.ts";
 import { isOnPostgresql, type Server, startServer } from "../support/server.ts";
 
@@ -37,7 +37,7 @@ test.each([{ maxInFlight: 0 }])(
       expect(answer.status).toBe(503);
       expect(answer.headers.get("retry-after")).toBe("1");
       expect(answer.headers.get("content-type")).toBe("application/json; charset=utf-8");
-      const told = expect.stringContaining("more to do than it can");
+      const told = expect.stringContaining("is overloaded");
       expect(await answer.json()).toEqual(
         path.startsWith("/graphql")
           ? { errors: [{ message: told, extensions: { code: "UNAVAILABLE" } }] }
@@ -147,12 +147,12 @@ test.each([600_000, 20_000])(
   },
 );
 
-test("who sends the head or the body of a request too slowly is cut off without an answer", async () => {
-  const { headersMs, requestMs, checkMs } = PATIENCE;
+test("a client that sends the head or the body of a request too slowly is cut off without an answer", async () => {
+  const { headersMs, requestMs, checkMs } = CLIENT_LIMITS;
   expect(headersMs + checkMs).toBeLessThanOrEqual(15_000);
   expect(requestMs + checkMs).toBeLessThanOrEqual(35_000);
-  const patience = { headersMs: 300, requestMs: 1_500, checkMs: 50 };
-  await using server = await startServer({ patience });
+  const clientLimits = { headersMs: 300, requestMs: 1_500, checkMs: 50 };
+  await using server = await startServer({ clientLimits });
   const begun = performance.now();
   const body = text(open(server, post(server, "/monitor/log", '{"slug', 1_000)));
   const head = text(open(server, "GET /health HTTP/1.1\r\nHost"));
@@ -199,8 +199,8 @@ test("who does not take an answer keeps no other workspace out", async () => {
 });
 
 test("who does not take an answer is cut off, and who takes it slowly gets all of it", async () => {
-  const patience = { answerMs: 1_500, slowestBytesPerMs: 100_000, checkMs: 50 };
-  await using server = await startServer({ patience });
+  const clientLimits = { answerMs: 1_500, minBytesPerMs: 100_000, checkMs: 50 };
+  await using server = await startServer({ clientLimits });
   await addLargeDataset(server);
   await openStopped(server, 5);
   let taken = 0;
@@ -228,10 +228,10 @@ test("unless it is set, who takes nothing of an answer is cut off after thirty s
     };
     await vi.waitUntil(isSteady, { interval: 100, timeout: 10_000 });
     // Beside the thirty seconds, what stands ready may take as long as the slowest line needs for it.
-    const lineMs = length / PATIENCE.slowestBytesPerMs;
-    vi.advanceTimersByTime(PATIENCE.checkMs + 29_900 + lineMs);
+    const lineMs = length / CLIENT_LIMITS.minBytesPerMs;
+    vi.advanceTimersByTime(CLIENT_LIMITS.checkMs + 29_900 + lineMs);
     expect(socket.destroyed).toBe(false);
-    vi.advanceTimersByTime(100 + 2 * PATIENCE.checkMs);
+    vi.advanceTimersByTime(100 + 2 * CLIENT_LIMITS.checkMs);
     expect(socket.destroyed).toBe(true);
   } finally {
     vi.useRealTimers();
@@ -239,7 +239,7 @@ test("unless it is set, who takes nothing of an answer is cut off after thirty s
 });
 
 test("when answers that are not taken hold too much together, the largest are cut off", async () => {
-  await using server = await startServer({ patience: { mostWaitingBytes: 1_000_000, checkMs: 20 } });
+  await using server = await startServer({ clientLimits: { maxWaitingBytes: 1_000_000, checkMs: 20 } });
   await addLargeDataset(server);
   await openStopped(server, 3);
   await connections(server).toBe(0);

@@ -40,7 +40,7 @@ test.each([
   async (_, preload, wanted, told) => {
     await using database = await newDatabase();
     const spoilt = { ...database, preload };
-    const { faults } = await sendBadInput(spoilt, { ...wanted, seeds: [FIXED], mostFaults: 1 });
+    const { faults } = await sendBadInput(spoilt, { ...wanted, seeds: [FIXED], maxFaults: 1 });
     expect(faults[0]).toMatch(new RegExp(told));
   },
   TIMEOUT_MS,

@@ -106,10 +106,10 @@ test("requests that wait for a worker keep no other out of the same workspace", 
 test("no more requests of a workspace than it has places use the event loop; those that wait for a worker take none", async () => {
   const { enter } = createEventLoopSlots(2);
   const worker = Promise.withResolvers<void>();
-  let [atWork, most, ended] = [0, 0, 0];
+  let [atWork, maxAtWork, ended] = [0, 0, 0];
   const useEventLoop = async () => {
     atWork += 1;
-    most = Math.max(most, atWork);
+    maxAtWork = Math.max(maxAtWork, atWork);
     await nextTurn();
     await nextTurn();
     atWork -= 1;
@@ -125,7 +125,7 @@ test("no more requests of a workspace than it has places use the event loop; tho
   for (const waits of [...Array(5).fill(true), ...Array(20).fill(false)])
     places.get(waits)!.push(enter("one", () => queueMicrotask(() => void work(waits))));
   await expect.poll(() => ended, PATIENT).toBe(20);
-  expect(most).toBe(2);
+  expect(maxAtWork).toBe(2);
   worker.resolve();
   await expect.poll(() => ended, PATIENT).toBe(25);
 });

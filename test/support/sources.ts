@@ -132,13 +132,13 @@ function writesOutsideResolvers({ path, text }: Source): string[] {
   return writes && !isWriter ? [`${path} writes with ${writes}…); only resolvers do`] : [];
 }
 
-const LONGEST_FILE = 250;
+const MAX_FILE_LINES = 250;
 
 function shape({ path, text }: Source): string[] {
   const lines = text.split("\n").length - 1;
   return [
-    ...(lines > LONGEST_FILE && !path.includes("migrations/")
-      ? [`${path} has ${lines} lines; at most ${LONGEST_FILE}`]
+    ...(lines > MAX_FILE_LINES && !path.includes("migrations/")
+      ? [`${path} has ${lines} lines; at most ${MAX_FILE_LINES}`]
       : []),
     ...(/util|helper|common|misc|manager/i.test(path) ? [`${path} is not named after what it is for`] : []),
   ];

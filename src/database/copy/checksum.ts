@@ -4,10 +4,10 @@ import type { Value } from "../tables.ts";
 const BITS = 256;
 
 /**
- * Sums up the rows of a table, so that two tables with the same rows have the same sum whichever databases they are in
- * and in whatever order they come: it adds up the SHA-256 of each row's values, modulo 2 to the 256.
+ * The checksum of the rows of a table: the sum of the SHA-256 hashes of each row's values, modulo 2 to the 256. Tables with
+ * the same rows have the same checksum in any database and in any order.
  */
-export function createFingerprint() {
+export function createChecksum() {
   let sum = 0n;
   let count = 0;
   return {

@@ -2,45 +2,45 @@ import { setImmediate } from "node:timers/promises";
 import { migrate } from "../migrate.ts";
 import { type Database, dialectOf, type Entities, missingDatabase, openDatabase } from "../open.ts";
 import { type Table, tablesOf } from "../tables.ts";
-import { createFingerprint } from "./checksum.ts";
-import type { Filling, Snapshot } from "./copier.ts";
+import { createChecksum } from "./checksum.ts";
+import type { CopyTarget, Snapshot } from "./copier.ts";
 
 export interface Copy {
-  /** Learns once how many rows there are. */
+  /** Called once, with the number of rows in the source. */
   begin(rows: number): void;
-  /** Learns how many rows are copied and how many were read back. */
+  /** Called with the numbers of rows that are copied and that were read back. */
   report(copied: number, checked: number): void;
-  /** Breaks the copy off. */
+  /** Aborts the copy. */
   signal: AbortSignal;
   entities: Entities;
 }
 
-/** How many rows of a table were copied. */
-export interface Copied {
+/** A table that was copied, and its number of rows. */
+export interface CopiedTable {
   table: string;
   rows: number;
 }
 
 /**
- * Copies all that one database holds, as it is at one moment while others go on writing to it, to another one that must be
- * empty. All of it is read back and compared before it is there for anybody else; when anything fails, nothing is.
+ * Copies a snapshot of one database, even while other programs write to it, to another database, which must be empty. All
+ * rows are read back and compared before the copy becomes visible; after an error, none of it does.
  */
-export async function copyDatabase(from: string, to: string, copy: Copy): Promise<Copied[]> {
-  const missing = missingDatabase(from);
-  if (missing) throw new Error(`There is no database at ${missing} to copy from.`);
-  const withOpen = createWithOpen(copy.entities);
-  return withOpen(from, async (source) => {
-    await refuseUnfitSource(source);
-    const isThere = missingDatabase(to) === undefined;
-    const refuseFull = () => withOpen(to, (target) => refuseUnfitTarget(source, target));
-    if (isThere) await refuseFull();
-    const make = (url: string) => withOpen(url, (target) => fill(source, target, copy));
-    const { replace } = (await dialectOf(to)).copying;
-    return replace ? replace(make, refuseFull) : make(to);
+export async function copyDatabase(from: string, to: string, copy: Copy): Promise<CopiedTable[]> {
+  const missingPath = missingDatabase(from);
+  if (missingPath) throw new Error(`There is no database at ${missingPath} to copy from.`);
+  const withDatabase = createWithDatabase(copy.entities);
+  return withDatabase(from, async (source) => {
+    await checkSource(source);
+    const targetExists = missingDatabase(to) === undefined;
+    const refuseNonEmpty = () => withDatabase(to, (target) => checkTarget(source, target));
+    if (targetExists) await refuseNonEmpty();
+    const make = (url: string) => withDatabase(url, (target) => fill(source, target, copy));
+    const { replace } = (await dialectOf(to)).copier;
+    return replace ? replace(make, refuseNonEmpty) : make(to);
   });
 }
 
-function createWithOpen(entities: Entities) {
+function createWithDatabase(entities: Entities) {
   return async <T>(url: string, run: (database: Database) => Promise<T>): Promise<T> => {
     const database = await openDatabase(url, entities);
     try {
@@ -53,42 +53,44 @@ function createWithOpen(entities: Entities) {
 
 const MIGRATIONS = "mikro_orm_migrations";
 
-async function namesOfTables({ orm, dialect }: Database): Promise<string[]> {
-  const found = await orm.em.fork().execute<{ name: string }[]>(dialect.copying.tableNames);
-  return found.map(({ name }) => name);
+async function tableNamesOf({ orm, dialect }: Database): Promise<string[]> {
+  const rows = await orm.em.fork().execute<{ name: string }[]>(dialect.copier.tableNames);
+  return rows.map(({ name }) => name);
 }
 
-/** Nothing is done to a source, so it must have the schema of this program already. */
-async function refuseUnfitSource(source: Database): Promise<void> {
+/** Throws unless the source has the schema of this program: a copy must not change its source. */
+async function checkSource(source: Database): Promise<void> {
   const { place, migrations } = source.dialect;
-  const names = await namesOfTables(source);
+  const names = await tableNamesOf(source);
   if (!names.includes(MIGRATIONS) || !names.includes("workspaces"))
     throw new Error(`The source ${place} is a database, but not one of Gabbro.`);
   const rows = await source.orm.em.fork().execute<{ name: string }[]>(`select name from ${MIGRATIONS}`);
   const executed = new Set(rows.map(({ name }) => name));
-  const known = new Set(migrations.map(({ name }) => name));
-  const unknown = [...executed.difference(known)].join(", ");
-  if (unknown)
+  const expected = new Set(migrations.map(({ name }) => name));
+  const unknownNames = [...executed.difference(expected)].join(", ");
+  if (unknownNames)
     throw new Error(
-      `The source ${place} was made by a newer Gabbro (${unknown}). Copy it with that version or a newer one.`,
+      `The source ${place} was made by a newer Gabbro (${unknownNames}). Copy it with that version or a newer one.`,
     );
-  const lacking = [...known.difference(executed)].join(", ");
-  if (lacking)
+  const missingNames = [...expected.difference(executed)].join(", ");
+  if (missingNames)
     throw new Error(
-      `The source ${place} lacks ${lacking}. Bring it up to date with gabbro migrate and its DATABASE_URL, then copy again.`,
+      `The source ${place} lacks ${missingNames}. Bring it up to date with gabbro migrate and its DATABASE_URL, then copy again.`,
     );
 }
 
-async function refuseUnfitTarget(source: Database, target: Database): Promise<void> {
-  const { place, copying } = target.dialect;
+async function checkTarget(source: Database, target: Database): Promise<void> {
+  const { place, copier } = target.dialect;
   const isSame = (await identityOf(source)) === (await identityOf(target));
   if (isSame)
     throw new Error(`The source and the target are the same database, ${place}. Name another target.`);
   const tables = tablesOf(target.orm.getMetadata());
-  const names = await namesOfTables(target);
-  const ours = new Set(tables.map(({ name }) => name));
-  const foreign = names.filter((name) => !ours.has(name) && !/^(?:log_texts|sqlite_|mikro_orm_)/.test(name));
-  if (copying.replace && foreign.length > 0)
+  const names = await tableNamesOf(target);
+  const ownNames = new Set(tables.map(({ name }) => name));
+  const foreignTables = names.filter(
+    (name) => !ownNames.has(name) && !/^(?:log_texts|sqlite_|mikro_orm_)/.test(name),
+  );
+  if (copier.replace && foreignTables.length > 0)
     throw new Error(`The target ${place} holds tables of another program. Name another file.`);
   const run = (statement: string) => target.orm.em.fork().execute(statement);
   await refuseRows(
@@ -99,7 +101,7 @@ async function refuseUnfitTarget(source: Database, target: Database): Promise<vo
 }
 
 async function identityOf({ orm, dialect }: Database): Promise<string> {
-  return `${dialect.folder} ${await dialect.copying.identity(orm)}`;
+  return `${dialect.folder} ${await dialect.copier.identity(orm)}`;
 }
 
 async function refuseRows(place: string, tables: Table[], run: Snapshot["execute"]): Promise<void> {
@@ -112,20 +114,20 @@ async function refuseRows(place: string, tables: Table[], run: Snapshot["execute
   }
 }
 
-async function fill(source: Database, target: Database, copy: Copy): Promise<Copied[]> {
+async function fill(source: Database, target: Database, copy: Copy): Promise<CopiedTable[]> {
   await migrate(target);
   const tables = tablesOf(source.orm.getMetadata());
   const targetTables = tablesOf(target.orm.getMetadata());
-  return source.dialect.copying.read(source.orm, (snapshot) =>
-    target.dialect.copying.fill(target.orm, targetTables, async (filling) => {
-      await refuseRows(target.dialect.place, targetTables, filling.execute);
+  return source.dialect.copier.read(source.orm, (snapshot) =>
+    target.dialect.copier.fill(target.orm, targetTables, async (copyTarget) => {
+      await refuseRows(target.dialect.place, targetTables, copyTarget.execute);
       const counts = await countAll(snapshot, tables);
       copy.begin(counts.reduce((sum, count) => sum + count, 0));
       const pairs = tables.map((table) => ({
         from: table,
         to: targetTables.find(({ entity }) => entity === table.entity)!,
       }));
-      return copyAll(snapshot, filling, pairs, counts, copy);
+      return copyAll(snapshot, copyTarget, pairs, counts, copy);
     }),
   );
 }
@@ -146,57 +148,57 @@ interface Pair {
 
 async function copyAll(
   snapshot: Snapshot,
-  filling: Filling,
+  copyTarget: CopyTarget,
   pairs: Pair[],
   counts: number[],
   { report, signal }: Copy,
-): Promise<Copied[]> {
-  const done = { copied: 0, checked: 0 };
-  const step = async (what: "copied" | "checked", rows: unknown[][]) => {
-    done[what] += rows.length;
-    report(done.copied, done.checked);
-    await setImmediate(); // a signal is heard only between two turns
+): Promise<CopiedTable[]> {
+  const progress = { copied: 0, checked: 0 };
+  const step = async (phase: "copied" | "checked", rows: unknown[][]) => {
+    progress[phase] += rows.length;
+    report(progress.copied, progress.checked);
+    await setImmediate(); // a signal is handled only between two turns
     signal.throwIfAborted();
   };
-  const sums = [];
+  const checksums = [];
   for (const pair of pairs)
-    sums.push(await copyTable(snapshot, filling, pair, (rows) => step("copied", rows)));
+    checksums.push(await copyTable(snapshot, copyTarget, pair, (rows) => step("copied", rows)));
   for (const [at, { to }] of pairs.entries()) {
-    const back = createFingerprint();
-    for await (const rows of filling.rows(to)) {
-      back.add(rows);
+    const targetChecksum = createChecksum();
+    for await (const rows of copyTarget.rows(to)) {
+      targetChecksum.add(rows);
       await step("checked", rows);
     }
-    const { count, sum } = sums[at]!;
-    if (count() !== counts[at] || back.count() !== count() || back.sum() !== sum())
+    const { count, sum } = checksums[at]!;
+    if (count() !== counts[at] || targetChecksum.count() !== count() || targetChecksum.sum() !== sum())
       throw new Error(
-        `The table ${to.name} is not the same in the target: ${counts[at]} rows were to be copied and ${back.count()} were read back, or some of them differ. This is an error of Gabbro.`,
+        `The table ${to.name} is not the same in the target: ${counts[at]} rows were to be copied and ${targetChecksum.count()} were read back, or some of them differ. This is a bug in Gabbro.`,
       );
   }
   return pairs.map(({ to }, at) => ({ table: to.name, rows: counts[at]! }));
 }
 
-/** While the target stores rows, the next ones are read. */
+/** Reads the next rows while the target stores the previous ones. */
 async function copyTable(
   snapshot: Snapshot,
-  filling: Filling,
+  copyTarget: CopyTarget,
   { from, to }: Pair,
   step: (rows: unknown[][]) => Promise<void>,
 ) {
-  const fingerprint = createFingerprint();
-  let stored: Promise<void> = Promise.resolve();
+  const checksum = createChecksum();
+  let storing: Promise<void> = Promise.resolve();
   try {
     for await (const rows of snapshot.rows(from)) {
-      await stored;
-      stored = filling.insert(to, rows);
-      stored.catch(() => {}); // it is awaited below, or in the next round
-      fingerprint.add(rows);
+      await storing;
+      storing = copyTarget.insert(to, rows);
+      storing.catch(() => {}); // awaited below, or in the next round
+      checksum.add(rows);
       await step(rows);
     }
   } finally {
-    // What is still being written when the transaction is taken back would be written outside of it.
-    await Promise.allSettled([stored]);
+    // A write that is still under way after the rollback would run outside of the transaction.
+    await Promise.allSettled([storing]);
   }
-  await stored;
-  return fingerprint;
+  await storing;
+  return checksum;
 }

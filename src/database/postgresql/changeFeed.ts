@@ -1,17 +1,17 @@
-import { type Kysely, sql } from "kysely";
+import { type QueryExecutorProvider, sql } from "kysely";
 import { type ChangeFeed, keepListening, type ListeningClient } from "../changeFeed.ts";
 import type { LogAddedMessage } from "../pubsub.ts";
 
 const CHANGES = "gabbro_changes";
 const LOGS = "gabbro_logs";
-/** PostgreSQL takes at most 8,000 bytes; a longer slug is left out, and read with the log. */
-const LONGEST_SLUG = 1_000;
+/** A notification has at most 8,000 bytes, so a longer slug is left out and read with the log. */
+const MAX_SLUG_CHARACTERS = 1_000;
 
 interface Executor {
   execute(statement: string): Promise<unknown>;
 }
 
-/** Follows the commits of other gateways by LISTEN; `self` is the id that this one signs its own notifications with. */
+/** Follows the commits of other gateways by LISTEN; `self` is the id of this gateway in its own notifications. */
 export function openPostgresqlChangeFeed(
   self: string,
   newClient: () => ListeningClient,
@@ -33,7 +33,7 @@ export function openPostgresqlChangeFeed(
     },
   });
   return {
-    // Never the same twice while the connection is lost: what is cached then is not found again.
+    // While the connection is lost, the count changes with each call, so that cached values are not used.
     countWrites: () => (listener.isLive() ? changes : ++changes),
     notify: async (em) => void (await em.execute(`notify ${CHANGES}, '${self}'`)),
     close: listener.close,
@@ -43,13 +43,13 @@ export function openPostgresqlChangeFeed(
 /** Notifies other gateways of new logs, in the transaction that stores them. */
 export async function notifyOfLogs(
   self: string,
-  transaction: Pick<Kysely<never>, "getExecutor">,
+  transaction: QueryExecutorProvider,
   entity: string,
   rows: Record<string, unknown>[],
 ): Promise<void> {
   if (entity !== "Log") return;
   const payloads = rows.map(({ id, workspace, promptSlug }) => {
-    const slug = String(promptSlug).length > LONGEST_SLUG ? null : promptSlug;
+    const slug = String(promptSlug).length > MAX_SLUG_CHARACTERS ? null : promptSlug;
     return JSON.stringify({ origin: self, workspaceId: workspace, id, promptSlug: slug });
   });
   await sql`select pg_notify(${LOGS}, payload) from unnest(cast(${payloads} as text[])) as payload`.execute(

@@ -5,16 +5,16 @@ import { hostsOf } from "../urls.ts";
 const PROBE_TIMEOUT_MS = 2_000;
 
 /**
- * Makes the class of connections to the host of `url` that takes writes. Which one that is, is found out again whenever a
- * connection could not be made, so after a failover the next connection goes to the new primary.
+ * Makes the class of connections to the primary among the hosts of `url`. A failed connection starts a new search for the
+ * primary, so after a failover the next connection goes to the new one.
  */
 export function primaryClient(url: string, silenceMs: number): typeof pg.Client {
   const urls = hostsOf(url);
   let primary: Promise<string> | undefined;
   return class extends pg.Client {
     override connect(): Promise<pg.Client>;
-    override connect(callback: Connected): void;
-    override connect(callback?: Connected): Promise<pg.Client> | undefined {
+    override connect(callback: ConnectCallback): void;
+    override connect(callback?: ConnectCallback): Promise<pg.Client> | undefined {
       const connecting = this.#connectToPrimary();
       if (!callback) return connecting;
       connecting.then((client) => callback(null, client), callback);
@@ -24,9 +24,9 @@ export function primaryClient(url: string, silenceMs: number): typeof pg.Client 
     async #connectToPrimary(): Promise<pg.Client> {
       primary ??= urls.length === 1 ? Promise.resolve(url) : Promise.any(urls.map(takesWrites));
       try {
-        const found = await primary.catch(({ errors }) => Promise.reject(errors[0]));
-        const { host, port } = new pg.Client({ connectionString: found });
-        const { connection } = Object.assign(this, { host, port }) as unknown as WithConnection;
+        const primaryUrl = await primary.catch(({ errors }) => Promise.reject(errors[0]));
+        const { host, port } = new pg.Client({ connectionString: primaryUrl });
+        const { connection } = Object.assign(this, { host, port });
         const isStandby = new Promise<boolean>((resolve) => {
           connection.on("parameterStatus", ({ parameterName, parameterValue }) => {
             if (parameterName === "in_hot_standby") resolve(parameterValue === "on");
@@ -34,8 +34,11 @@ export function primaryClient(url: string, silenceMs: number): typeof pg.Client 
           connection.once("readyForQuery", () => resolve(false));
         });
         await super.connect();
-        if (await isStandby) throw await refused(this);
-        endWhenSilent(connection.stream, found, silenceMs);
+        if (await isStandby) {
+          await this.end();
+          throw standbyError();
+        }
+        endWhenSilent(connection.stream as Socket, primaryUrl, silenceMs);
       } catch (error) {
         primary = undefined;
         throw error;
@@ -45,67 +48,52 @@ export function primaryClient(url: string, silenceMs: number): typeof pg.Client 
   };
 }
 
-type Connected = (...outcome: [error: Error] | [error: null, client: pg.Client]) => void;
+type ConnectCallback = (...outcome: [error: Error] | [error: null, client: pg.Client]) => void;
 
-interface WithConnection {
-  connection: {
-    stream: Socket;
-    on(
-      event: "parameterStatus",
-      tell: (status: { parameterName: string; parameterValue: string }) => void,
-    ): void;
-    once(event: "readyForQuery", tell: () => void): void;
-  };
-}
-
-async function refused(client: pg.Client): Promise<Error> {
-  await client.end();
-  return standby();
-}
-
-/** With PostgreSQL's own code for a write where none can be. */
-const standby = () => Object.assign(new Error("it is a standby, which takes no writes"), { code: "25006" });
+/** With PostgreSQL's own code for a write on a read-only server. */
+const standbyError = () =>
+  Object.assign(new Error("it is a standby, which takes no writes"), { code: "25006" });
 
 async function takesWrites(url: string): Promise<string> {
-  if (await ask(url, "select not pg_is_in_recovery()")) return url;
-  throw standby();
+  if (await queryValue(url, "select not pg_is_in_recovery()")) return url;
+  throw standbyError();
 }
 
-/** The only value that a statement gives, asked on a connection of its own; rejects when there is no answer in 2 s. */
-async function ask(url: string, statement: string): Promise<unknown> {
+/** The single value that a statement returns, on a connection of its own; rejects without an answer in 2 s. */
+async function queryValue(url: string, statement: string): Promise<unknown> {
   const client = new pg.Client({
     connectionString: url,
     application_name: "gabbro",
     connectionTimeoutMillis: PROBE_TIMEOUT_MS,
     query_timeout: PROBE_TIMEOUT_MS,
   });
-  client.on("error", () => {}); // what is under way rejects by itself
+  client.on("error", () => {}); // the pending query rejects by itself
   try {
     await client.connect();
     const { rows } = await client.query({ text: statement, rowMode: "array" });
     return rows[0]?.[0];
   } finally {
-    void client.end().catch(() => {}); // a host that does not answer never says that it has ended
+    void client.end().catch(() => {}); // with a dead host this never resolves
   }
 }
 
 /**
- * Ends a connection over which nothing comes for long and whose host answers no other one either: a host that is gone
- * without a word would else hold requests for as long as the operating system waits, a quarter of an hour.
+ * Ends a silent connection whose host does not answer a new connection either. Otherwise requests to a host that vanished
+ * would wait for the timeout of the operating system, a quarter of an hour.
  */
 function endWhenSilent(stream: Socket, url: string, silenceMs: number): void {
   stream.setTimeout(silenceMs);
   stream.on("timeout", async () => {
     try {
-      await ask(url, "select 1").catch(onlyRefusal);
+      await queryValue(url, "select 1").catch(ignoreRefusal);
       stream.setTimeout(silenceMs);
     } catch {
-      stream.destroy(Object.assign(new Error("the database fell silent"), { code: "ETIMEDOUT" }));
+      stream.destroy(Object.assign(new Error("the database stopped responding"), { code: "ETIMEDOUT" }));
     }
   });
 }
 
-/** Who has no room for another connection is there all the same. */
-function onlyRefusal(error: unknown): void {
+/** A server that refuses the connection, for example because it has too many, still responds. */
+function ignoreRefusal(error: unknown): void {
   if (!(error instanceof pg.DatabaseError)) throw error;
 }

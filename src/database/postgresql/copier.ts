@@ -1,10 +1,10 @@
 import { CompiledQuery, type Transaction } from "kysely";
-import { type Copying, type Filling, nameOf, portions, type Snapshot } from "../copy/copier.ts";
+import { type Copier, type CopyTarget, describeRow, portions, type Snapshot } from "../copy/copier.ts";
 import type { Column, Table, Value } from "../tables.ts";
 import { insertWords } from "./search.ts";
 
-/** How all of a PostgreSQL database is read and written: in one transaction each. */
-export const postgresqlCopying: Copying = {
+/** Reads and writes a whole PostgreSQL database, in one transaction each. */
+export const postgresqlCopier: Copier = {
   tableNames:
     "select relname as name from pg_class where relkind in ('r', 'p') and pg_table_is_visible(oid) and relnamespace::regnamespace::text not in ('pg_catalog', 'information_schema')",
   identity: async ({ em }) => {
@@ -22,7 +22,7 @@ export const postgresqlCopying: Copying = {
       .setIsolationLevel("repeatable read")
       .setAccessMode("read only")
       .execute(async (transaction) => {
-        await takeTime(transaction);
+        await prepare(transaction);
         return run(snapshotOf(transaction));
       }),
   fill: ({ em }, tables, run) =>
@@ -30,18 +30,18 @@ export const postgresqlCopying: Copying = {
       .getKysely<never>()
       .transaction()
       .execute(async (transaction) => {
-        await takeTime(transaction);
+        await prepare(transaction);
         await lock(transaction, tables);
-        // Many words at once go into the full-text index in less time than a few at a time.
+        // Adding many words to the full-text index at once takes less time than a few at a time.
         await execute(transaction, "set local gin_pending_list_limit = '64MB'");
-        const result = await run(fillingOf(transaction));
+        const result = await run(targetOf(transaction));
         for (const { name } of tables) await execute(transaction, `analyze ${quote(name)}`);
         return result;
       }),
 };
 
 const quote = (name: string) => `"${name}"`;
-const listed = (columns: { name: string }[]) => columns.map(({ name }) => quote(name)).join(", ");
+const columnList = (columns: { name: string }[]) => columns.map(({ name }) => quote(name)).join(", ");
 
 async function execute(
   transaction: Transaction<never>,
@@ -51,8 +51,8 @@ async function execute(
   return (await transaction.executeQuery<Record<string, unknown>>(CompiledQuery.raw(statement, values))).rows;
 }
 
-/** No limit of time holds for a copy, and numbers come with all their digits. */
-async function takeTime(transaction: Transaction<never>): Promise<void> {
+/** Disables time limits for a copy, and makes numbers exact. */
+async function prepare(transaction: Transaction<never>): Promise<void> {
   await execute(
     transaction,
     "select set_config(name, '0', true) from pg_settings where name in ('statement_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')",
@@ -60,11 +60,11 @@ async function takeTime(transaction: Transaction<never>): Promise<void> {
   await execute(transaction, "set local extra_float_digits = 1");
 }
 
-/** Who else works on the target waits until all of it is there. */
+/** Makes other programs wait for the complete copy. */
 async function lock(transaction: Transaction<never>, tables: Table[]): Promise<void> {
   try {
     await execute(transaction, "set local lock_timeout = '5s'");
-    await execute(transaction, `lock table ${listed(tables)} in access exclusive mode`);
+    await execute(transaction, `lock table ${columnList(tables)} in access exclusive mode`);
   } catch (cause) {
     if ((cause as { code?: string }).code !== "55P03") throw cause;
     throw new Error("The target is in use by another program. Stop it, then copy again.", { cause });
@@ -78,23 +78,23 @@ function snapshotOf(transaction: Transaction<never>): Snapshot {
   };
 }
 
-const SIZES_AT_ONCE = 2_000;
+const SIZES_PER_FETCH = 2_000;
 
-/** How large rows are is asked before they are fetched: a thousand of the largest would not fit in memory. */
+/** Reads the sizes of rows before the rows: a thousand of the largest would not fit in memory. */
 async function* rowsOf(transaction: Transaction<never>, table: Table): AsyncGenerator<Value[][]> {
   const { columns, name, key } = table;
   const texts = columns.filter(({ kind }) => kind === "text" || kind === "json");
   const size = texts.map((column) => `coalesce(octet_length(${quote(column.name)}::text), 0)`).join(" + ");
-  const from = `from ${quote(name)} order by ${listed(key)}`;
+  const from = `from ${quote(name)} order by ${columnList(key)}`;
   await execute(transaction, `declare sizes no scroll cursor for select ${size} as bytes ${from}`);
-  await execute(transaction, `declare contents no scroll cursor for select ${listed(columns)} ${from}`);
+  await execute(transaction, `declare contents no scroll cursor for select ${columnList(columns)} ${from}`);
   for (;;) {
-    const sizes = await execute(transaction, `fetch ${SIZES_AT_ONCE} from sizes`);
+    const sizes = await execute(transaction, `fetch ${SIZES_PER_FETCH} from sizes`);
     for (const count of portions(sizes.map(({ bytes }) => Number(bytes)))) {
       const rows = await execute(transaction, `fetch ${count} from contents`);
       yield rows.map((row) => columns.map((column) => toValue(row[column.name])));
     }
-    if (sizes.length < SIZES_AT_ONCE) break;
+    if (sizes.length < SIZES_PER_FETCH) break;
   }
   await execute(transaction, "close sizes");
   await execute(transaction, "close contents");
@@ -105,21 +105,21 @@ function toValue(stored: unknown): Value {
   return typeof stored === "boolean" ? Number(stored) : (stored as Value);
 }
 
-function fillingOf(transaction: Transaction<never>): Filling {
+function targetOf(transaction: Transaction<never>): CopyTarget {
   const put = async (table: Table, rows: Value[][]): Promise<void> => {
     const { columns, name } = table;
     const types = columns.map(({ type }, at) => `"${at}" ${type}`).join(", ");
     const values = columns.map((_, at) => `"${at}"`).join(", ");
     await execute(
       transaction,
-      `insert into ${quote(name)} (${listed(columns)}) select ${values} from json_to_recordset($1) as given (${types})`,
+      `insert into ${quote(name)} (${columnList(columns)}) select ${values} from json_to_recordset($1) as given (${types})`,
       [`[${rows.map((row) => toJson(columns, row)).join(",")}]`],
     );
     if (table.entity === "Log")
       await insertWords(
         transaction,
         "Log",
-        rows.map((row) => toWords(columns, row)),
+        rows.map((row) => toSearchableRow(columns, row)),
       );
   };
   return {
@@ -131,29 +131,28 @@ function fillingOf(transaction: Transaction<never>): Filling {
         await put(table, rows);
       } catch (error) {
         await execute(transaction, "rollback to savepoint portion");
-        await findRefused(table, rows);
+        await throwForRefusedRow(table, rows);
         throw error;
       }
       await execute(transaction, "release savepoint portion");
     },
   };
 
-  async function findRefused(table: Table, rows: Value[][]): Promise<void> {
+  async function throwForRefusedRow(table: Table, rows: Value[][]): Promise<void> {
     for (const row of rows) {
       await put(table, [row]).catch((cause) => {
-        // What stands between quotation marks may be what was refused, which is the users'.
-        const why = String(cause.message)
+        // The text between quotation marks may be data of users.
+        const reason = String(cause.message)
           .split(': "')[0]!
           .replaceAll(/ "[^"]*"/g, "");
-        throw new Error(`The target refuses ${nameOf(table, row)} (${why}). Mend it in the source.`, {
-          cause,
-        });
+        const message = `The target refuses ${describeRow(table, row)} (${reason}). Correct it in the source.`;
+        throw new Error(message, { cause });
       });
     }
   }
 }
 
-/** A row as JSON with the places of its columns as names, without those that are null. */
+/** A row as JSON, with the indexes of its columns as keys, without nulls. */
 function toJson(columns: Column[], row: Value[]): string {
   const members = row.flatMap((value, at) =>
     value === null ? [] : `"${at}":${JSON.stringify(toStored(columns[at]!, value))}`,
@@ -166,8 +165,8 @@ const toStored = ({ kind }: Column, value: Value) => {
   return kind === "boolean" ? Boolean(value) : value;
 };
 
-/** What the full-text index makes words of. */
-function toWords(columns: Column[], row: Value[]): Record<string, unknown> {
+/** The fields whose words the full-text index needs. */
+function toSearchableRow(columns: Column[], row: Value[]): Record<string, unknown> {
   return Object.fromEntries(
     columns.flatMap(({ field, kind }, at) => {
       if (!["id", "workspace", "input", "output"].includes(field)) return [];
@@ -179,7 +178,7 @@ function toWords(columns: Column[], row: Value[]): Record<string, unknown> {
 const NUL = "\0";
 const NUL_IN_JSON = /(?<!\\)(?:\\\\)*\\u0000/;
 
-/** No API lets that character in, but a file of SQLite may hold one all the same. */
+/** No API accepts this character, but a SQLite file may contain it all the same. */
 function refuseNul(table: Table, row: Value[]): void {
   const at = row.findIndex(
     (value, n) =>
@@ -188,6 +187,6 @@ function refuseNul(table: Table, row: Value[]): void {
   );
   if (at < 0) return;
   throw new Error(
-    `${quote(table.columns[at]!.name)} of ${nameOf(table, row)} has the character NUL (U+0000) in it, which PostgreSQL cannot keep. Remove it from the source, then copy again.`,
+    `${quote(table.columns[at]!.name)} of ${describeRow(table, row)} contains the character NUL (U+0000), which PostgreSQL cannot store. Remove it from the source, then copy again.`,
   );
 }

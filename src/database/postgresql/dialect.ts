@@ -10,12 +10,12 @@ import { postgresqlMigrations } from "../migrations/postgresql/list.ts";
 import { databaseNameOf, describeUrl, hostsOf } from "../urls.ts";
 import { notifyOfLogs, openPostgresqlChangeFeed } from "./changeFeed.ts";
 import { primaryClient } from "./clients.ts";
-import { postgresqlCopying } from "./copier.ts";
+import { postgresqlCopier } from "./copier.ts";
 import { createPool, createReadingPool, type Pool } from "./pools.ts";
 import { createPostgresqlSearch, insertWords } from "./search.ts";
 import { summedIndexes } from "./sums.ts";
 
-// Else times are sent in the zone of this machine, which in the first centuries are off by seconds.
+// Otherwise times are sent in the time zone of this machine, whose offsets in early centuries have seconds that get lost.
 pg.defaults.parseInputDatesAsUTC = true;
 
 const STATEMENT_TIMEOUT_MS = 10_000;
@@ -24,15 +24,15 @@ const IDLE_CONNECTION_MS = 60_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 const HEARTBEAT_TIMEOUT_MS = 2_000;
 const REPLICA_CONNECT_TIMEOUT_MS = 1_000;
-/** Any number that no other program takes for its lock in this database. */
+/** An arbitrary number that no other program uses for its lock in this database. */
 const MIGRATION_LOCK = 7_206_651_830;
 
 const placeholder = (n: number) => `$${n}`;
 
 class Connection extends PostgreSqlConnection {
-  override execute: PostgreSqlConnection["execute"] = (query, given = [], method, transaction, logging) => {
-    if (!Array.isArray(given)) return super.execute(query, given, method, transaction, logging);
-    const { parameters, client } = bindTexts(given, transaction ?? this.getClient(), placeholder);
+  override execute: PostgreSqlConnection["execute"] = (query, values = [], method, transaction, logging) => {
+    if (!Array.isArray(values)) return super.execute(query, values, method, transaction, logging);
+    const { parameters, client } = bindTexts(values, transaction ?? this.getClient(), placeholder);
     return super.execute(query, parameters, method, client, logging);
   };
 }
@@ -44,7 +44,7 @@ class Driver extends AbstractSqlDriver<Connection> {
   }
 }
 
-/** The dialect of `postgresql://…`; what the URL says of the connection is for the driver to read. */
+/** The dialect of `postgresql://…`; the driver reads the connection options in the URL. */
 export function postgresql(url: string, { poolSize, replicaUrls, silenceMs }: ConnectionOptions): Dialect {
   const self = randomUUID();
   const Client = primaryClient(url, silenceMs);
@@ -63,8 +63,8 @@ export function postgresql(url: string, { poolSize, replicaUrls, silenceMs }: Co
       ...(replicas.length > 0 && {
         replicas: [{ name: "reader", driverOptions: kyselyOver(createReadingPool(primary, replicas)) }],
       }),
-      ensureDatabase: false, // would try to make a missing one, by reconnecting over a pool that is ours
-      discovery: { onMetadata: asPostgresqlHasIt },
+      ensureDatabase: false, // would reconnect over our own pool to make a missing database
+      discovery: { onMetadata: adaptToPostgresql },
       schemaGenerator: { skipTables: ["log_texts"], ignoreRoutines: true },
     },
     folder: "postgresql",
@@ -79,7 +79,7 @@ export function postgresql(url: string, { poolSize, replicaUrls, silenceMs }: Co
     createSearch: (read) => createPostgresqlSearch(read, Math.max(2, Math.floor(poolSize / 2))),
     openChangeFeed: async (_, publish) =>
       openPostgresqlChangeFeed(self, () => new Client(listening(oneOfHosts!)), publish),
-    // A ROLLBACK comes after the statement under way, which may wait for a lock of another transaction.
+    // A ROLLBACK is executed after the current statement, which may wait for the lock of another transaction.
     openTransaction: ["set local lock_timeout = '500ms'"],
     placeholder,
     rowsPerStatement: 500,
@@ -93,18 +93,18 @@ export function postgresql(url: string, { poolSize, replicaUrls, silenceMs }: Co
         server: n === 0 ? "primary" : `replica ${n}`,
         ...pool.counts(),
       })),
-    copying: postgresqlCopying,
+    copier: postgresqlCopier,
   };
 }
 
 const NO_SUCH_DATABASE = "3D000";
 
-/** An error of connecting, with what to do about a database that was never made. */
+/** Explains in a connection error how to create a missing database. */
 function explainMissing(url: string) {
   return (cause: Error & { code?: string }): never => {
     if (cause.code !== NO_SUCH_DATABASE) throw cause;
-    const name = databaseNameOf(url);
-    throw new Error(`it does not exist. Make it, such as with: createdb --encoding=UTF8 ${name}`, { cause });
+    const command = `createdb --encoding=UTF8 ${databaseNameOf(url)}`;
+    throw new Error(`it does not exist. Create it, for example with: ${command}`, { cause });
   };
 }
 
@@ -116,7 +116,7 @@ const connection = (url: string): pg.PoolConfig => ({
   statement_timeout: STATEMENT_TIMEOUT_MS,
   idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
   keepAlive: true,
-  allowExitOnIdle: true, // a command that failed ends at once
+  allowExitOnIdle: true, // a failed command exits at once
   types: parsers(),
 });
 
@@ -128,7 +128,7 @@ const listening = (url: string): pg.ClientConfig => ({
   keepAlive: true,
 });
 
-/** The pools are ours and not the ORM's, as it keeps connections for ever that were lost in a transaction. */
+/** Uses our own pools, because the ORM's pool keeps a connection that is lost in a transaction for ever. */
 const kyselyOver = (pool: Pool) => () =>
   guardedDialect(new PostgresDialect({ pool: pool as PostgresPool, onCreateConnection: setPlanning }));
 
@@ -155,10 +155,10 @@ const runEach: Dialect["runEach"] = ({ em }, statements) =>
     });
 
 const PLANNING = [
-  // Has lists read along an index in their order, up to as many rows as are wanted. Where statistics are old or a
-  // workspace is new, PostgreSQL would rather gather all rows there are and sort them, again for every page.
+  // Lists are read along an index in their order, up to the limit of a page. With old statistics or a new workspace,
+  // PostgreSQL would rather read all rows and sort them, again for every page.
   "set enable_bitmapscan = off",
-  // Every statement reads a stretch of an index; it is thought to be long, and helpers take longer to start than it.
+  // Every statement reads a range of an index. PostgreSQL overestimates it, and starting parallel workers takes longer.
   "set max_parallel_workers_per_gather = 0",
   "set jit = off",
 ].join("; ");
@@ -168,12 +168,12 @@ async function setPlanning(connection: unknown): Promise<void> {
   await executeQuery.call(connection, CompiledQuery.raw(PLANNING));
 }
 
-/** What differs in the schema, so that there is one set of entities. */
-function asPostgresqlHasIt(meta: EntityMetadata): void {
+/** Adapts the schema of the entities, which are the same for both databases. */
+function adaptToPostgresql(meta: EntityMetadata): void {
   for (const property of Object.values(meta.properties)) {
-    // In the order of their bytes, as SQLite has them, whatever the order of the database is.
+    // Sorts by bytes, as SQLite does, whatever the collation of the database.
     if (isText(property)) property.collation = "C";
-    // SQLite gives every foreign key an index by itself, unless it must not.
+    // On SQLite the ORM adds an index for every foreign key, unless an entity disables it.
     if (property.kind === ReferenceKind.MANY_TO_ONE) property.index ??= true;
   }
   if (meta.name === "Log") changeLogs(meta);
@@ -182,7 +182,7 @@ function asPostgresqlHasIt(meta: EntityMetadata): void {
 const isText = ({ type }: { type: unknown }) => type === TextType;
 
 function changeLogs(meta: EntityMetadata): void {
-  meta.properties.searchId!.unique = false; // only SQLite has it
+  meta.properties.searchId!.unique = false; // only used on SQLite
   // An entry of an index has at most 2,700 bytes, and slugs and ids of users may be longer.
   const narrow = (name: string, column: string) =>
     `create index "${name}" on "logs" ("workspace_id", left("${column}", 256), "start_time", "id")`;
@@ -208,7 +208,7 @@ function changeLogs(meta: EntityMetadata): void {
   });
 }
 
-/** Counts and sums come as numbers, also where nothing converts them. */
+/** Parses counts and sums as numbers, also in queries that convert no values. */
 function parsers(): pg.CustomTypesConfig {
   const { INT8, NUMERIC } = pg.types.builtins;
   const types = new pg.TypeOverrides();

@@ -1,14 +1,22 @@
-import { type Expression, type Kysely, type RawBuilder, type SqlBool, sql, type Transaction } from "kysely";
+import {
+  type Expression,
+  type Kysely,
+  type QueryExecutorProvider,
+  type RawBuilder,
+  type SqlBool,
+  sql,
+  type Transaction,
+} from "kysely";
 import { createFairQueue } from "../../limits/fairQueue.ts";
 import { wasTimedOut } from "../driverErrors.ts";
 import {
   type Key,
-  lowered,
   type Member,
   SEARCH_BUSY,
   SEARCH_LIMIT_MS,
   type Search,
   searchTookTooLong,
+  toAsciiLowerCase,
 } from "../search.ts";
 import { phrasesOf, textsOf, wordsIn } from "../words.ts";
 import { summedParts } from "./sums.ts";
@@ -17,49 +25,49 @@ const MAX_WAITING = 100;
 const MAX_WAIT_MS = 5_000;
 
 /** A lexeme has at most 2,046 bytes. */
-const LONGEST_LEXEME = 400;
+const MAX_LEXEME_CHARACTERS = 400;
 
 interface Query {
   workspaceId: string;
-  /** For the full-text index: the workspace and all words, wherever they stand. */
+  /** The query of the full-text index: the workspace and all words, at any position. */
   lexemes: string;
-  /** What the text of a log must have in it, word by word, such as `% capital of kenya %`. */
+  /** LIKE patterns of the phrases that the text of a log must contain, such as `% capital of kenya %`. */
   patterns: string[];
 }
 
 /**
- * The words of a log stand in `log_texts.body` with single spaces between them; the full-text index has them without
- * their places, which PostgreSQL would keep of no more than 256 a word. So phrases are looked for in the text itself.
+ * `log_texts.body` has the words of a log, separated by single spaces. The full-text index has no positions, because
+ * PostgreSQL stores at most 256 of them per word, so phrases are found in the text itself.
  */
 export function createPostgresqlSearch(read: Kysely<never>, places: number): Search<Query> {
   const run = createRunner(read, places);
   const lookUp = (workspaceId: string, query: RawBuilder<{ key: Key }>): Promise<Key[]> =>
     run(workspaceId, async (transaction) => {
-      await sql`set local enable_bitmapscan = on`.execute(transaction); // as no other statement has it
+      await sql`set local enable_bitmapscan = on`.execute(transaction); // PLANNING disables it for all other statements
       return (await query.execute(transaction)).rows.map(({ key }) => key);
     });
   return {
     key: "id",
 
     query: (workspaceId, text) => {
-      const phrases = phrasesOf(text).map(({ text, isBeginning }) => ({ words: wordsIn(text), isBeginning }));
-      const lexemes = phrases.flatMap(({ words, isBeginning }) =>
+      const phrases = phrasesOf(text).map(({ text, isPrefix }) => ({ words: wordsIn(text), isPrefix }));
+      const lexemes = phrases.flatMap(({ words, isPrefix }) =>
         words.map((word, at) => {
-          const isCut = [...word].length > LONGEST_LEXEME;
-          const goesOn = isBeginning && at === words.length - 1 && !isCut;
-          return `'${[...word].slice(0, LONGEST_LEXEME).join("")}'${goesOn ? ":*" : ""}`;
+          const isCut = [...word].length > MAX_LEXEME_CHARACTERS;
+          const isPrefixWord = isPrefix && at === words.length - 1 && !isCut;
+          return `'${[...word].slice(0, MAX_LEXEME_CHARACTERS).join("")}'${isPrefixWord ? ":*" : ""}`;
         }),
       );
       return {
         workspaceId,
         lexemes: [`'${workspaceMark(workspaceId)}'`, ...lexemes].join(" & "),
-        patterns: phrases.map(({ words, isBeginning }) => `% ${words.join(" ")}${isBeginning ? "" : " "}%`),
+        patterns: phrases.map(({ words, isPrefix }) => `% ${words.join(" ")}${isPrefix ? "" : " "}%`),
       };
     },
 
-    find: (query, most) => lookUp(query.workspaceId, keysOf(query, most)),
+    find: (query, limit) => lookUp(query.workspaceId, keysOf(query, limit)),
 
-    among: async ({ workspaceId, patterns }, keys) =>
+    filterKeys: async ({ workspaceId, patterns }, keys) =>
       new Set(
         await lookUp(
           workspaceId,
@@ -67,8 +75,9 @@ export function createPostgresqlSearch(read: Kysely<never>, places: number): Sea
         ),
       ),
 
-    // LIKE begins anew at each letter: 1.2 s for a megabyte.
-    contains: (column, wanted) => sql<SqlBool>`strpos(lower(${column}), ${lowered(wanted)}) > 0`,
+    // LIKE restarts at each letter: 1.2 s for a megabyte.
+    contains: (column, substring) =>
+      sql<SqlBool>`strpos(lower(${column}), ${toAsciiLowerCase(substring)}) > 0`,
 
     findIds: (workspaceId, query) =>
       run(workspaceId, async (transaction) => {
@@ -76,10 +85,10 @@ export function createPostgresqlSearch(read: Kysely<never>, places: number): Sea
         return rows.map(({ id }) => id);
       }),
 
-    findByMembers: (workspaceId, members, most) =>
-      lookUp(workspaceId, keysByMembers(workspaceId, members, most)),
+    findByMembers: (workspaceId, members, limit) =>
+      lookUp(workspaceId, keysByMembers(workspaceId, members, limit)),
 
-    // In a stretch of logs, where the index of the metadata would give all there are.
+    // Without the index of the metadata: it would return the logs of all times and workspaces.
     hasMember: (object, member) => hasMember(sql`coalesce(${object}, ${object})`, member),
 
     unindexed: (column) => sql`coalesce(${column}, ${column})`,
@@ -87,7 +96,7 @@ export function createPostgresqlSearch(read: Kysely<never>, places: number): Sea
     isServer: true,
 
     // An entry of an index has at most 2,700 bytes, and slugs and ids of users may be longer.
-    leads: (column, value) =>
+    indexedEquals: (column, value) =>
       sql<SqlBool>`(left(${column}, 256) = left(cast(${value} as text), 256) and ${column} = ${value})`,
 
     summedParts,
@@ -96,7 +105,7 @@ export function createPostgresqlSearch(read: Kysely<never>, places: number): Sea
   };
 }
 
-/** Runs searches in transactions of their own, each for a limited time, some at once; workspaces take turns. */
+/** Runs each search in a transaction of its own with a time limit, at most `places` at once; workspaces take turns. */
 function createRunner(read: Kysely<never>, places: number) {
   const queue = createFairQueue({
     places,
@@ -115,23 +124,23 @@ function createRunner(read: Kysely<never>, places: number) {
     );
 }
 
-/** The keys of what a query finds, along the full-text index. */
-export function keysOf({ lexemes, patterns }: Query, most: number): RawBuilder<{ key: Key }> {
-  return sql`select log_id as "key" from log_texts where log_words(workspace_id, body) @@ cast(${lexemes} as tsquery) and ${hasAll(patterns)} limit ${most}`;
+/** The keys of the logs that match a query, by the full-text index. */
+export function keysOf({ lexemes, patterns }: Query, limit: number): RawBuilder<{ key: Key }> {
+  return sql`select log_id as "key" from log_texts where log_words(workspace_id, body) @@ cast(${lexemes} as tsquery) and ${hasAll(patterns)} limit ${limit}`;
 }
 
-/** The keys of the logs whose metadata has all these members, along the index of the metadata. */
+/** The keys of the logs whose metadata has all these members, by the index of the metadata. */
 export function keysByMembers(
   workspaceId: string,
   members: Member[],
-  most: number,
+  limit: number,
 ): RawBuilder<{ key: Key }> {
-  const hasThem = sql.join(
+  const hasAllMembers = sql.join(
     members.map((member) => hasMember(sql.ref("metadata"), member)),
     sql` and `,
   );
-  // Never by an index of the workspace.
-  return sql`select id as "key" from logs where ${hasThem} and coalesce(workspace_id, workspace_id) = ${workspaceId} limit ${most}`;
+  // `coalesce` keeps the planner from an index of the workspace.
+  return sql`select id as "key" from logs where ${hasAllMembers} and coalesce(workspace_id, workspace_id) = ${workspaceId} limit ${limit}`;
 }
 
 function hasMember(object: Expression<unknown>, { key, value }: Member): RawBuilder<SqlBool> {
@@ -145,25 +154,25 @@ function hasAll(patterns: string[]): RawBuilder<SqlBool> {
   );
 }
 
-/** No word has such signs in it. */
+/** Differs from every word, because words have no hyphens. */
 function workspaceMark(workspaceId: string): string {
   return `workspace-${workspaceId}`;
 }
 
-/** Between input and output: no word, so that no phrase runs over from one to the other. */
+/** Stands between input and output. It is no word, so no phrase can span both. */
 const BORDER = "|";
 
-/** The words of a log as they are kept; with a plus before them when none is longer than a lexeme may be. */
+/** The stored words of a log; a leading plus marks that none of them is too long for a lexeme. */
 export function bodyOf({ input, output }: Record<string, unknown>): string {
-  const [asked, answered] = [wordsIn(textsOf(input)), wordsIn(textsOf(output))];
-  const isShort = (word: string) => word.length <= LONGEST_LEXEME;
-  const mark = asked.every(isShort) && answered.every(isShort) ? "+" : "";
-  return `${mark} ${[...asked, BORDER, ...answered].join(" ")} `;
+  const [inputWords, outputWords] = [wordsIn(textsOf(input)), wordsIn(textsOf(output))];
+  const isShort = (word: string) => word.length <= MAX_LEXEME_CHARACTERS;
+  const mark = inputWords.every(isShort) && outputWords.every(isShort) ? "+" : "";
+  return `${mark} ${[...inputWords, BORDER, ...outputWords].join(" ")} `;
 }
 
-/** Keeps the words of new logs for the full-text index. */
+/** Stores the words of new logs for the full-text index. */
 export async function insertWords(
-  transaction: Transaction<never>,
+  transaction: QueryExecutorProvider,
   entity: string,
   rows: Record<string, unknown>[],
 ): Promise<void> {

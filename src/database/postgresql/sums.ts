@@ -3,14 +3,14 @@ import { type Expression, type SqlBool, sql } from "kysely";
 const TEXTS = ["prompt_slug", "version", "model", "user_id", "organization_id"];
 const FIGURES = ["latency_ms", "input_tokens", "output_tokens", "cost", "cost_source"];
 /** An entry of an index has at most 2,704 bytes; the other columns take less than 200. */
-const MOST_BYTES = 2_000;
+const MAX_TEXT_BYTES = 2_000;
 
 const quote = (name: string) => `"${name}"`;
 const bytes = TEXTS.map((name) => `coalesce(octet_length(${quote(name)}), 0)`).join(" + ");
-const fits = `${bytes} <= ${MOST_BYTES}`;
-const exceeds = `${bytes} > ${MOST_BYTES}`;
+const fits = `${bytes} <= ${MAX_TEXT_BYTES}`;
+const exceeds = `${bytes} > ${MAX_TEXT_BYTES}`;
 
-/** What sums are read along: an index that has all that is summed up, and one of the logs that it is too narrow for. */
+/** The indexes for sums: one that includes all summed columns, and one of the logs whose texts are too long for it. */
 export const summedIndexes = [
   {
     name: "logs_summed",
@@ -22,7 +22,7 @@ export const summedIndexes = [
   },
 ];
 
-/** The conditions of these indexes, word for word: each log meets one of them. */
+/** The conditions of these indexes, word for word. Each log meets one of them. */
 export const summedParts: Expression<SqlBool>[] = [fits, exceeds].map(
   (part) => sql<SqlBool>`${sql.raw(`(${part})`)}`,
 );

@@ -16,14 +16,14 @@ class Connection extends SqliteConnection {
     });
   }
 
-  override execute: SqliteConnection["execute"] = (query, given = [], method, transaction, logging) => {
-    if (!Array.isArray(given)) return super.execute(query, given, method, transaction, logging);
-    const { parameters, client } = bindTexts(given, transaction ?? this.getClient(), placeholder);
+  override execute: SqliteConnection["execute"] = (query, values = [], method, transaction, logging) => {
+    if (!Array.isArray(values)) return super.execute(query, values, method, transaction, logging);
+    const { parameters, client } = bindTexts(values, transaction ?? this.getClient(), placeholder);
     return super.execute(query, parameters, method, client, logging);
   };
 }
 
-/** The connection's own handle, for what neither MikroORM nor Kysely can say. */
+/** The native handle of a connection, for what neither MikroORM nor Kysely supports. */
 export const handleOf = (em: SqlEntityManager, type: "read" | "write"): Promise<Database> =>
   (em.getConnection(type) as Connection).getNativeClient();
 

@@ -4,12 +4,18 @@ import { open, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Database } from "better-sqlite3";
 import { createPrivateFolder, recreatePrivateFile } from "../../privateFiles.ts";
-import { type Copying, type Filling, MOST_ROWS, nameOf, type Snapshot } from "../copy/copier.ts";
+import {
+  type Copier,
+  type CopyTarget,
+  describeRow,
+  MAX_PORTION_ROWS,
+  type Snapshot,
+} from "../copy/copier.ts";
 import type { Table, Value } from "../tables.ts";
 import { handleOf } from "./connection.ts";
 
-/** How all of a SQLite file is read and written; `path` is where it is. */
-export function createSqliteCopying(path: string): Copying {
+/** Reads and writes the whole SQLite file at `path`. */
+export function createSqliteCopier(path: string): Copier {
   return {
     tableNames: "select name from sqlite_master where type = 'table'",
     identity: async () => {
@@ -25,18 +31,18 @@ export function createSqliteCopying(path: string): Copying {
         handle.exec("rollback");
       }
     },
-    // The file is thrown away unless all of it is there, and flushed to disk when it is.
+    // No flushes meanwhile: `replace` flushes the file once it is complete, and deletes it otherwise.
     fill: async ({ em }, _, run) => {
       const handle = await handleOf(em, "write");
       handle.exec("pragma synchronous = off; pragma cache_size = -64000; pragma wal_autocheckpoint = 16000");
-      return run(fillingOf(handle));
+      return run(targetOf(handle));
     },
-    replace: (make, refuseFull) => replace(path, make, refuseFull),
+    replace: (make, refuseNonEmpty) => replace(path, make, refuseNonEmpty),
   };
 }
 
 const quote = (name: string) => `\`${name}\``;
-const listed = (columns: { name: string }[]) => columns.map(({ name }) => quote(name)).join(", ");
+const columnList = (columns: { name: string }[]) => columns.map(({ name }) => quote(name)).join(", ");
 
 function snapshotOf(handle: Database): Snapshot {
   return {
@@ -45,19 +51,19 @@ function snapshotOf(handle: Database): Snapshot {
   };
 }
 
-const MOST_CHARACTERS = 1_000_000;
+const MAX_PORTION_CHARACTERS = 1_000_000;
 
 async function* rowsOf(handle: Database, table: Table): AsyncGenerator<Value[][]> {
   const { columns, name, key } = table;
-  const select = `select ${listed(columns)} from ${quote(name)} order by ${listed(key)}`;
-  const refuseDamaged = createCheck(handle, table);
+  const select = `select ${columnList(columns)} from ${quote(name)} order by ${columnList(key)}`;
+  const checkRow = createRowCheck(handle, table);
   let rows: Value[][] = [];
   let characters = 0;
   for (const row of handle.prepare<[], Value[]>(select).raw().iterate()) {
-    refuseDamaged(row);
+    checkRow(row);
     rows.push(row);
     for (const value of row) if (typeof value === "string") characters += value.length;
-    if (rows.length < MOST_ROWS && characters < MOST_CHARACTERS) continue;
+    if (rows.length < MAX_PORTION_ROWS && characters < MAX_PORTION_CHARACTERS) continue;
     yield rows;
     rows = [];
     characters = 0;
@@ -65,7 +71,7 @@ async function* rowsOf(handle: Database, table: Table): AsyncGenerator<Value[][]
   if (rows.length > 0) yield rows;
 }
 
-const storedAs: Record<Table["columns"][number]["kind"], string> = {
+const typesOfKinds: Record<Table["columns"][number]["kind"], string> = {
   text: "string",
   json: "string",
   number: "number",
@@ -73,44 +79,49 @@ const storedAs: Record<Table["columns"][number]["kind"], string> = {
   boolean: "number",
 };
 
-/** SQLite keeps anything in any column, and bytes that are no UTF-8 in texts; read as text they would be others. */
-function createCheck(handle: Database, table: Table): (row: unknown[]) => void {
+/** SQLite allows any type in any column, and invalid UTF-8 in texts, which would be read as different bytes. */
+function createRowCheck(handle: Database, table: Table): (row: unknown[]) => void {
   const { columns, name, key } = table;
-  const types = columns.map(({ kind }) => storedAs[kind]);
+  const types = columns.map(({ kind }) => typesOfKinds[kind]);
   const where = key.map((column) => `${quote(column.name)} = ?`).join(" and ");
   return (row) => {
     row.forEach((value, at) => {
       if (value === null) return;
-      const place = `${quote(columns[at]!.name)} of ${nameOf(table, row as Value[])}`;
+      const place = `${quote(columns[at]!.name)} of ${describeRow(table, row as Value[])}`;
       if (typeof value !== types[at])
-        throw new Error(`The source has no ${types[at]} in ${place}. Mend it there.`);
+        throw new Error(`The source has no ${types[at]} in ${place}. Correct it there.`);
       if (typeof value !== "string" || !value.includes("\uFFFD")) return;
       const bytes = handle
         .prepare(`select cast(${quote(columns[at]!.name)} as blob) from ${quote(name)} where ${where}`)
         .raw()
         .get(...key.map((column) => row[columns.indexOf(column)])) as [Buffer];
       if (!isUtf8(bytes[0]))
-        throw new Error(`The source has bytes that are no UTF-8 in ${place}. Mend them there.`);
+        throw new Error(`The source has bytes that are no UTF-8 in ${place}. Correct them there.`);
     });
   };
 }
 
-function fillingOf(handle: Database): Filling {
+function targetOf(handle: Database): CopyTarget {
   return {
     ...snapshotOf(handle),
     insert: async (table, rows) => {
       const { name, columns } = table;
       const values = columns.map(() => "?").join(", ");
-      const statement = handle.prepare(`insert into ${quote(name)} (${listed(columns)}) values (${values})`);
+      const statement = handle.prepare(
+        `insert into ${quote(name)} (${columnList(columns)}) values (${values})`,
+      );
       handle.exec("begin immediate");
       for (const row of rows) {
         try {
           statement.run(row);
         } catch (error) {
-          const why = (error as { code?: string }).code ?? (error as Error).message;
-          throw new Error(`The target refuses ${nameOf(table, row)} (${why}). Mend it in the source.`, {
-            cause: error,
-          });
+          const reason = (error as { code?: string }).code ?? (error as Error).message;
+          throw new Error(
+            `The target refuses ${describeRow(table, row)} (${reason}). Correct it in the source.`,
+            {
+              cause: error,
+            },
+          );
         }
       }
       handle.exec("commit");
@@ -118,39 +129,39 @@ function fillingOf(handle: Database): Filling {
   };
 }
 
-/** Files beside a database are named after it. */
-const ENDS = ["", "-wal", "-shm"];
+/** The suffixes of a database file and of the files that belong to it. */
+const SUFFIXES = ["", "-wal", "-shm"];
 
 async function replace<T>(
   path: string,
   make: (url: string) => Promise<T>,
-  refuseFull: () => Promise<void>,
+  refuseNonEmpty: () => Promise<void>,
 ): Promise<T> {
   await createPrivateFolder(dirname(path));
-  await removeLeftOver(path);
+  await removeLeftovers(path);
   const partial = `${path}.copy-${process.pid}`;
   try {
     await (await recreatePrivateFile(partial)).close();
-    const made = await make(`sqlite:${partial}`);
-    if (existsSync(path)) await refuseUsed(path, refuseFull);
+    const result = await make(`sqlite:${partial}`);
+    if (existsSync(path)) await refuseTargetInUse(path, refuseNonEmpty);
     await flush(partial);
     await rename(partial, path);
-    await flush(dirname(path)).catch(() => {}); // Windows flushes no folders
-    return made;
+    await flush(dirname(path)).catch(() => {}); // Windows cannot flush folders
+    return result;
   } finally {
-    for (const end of ENDS) await rm(`${partial}${end}`, { force: true });
+    for (const suffix of SUFFIXES) await rm(`${partial}${suffix}`, { force: true });
   }
 }
 
-/** Who had the file open would go on with the one that is gone. SQLite keeps the log of writes as long as anybody has. */
-async function refuseUsed(path: string, refuseFull: () => Promise<void>): Promise<void> {
-  await refuseFull();
+/** Programs that have the file open would continue with the replaced one. SQLite keeps its write-ahead log while any has. */
+async function refuseTargetInUse(path: string, refuseNonEmpty: () => Promise<void>): Promise<void> {
+  await refuseNonEmpty();
   if (existsSync(`${path}-wal`))
     throw new Error(`The target ${path} is in use by another program. Stop it, then copy again.`);
 }
 
-/** What copies that were killed have left. */
-async function removeLeftOver(path: string): Promise<void> {
+/** Deletes the files of copies that were killed. */
+async function removeLeftovers(path: string): Promise<void> {
   for (const name of await readdir(dirname(path))) {
     const [, pid] = name.startsWith(`${basename(path)}.copy-`)
       ? (/\.copy-(\d+)(?:-wal|-shm)?$/.exec(name) ?? [])

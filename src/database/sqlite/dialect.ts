@@ -6,13 +6,13 @@ import type { Insert } from "../inserts.ts";
 import { sqliteMigrations } from "../migrations/sqlite/list.ts";
 import { refuseDeletedSync } from "../softDelete.ts";
 import { Driver, handleOf, placeholder } from "./connection.ts";
-import { createSqliteCopying } from "./copier.ts";
+import { createSqliteCopier } from "./copier.ts";
 import { createFile, inspectFile, isWorldReadable } from "./file.ts";
 import { createSqliteSearch } from "./search.ts";
-import { placeWords } from "./wordIndex.ts";
+import { assignSearchIds } from "./wordIndex.ts";
 
-// SQLite waits for another process by blocking this whole one, so it hardly waits and groupCommit.ts tries again. Before it
-// serves it may wait.
+// Waiting for another process blocks this one, so SQLite hardly waits and groupCommit.ts retries. At start it may wait
+// longer.
 const BUSY_MS = 5;
 const OPENING_MS = 1_500;
 
@@ -24,11 +24,11 @@ export function sqlite(url: string): Dialect {
     options: {
       driver: Driver,
       dbName: path,
-      // Reads have a connection of their own: a long one never holds up a write.
+      // Reads have a connection of their own: a long read never blocks a write.
       replicas: [{ name: "reader", dbName: path, onCreateConnection: setPragmas(["query_only = on"]) }],
       onCreateConnection: setPragmas([]),
       driverOptions: { timeout: OPENING_MS },
-      // The full-text index, what keeps it and the statistics are no entities.
+      // The full-text index, its view and triggers, and the statistics are no entities.
       schemaGenerator: {
         skipTables: [/^(?:log_texts|sqlite_)/],
         skipViews: ["log_words"],
@@ -48,22 +48,22 @@ export function sqlite(url: string): Dialect {
     openChangeFeed,
     openTransaction: [],
     placeholder,
-    rowsPerStatement: 1, // prepared once and run for each row it takes half the time of one over all rows
+    rowsPerStatement: 1, // a prepared statement per row takes half the time of one for all rows
     runEach: (orm, statements) => writeAlone(orm, runEach(statements)),
     insertEach: (orm, inserts) => writeAlone(orm, insertEach(inserts)),
     connections: () => [],
-    insertAlong: async () => {}, // a trigger keeps the full-text index
+    insertAlong: async () => {}, // a trigger updates the full-text index
     copyTo,
-    copying: createSqliteCopying(path),
+    copier: createSqliteCopier(path),
   };
 }
 
-/** Holds to what is committed now: SQLite begins anew whenever another process writes, and would never come to the end. */
+/** Copies one snapshot: otherwise SQLite restarts whenever another process writes, and may never finish. */
 const copyTo: Dialect["copyTo"] = async ({ em }, file) => {
   const handle = await handleOf(em, "read");
   handle.exec("begin");
   try {
-    handle.prepare("select 1 from sqlite_master").all([]); // what takes the hold
+    handle.prepare("select 1 from sqlite_master").all([]); // starts the snapshot
     await handle.backup(file);
   } finally {
     handle.exec("commit");
@@ -90,19 +90,19 @@ const migrateAlone: Dialect["migrateAlone"] = async ({ em }, apply) => {
   }
 };
 
-/** SQLite counts by itself; the connection that writes here sees only others raise that count. */
+/** SQLite counts the writes of other processes: `data_version` does not change for writes of the same connection. */
 const openChangeFeed: Dialect["openChangeFeed"] = async ({ em }) => {
   const statement = (await handleOf(em, "write")).prepare<[], number>("pragma data_version").pluck();
-  let counted: number | undefined;
-  // Once for all that has come until the process looks for more: nothing that was acknowledged before it came is missed.
+  let version: number | undefined;
+  // Reads the count once per turn of the event loop: this covers all writes acknowledged before its requests arrived.
   const countWrites = () => {
-    if (counted === undefined) {
-      counted = statement.get()!;
+    if (version === undefined) {
+      version = statement.get()!;
       setImmediate(() => {
-        counted = undefined;
+        version = undefined;
       });
     }
-    return counted;
+    return version;
   };
   return { countWrites, notify: async () => {}, close: async () => {} };
 };
@@ -116,19 +116,19 @@ const runEach = (statements: { statement: string; values: unknown[] }[]) => (pre
 
 const insertEach = (inserts: Insert[]) => (prepare: Prepare) => {
   refuseDeletedSync(inserts, prepare);
-  const addWords = placeWords(inserts, prepare);
+  const indexWords = assignSearchIds(inserts, prepare);
   for (const { statement, rows } of inserts) {
     const prepared = prepare(statement);
     for (const values of rows) prepared.run(values);
   }
-  addWords();
+  indexWords();
 };
 
-const preparedOf = new WeakMap<Database, Map<string, Statement>>();
+const statementsOf = new WeakMap<Database, Map<string, Statement>>();
 
 /**
- * Runs prepared statements in one transaction, on the ORM's own connection, which nobody else uses meanwhile: a second
- * one that writes would block this process.
+ * Runs prepared statements in one transaction, on the ORM's own connection, which has no other user meanwhile: a second
+ * connection that writes would block this process.
  */
 function writeAlone<Result>(
   { em }: Parameters<Dialect["runEach"]>[0],
@@ -139,19 +139,19 @@ function writeAlone<Result>(
     .connection()
     .execute(async () => {
       const handle = await handleOf(em, "write");
-      const known = preparedOf.get(handle) ?? new Map<string, Statement>();
-      preparedOf.set(handle, known);
+      const statements = statementsOf.get(handle) ?? new Map<string, Statement>();
+      statementsOf.set(handle, statements);
       handle.exec("begin immediate");
       try {
         const result = write((statement) => {
-          const prepared = known.get(statement) ?? handle.prepare(statement);
-          known.set(statement, prepared);
+          const prepared = statements.get(statement) ?? handle.prepare(statement);
+          statements.set(statement, prepared);
           return prepared;
         });
         handle.exec("commit");
         return result;
       } catch (error) {
-        if (handle.inTransaction) handle.exec("rollback"); // of a full disk SQLite rolls back by itself
+        if (handle.inTransaction) handle.exec("rollback"); // when the disk is full, SQLite rolls back by itself
         throw error;
       }
     });
@@ -163,8 +163,8 @@ interface PragmaConnection {
 
 const SYNCHRONOUS_FULL = 2;
 
-/** WAL with FULL sync: with less, a power cut may undo what was committed last (https://sqlite.org/pragma.html#pragma_synchronous). */
-function setPragmas(more: string[]) {
+/** WAL with FULL sync: less may lose the last commits in a power cut (https://sqlite.org/pragma.html#pragma_synchronous). */
+function setPragmas(extraPragmas: string[]) {
   return async (connection: unknown) => {
     const pragma = async (statement: string) => {
       const { rows } = await (connection as PragmaConnection).executeQuery(
@@ -172,7 +172,12 @@ function setPragmas(more: string[]) {
       );
       return Object.values(rows[0] ?? {})[0];
     };
-    for (const statement of ["journal_mode = wal", "synchronous = full", "temp_store = memory", ...more]) {
+    for (const statement of [
+      "journal_mode = wal",
+      "synchronous = full",
+      "temp_store = memory",
+      ...extraPragmas,
+    ]) {
       await pragma(statement);
     }
     await pragma(`busy_timeout = ${BUSY_MS}`);

@@ -4,7 +4,7 @@ import Database from "better-sqlite3";
 import { createPrivateFile, createPrivateFolder } from "../../privateFiles.ts";
 import { refuseNewer } from "../newerDatabase.ts";
 
-/** Makes the file of a new database, which only its user may read. What SQLite puts beside it gets the same permissions. */
+/** Makes the file of a new database, which only its user may read. SQLite gives its other files the same permissions. */
 export async function createFile(path: string): Promise<void> {
   if (existsSync(path)) return;
   await createPrivateFolder(dirname(path));
@@ -18,7 +18,7 @@ export async function createFile(path: string): Promise<void> {
 const READ_BY_OTHERS = 0o004;
 const OPENED_BY_OTHERS = 0o001;
 
-/** Whether every user of the machine may read a file: it must allow that, and so must every folder that leads to it. */
+/** Whether every user of the machine may read a file: its own permissions and those of all its folders must allow it. */
 export function isWorldReadable(path: string): boolean {
   if (process.platform === "win32" || !(statSync(path).mode & READ_BY_OTHERS)) return false;
   for (let at = path; at !== dirname(at); at = dirname(at))
@@ -27,21 +27,21 @@ export function isWorldReadable(path: string): boolean {
 }
 
 /**
- * Looks into the file of a database before anything may change it, and never changes it itself. Throws when it is no
- * database of Gabbro, when a newer program made it, and when damage shows without reading all of it: in its length, its
- * schema, or at either end of any table or index. There may be no file yet.
+ * Checks the file of a database, if it exists, without changing it. Throws when it is not a database of Gabbro, when a newer
+ * program made it, and when it has damage that shows without reading all of it: in its length, in its schema, or at either
+ * end of any table or index.
  */
-export function inspectFile(path: string, migrations: { name: string }[], patienceMs: number): void {
+export function inspectFile(path: string, migrations: { name: string }[], timeoutMs: number): void {
   if (!statSync(path, { throwIfNoEntry: false })?.size) return;
-  const database = new Database(path, { readonly: true, fileMustExist: true, timeout: patienceMs });
+  const database = new Database(path, { readonly: true, fileMustExist: true, timeout: timeoutMs });
   try {
     const tables = tablesOf(database);
     if (tables.length === 0) return;
     if (!tables.some(({ name }) => name === MIGRATIONS))
       throw new Error("The file is a database, but not one of Gabbro.");
-    const executed = database.prepare(`select name from ${MIGRATIONS} order by id`).pluck().all();
-    refuseNewer(executed as string[], migrations);
-    touchEnds(database, tables);
+    const names = database.prepare(`select name from ${MIGRATIONS} order by id`).pluck().all();
+    refuseNewer(names as string[], migrations);
+    readEnds(database, tables);
   } catch (error) {
     throw isDamage(error) ? damaged(error as Error) : error;
   } finally {
@@ -59,11 +59,11 @@ interface Table {
 }
 
 function tablesOf(database: Database.Database): Table[] {
-  const all = database.pragma("table_list") as (Table & { schema: string })[];
-  return all.filter(({ schema, name }) => schema === "main" && !name.startsWith("sqlite_"));
+  const tables = database.pragma("table_list") as (Table & { schema: string })[];
+  return tables.filter(({ schema, name }) => schema === "main" && !name.startsWith("sqlite_"));
 }
 
-function touchEnds(database: Database.Database, tables: Table[]): void {
+function readEnds(database: Database.Database, tables: Table[]): void {
   for (const { name, type, wr } of tables) {
     if (type === "view" || type === "virtual") continue;
     const orders = wr ? [""] : ["order by rowid", "order by rowid desc"];
@@ -83,7 +83,7 @@ function isDamage(error: unknown): boolean {
 
 function damaged(cause: Error): Error {
   return new Error(
-    `It is damaged (${cause.message}) and was left as it is. Move it away and bring back a backup with: gabbro restore FILE`,
+    `It is damaged (${cause.message}) and was not changed. Move it away and restore a backup with: gabbro restore FILE`,
     { cause },
   );
 }

@@ -2,27 +2,27 @@ import { type SqlBool, sql } from "kysely";
 import { createWorkerProcesses } from "../../limits/workerProcesses.ts";
 import {
   type Key,
-  lowered,
   SEARCH_BUSY,
   SEARCH_LIMIT_MS,
   type Search,
   searchTookTooLong,
+  toAsciiLowerCase,
 } from "../search.ts";
 import { phrasesOf } from "../words.ts";
 import type { SearchAnswer, SearchTask } from "./searchProcess.ts";
 
 interface Query {
   workspaceId: string;
-  /** In the language of the full-text index. */
+  /** The query in the syntax of the full-text index. */
   match: string;
 }
 
 const HEAP_MB = 128;
 const FIND = "select rowid from log_texts where log_texts match ?";
-// Numbers are bound as floating-point ones, which the index does not take for bounds: it would read all it has.
+// Numbers are bound as floating-point values, which the index does not use as bounds: without casts it would read all rows.
 const WITHIN = "and rowid between cast(? as integer) and cast(? as integer)";
 
-/** Searches in processes beside the server, which open the file for reading at the first search. */
+/** Searches in processes beside the server, which start at the first search and open the file read-only. */
 export function createSqliteSearch(file: string): Search<Query> {
   const processes = createWorkerProcesses<SearchTask, SearchAnswer>({
     file: new URL("./searchProcess.ts", import.meta.url),
@@ -34,13 +34,13 @@ export function createSqliteSearch(file: string): Search<Query> {
     const answer = await processes.run(workspaceId, task, SEARCH_LIMIT_MS);
     if (!answer) throw searchTookTooLong();
     if ("error" in answer) throw new Error(`The search failed: ${answer.error}.`);
-    return answer.found as Value[];
+    return answer.values as Value[];
   };
   return {
     key: "searchId",
 
     query: (workspaceId, text) => {
-      const phrases = phrasesOf(text).map((phrase) => `"${phrase.text}"${phrase.isBeginning ? " *" : ""}`);
+      const phrases = phrasesOf(text).map((phrase) => `"${phrase.text}"${phrase.isPrefix ? " *" : ""}`);
       const workspace = workspaceId.replaceAll("-", "");
       return {
         workspaceId,
@@ -48,19 +48,20 @@ export function createSqliteSearch(file: string): Search<Query> {
       };
     },
 
-    // The latest first: what is looked for mostly came lately.
-    find: ({ workspaceId, match }, most) =>
-      run(workspaceId, { sql: `${FIND} order by rowid desc limit ?`, values: [match, most] }),
+    // Latest first: most searches look for recent logs.
+    find: ({ workspaceId, match }, limit) =>
+      run(workspaceId, { sql: `${FIND} order by rowid desc limit ?`, values: [match, limit] }),
 
-    among: async ({ workspaceId, match }, keys) => {
+    filterKeys: async ({ workspaceId, match }, keys) => {
       if (keys.length === 0) return new Set();
-      const among = keys as number[];
-      const values = [match, Math.min(...among), Math.max(...among)];
-      return new Set(await run<Key>(workspaceId, { sql: `${FIND} ${WITHIN}`, values, among }));
+      const ids = keys as number[];
+      const values = [match, Math.min(...ids), Math.max(...ids)];
+      return new Set(await run<Key>(workspaceId, { sql: `${FIND} ${WITHIN}`, values, ids }));
     },
 
-    // LIKE compares letter by letter, and takes up to 17 times as long.
-    contains: (column, wanted) => sql<SqlBool>`instr(lower(${column}), ${lowered(wanted)}) > 0`,
+    // LIKE compares letter by letter and takes up to 17 times as long.
+    contains: (column, substring) =>
+      sql<SqlBool>`instr(lower(${column}), ${toAsciiLowerCase(substring)}) > 0`,
 
     findIds: (workspaceId, query) => {
       const { sql, parameters } = query.compile();
@@ -77,12 +78,12 @@ export function createSqliteSearch(file: string): Search<Query> {
       return sql<SqlBool>`exists (select 1 from json_each(${object}) as member where member.key = ${key} and ${isEqual})`;
     },
 
-    // Without statistics SQLite takes any equality for narrow.
+    // Without statistics SQLite assumes that any equality matches few rows.
     unindexed: (column) => sql`+${column}`,
 
     isServer: false,
 
-    leads: (column, value) => sql<SqlBool>`${column} = ${value}`,
+    indexedEquals: (column, value) => sql<SqlBool>`${column} = ${value}`,
 
     summedParts: [sql<SqlBool>`true`],
 

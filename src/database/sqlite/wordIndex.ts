@@ -6,11 +6,11 @@ const ADD =
   "insert into log_texts (rowid, workspace, input, output) select search_id, workspace, input, output from log_words where search_id > ?";
 
 /**
- * Gives the logs among rows to insert their places in the full-text index; what it returns puts the words of all of them
- * there at once, when the rows have been inserted. A trigger does the same for a log without a place, which takes SQLite
- * longer: see the migration that made it.
+ * Assigns ids in the full-text index to the logs among the rows to insert. Call the returned function after the insert: it
+ * indexes the words of all these logs at once. A trigger indexes logs without an id, which takes SQLite longer: see the
+ * migration that made it.
  */
-export function placeWords(inserts: Insert[], prepare: (statement: string) => Statement): () => void {
+export function assignSearchIds(inserts: Insert[], prepare: (statement: string) => Statement): () => void {
   const logs = inserts.filter(({ entity }) => entity === "Log");
   if (logs.length === 0) return () => {};
   const [{ last }] = prepare(LAST).all([]) as [{ last: number }];
