@@ -62,8 +62,16 @@ export const lengthOf = (column: string | Expression<unknown>) =>
   sql<number>`coalesce(octet_length(${typeof column === "string" ? sql.ref(column) : column}), 0)`;
 
 const MAX_ENTRIES_IN_PIECE = 5_000;
-/** Approximate memory of an entry of a list. */
-const ENTRY_BYTES = 100;
+/** Approximate memory of an entry of a list, beside its texts. */
+const ENTRY_BYTES = 30;
+
+function bytesOf(entries: object[]): number {
+  let bytes = entries.length * ENTRY_BYTES;
+  for (const entry of entries)
+    for (const value of Object.values(entry))
+      if (typeof value === "string") bytes += Buffer.byteLength(value);
+  return bytes;
+}
 
 /** The entries of lists to read: those after an id, ordered by id if they have one parent. */
 export interface Piece {
@@ -99,7 +107,7 @@ export async function readLists<Entry extends { id: string; parent: string }>(
   parents: string[],
   read: ReadPiece<Entry>,
 ): Promise<Entry[][]> {
-  const spend = (entries: Entry[]) => spendAnswerBytes(context, entries.length * ENTRY_BYTES);
+  const spend = (entries: Entry[]) => spendAnswerBytes(context, bytesOf(entries));
   const entries = await read({ parents, after: null, limit: MAX_ENTRIES_IN_PIECE + 1 });
   if (entries.length <= MAX_ENTRIES_IN_PIECE) {
     spend(entries);

@@ -1,6 +1,7 @@
 import { Transform } from "node:stream";
 import type { FastifyReply } from "fastify";
 import { createShares, type Share } from "../limits/shares.ts";
+import { chunksTooSmall, countChunks, discardBody } from "./unreadBodies.ts";
 
 interface IncomingBody {
   workspaceId: string;
@@ -17,24 +18,25 @@ export function createBodies(maxBytes: number) {
   return {
     /** Passes a body on while it arrives, and fails it when it would exceed the limit. */
     count: ({ workspaceId, reply, refusal, onComplete }: IncomingBody): Transform => {
-      let bytes = 0;
+      const chunks = countChunks();
       let share: Share | undefined;
       const body = new Transform({
         transform: (chunk: Buffer, _, done) => {
           const workspaceShare = shares.take(workspaceId, chunk.length);
           if (!workspaceShare) return done(refusal());
           share = workspaceShare;
-          bytes += chunk.length;
+          chunks.add(chunk.length);
+          if (chunks.isWasteful()) return done(chunksTooSmall());
           done(null, chunk);
         },
         flush: (done) => onComplete(done),
       });
       const end = () => {
-        if (bytes > 0) share!.giveBack(bytes);
-        bytes = 0;
-        // Discards the rest of a body that is not read to its end, for example because it is too large.
+        share?.giveBack(chunks.bytes());
+        share = undefined;
+        // The body may not be read to its end, for example because it is too large.
         reply.request.raw.unpipe(body);
-        reply.request.raw.resume();
+        discardBody(reply.request.raw);
       };
       reply.raw.once("finish", end).once("close", end);
       return body;

@@ -1,14 +1,16 @@
 import { isUtf8 } from "node:buffer";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { FastifyInstance, FastifyRequest } from "fastify";
 import { GabbroError } from "../errors.ts";
+import type { App, FastifyRequest } from "./app.ts";
 import { checkJson } from "./jsonLimits.ts";
+import { discardUnreadBodies } from "./unreadBodies.ts";
 
 /** A larger body is used in the turn after the one that parses it, as parsing 10 MB takes 50 ms. */
 const MAX_BYTES_WITHIN_TURN = 1024 * 1024;
 
 /** Parses bodies of JSON in UTF-8, and refuses all others before a route sees them. */
-export function parseJsonBodies(app: FastifyInstance): void {
+export function parseJsonBodies(app: App): void {
+  discardUnreadBodies(app);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(
     /^application\/(?:[\w.+-]+\+)?json(?:\s*;|$)/i,

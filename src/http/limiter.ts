@@ -6,6 +6,7 @@ import { createShares, type Share } from "../limits/shares.ts";
 import type { App } from "./app.ts";
 import { createBodies } from "./bodies.ts";
 import { refusalError, refuse } from "./refusals.ts";
+import { discardBody } from "./unreadBodies.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -190,7 +191,7 @@ function createRefusals(corsOrigins: string[], maxDelayed: number) {
       request.isRefused = true;
       request.errorCode = "UNAVAILABLE";
       reply.hijack();
-      request.raw.resume(); // discards the body
+      discardBody(request.raw);
       const respond = () => {
         delayedCount -= 1;
         if (app.isStopping()) reply.raw.setHeader("connection", "close");

@@ -9,6 +9,7 @@ import {
 import { getHeapStatistics } from "node:v8";
 import type { FastifyServerOptions } from "fastify";
 import type { App } from "./app.ts";
+import { limitConnections } from "./connections.ts";
 import { parseInSlices } from "./slices.ts";
 
 // An import would read all exports of the module, and so load the client of the Fetch API, which nothing here uses.
@@ -26,6 +27,7 @@ export interface ClientLimits {
   minBytesPerMs: number;
   /** Between two checks for slow clients. */
   checkMs: number;
+  maxConnections: number;
   /** Bytes of responses that wait to be read, for all clients together. */
   maxWaitingBytes: number;
 }
@@ -35,6 +37,7 @@ export const CLIENT_LIMITS: ClientLimits = {
   requestMs: 30_000,
   answerMs: 30_000,
   minBytesPerMs: 32,
+  maxConnections: 4_000,
   checkMs: 1_000,
   maxWaitingBytes: getHeapStatistics().heap_size_limit / 4,
 };
@@ -61,6 +64,7 @@ export function createHttpServer(
   );
   server.on("checkExpectation", (request, response) => server.emit("request", request, response));
   disconnectSlowReaders(server, limits);
+  limitConnections(server, limits.maxConnections);
   parseInSlices(server);
   return server;
 }

@@ -162,6 +162,27 @@ test("a client that sends the head or the body of a request too slowly is cut of
   expect(performance.now() - begun).toBeLessThan(15_000);
 });
 
+test("beyond the limit of connections the one that is idle for longest is closed, and a new one is served", async () => {
+  await using server = await startServer({ clientLimits: { maxConnections: 3 } });
+  const probe = "GET /health HTTP/1.1\r\nHost: x\r\n\r\n";
+  const connection = async () => {
+    const socket = open(server, probe);
+    await once(socket, "data");
+    return socket;
+  };
+  const [first, second, third] = [await connection(), await connection(), await connection()];
+  first.write(probe); // so that the second is idle for longest
+  await once(first, "data");
+  const closed = once(second, "close");
+  const fourth = await connection();
+  await closed;
+  for (const socket of [first, third, fourth]) {
+    socket.write(probe);
+    await once(socket, "data");
+    socket.destroy();
+  }
+});
+
 const ROWS = 2_000;
 const addLargeDataset = (server: Server) =>
   addDataset(server, {

@@ -61,6 +61,24 @@ test("a version has at most 1,000 variables, those that its texts use among them
   expect((await create("1", 1_000)).promptVersion.variables).toHaveLength(1_000);
 });
 
+test("lists of prompts count the names of versions: 45,000 of 256 characters are refused by both APIs", async () => {
+  await using other = await startServer();
+  const ofOther = await getWorkspaceId(other.database, "default");
+  const createdAt = new Date();
+  for (let n = 0; n < 5; n++) {
+    const { id: prompt } = await addPrompt(other, { slug: `names${n}`, versions: [] });
+    const rows = Array.from({ length: 9_000 }, (_, at) => ({
+      ...{ id: uuidv7(), workspace: ofOther, prompt, version: `${at}`.padStart(256, "☃"), text: "" },
+      ...{ systemText: null, model: null, variables: [], createdAt },
+    }));
+    for (let from = 0; from < rows.length; from += 1_000)
+      await other.database.commit(rows.slice(from, from + 1_000).map((row) => ["PromptVersion", row]));
+  }
+  expect((await other.get("/prompts")).body.code).toBe("QUERY_TOO_COMPLEX");
+  const answer = await other.graphql("{ prompts { availableVersions } }");
+  expect(JSON.stringify(answer)).toContain("QUERY_TOO_COMPLEX");
+});
+
 test("a prompt has at most 10,000 versions and 1,000 tags", async () => {
   const { id: prompt } = await addPrompt(server, { slug: "full", versions: [{ version: "0" }] });
   const createdAt = new Date();

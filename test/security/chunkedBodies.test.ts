@@ -1,0 +1,82 @@
+import { connect } from "node:net";
+import { afterAll, expect, test } from "vitest";
+import { startServer } from "../support/server.ts";
+
+const server = await startServer({ sample: true });
+afterAll(() => server[Symbol.asyncDispose]());
+
+const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
+const TINY = chunk(" ").repeat(10_000);
+const LARGE = chunk("x".repeat(64 * 1024));
+
+/** Sends the headers of a request with a chunked body, then whatever `send` is called with. */
+function open(headers: string, method = "POST", path = "/monitor/log") {
+  const { hostname, port } = new URL(server.url);
+  const socket = connect(Number(port), hostname);
+  let received = "";
+  let isClosed = false;
+  socket.on("error", () => {}); // it is closed
+  socket.on("close", () => {
+    isClosed = true;
+  });
+  socket.on("data", (bytes) => {
+    received += bytes;
+  });
+  socket.write(
+    `${method} ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n${headers}\r\n`,
+  );
+  return { socket, received: () => received, isClosed: () => isClosed };
+}
+
+const authorization = `Authorization: Bearer ${server.token}\r\n`;
+const soon = { timeout: 10_000 };
+
+test("a body in tiny chunks is refused, and its connection is closed when more of them follow", async () => {
+  const { socket, received, isClosed } = open(authorization);
+  socket.write(TINY);
+  await expect
+    .poll(received, soon)
+    .toMatch(/^HTTP\/1\.1 400 .*fewer than 64 bytes on average.*"BAD_REQUEST"/s);
+  socket.write(TINY);
+  await expect.poll(isClosed, soon).toBe(true);
+});
+
+test.each([
+  { what: "without a token", headers: "", status: 401 },
+  {
+    what: "to a route that reads none",
+    headers: authorization,
+    method: "GET",
+    path: "/datasets",
+    status: 200,
+  },
+  { what: "to a path that does not exist", headers: authorization, path: "/nothing", status: 404 },
+])("the connection of a body of tiny chunks $what is closed", async ({ headers, method, path, status }) => {
+  const { socket, received, isClosed } = open(headers, method, path);
+  await expect.poll(received, soon).toContain(`HTTP/1.1 ${status} `);
+  socket.write(TINY);
+  await expect.poll(isClosed, soon).toBe(true);
+});
+
+test("after the response 16 MB of the body are read, and no more", async () => {
+  const { socket, received, isClosed } = open("");
+  await expect.poll(received, soon).toContain("HTTP/1.1 401 ");
+  const send = (count: number) =>
+    new Promise((resolve) => {
+      for (let n = 1; n < count; n++) socket.write(LARGE);
+      socket.write(LARGE, resolve);
+    });
+  await send(200);
+  expect(isClosed()).toBe(false);
+  await send(100);
+  await expect.poll(isClosed, soon).toBe(true);
+});
+
+test("a body in thousands of chunks of a hundred bytes is accepted", async () => {
+  const { socket, received } = open(authorization);
+  const body = JSON.stringify({ slug: "x", output: "y".repeat(200_000) });
+  for (let from = 0; from < body.length; from += 100) socket.write(chunk(body.slice(from, from + 100)));
+  socket.write("0\r\n\r\n");
+  await expect.poll(received, soon).toContain("HTTP/1.1 200 ");
+  socket.destroy();
+});
