@@ -40,7 +40,7 @@ export function discardBody(request: IncomingMessage): void {
     const chunks = countChunks();
     request.on("data", (chunk: Buffer) => {
       chunks.add(chunk.length);
-      if (chunks.isWasteful() || chunks.bytes() > MAX_UNREAD_BYTES) request.socket.destroy();
+      if (chunks.isWasteful() || chunks.bytes() > MAX_UNREAD_BYTES) request.destroy();
     });
   }
   request.resume();

@@ -136,11 +136,11 @@ async function deleteExpired({ em }: RequestTransaction, answerKey: AnswerKey): 
 }
 
 async function storeAnswer(
-  { database, em }: RequestTransaction,
+  { database }: RequestTransaction,
   row: AnswerKey & { requestHash: string; answer: string },
 ): Promise<void> {
   try {
-    await database.insertWithin(em, [["IdempotentAnswer", { ...row, id: newId(), createdAt: new Date() }]]);
+    await database.commit([["IdempotentAnswer", { ...row, id: newId(), createdAt: new Date() }]]);
   } catch (error) {
     if (isUniqueViolation(error)) throw new ConcurrentAnswer("", { cause: error });
     throw error;
