@@ -13,6 +13,7 @@ export function limitConnections(server: Server, maxConnections: number): void {
     open += 1;
     if (open > maxConnections) {
       const [longestIdle = socket] = idle;
+      idle.delete(longestIdle); // its event `close` comes later
       longestIdle.destroy();
     }
     idle.add(socket);
