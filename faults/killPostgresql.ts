@@ -17,6 +17,7 @@ export interface KillPostgresqlResult extends Verdict {
 
 const MAX_LIFE_MS = 500;
 const AWAY_MS = 300;
+const MAX_WAIT_MS = 20_000;
 
 /**
  * Kills the PostgreSQL server with all its processes at random moments under writers, again and again, while one gateway
@@ -35,13 +36,13 @@ export async function killPostgresql(
     try {
       while (result.cycles < cycles && isFaultless(result)) {
         const writers = startWriters(gateway.url, ledger, { isPatient: true });
-        await moreThan(ledger.acknowledged.size);
+        await moreThan(ledger.acknowledged.size, gateway);
         await wait(Math.random() * MAX_LIFE_MS);
         await server.kill();
         await wait(AWAY_MS);
         await server.start();
         const back = performance.now();
-        await moreThan(ledger.acknowledged.size);
+        await moreThan(ledger.acknowledged.size, gateway);
         result.slowestBackMs = Math.max(result.slowestBackMs, performance.now() - back);
         await writers.stop();
         result.cycles += 1;
@@ -63,7 +64,16 @@ export async function killPostgresql(
     unanswered: ledger.unanswered,
   };
 
-  async function moreThan(count: number): Promise<void> {
-    while (ledger.acknowledged.size <= count) await wait(5);
+  async function moreThan(count: number, { said }: { said(): string }): Promise<void> {
+    const untilMs = performance.now() + MAX_WAIT_MS;
+    while (ledger.acknowledged.size <= count) {
+      if (performance.now() > untilMs) {
+        const last = JSON.stringify(ledger.refused.at(-1));
+        throw new Error(
+          `No write was acknowledged for ${MAX_WAIT_MS} ms; the last answer was ${last}. ${said()}`,
+        );
+      }
+      await wait(5);
+    }
   }
 }
