@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from "commander";
 import type { Context } from "../context.ts";
-import { allDatasetRows, readWarning, rowCount } from "../datasets/reading.resolvers.ts";
+import { rowCount } from "../datasets/counts.resolvers.ts";
+import { allDatasetRows, readWarning } from "../datasets/reading.resolvers.ts";
 import { dataset, type Row } from "../datasets/resolvers.ts";
 import { datasetText } from "../formats/datasetText.ts";
 import { type Format, formatOf, formats } from "../formats/formats.ts";

@@ -1,4 +1,8 @@
-import type { QueryExecutorProvider } from "kysely";
+import type { Insertable, QueryExecutorProvider } from "kysely";
+
+/** Rows with the names of their entities, parents first: all of them are stored, or none. */
+export type Rows<DB> = { [Entity in keyof DB & string]: [Entity, Insertable<DB[Entity]>] }[keyof DB &
+  string][];
 
 /** Rows of one entity, with the statement that inserts one of them. */
 export interface Insert {

@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import { type Expression, sql } from "kysely";
 import type { Context } from "../context.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
@@ -9,18 +8,13 @@ import { piecesOf } from "./pieces.ts";
 export const MAX_STATEMENT_BYTES = 1024 * 1024;
 const MAX_IDS_IN_PIECE = 500;
 
-const lastTurns = new WeakMap<Context, Promise<unknown>>();
+const readers = new WeakSet<Context>();
 
-/**
- * Delays each read of a request by a turn of the event loop after the previous one, also across several lists, so that other
- * requests run in between. The first read starts at once.
- */
-export function inTurn<Result>(context: Context, read: () => Promise<Result>): Promise<Result> {
-  const lastRead = lastTurns.get(context);
-  const reading = lastRead ? lastRead.then(read) : read();
-  const pause = () => setImmediate();
-  lastTurns.set(context, reading.then(pause, pause));
-  return reading;
+/** Runs each read of a request, after the first one, in a turn of its workspace, so that other requests run in between. */
+export async function inTurn<Result>(context: Context, read: () => Promise<Result>): Promise<Result> {
+  if (readers.has(context)) await context.database.turn(context.access!.workspaceId);
+  readers.add(context);
+  return read();
 }
 
 export interface RowLength {
@@ -82,11 +76,16 @@ export interface Piece {
 
 type ReadPiece<Entry> = (piece: Piece) => Promise<Entry[]>;
 
-/** Reads a whole list in the order of its ids, in pieces, so that other requests run in between. */
+interface ReadingInPieces<Entry> {
+  read: ReadPiece<Entry>;
+  turn: () => Promise<void>;
+  limit?: number;
+}
+
+/** Reads a whole list in the order of its ids, in pieces, with a turn of the workspace for each piece after the first. */
 export async function* inPieces<Entry extends { id: string }>(
   parent: string,
-  read: ReadPiece<Entry>,
-  limit = MAX_ENTRIES_IN_PIECE,
+  { read, turn, limit = MAX_ENTRIES_IN_PIECE }: ReadingInPieces<Entry>,
 ): AsyncGenerator<Entry[]> {
   let after: string | null = null;
   for (;;) {
@@ -94,7 +93,7 @@ export async function* inPieces<Entry extends { id: string }>(
     yield piece;
     if (piece.length < limit) return;
     after = piece.at(-1)!.id;
-    await setImmediate();
+    await turn();
   }
 }
 
@@ -115,10 +114,11 @@ export async function readLists<Entry extends { id: string; parent: string }>(
     const byParent = Map.groupBy(entries.toSorted(inOrder), ({ parent }) => parent);
     return parents.map((parent) => byParent.get(parent) ?? []);
   }
+  const turn = () => context.database.turn(context.access!.workspaceId);
   const lists: Entry[][] = [];
   for (const parent of parents) {
     const list: Entry[] = [];
-    for await (const piece of inPieces(parent, read)) {
+    for await (const piece of inPieces(parent, { read, turn })) {
       checkDeadline(context);
       spend(piece);
       for (const entry of piece) list.push(entry);

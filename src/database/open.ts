@@ -10,10 +10,13 @@ import { createTurns } from "../limits/turns.ts";
 import type { ConnectionOptions, Dialect } from "./dialect.ts";
 import { createEncoder } from "./encode.ts";
 import { createGeneration } from "./generation.ts";
-import { createCommit, createInsert, insertOneByOne, insertTogether, type Rows } from "./groupCommit.ts";
+import { createCommit } from "./groupCommit.ts";
+import { createInsert, insertOneByOne, insertTogether } from "./insertRows.ts";
+import type { Rows } from "./inserts.ts";
 import { createPubSub } from "./pubsub.ts";
 import type { Search } from "./search.ts";
 import { createBulk, createStatements } from "./statements.ts";
+import { queueWrites } from "./writeQueue.ts";
 
 /** Extended by the list of entities, so that queries are typed and nothing here imports a feature. */
 // biome-ignore lint/suspicious/noEmptyInterface: a module that is augmented must have the interface
@@ -66,6 +69,7 @@ export async function openDatabase(
   const changeFeed = await dialect.openChangeFeed(orm, pubSub.publish);
   const generation = createGeneration(changeFeed);
   orm.em.getEventManager().registerSubscriber(generation.subscriber);
+  if (!search.isServer) queueWrites(orm);
   return {
     orm,
     dialect,

@@ -1,8 +1,8 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { IsolationLevel } from "@mikro-orm/core";
 import { GabbroError } from "../errors.ts";
 import { whileWaiting } from "../limits/eventLoop.ts";
 import { endsTransaction, isUniqueViolation } from "./driverErrors.ts";
-import { retryWhileLocked } from "./groupCommit.ts";
 import type { Database, EntityManager } from "./open.ts";
 
 /** The database and the unit of work of one request whose writes are one transaction. */
@@ -11,6 +11,12 @@ export interface RequestTransaction {
   em: EntityManager;
   /** Throws what ended the transaction: GraphQL answers with the error of a field, and goes on. */
   throwFailure(): void;
+}
+
+interface TransactionOptions {
+  database: Database;
+  workspaceId: string;
+  endsAtDuplicate: boolean;
 }
 
 /** On SQLite nobody else writes meanwhile. A template, or a model's tokens, may take seconds between two writes. */
@@ -27,43 +33,33 @@ export function joinOf(em: EntityManager): Join | undefined {
 
 /**
  * Runs a request in one serializable transaction, which its first write begins; reads see what was written before them.
- * `last` then adds what belongs to it, unless nothing was written. Notifications follow the commit. It runs again, from
- * the start, when another transaction was in its way. Throws TIMED_OUT, and stores nothing, when it stays open for a second.
+ * `last` then adds what belongs to it, unless nothing was written. Notifications follow the commit. Throws TIMED_OUT when it
+ * stays open for a second, and the driver's error when another transaction was in its way: nothing is stored then, and the
+ * caller runs it again. With `endsAtDuplicate` a duplicate row is such an error, too: the request may have looked for the row
+ * before another transaction added it, and only a new transaction finds it.
  */
-export function inRequestTransaction<Result>(
-  database: Database,
-  workspaceId: string,
+export async function inRequestTransaction<Result>(
+  { database, workspaceId, endsAtDuplicate }: TransactionOptions,
   run: (request: RequestTransaction) => Promise<Result>,
   last: (request: RequestTransaction, result: Result) => Promise<void>,
 ): Promise<Result> {
-  const attempt = async (isLastAttempt: boolean) => {
-    const { request, hasBegun, commit, rollback } = createUnit(database, workspaceId, isLastAttempt);
-    try {
-      const result = await run(request);
-      request.throwFailure();
-      if (!hasBegun()) return result;
-      await last(request, result);
-      request.throwFailure();
-      await commit();
-      return result;
-    } catch (error) {
-      await rollback();
-      request.throwFailure();
-      throw error;
-    }
-  };
-  return retryWhileLocked(async () => {
-    try {
-      return await attempt(false);
-    } catch (error) {
-      // What was added meanwhile is seen only by another transaction.
-      if (isUniqueViolation(error)) return attempt(true);
-      throw error;
-    }
-  });
+  const { request, hasBegun, commit, rollback } = createUnit(database, workspaceId, endsAtDuplicate);
+  try {
+    const result = await run(request);
+    request.throwFailure();
+    if (!hasBegun()) return result;
+    await last(request, result);
+    request.throwFailure();
+    await commit();
+    return result;
+  } catch (error) {
+    await rollback();
+    request.throwFailure();
+    throw error;
+  }
 }
 
-function createUnit(database: Database, workspaceId: string, isLastAttempt: boolean) {
+function createUnit(database: Database, workspaceId: string, endsAtDuplicate: boolean) {
   const em = database.fork(workspaceId);
   const transaction = database.fork(workspaceId);
   const afterCommit: (() => void)[] = [];
@@ -95,7 +91,7 @@ function createUnit(database: Database, workspaceId: string, isLastAttempt: bool
       if (failure) throw failure;
       return await em.fork({ keepTransactionContext: true }).transactional(work);
     } catch (error) {
-      if (endsTransaction(error) || (!isLastAttempt && isUniqueViolation(error))) failure ??= error;
+      if (endsTransaction(error) || (endsAtDuplicate && isUniqueViolation(error))) failure ??= error;
       throw error;
     }
   };
@@ -148,6 +144,8 @@ function joinedDatabase(
     rows: async (query) =>
       em.isInTransaction() ? (await em.getKysely().executeQuery(query.compile())).rows : database.rows(query),
     commit: add,
+    // Writers of all workspaces may wait for this transaction, so it does not wait for the turns of its own.
+    turn: (workspaceId) => (em.isInTransaction() ? nextTurn() : database.turn(workspaceId)),
     // What is cached for all must not depend on what only this transaction sees.
     generation: {
       ...database.generation,

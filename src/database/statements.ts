@@ -1,7 +1,7 @@
 import type { MetadataStorage, Platform } from "@mikro-orm/core";
 import type { Dialect } from "./dialect.ts";
 import type { createEncoder } from "./encode.ts";
-import { retryWhileLocked } from "./groupCommit.ts";
+import { retryWhileLocked } from "./retry.ts";
 
 /** How a row replaces another one with the same key. */
 export interface Replacement {

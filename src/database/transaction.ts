@@ -1,8 +1,10 @@
 import { IsolationLevel } from "@mikro-orm/core";
+import { currentWorkspace, whileWaiting } from "../limits/eventLoop.ts";
 import { isUniqueViolation } from "./driverErrors.ts";
-import { retryWhileLocked } from "./groupCommit.ts";
 import type { EntityManager } from "./open.ts";
 import { joinOf } from "./requestTransaction.ts";
+import { retryWhileLocked } from "./retry.ts";
+import { writeQueueOf } from "./writeQueue.ts";
 
 const isolationLevels = {
   // Does not overwrite concurrent changes: PostgreSQL refuses the update, and the transaction is retried.
@@ -17,14 +19,27 @@ const isolationLevels = {
  * SQLite all transactions are serial; on PostgreSQL `guarding` selects which rows no other transaction may change meanwhile.
  * Where all writes of a request are one transaction, this becomes a part of it.
  */
-export function inTransaction<T>(
+export async function inTransaction<T>(
   em: EntityManager,
   run: (em: EntityManager) => Promise<T>,
   guarding: keyof typeof isolationLevels = "own changes",
 ): Promise<T> {
   const join = joinOf(em);
   if (join) return join(run);
-  const isolationLevel = isolationLevels[guarding];
+  const queue = writeQueueOf(em);
+  const release = queue && (await whileWaiting(() => queue.acquire(currentWorkspace() ?? "")));
+  try {
+    return await runAlone(em, run, isolationLevels[guarding]);
+  } finally {
+    release?.();
+  }
+}
+
+function runAlone<T>(
+  em: EntityManager,
+  run: (em: EntityManager) => Promise<T>,
+  isolationLevel: IsolationLevel,
+) {
   const attempt = () => em.fork().transactional(run, { isolationLevel });
   return retryWhileLocked(async () => {
     try {

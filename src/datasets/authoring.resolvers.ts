@@ -1,8 +1,8 @@
 import type { Context } from "../context.ts";
-import { refuseDuplicates } from "../database/groupCommit.ts";
 import { newId } from "../database/ids.ts";
 import { lengthOf, readByLength } from "../database/lengths.ts";
 import type { EntityManager } from "../database/open.ts";
+import { refuseDuplicates } from "../database/retry.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { badInput, GabbroError, quoted } from "../errors.ts";
 import { atCursor, PAGE } from "../validation/pagination.ts";

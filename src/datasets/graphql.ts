@@ -1,8 +1,9 @@
 import { argumentsOf, builder } from "../graphql/builder.ts";
 import { selectedFields } from "../graphql/selection.ts";
+import { rowCount } from "./counts.resolvers.ts";
 import { type Column, columnTypes } from "./entities.ts";
 import { addDatasetItemInput, datasetInput, datasetRowInput, MAX_ROWS_AT_ONCE, rowsInput } from "./inputs.ts";
-import { datasetRows, datasetWarning, rowCount } from "./reading.resolvers.ts";
+import { datasetRows, datasetWarning } from "./reading.resolvers.ts";
 import { addDatasetItem, type DatasetHead, dataset, type Row } from "./resolvers.ts";
 import { ROW_COLUMNS, type RowColumn } from "./stored.resolvers.ts";
 

@@ -120,7 +120,8 @@ export async function* allDatasetRowTexts(
   parent: DatasetHead,
 ): AsyncGenerator<{ texts: string[]; omitted: string[] }> {
   const decode = valuesDecoder(parent);
-  const range = { ...ALL, columns: ["values", "idealOutput", "metadata"] } as const;
+  const hold = holdLargest(context);
+  const range = { ...ALL, hold, columns: ["values", "idealOutput", "metadata"] } as const;
   for await (const piece of storedRows(context, parent, range)) {
     const omittedHere: string[] = [];
     const texts = piece.map(({ values, idealOutput, metadata }) => {
@@ -132,6 +133,16 @@ export async function* allDatasetRowTexts(
     });
     yield { texts, omitted: omittedHere };
   }
+}
+
+/** Holds the memory of the largest piece that an answer has read: slow clients hold one piece each until they go on. */
+function holdLargest({ answerBudget }: Context): (bytes: number) => void {
+  let held = 0;
+  return (bytes) => {
+    if (bytes <= held) return;
+    answerBudget.hold?.(bytes - held);
+    held = bytes;
+  };
 }
 
 /** Parses stored rows; calls `spend` with each text before parsing it. */
@@ -162,19 +173,3 @@ export function readWarning(names: ReadonlySet<string>): string | null {
   if (names.size === 0) return null;
   return `Some rows contained columns that do not exist in the dataset and were omitted: ${joinNames([...names])}`;
 }
-
-/** The number of rows of a dataset. */
-export const rowCount: (context: Context, datasetId: string) => Promise<number> = createLoader(
-  async (context, ids) => {
-    const workspaceId = authorize(context, "read");
-    const counts = await context.database.read
-      .selectFrom("DatasetRow")
-      .select((expression) => ["dataset", expression.fn.countAll<number>().as("rows")])
-      .where("workspace", "=", workspaceId)
-      .where("dataset", "in", ids)
-      .groupBy("dataset")
-      .execute();
-    const byDataset = new Map(counts.map((count) => [count.dataset, Number(count.rows)]));
-    return ids.map((id) => byDataset.get(id) ?? 0);
-  },
-);

@@ -1,6 +1,6 @@
 import { deleteInBatches } from "../database/deleteInBatches.ts";
-import { retryWhileLocked } from "../database/groupCommit.ts";
 import type { Database, EntityManager } from "../database/open.ts";
+import { retryWhileLocked } from "../database/retry.ts";
 import { type Dataset, DatasetRow } from "./entities.ts";
 
 /** Rows that are deleted with their dataset in one statement: 100 of 9 MB take SQLite half a second. */

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Context } from "../context.ts";
 import { createCache } from "../database/cache.ts";
 import { isOrphan } from "../database/driverErrors.ts";
@@ -7,6 +6,7 @@ import type { Database, EntityManager } from "../database/open.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { badInput, GabbroError, quoted } from "../errors.ts";
 import { jsonSize } from "../limits/jsonSize.ts";
+import { pauseAfter } from "../limits/turns.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { valuesDecoder, valuesEncoder } from "./columns.ts";
 import { Dataset, DatasetRow } from "./entities.ts";
@@ -102,8 +102,10 @@ type RowToPut = DatasetRowInput & { logId?: string };
 export async function putRows(em: EntityManager, workspace: string, parent: DatasetHead, inputs: RowToPut[]) {
   if ((await em.count(Dataset, { id: parent.id })) === 0) throw datasetNotFound(parent.slug);
   const results: { datasetRow: Row; warning: string | null }[] = [];
+  let sinceMs = 0;
   for (let from = 0; from < inputs.length; from += MAX_ROWS_IN_FLUSH) {
-    if (from > 0) await nextTurn();
+    if (from > 0) await pauseAfter(sinceMs);
+    sinceMs = performance.now();
     results.push(...(await putSome(em, workspace, parent, inputs.slice(from, from + MAX_ROWS_IN_FLUSH))));
     await em.flush();
   }

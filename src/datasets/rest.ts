@@ -5,6 +5,7 @@ import type { App, FastifyReply } from "../http/app.ts";
 import { disableDeadline } from "../limits/deadline.ts";
 import { errorBody, errorResponses, errorResponsesToBody } from "../rest/errorResponses.ts";
 import { pagesOf } from "../validation/pagination.ts";
+import { authorize } from "../workspaces/resolvers.ts";
 import { datasetsAfter } from "./authoring.resolvers.ts";
 import { type Column, columnTypes } from "./entities.ts";
 import { datasetInput, datasetRowInput } from "./inputs.ts";
@@ -138,7 +139,8 @@ async function* prepend(beginning: string, rest: AsyncGenerator<string>): AsyncG
 /** The answer page by page: a thousand datasets may have a million columns. */
 async function* datasetsJson(context: Context): AsyncGenerator<string> {
   let before = '{"datasets":[';
-  for await (const page of pagesOf((page) => datasetsAfter(context, page))) {
+  const turn = () => context.database.turn(authorize(context, "read"));
+  for await (const page of pagesOf(turn, (page) => datasetsAfter(context, page))) {
     if (page.length === 0) continue;
     const heads = page.map(({ slug, name, columns }) => ({ slug, name, columns: columns.map(publicColumn) }));
     yield before + JSON.stringify(heads).slice(1, -1);

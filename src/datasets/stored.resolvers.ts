@@ -30,6 +30,8 @@ export interface StoredRange {
   columns: readonly RowColumn[];
   /** Called with the length of each row before it is read; throws when the budget is spent. */
   spend?: (bytes: number) => void;
+  /** Called with the bytes of each piece before its long texts are read; throws when there is no memory for it. */
+  hold?: (bytes: number) => void;
 }
 
 const TEXTS = ["name", "values", "idealOutput", "metadata"] as const;
@@ -39,7 +41,7 @@ type Text = (typeof TEXTS)[number];
 export async function* storedRows(
   context: Context,
   parent: DatasetHead,
-  { after, limit, columns, spend = () => {} }: StoredRange,
+  { after, limit, columns, spend = () => {}, hold = () => {} }: StoredRange,
 ): AsyncGenerator<StoredRow[]> {
   const texts = TEXTS.filter((column) => columns.includes(column));
   let last = after;
@@ -51,7 +53,7 @@ export async function* storedRows(
       readPage(context, parent, { after: last, size, columns, texts }),
     );
     for (const { bytes } of page) spend(Number(bytes));
-    yield* withLongTexts(context, parent, { page, texts });
+    yield* withLongTexts(context, parent, { page, texts, hold });
     if (page.length < size) return;
     left -= page.length;
     last = page.at(-1)!.id;
@@ -117,15 +119,19 @@ function rowsOf(context: Context, parent: DatasetHead) {
 async function* withLongTexts(
   context: Context,
   parent: DatasetHead,
-  { page, texts }: { page: PageRow[]; texts: Text[] },
+  { page, texts, hold }: { page: PageRow[]; texts: Text[]; hold: (bytes: number) => void },
 ): AsyncGenerator<StoredRow[]> {
   let piece: PageRow[] = [];
   let long: PageRow[] = [];
   let longBytes = 0;
+  const complete = () => {
+    hold(piece.reduce((sum, { bytes }) => sum + bytes, 0));
+    return fill(context, parent, { piece, long, texts });
+  };
   for (const row of page) {
     const isLong = row.bytes > MAX_SHORT_TEXT_BYTES;
     if (isLong && long.length > 0 && longBytes + row.bytes > MAX_STATEMENT_BYTES) {
-      yield await fill(context, parent, { piece, long, texts });
+      yield await complete();
       [piece, long, longBytes] = [[], [], 0];
     }
     piece.push(row);
@@ -133,7 +139,7 @@ async function* withLongTexts(
     long.push(row);
     longBytes += row.bytes;
   }
-  if (piece.length > 0) yield await fill(context, parent, { piece, long, texts });
+  if (piece.length > 0) yield await complete();
 }
 
 interface Piece {
@@ -148,9 +154,13 @@ async function fill(context: Context, parent: DatasetHead, { piece, long, texts 
   const ids = long.map(({ id }) => id);
   const query = rowsOf(context, parent)
     .select(["id as id", ...texts.map((text) => `${text} as ${text}` as const)])
-    .where("id", "in", ids);
+    .where("id", "in", ids)
+    .$castTo<Pick<StoredRow, "id" | Text>>();
   const read = await inTurn(context, () => context.database.rows(query));
   const byId = new Map(read.map((row) => [row.id, row]));
-  for (const row of long) Object.assign(row, byId.get(row.id));
-  return piece.filter((row) => row.bytes <= MAX_SHORT_TEXT_BYTES || byId.has(row.id)); // others were deleted since
+  return piece.flatMap((row) => {
+    if (row.bytes <= MAX_SHORT_TEXT_BYTES) return [row];
+    const texts = byId.get(row.id); // undefined when the row was deleted since
+    return texts ? [{ ...row, ...texts }] : []; // a copy: the page would keep the long texts of all its rows
+  });
 }

@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import {
   defaultFieldResolver,
   type FieldNode,
@@ -12,6 +11,7 @@ import {
 import type { Context } from "../context.ts";
 import { type AnswerBudget, spendAnswerFields } from "../limits/answerBudget.ts";
 import { checkDeadline } from "../limits/deadline.ts";
+import { authenticated } from "../workspaces/resolvers.ts";
 import { fieldCounter } from "./cost.ts";
 
 /** graphql-js blocks other requests for about a microsecond per field. */
@@ -90,16 +90,17 @@ async function* inTurns(context: Context, list: unknown[], fieldsEach: number): 
   const size = Math.max(1, Math.floor(MAX_FIELDS_AT_ONCE / 4 / fieldsEach));
   for (let from = 0; from < list.length; from += size) {
     const entries = list.slice(from, from + size);
-    pace.last = pace.last.then(() => takeTurn(pace, entries.length * fieldsEach));
+    pace.last = pace.last.then(() => takeTurn(context, entries.length * fieldsEach));
     await pace.last;
     checkDeadline(context);
     yield* entries;
   }
 }
 
-async function takeTurn({ turn }: Pace, fields: number): Promise<void> {
+async function takeTurn(context: Context, fields: number): Promise<void> {
+  const { turn } = paceOf(context);
   if (turn.left < fields) {
-    await setImmediate();
+    await context.database.turn(authenticated(context).workspaceId);
     turn.left = MAX_FIELDS_AT_ONCE;
   }
   turn.left -= fields;

@@ -6,7 +6,7 @@ const SLICE_BYTES = 2 * 1024;
 /**
  * Passes the bytes of connections to the HTTP parser in small slices, and stops once a connection is closed. Node.js parses
  * each packet to its end: if 60 connections send 3,640 requests in one packet each, a neighbour waits 1.2 s, and 0.12 s with
- * slices. The price is up to 24 % of the rate of small requests (docs/internals/decisions.md).
+ * slices. The price is a tenth of the rate of the smallest requests (docs/internals/decisions.md).
  */
 export function parseInSlices(server: Server): void {
   server.on("connection", (socket) => {

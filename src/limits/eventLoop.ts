@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { afterTurns } from "./turns.ts";
 
 /** The place of a request among the requests of its workspace that use the event loop. */
 export interface Place {
@@ -39,7 +40,8 @@ export function createEventLoopSlots(maxRunning: number) {
   const lanes = new Map<string, Lane>();
   /** Keeps the lane until its turn ends: a request with a new lane would start a turn of its own. */
   const removeIfUnused = (lane: Lane) => {
-    if (lane.members === 0 && lane.sinceMs === undefined) lanes.delete(lane.workspaceId);
+    if (lane.members === 0 && lane.sinceMs === undefined && lanes.get(lane.workspaceId) === lane)
+      lanes.delete(lane.workspaceId);
   };
   const startNext = (lane: Lane) => {
     if (lane.waiting.length === 0 || lane.running >= maxRunning) return;
@@ -47,8 +49,9 @@ export function createEventLoopSlots(maxRunning: number) {
     if (performance.now() - lane.sinceMs < WINDOW_MS) lane.waiting.shift()!();
   };
   const beginTurn = (lane: Lane): number => {
-    setImmediate(endTurn, lane);
-    return performance.now();
+    const nowMs = performance.now();
+    afterTurns(nowMs, () => endTurn(lane));
+    return nowMs;
   };
   const endTurn = (lane: Lane) => {
     lane.sinceMs = undefined;

@@ -1,3 +1,27 @@
+const MAX_TURNS = 64;
+
+/**
+ * Calls `next` after one turn of the event loop, and one more for each millisecond that work took since `sinceMs`, unless
+ * these take as long as the work. Node.js accepts one connection a turn: if each turn did 100 ms of work, a neighbour would
+ * wait a second behind ten connections.
+ */
+export function afterTurns(sinceMs: number, next: () => void): void {
+  setImmediate(() => {
+    const endMs = performance.now();
+    const workMs = endMs - sinceMs;
+    let left = Math.min(workMs, MAX_TURNS);
+    const pass = () => {
+      left -= 1;
+      if (left < 0 || performance.now() - endMs > workMs) next();
+      else setImmediate(pass);
+    };
+    pass();
+  });
+}
+
+/** Lets other requests run after work that began at `sinceMs`, where it cannot wait for a turn of its workspace. */
+export const pauseAfter = (sinceMs: number) => new Promise<void>((resolve) => afterTurns(sinceMs, resolve));
+
 /**
  * Runs work that keeps the event loop busy for milliseconds one piece at a time, and handles other events between two
  * pieces. Workspaces take turns: a piece waits for at most one piece of each other workspace.
@@ -13,7 +37,7 @@ export function createTurns(): (workspaceId: string) => Promise<void> {
     const begin = queue.shift()!;
     waiting.delete(workspaceId);
     if (queue.length > 0) waiting.set(workspaceId, queue);
-    setImmediate(next);
+    afterTurns(performance.now(), next);
     begin();
   };
   return (workspaceId) =>

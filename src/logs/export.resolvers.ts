@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import type { Context } from "../context.ts";
 import { piecesOf } from "../database/pieces.ts";
 import { storedTime } from "../database/times.ts";
@@ -50,7 +49,7 @@ export async function* logsOfPeriod(context: Context, period: Period): AsyncGene
     for (const { piece } of piecesOf(places, ({ bytes }) => bytes)) {
       const ids = piece.map(({ id }) => id);
       yield (await readLogs(context, workspaceId, ids)) as ExportedLog[];
-      await setImmediate();
+      await context.database.turn(workspaceId);
     }
   }
 }

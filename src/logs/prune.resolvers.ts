@@ -1,6 +1,6 @@
 import type { Context } from "../context.ts";
 import { deleteInBatches } from "../database/deleteInBatches.ts";
-import { retryWhileLocked } from "../database/groupCommit.ts";
+import { retryWhileLocked } from "../database/retry.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";

@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import type { Context } from "../context.ts";
 import { storedTime } from "../database/times.ts";
 import { inTransaction } from "../database/transaction.ts";
@@ -43,7 +42,7 @@ export async function repriceLogs(context: Context, input: RepriceLogsInput): Pr
         result,
         costs.filter(({ log }) => !skipped.has(log.id)),
       );
-      await setImmediate();
+      await context.database.turn(workspaceId);
     }
   } finally {
     if (!dryRun) await record(context, input, result); // an interrupted run as well

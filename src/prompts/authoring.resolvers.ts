@@ -1,7 +1,7 @@
 import type { Context } from "../context.ts";
-import { refuseDuplicates } from "../database/groupCommit.ts";
 import { newId } from "../database/ids.ts";
 import type { EntityManager } from "../database/open.ts";
+import { refuseDuplicates } from "../database/retry.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { badInput, quoted } from "../errors.ts";
 import { findVariables, type NamedTemplate } from "../templates/templates.ts";

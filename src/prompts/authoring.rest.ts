@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { App } from "../http/app.ts";
 import { errorBody, errorResponses, errorResponsesToBody } from "../rest/errorResponses.ts";
 import { allPages } from "../validation/pagination.ts";
+import { authorize } from "../workspaces/resolvers.ts";
 import type { Model } from "./entities.ts";
 import { describePromptInput, promptsInput, publishPromptInput, versionChoice } from "./inputs.ts";
 import { promptsAfter, servedPrompt } from "./reading.resolvers.ts";
@@ -71,7 +72,8 @@ export function promptReadingRoutes(app: App): void {
       response: { 200: promptsAnswer, ...errorResponses },
     },
     handler: async ({ context, query }) => {
-      const all = await allPages((page) => promptsAfter(context, { ...query, ...page }));
+      const turn = () => context.database.turn(authorize(context, "read"));
+      const all = await allPages(turn, (page) => promptsAfter(context, { ...query, ...page }));
       const prompts = all.map(async (prompt) => {
         const { slug, name, status, description, availableTags } = prompt;
         const availableVersions = await availableVersionsOf(context, prompt);

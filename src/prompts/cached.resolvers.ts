@@ -42,7 +42,10 @@ async function readPrompt(
   );
   if (!prompt) return null;
   const versions: NamedVersion[] = [];
-  const readPiece = (piece: Piece) => readVersions(database, workspaceId, piece);
+  const readingVersions = {
+    read: (piece: Piece) => readVersions(database, workspaceId, piece),
+    turn: () => database.turn(workspaceId),
+  };
   const [tags] = await Promise.all([
     rows(
       read
@@ -52,7 +55,7 @@ async function readPrompt(
         .where("prompt", "=", prompt.id),
     ),
     (async () => {
-      for await (const piece of inPieces(prompt.id, readPiece))
+      for await (const piece of inPieces(prompt.id, readingVersions))
         for (const { id, version } of piece) versions.push({ id, version });
     })(),
   ]);

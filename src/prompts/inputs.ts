@@ -33,8 +33,12 @@ const MAX_NAME_CHARACTERS = 256;
 const name = () => text().min(1).max(MAX_NAME_CHARACTERS);
 const MAX_DESCRIPTION_CHARACTERS = 10_000;
 const MAX_MODEL_CHARACTERS = 512;
-/** Each value counts 32 more: writing a short value takes as long as 32 characters. */
-const MAX_PARAMETERS_CHARACTERS = 1_000_000;
+/** Of the parameters, and of all variables. Each value counts 32 more: writing a short value takes as long as 32 characters. */
+const MAX_JSON_CHARACTERS = 1_000_000;
+const fits = (value: unknown) => jsonSize(value, MAX_JSON_CHARACTERS) <= MAX_JSON_CHARACTERS;
+const TOO_LARGE = {
+  error: "must not be larger than 1,000,000 characters, where each value counts 32 more",
+};
 const description = () => text().max(MAX_DESCRIPTION_CHARACTERS).nullish();
 /** Bounded, as each log of the version has a copy, also in an index. */
 const partOfModel = () => text().max(MAX_MODEL_CHARACTERS);
@@ -62,11 +66,7 @@ export const promptModel = z.object({
   client: partOfModel().nullish().describe("With which client it is called."),
   model: partOfModel().min(1).describe("Its name, such as `gpt-4o-mini`."),
   version: partOfModel().nullish().describe("Its version, where the name alone does not say."),
-  parameters: optionalJsonObject()
-    .refine((value) => jsonSize(value, MAX_PARAMETERS_CHARACTERS) <= MAX_PARAMETERS_CHARACTERS, {
-      error: "must not be larger than 1,000,000 characters, where each value counts 32 more",
-    })
-    .describe("Its parameters, such as `temperature`."),
+  parameters: optionalJsonObject().refine(fits, TOO_LARGE).describe("Its parameters, such as `temperature`."),
 });
 
 export const promptVariable = z.object({
@@ -90,6 +90,7 @@ export const promptVersionInput = z.object({
     .describe("The text for the system's role, a Jinja template."),
   model: promptModel.nullish().describe("The model that it is written for."),
   variables: list(promptVariable, MAX_VARIABLES)
+    .refine(fits, TOO_LARGE)
     .nullish()
     .describe(
       "What its variables are. Those that the texts use are found automatically; this adds types and descriptions.",

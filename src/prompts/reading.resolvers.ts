@@ -1,5 +1,4 @@
 import type { Context } from "../context.ts";
-import { inTurn } from "../database/lengths.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { checkDeadline } from "../limits/deadline.ts";
@@ -123,10 +122,13 @@ export async function promptDiff(context: Context, { slug, from, to }: PromptDif
   const before = await getVersion(from);
   const after = await getVersion(to);
   const { diffVersions } = await import("./diff.ts"); // seldom needed
-  return inTurn(context, async () => {
+  let diff = "";
+  const parts = diffVersions(before, after);
+  for (let part = parts.next(); !part.done; part = parts.next()) {
+    diff += part.value;
+    spendAnswerBytes(context, part.value.length);
+    await context.database.turn(workspaceId);
     checkDeadline(context);
-    const diff = diffVersions(before, after);
-    spendAnswerBytes(context, diff.length);
-    return diff;
-  });
+  }
+  return diff;
 }

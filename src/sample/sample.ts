@@ -1,6 +1,6 @@
-import { refuseDuplicates } from "../database/groupCommit.ts";
 import { newId } from "../database/ids.ts";
 import type { Database } from "../database/open.ts";
+import { refuseDuplicates } from "../database/retry.ts";
 import type { Column } from "../datasets/entities.ts";
 import { countries } from "./countries.ts";
 import { prompts, type SamplePrompt } from "./prompts.ts";

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { z } from "zod";
 import { badInput } from "../errors.ts";
 import { lookUpText, text } from "./text.ts";
@@ -35,8 +34,9 @@ export function atCursor<Entry>(entry: Entry | null | undefined, kind: string): 
 
 type ReadPage<Entry> = (page: { first: number; after: string | undefined }) => Promise<Entry[]>;
 
-/** The pages of a list, between which other requests run: `read` returns the page after a slug. */
+/** The pages of a list: `read` returns the page after a slug, and `turn` waits between two pages while other requests run. */
 export async function* pagesOf<Entry extends { slug: string }>(
+  turn: () => Promise<void>,
   read: ReadPage<Entry>,
 ): AsyncGenerator<Entry[]> {
   let after: string | undefined;
@@ -45,11 +45,13 @@ export async function* pagesOf<Entry extends { slug: string }>(
     yield page;
     if (page.length < MAX_PAGE) return;
     after = page.at(-1)!.slug;
-    await nextTurn(); // on SQLite all pages would be read in one turn
+    await turn();
   }
 }
 
 /** All entries of a paged list. */
-export async function allPages<Entry extends { slug: string }>(read: ReadPage<Entry>): Promise<Entry[]> {
-  return (await Array.fromAsync(pagesOf(read))).flat();
+export async function allPages<Entry extends { slug: string }>(
+  ...reading: Parameters<typeof pagesOf<Entry>>
+): Promise<Entry[]> {
+  return (await Array.fromAsync(pagesOf(...reading))).flat();
 }

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { Access } from "../context.ts";
-import { retryWhileLocked } from "../database/groupCommit.ts";
 import type { Database } from "../database/open.ts";
+import { retryWhileLocked } from "../database/retry.ts";
 import { unauthenticated } from "./resolvers.ts";
 import { hashToken, isIntact } from "./tokens.ts";
 

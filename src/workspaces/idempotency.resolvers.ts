@@ -2,11 +2,11 @@ import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } f
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Context } from "../context.ts";
 import { deleteInBatches } from "../database/deleteInBatches.ts";
-import { isUniqueViolation } from "../database/driverErrors.ts";
-import { retryWhileLocked } from "../database/groupCommit.ts";
+import { isLocked, isUniqueViolation } from "../database/driverErrors.ts";
 import { newId } from "../database/ids.ts";
 import type { Database } from "../database/open.ts";
 import { inRequestTransaction, type RequestTransaction } from "../database/requestTransaction.ts";
+import { retryWhile, retryWhileLocked } from "../database/retry.ts";
 import { GabbroError } from "../errors.ts";
 import { newAnswerBudget } from "../limits/answerBudget.ts";
 import { readOn } from "../limits/deadline.ts";
@@ -73,35 +73,34 @@ export async function runOnce(
     if (row.requestHash !== requestHash) throw keyOfAnother();
     return { ...(JSON.parse(cipher.decrypt(row.answer)) as Answer), isRepeated: true };
   };
-  const answer = async () => {
+  let hasDuplicate = false;
+  const attempt = async () => {
     const earlier = await findAnswer();
     if (earlier) return earlier;
-    try {
-      const result = await inRequestTransaction(
-        database,
-        workspace,
-        // Each attempt reads again, so it has a budget of its own.
-        ({ throwFailure, ...transaction }) => {
-          const answerBudget = newAnswerBudget(context.answerBudget);
-          return run({ ...context, ...transaction, answerBudget }, throwFailure);
-        },
-        async (transaction, result) => {
-          refuseLongAnswer(result, request);
-          if (isLarge) await nextTurn();
-          if (isReplacing) await deleteExpired(transaction, answerKey);
-          const answer = cipher.encrypt(JSON.stringify(result));
-          if (isLarge) await nextTurn();
-          await storeAnswer(transaction, { ...answerKey, requestHash, answer });
-        },
-      );
-      return { ...result, isRepeated: false };
-    } catch (error) {
-      const concurrent = error instanceof ConcurrentAnswer && (await findAnswer());
-      if (concurrent) return concurrent;
-      throw error;
-    }
+    const result = await inRequestTransaction(
+      { database, workspaceId: workspace, endsAtDuplicate: !hasDuplicate },
+      // Each attempt reads again, so it has a budget of its own.
+      ({ throwFailure, ...transaction }) => {
+        const answerBudget = newAnswerBudget(context.answerBudget);
+        return run({ ...context, ...transaction, answerBudget }, throwFailure);
+      },
+      async (transaction, result) => {
+        refuseLongAnswer(result, request);
+        if (isLarge) await nextTurn();
+        if (isReplacing) await deleteExpired(transaction, answerKey);
+        const answer = cipher.encrypt(JSON.stringify(result));
+        if (isLarge) await nextTurn();
+        const row = { ...answerKey, id: newId(), requestHash, answer, createdAt: new Date() };
+        await transaction.database.commit([["IdempotentAnswer", row]]);
+      },
+    );
+    return { ...result, isRepeated: false };
   };
-  return inTurn(database, Object.values(answerKey).join(), answer);
+  const isConflict = (error: unknown) => {
+    hasDuplicate ||= isUniqueViolation(error);
+    return isUniqueViolation(error) || isLocked(error);
+  };
+  return inTurn(database, Object.values(answerKey).join(), () => retryWhile(isConflict, attempt));
 }
 
 /** Refuses the request with all its writes: without the stored answer a retry would not be safe. */
@@ -128,23 +127,9 @@ async function findRow(database: Database, { workspace, tokenId, keyHash }: Answ
     .executeTakeFirst();
 }
 
-class ConcurrentAnswer extends Error {}
-
 async function deleteExpired({ em }: RequestTransaction, answerKey: AnswerKey): Promise<void> {
   const old = { $lte: new Date(Date.now() - RETENTION_MS) };
   await em.nativeDelete(IdempotentAnswer, { ...answerKey, createdAt: old });
-}
-
-async function storeAnswer(
-  { database }: RequestTransaction,
-  row: AnswerKey & { requestHash: string; answer: string },
-): Promise<void> {
-  try {
-    await database.commit([["IdempotentAnswer", { ...row, id: newId(), createdAt: new Date() }]]);
-  } catch (error) {
-    if (isUniqueViolation(error)) throw new ConcurrentAnswer("", { cause: error });
-    throw error;
-  }
 }
 
 const runningRequests = new WeakMap<Database["orm"], Map<string, Promise<unknown>>>();

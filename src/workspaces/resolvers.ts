@@ -1,7 +1,7 @@
 import type { Access, Context } from "../context.ts";
-import { refuseDuplicates } from "../database/groupCommit.ts";
 import { newId } from "../database/ids.ts";
 import type { Database } from "../database/open.ts";
+import { refuseDuplicates } from "../database/retry.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { type Scope, scopes } from "../scopes.ts";
 

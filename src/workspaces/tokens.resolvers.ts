@@ -64,7 +64,9 @@ export async function accessTokens(context: Context): Promise<AccessToken[]> {
     const where = after === null ? {} : { id: { $gt: after } };
     return context.em.find(AccessToken, where, { orderBy: { id: "asc" }, limit });
   };
-  for await (const piece of inPieces(workspace, read, MAX_TOKENS_IN_PIECE)) tokens.push(...piece);
+  const turn = () => context.database.turn(workspace);
+  for await (const piece of inPieces(workspace, { read, turn, limit: MAX_TOKENS_IN_PIECE }))
+    tokens.push(...piece);
   return tokens;
 }
 

@@ -161,8 +161,7 @@ test("work that goes on after its request was given up writes nothing, neither b
   const context = (database: typeof server.database) => commandLineContext(database, workspaceId);
   let written = 0;
   const held = inRequestTransaction(
-    server.database,
-    workspaceId,
+    { database: server.database, workspaceId, endsAtDuplicate: true },
     async ({ em, database }) =>
       inTransaction(em, async (nested) => {
         const within = database.readWithin(nested);
@@ -202,8 +201,7 @@ test("a request with a key whose transaction stays open for a second is given up
   const neighbour = () => server.post("/monitor/log", log("neighbour"));
   const addedBoth = vi.fn(async () => {});
   const held = inRequestTransaction(
-    server.database,
-    workspaceId,
+    { database: server.database, workspaceId, endsAtDuplicate: true },
     async ({ em, database, throwFailure }) => {
       const context = { ...commandLineContext(database, workspaceId), em };
       await createPrompt(context, { slug: "held" });
@@ -216,6 +214,22 @@ test("a request with a key whose transaction stays open for a second is given up
   await expect(held).rejects.toMatchObject({ code: "TIMED_OUT" });
   expect(addedBoth).not.toHaveBeenCalled();
   expect(await count("prompts", "slug in ('held', 'late')")).toBe(0);
+});
+
+test("a transaction for which others may wait does not wait for the turns of its workspace", async () => {
+  const workspaceId = await getWorkspaceId(server.database, "default");
+  let turns = 0;
+  await inRequestTransaction(
+    { database: server.database, workspaceId, endsAtDuplicate: true },
+    async ({ em, database }) => {
+      await createPrompt({ ...commandLineContext(database, workspaceId), em }, { slug: "turning" });
+      for (let n = 0; n < 50; n++) void server.database.turn(workspaceId).then(() => turns++);
+      await database.turn(workspaceId);
+      expect(turns).toBeLessThan(5);
+    },
+    async () => {},
+  );
+  await vi.waitUntil(() => turns === 50);
 });
 
 test.each([
@@ -258,6 +272,29 @@ test("a slug that is taken is a CONFLICT with a key as without one", async () =>
   expect(plain.body.errors).toMatchObject([{ extensions: { code: "CONFLICT" } }]);
   expect((await server.graphql(create, {}, keyed("taken"))).body).toEqual(plain.body);
 });
+
+test.each([
+  ["a tag", (n: number) => `publishPrompt(slug: "guide", version: "1", newTag: "raced-${n}") { label }`],
+  ["a price", (n: number) => `setModelPrice(model: "raced-${n}", inputPrice: 1, outputPrice: 1) { model }`],
+  [
+    "a row with a key",
+    (n: number) => `addDatasetItem(slug: "quiz", input: { key: "raced-${n}", values: {} }) { warning }`,
+  ],
+])(
+  "%s that requests with and without Idempotency-Key make at once is made by one of them and changed by the others",
+  async (what, fieldOf) => {
+    for (let round = 0; round < 10; round++) {
+      const send = (n: number) =>
+        server.graphql(
+          `mutation { ${fieldOf(round)} }`,
+          {},
+          n % 2 === 0 ? keyed(`${what[2]}-${round}-${n}`) : {},
+        );
+      for (const { body } of await Promise.all(Array.from({ length: 8 }, (_, n) => send(n))))
+        expect(body.errors).toBeUndefined();
+    }
+  },
+);
 
 test("a new token is told again to who made it, and stands nowhere in the database", async () => {
   const create = 'mutation { createAccessToken(name: "kept", scopes: [read]) { token } }';

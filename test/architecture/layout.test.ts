@@ -45,6 +45,12 @@ test.each([
     'import { x } from "../database/open.ts";',
     "which validation/ may not",
   ],
+  [
+    "a request pauses beside the turns of its workspace",
+    "datasets/rest.ts",
+    'import { setImmediate } from "node:timers/promises";',
+    "wait for database.turn",
+  ],
   ["a source imports a test", "app.ts", 'import { x } from "../support/server.ts";', "from outside src"],
   [
     "an API imports the database",

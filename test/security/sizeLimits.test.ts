@@ -51,6 +51,17 @@ test("a dataset that has more columns from before is read, and changed to as man
 const CREATE_VERSION =
   "mutation($slug: String!, $input: PromptVersionInput!) { createPromptVersion(slug: $slug, input: $input) { promptVersion { version variables { label } } } }";
 
+test("the variables of a version have at most 1,000,000 characters together", async () => {
+  await addPrompt(server, { slug: "described" });
+  const create = (version: string, count: number) => {
+    const described = (_: unknown, n: number) => ({ label: `v${n}`, description: "d".repeat(9_900) });
+    const variables = Array.from({ length: count }, described);
+    return run(CREATE_VERSION, { slug: "described", input: { version, text: "x", variables } });
+  };
+  expect(await create("1", 101)).toMatchObject(refused(/variables must not be larger than 1,000,000/));
+  expect((await create("1", 99)).promptVersion.variables).toHaveLength(99);
+});
+
 test("a version has at most 1,000 variables, those that its texts use among them", async () => {
   await addPrompt(server, { slug: "texts" });
   const text = (count: number) => Array.from({ length: count }, (_, n) => `{{v${n}}}`).join("");

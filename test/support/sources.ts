@@ -54,6 +54,7 @@ export function breaksOfRules(sources: Source[]): string[] {
       ...beyondItsPart(source),
       ...secondReaders(source),
       ...writesOutsideResolvers(source),
+      ...pausesOfItsOwn(source),
       ...shape(source),
     ]),
     ...cycles(sources),
@@ -130,6 +131,21 @@ function writesOutsideResolvers({ path, text }: Source): string[] {
     ["sample/seed.ts", "sample/sample.ts"].includes(path);
   const writes = /\.(?:commit|insertInto|updateTable|deleteFrom)\(|\bem\.(?:flush|persist)\(/.exec(text)?.[0];
   return writes && !isWriter ? [`${path} writes with ${writes}…); only resolvers do`] : [];
+}
+
+/** What may pause for a single turn of the event loop, and why it needs no turn of its workspace. */
+const mayPause: Record<string, string> = {
+  "workspaces/idempotency.resolvers.ts": "holds a transaction open",
+  "prompts/removal.resolvers.ts": "runs once a minute for all workspaces",
+};
+
+/** All requests that pause for a turn go on together in the next one: 64 pieces of work of 100 ms in a row. */
+function pausesOfItsOwn({ path, text }: Source): string[] {
+  const isRequest = ["graphql", "rest", "validation", ...features].includes(folderOf(path));
+  const pauses = /\bsetImmediate\b/.test(text);
+  return pauses && isRequest && !mayPause[path]
+    ? [`${path} pauses for a turn of the event loop; wait for database.turn(workspaceId)`]
+    : [];
 }
 
 const MAX_FILE_LINES = 250;

@@ -1,6 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { createCommit } from "../../src/database/groupCommit.ts";
 import { GabbroError } from "../../src/errors.ts";
+import { runShared } from "../../src/limits/eventLoop.ts";
 
 const AT_ONCE = 4;
 const rows = (name: string) => [["Thing", { name }]] as never;
@@ -80,19 +81,37 @@ test("who waited too long for a transaction is refused, and nothing of it is sto
   expect(error).toMatchObject({ code: "UNAVAILABLE", headers: { "retry-after": "1" } });
 });
 
-test("large requests have transactions of their own, one after another", async () => {
-  const { commit, inserting, fill } = createSlowCommit();
-  const first = await fill();
-  const large = "x".repeat(3 * 1024 * 1024);
-  const later = [`a${large}`, `b${large}`, "c", "d", `e${large}${large}`].map((name) => commit(rows(name)));
-  for (const { done } of inserting.splice(0)) done();
-  const shared: string[][] = [];
-  while (shared.flat().length < later.length) {
-    await vi.waitUntil(() => inserting.length === 1);
-    const [{ names, done }] = inserting.splice(0) as [(typeof inserting)[0]];
-    shared.push(names.map((name) => name[0]!));
-    done();
-  }
-  expect(shared).toEqual([["a"], ["b", "c", "d"], ["e"]]);
-  await Promise.all([...first, ...later]);
+test("large requests are stored in transactions of half a megabyte, one after another, and small ones do not wait for them", async () => {
+  const { commit, inserting } = createSlowCommit();
+  const large = "x".repeat(200_000);
+  const all = [`a${large}`, `b${large}`, `c${large}`, "d", "e", `f${large}${large}${large}`];
+  const [a, b, c, d, e, f] = all.map((name) => commit(rows(name)));
+  const transaction = async (letters: string) => {
+    const isStarted = ({ names }: { names: string[] }) => names.map((name) => name[0]).join("") === letters;
+    await vi.waitUntil(() => inserting.some(isStarted));
+    return inserting.find(isStarted)!;
+  };
+  const first = await transaction("ab");
+  (await transaction("de")).done();
+  await Promise.all([d, e]);
+  expect(inserting).toHaveLength(2);
+  first.done();
+  (await transaction("c")).done();
+  (await transaction("f")).done();
+  await Promise.all([a, b, c, f]);
+});
+
+test("of two workspaces that store large requests none waits for more than 24 of the other", async () => {
+  const { commit, inserting } = createSlowCommit();
+  const large = "x".repeat(20_000);
+  const store = (workspaceId: string) =>
+    runShared(workspaceId, () => commit(rows(`${workspaceId[0]}${large}`)));
+  const all = [...Array.from({ length: 50 }, () => store("attacker")), store("neighbour")];
+  await vi.waitUntil(() => inserting.length === 1);
+  expect(inserting[0]!.names.map((name) => name[0]).join("")).toBe(`${"a".repeat(24)}n`);
+  await vi.waitUntil(() => {
+    for (const { done } of inserting) done();
+    return commit.waiting() === 0;
+  });
+  await Promise.all(all);
 });

@@ -355,6 +355,7 @@ describe("the difference of two versions", () => {
     model,
     variables: [],
   };
+  const diff = (after: VersionText, before = from) => [...diffVersions(before, after)].join("");
 
   test.each<[string, Partial<VersionText>, string]>([
     ["nothing where all is equal", { version: "1.0.0" }, ""],
@@ -389,13 +390,11 @@ describe("the difference of two versions", () => {
       '--- 1.0.0/variables\n+++ 2.0.0/variables\n@@ -1,1 +1,7 @@\n-[]\n+[\n+  {\n+    "description": null,\n+    "label": "x",\n+    "type": "string"\n+  }\n+]\n',
     ],
   ])("is %s", (_, changed, expected) => {
-    expect(diffVersions(from, { ...from, version: "2.0.0", ...changed })).toBe(expected);
+    expect(diff({ ...from, version: "2.0.0", ...changed })).toBe(expected);
   });
 
   test("is all parts that differ, one after the other", () => {
-    const patches = parsePatch(
-      diffVersions(from, { ...from, version: "2.0.0", text: "x", systemText: "y", model: null }),
-    );
+    const patches = parsePatch(diff({ ...from, version: "2.0.0", text: "x", systemText: "y", model: null }));
     expect(patches.map(({ oldFileName, newFileName }) => `${oldFileName} ${newFileName}`)).toEqual([
       "1.0.0/text 2.0.0/text",
       "/dev/null 2.0.0/systemText",
@@ -424,7 +423,7 @@ describe("the difference of two versions", () => {
       LONG_TEXT.map((line, at) => (at % 500 === 0 ? "changed" : line)).join("\n"),
     ],
   ])("of megabytes of %s is coarse, but right", (_, before, after) => {
-    const patch = diffVersions({ ...from, text: before }, { ...from, version: "2.0.0", text: after });
+    const patch = diff({ ...from, version: "2.0.0", text: after }, { ...from, text: before });
     expect(parsePatch(patch)[0]!.hunks).toHaveLength(1);
     expect(applyPatch(before, patch) === after).toBe(true);
   });

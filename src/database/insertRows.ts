@@ -1,0 +1,66 @@
+import type { Kysely } from "kysely";
+import type { createEncoder } from "./encode.ts";
+import type { Insert, InsertAlong, Rows } from "./inserts.ts";
+import { retryWhileLocked } from "./retry.ts";
+import { refuseDeleted } from "./softDelete.ts";
+
+type Encoder = ReturnType<typeof createEncoder>;
+
+/** SQLite takes 32,766 values in a statement, PostgreSQL twice as many. */
+const MAX_STATEMENT_VALUES = 30_000;
+
+/** Inserts rows in a transaction, those of each entity with one statement or a few. */
+export function createInsert<DB>(encode: Encoder, insertAlong: InsertAlong) {
+  return async (transaction: Kysely<DB>, rows: Rows<DB>): Promise<void> => {
+    for (const [entity, group] of Map.groupBy(rows, ([name]) => name)) {
+      const plain = group.map(([, row]) => row as Record<string, unknown>);
+      for (const chunk of inStatements(plain.map(encode(entity))))
+        await transaction
+          .insertInto(entity)
+          .values(chunk as never)
+          .execute();
+      await refuseDeleted(transaction, entity, plain);
+      await insertAlong(transaction, entity, plain);
+    }
+  };
+}
+
+/** Inserts in a transaction of its own. */
+export function insertTogether<DB>(
+  database: Kysely<DB>,
+  insert: (transaction: Kysely<DB>, rows: Rows<DB>) => Promise<void>,
+) {
+  return (rows: Rows<DB>): Promise<void> =>
+    retryWhileLocked(() => database.transaction().execute((transaction) => insert(transaction, rows)));
+}
+
+/** Inserts row by row with statements that are prepared once. */
+export function insertOneByOne<DB>(
+  encode: Encoder,
+  sqlOf: (entity: string, fields: string[]) => string,
+  run: (inserts: Insert[]) => Promise<void>,
+) {
+  const toInserts = ([entity, group]: [string, Rows<DB>]): Insert[] => {
+    const encodeRow = encode(entity);
+    const rows = group.map(([, row]) => encodeRow(row as Record<string, unknown>));
+    const alike = Map.groupBy(rows, (row) => Object.keys(row).join());
+    return [...alike.values()].map((group) => {
+      const fields = Object.keys(group[0]!);
+      return {
+        ...{ entity, fields },
+        statement: sqlOf(entity, fields),
+        rows: group.map((row) => Object.values(row)),
+      };
+    });
+  };
+  return (rows: Rows<DB>): Promise<void> => {
+    const inserts = [...Map.groupBy(rows, ([name]) => name as string)].flatMap(toInserts);
+    return retryWhileLocked(() => run(inserts));
+  };
+}
+
+function* inStatements(rows: Record<string, unknown>[]) {
+  const columns = Math.max(...rows.map((row) => Object.keys(row).length));
+  const maxRows = Math.floor(MAX_STATEMENT_VALUES / columns);
+  for (let from = 0; from < rows.length; from += maxRows) yield rows.slice(from, from + maxRows);
+}

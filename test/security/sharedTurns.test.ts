@@ -1,0 +1,178 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { afterAll, expect, test, vi } from "vitest";
+import { usage } from "../../src/analytics/resolvers.ts";
+import type { Context } from "../../src/context.ts";
+import { inTransaction } from "../../src/database/transaction.ts";
+import { Dataset } from "../../src/datasets/entities.ts";
+import { allDatasetRowTexts } from "../../src/datasets/reading.resolvers.ts";
+import { dataset } from "../../src/datasets/resolvers.ts";
+import { newAnswerBudget } from "../../src/limits/answerBudget.ts";
+import { createEventLoopSlots, runShared } from "../../src/limits/eventLoop.ts";
+import { createTurns } from "../../src/limits/turns.ts";
+import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
+import { addDataset, addPrompt } from "../support/data.ts";
+import { addLogs } from "../support/logs.ts";
+import { startServer } from "../support/server.ts";
+import { captureStatements } from "../support/statements.ts";
+import { turnsDuring } from "../support/turns.ts";
+
+const server = await startServer();
+afterAll(() => server[Symbol.asyncDispose]());
+const workspaceId = await getWorkspaceId(server.database, "default");
+const columns = [{ name: "a", type: "text" as const }];
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+
+const workFor = (ms: number) => {
+  const untilMs = performance.now() + ms;
+  while (performance.now() < untilMs);
+};
+
+test.each([
+  [
+    "pieces of work",
+    (work: () => void) => {
+      const turn = createTurns();
+      return Promise.all([turn("one").then(work), turn("one").then(work)]);
+    },
+  ],
+  [
+    "requests of a workspace",
+    (work: () => void) => {
+      const { enter } = createEventLoopSlots(1);
+      const request = () =>
+        new Promise<void>((done) => {
+          const place = enter("one", () => {
+            queueMicrotask(() => {
+              work();
+              place.end();
+              done();
+            });
+          });
+        });
+      return Promise.all([request(), request()]);
+    },
+  ],
+])(
+  "between two %s of 30 ms the event loop turns 30 times, and accepts as many connections",
+  async (_, run) => {
+    let began = 0;
+    const turns = await turnsDuring(() =>
+      run(() => {
+        began += 1;
+        workFor(30);
+      }),
+    );
+    expect(began).toBe(2);
+    expect(turns).toBeGreaterThanOrEqual(30);
+  },
+);
+
+test("requests that read large rows at the same time read a piece each, in turns", async () => {
+  const rows = Array.from({ length: 20 }, () => ({ values: { a: "x".repeat(1_000_000) } }));
+  await addDataset(server, { slug: "read", columns, rows });
+  const read = () => server.get("/datasets/read");
+  expect(await turnsDuring(() => Promise.all(Array.from({ length: 8 }, read)))).toBeGreaterThan(8 * 19);
+});
+
+test("a diff of versions has others served between its parts", async () => {
+  const lines = (changed: string) =>
+    Array.from({ length: 5_990 }, (_, n) => `${n % 11 === 5 ? changed : "="}${n % 7}`).join("\n");
+  const versions = ["A", "B"].map((version) => ({
+    version,
+    text: lines(version),
+    model: null,
+    variables: [],
+  }));
+  await addPrompt(server, { slug: "compared", versions });
+  const turn = vi.spyOn(server.database, "turn");
+  expect(await server.run('{ promptDiff(slug: "compared", from: "A", to: "B") }')).toContain("+B5");
+  expect(turn).toHaveBeenCalledTimes(4);
+  turn.mockRestore();
+});
+
+const contextWith = (budget: Parameters<typeof newAnswerBudget>[0]): Context => ({
+  ...commandLineContext(server.database, workspaceId),
+  answerBudget: newAnswerBudget(budget),
+});
+
+test("a streamed dataset holds memory for its largest piece of rows, and keeps no rows before", async () => {
+  const row = (length: number) => ({ values: { a: "y".repeat(length) } });
+  const rows = [...Array.from({ length: 90 }, () => row(500_000)), row(3_000_000)];
+  await addDataset(server, { slug: "streamed", columns, rows });
+  let heldBytes = 0;
+  const hold = (bytes: number) => {
+    heldBytes += bytes;
+  };
+  const context = contextWith({ hold });
+  const parent = await dataset(context, { slug: "streamed" });
+  rows.length = 0;
+  collectGarbage();
+  const { heapUsed } = process.memoryUsage();
+  let count = 0;
+  let peak = 0;
+  for await (const { texts } of allDatasetRowTexts(context, parent)) {
+    count += texts.length;
+    collectGarbage();
+    peak = Math.max(peak, process.memoryUsage().heapUsed);
+  }
+  expect(count).toBe(91);
+  expect(peak - heapUsed).toBeLessThan(20_000_000); // with all rows of the page 45 MB more
+  expect(heldBytes).toBeGreaterThan(3_000_000);
+  expect(heldBytes).toBeLessThan(3_001_000);
+});
+
+test("a stream for which there is no memory is refused", async () => {
+  const context = contextWith({
+    hold: () => {
+      throw new Error("no memory");
+    },
+  });
+  await addDataset(server, { slug: "refused", columns, rows: [{ values: { a: "z" } }] });
+  const pieces = allDatasetRowTexts(context, await dataset(context, { slug: "refused" }));
+  await expect(pieces.next()).rejects.toThrow("no memory");
+});
+
+test("the groups and latencies of a usage report count towards its size", async () => {
+  await addLogs(server, 300, (at) => ({ userId: `user-${at}`, latencyMs: at }));
+  const input = { from: new Date(0), to: new Date(Date.now() + 60_000), timeZone: "UTC" };
+  const report = (groupBy: "USER" | "MODEL", maxBytes: number) =>
+    usage(contextWith({ maxBytes }), { ...input, groupBy, first: 300 });
+  expect(await report("USER", 300 * 200)).toHaveLength(300);
+  await expect(report("USER", 300 * 64)).rejects.toMatchObject({ code: "QUERY_TOO_COMPLEX" });
+  expect(await report("MODEL", 300 * 16)).toHaveLength(1);
+  await expect(report("MODEL", 300 * 8)).rejects.toMatchObject({ code: "QUERY_TOO_COMPLEX" });
+});
+
+test("rows are counted 100,000 at a time, and the counts of several datasets are right", async () => {
+  const sizes = [0, 1, 25_000, 100_001];
+  const rows = (size: number) => Array.from({ length: size }, () => ({ values: {} }));
+  for (const size of sizes) await addDataset(server, { slug: `counted-${size}`, columns, rows: rows(size) });
+  const stop = await captureStatements(server);
+  const counts = await server.graphql('{ datasets(search: "counted", first: 10) { slug rowCount } }');
+  const statements = stop().filter(({ sql }) => sql.includes("count("));
+  expect(counts.body.data.datasets).toEqual(
+    expect.arrayContaining(sizes.map((size) => ({ slug: `counted-${size}`, rowCount: size }))),
+  );
+  expect(statements).toHaveLength(3); // 25,000 of each, then 50,000 of two, then the last one
+});
+
+test("a workspace that writes waits for few transactions of another workspace, not for all that came before", async () => {
+  const order: string[] = [];
+  const write = (workspace: string) =>
+    runShared(workspace, () =>
+      inTransaction(server.database.fork(workspaceId), async (em) => {
+        await em.count(Dataset);
+        order.push(workspace);
+      }),
+    );
+  const all = () => Promise.all([...Array.from({ length: 60 }, () => write("one")), write("two")]);
+  await all(); // PostgreSQL opens its connections here
+  order.length = 0;
+  await all();
+  expect(order).toHaveLength(61);
+  // SQLite has one transaction before it, PostgreSQL four beside it.
+  expect(order.indexOf("two")).toBeLessThan(12);
+});
