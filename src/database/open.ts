@@ -69,7 +69,7 @@ export async function openDatabase(
   const changeFeed = await dialect.openChangeFeed(orm, pubSub.publish);
   const generation = createGeneration(changeFeed);
   orm.em.getEventManager().registerSubscriber(generation.subscriber);
-  if (!search.isServer) queueWrites(orm);
+  queueWrites(orm, search);
   return {
     orm,
     dialect,
