@@ -53,9 +53,7 @@ export async function inRequestTransaction<Result>(
     await commit();
     return result;
   } catch (error) {
-    await rollback();
-    request.throwFailure();
-    throw error;
+    throw await rollback(error);
   }
 }
 
@@ -67,26 +65,26 @@ function createUnit(database: Database, workspaceId: string, endsAtDuplicate: bo
   let failure: unknown;
   let timer: NodeJS.Timeout | undefined;
   let endTurn = () => {};
-  const rollback = async () => {
+  const rollback = async (reason: unknown) => {
+    failure ??= reason;
+    await beginning?.catch(() => {}); // or it would begin afterwards, and nobody would end it
     clearTimeout(timer);
     em.resetTransactionContext();
     // It did not begin, or its connection is lost and with it all that it wrote.
     if (transaction.isInTransaction()) await transaction.rollback().catch(() => {});
     endTurn();
+    return failure;
   };
   const begin = async () => {
     endTurn = await whileWaiting(() => database.requestTransactions.acquire(workspaceId));
     await transaction.begin({ isolationLevel: IsolationLevel.SERIALIZABLE });
     for (const statement of database.dialect.openTransaction) await transaction.execute(statement);
     em.setTransactionContext(transaction.getTransactionContext());
-    timer = setTimeout(() => {
-      failure ??= heldTooLong();
-      void rollback();
-    }, MAX_OPEN_MS);
+    timer = setTimeout(() => void rollback(heldTooLong()), MAX_OPEN_MS);
   };
   const join: Join = async (work) => {
     try {
-      beginning ??= begin();
+      if (!failure) beginning ??= begin();
       await beginning;
       if (failure) throw failure;
       return await em.fork({ keepTransactionContext: true }).transactional(work);

@@ -13,6 +13,7 @@ import { deleteOldResponses } from "../../src/workspaces/idempotency.resolvers.t
 import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { addDataset, addPrompt, addToken, addWorkspace } from "../support/data.ts";
 import { startServer } from "../support/server.ts";
+import { captureStatements } from "../support/statements.ts";
 
 const lines: string[] = [];
 const server = await startServer({ log: (line) => lines.push(line) });
@@ -214,6 +215,25 @@ test("a request with a key whose transaction stays open for a second is given up
   await expect(held).rejects.toMatchObject({ code: "TIMED_OUT" });
   expect(addedBoth).not.toHaveBeenCalled();
   expect(await count("prompts", "slug in ('held', 'late')")).toBe(0);
+});
+
+test("a request that fails while its transaction waits to begin leaves none open", async () => {
+  const { database } = server;
+  const workspaceId = await getWorkspaceId(database, "default");
+  const endTurn = await database.requestTransactions.acquire(workspaceId);
+  const waiting = inRequestTransaction(
+    { database, workspaceId, endsAtDuplicate: true },
+    async ({ em }) => {
+      inTransaction(em, async () => {}).catch(() => {});
+      await nextTurn();
+      throw new Error("given up");
+    },
+    async () => {},
+  );
+  setTimeout(endTurn, 50);
+  const stop = await captureStatements(server);
+  await expect(waiting).rejects.toThrow("given up");
+  expect(stop().at(-1)?.sql).toMatch(/^rollback/i);
 });
 
 test("a transaction for which others may wait does not wait for the turns of its workspace", async () => {
