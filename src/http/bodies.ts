@@ -1,6 +1,8 @@
 import { Transform } from "node:stream";
 import type { FastifyReply } from "fastify";
+import { createFairQueue } from "../limits/fairQueue.ts";
 import { createShares, type Share } from "../limits/shares.ts";
+import { afterTurns } from "../limits/turns.ts";
 import { chunksTooSmall, countChunks, discardBody } from "./unreadBodies.ts";
 
 interface IncomingBody {
@@ -12,14 +14,34 @@ interface IncomingBody {
   refusal: () => Error;
 }
 
+/** Node.js reads up to 2 MB of a connection in one turn of the event loop: 40 large bodies would make turns of 100 ms. */
+const MAX_BYTES_IN_TURN = 64 * 1024;
+
+/**
+ * Larger bodies of a workspace are parsed and answered one after another: each makes turns of 50 to 200 ms when it is parsed,
+ * validated and stored, and a request of another workspace would wait for several of them at each of its own steps.
+ */
+const MAX_BYTES_BESIDE_OTHERS = 1024 * 1024;
+const TURNS_BETWEEN = 64;
+
 /** Limits the bytes of the bodies of all requests that are not answered yet. */
 export function createBodies(maxBytes: number) {
   const shares = createShares(maxBytes);
+  const busy = "Too many large bodies are under way; try again in a moment.";
+  const largeBodies = createFairQueue({ places: 1_000, share: 1, maxWaiting: 500, maxWaitMs: 10_000, busy });
+  /** Waits until the large bodies before are answered, and as many turns as accept the connections of others. */
+  const waitForOthers = async (workspaceId: string, reply: FastifyReply) => {
+    const release = await largeBodies.acquire(workspaceId);
+    const end = () => afterTurns(performance.now() - TURNS_BETWEEN, release);
+    if (reply.raw.closed) return end();
+    reply.raw.once("finish", end).once("close", end);
+  };
   return {
     /** Passes a body on while it arrives, and fails it when it would exceed the limit. */
     count: ({ workspaceId, reply, refusal, onComplete }: IncomingBody): Transform => {
       const chunks = countChunks();
       let share: Share | undefined;
+      let turnBytes = 0;
       const body = new Transform({
         transform: (chunk: Buffer, _, done) => {
           const workspaceShare = shares.take(workspaceId, chunk.length);
@@ -27,9 +49,15 @@ export function createBodies(maxBytes: number) {
           share = workspaceShare;
           chunks.add(chunk.length);
           if (chunks.isWasteful()) return done(chunksTooSmall());
-          done(null, chunk);
+          turnBytes += chunk.length;
+          if (turnBytes < MAX_BYTES_IN_TURN) return done(null, chunk);
+          turnBytes = 0;
+          setImmediate(done, null, chunk);
         },
-        flush: (done) => onComplete(done),
+        flush: (done) => {
+          if (chunks.bytes() <= MAX_BYTES_BESIDE_OTHERS) onComplete(done);
+          else waitForOthers(workspaceId, reply).then(() => onComplete(done), done);
+        },
       });
       const end = () => {
         share?.giveBack(chunks.bytes());

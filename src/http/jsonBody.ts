@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { GabbroError } from "../errors.ts";
+import { pauseAfter } from "../limits/turns.ts";
 import type { App, FastifyRequest } from "./app.ts";
 import { checkJson } from "./jsonLimits.ts";
 import { discardUnreadBodies } from "./unreadBodies.ts";
@@ -16,8 +16,9 @@ export function parseJsonBodies(app: App): void {
     /^application\/(?:[\w.+-]+\+)?json(?:\s*;|$)/i,
     { parseAs: "buffer" },
     async (request: FastifyRequest, body: Buffer) => {
+      const sinceMs = performance.now();
       const parsed = parse(body, request.headers["content-encoding"]);
-      if (body.length > MAX_BYTES_WITHIN_TURN) await nextTurn();
+      if (body.length > MAX_BYTES_WITHIN_TURN) await pauseAfter(sinceMs);
       return parsed;
     },
   );

@@ -51,8 +51,8 @@ export function checkJson(text: string): void {
       at = end - 1;
     }
     if (depth > MAX_BODY_DEPTH) throw invalid("", `must not be nested deeper than ${MAX_BODY_DEPTH} levels`);
+    if (values > MAX_VALUES) throw invalid("", `has more than ${MAX_VALUES} values; send less at once`);
   }
-  if (values > MAX_VALUES) throw invalid("", `has more than ${MAX_VALUES} values; send less at once`);
   if (members > MAX_MEMBERS)
     throw invalid("", `has more than ${MAX_MEMBERS} members of objects; send less at once`);
 }

@@ -28,6 +28,23 @@ export function chunksTooSmall(): GabbroError {
   return new GabbroError("BAD_REQUEST", message);
 }
 
+const FREE_UNREAD_BYTES = 64 * 1024;
+const UNREAD_BYTES_PER_MS = 16 * 1024;
+/** When the bytes of all unread bodies that have arrived are paid for. */
+let paidAtMs = 0;
+
+/**
+ * Reads at most 16 MB of unread bodies per second, from all connections together. Node.js reads up to 2 MB of a connection
+ * in one turn of the event loop: 40 connections that send 10 MB without a token would make turns of 100 to 250 ms.
+ */
+function readSlowly(request: IncomingMessage, bytes: number): void {
+  const nowMs = performance.now();
+  paidAtMs = Math.max(paidAtMs, nowMs) + bytes / UNREAD_BYTES_PER_MS;
+  if (paidAtMs - nowMs < 1) return;
+  request.pause();
+  setTimeout(() => request.resume(), paidAtMs - nowMs).unref();
+}
+
 const discarded = new WeakSet<IncomingMessage>();
 
 /**
@@ -41,6 +58,7 @@ export function discardBody(request: IncomingMessage): void {
     request.on("data", (chunk: Buffer) => {
       chunks.add(chunk.length);
       if (chunks.isWasteful() || chunks.bytes() > MAX_UNREAD_BYTES) request.destroy();
+      else if (chunks.bytes() > FREE_UNREAD_BYTES) readSlowly(request, chunk.length);
     });
   }
   request.resume();

@@ -180,7 +180,7 @@ test("a client that sends all of a body that is too large before it reads finds 
     socket.write(head);
     socket.write(Buffer.alloc(bytes, "x"), resolve);
   });
-  socket.end("GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  socket.write("GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
   expect(await text(socket)).toMatch(
     /^HTTP\/1\.1 413 .*"code":"BODY_TOO_LARGE".*HTTP\/1\.1 200 .*"status":"ok"/s,
   );
