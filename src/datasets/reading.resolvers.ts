@@ -114,7 +114,7 @@ export async function* allDatasetRows(
   }
 }
 
-/** Like `allDatasetRows`, but as texts of JSON with values, ideal output and metadata: most are sent as stored, unparsed. */
+/** Like `allDatasetRows`, but as texts of JSON with id, values, ideal output and metadata: most are sent as stored, unparsed. */
 export async function* allDatasetRowTexts(
   context: Context,
   parent: DatasetHead,
@@ -124,12 +124,12 @@ export async function* allDatasetRowTexts(
   const range = { ...ALL, hold, columns: ["values", "idealOutput", "metadata"] } as const;
   for await (const piece of storedRows(context, parent, range)) {
     const omittedHere: string[] = [];
-    const texts = piece.map(({ values, idealOutput, metadata }) => {
+    const texts = piece.map(({ id, values, idealOutput, metadata }) => {
       const parsed = JSON.parse(values);
       const decoded = decode(parsed);
       omittedHere.push(...decoded.omitted);
       const valuesText = decoded.values === parsed ? values : JSON.stringify(decoded.values);
-      return `{"values":${valuesText},"idealOutput":${JSON.stringify(idealOutput)},"metadata":${metadata}}`;
+      return `{"id":"${id}","values":${valuesText},"idealOutput":${JSON.stringify(idealOutput)},"metadata":${metadata}}`;
     });
     yield { texts, omitted: omittedHere };
   }

@@ -15,6 +15,7 @@ import { addDatasetItem, type DatasetHead, dataset } from "./resolvers.ts";
 const notFound = { 404: errorBody.describe("There is no dataset with that slug.") };
 
 const rowAnswer = z.object({
+  id: z.string().describe("The id, a UUID."),
   values: z.record(z.string(), z.unknown()).describe("The value of each column, by the column's name."),
   idealOutput: z.string().nullable().describe("The output that a model should give for this row."),
   metadata: z
@@ -49,6 +50,7 @@ export const datasetsAnswer = z
 export const addDatasetItemAnswer = z
   .object({
     datasetRow: rowAnswer.extend({
+      idealOutput: rowAnswer.shape.idealOutput.unwrap().optional(),
       name: z.string().optional().describe("The name of the row, when it has one."),
     }),
     warning: z.string().optional().describe("Names the columns whose values were left out."),
@@ -102,10 +104,17 @@ export function datasetRoutes(app: App): void {
     },
     handler: async ({ context, params, body }, reply) => {
       const { datasetRow, warning } = await addDatasetItem(context, { ...params, input: body });
-      const { name, values, idealOutput, metadata } = datasetRow;
+      const { id, name, values, idealOutput, metadata } = datasetRow;
       reply.status(201);
       return {
-        datasetRow: { ...(name !== null && { name }), values, idealOutput, metadata },
+        // Clients of 2025 take a row for one that was not stored when its ideal output is null.
+        datasetRow: {
+          id,
+          ...(name !== null && { name }),
+          values,
+          ...(idealOutput !== null && { idealOutput }),
+          metadata,
+        },
         ...(warning !== null && { warning }),
       };
     },

@@ -29,18 +29,22 @@ type Variables = Readonly<Record<string, unknown>> | null | undefined;
 const fieldCounts = new WeakMap<OperationDefinitionNode, number>();
 
 /**
- * The error of an operation whose answer could have more than 200,000 fields; undefined for others. A field counts once for
- * each entry that the pages around it may have. Lists without pages are counted during execution, see lists.ts.
- * `@pothos/plugin-complexity` 4.2 counts the first operation of a document, whichever is executed, and no introspection.
+ * The most fields that the answer to an operation may have. A field counts once for each entry that the pages around it may
+ * have. Lists without pages are counted during execution, see lists.ts. `@pothos/plugin-complexity` 4.2 counts the first
+ * operation of a document, whichever is executed, and no introspection.
  */
-export function refusalOfCost(
+export function costOf(
   schema: GraphQLSchema,
   document: DocumentNode,
   operation: OperationDefinitionNode,
   variables: Variables,
-): GraphQLError | undefined {
-  const fields = fieldCounts.get(operation) ?? countFields(schema, document, operation, variables);
-  if (fields <= MAX_ANSWER_FIELDS) return undefined;
+): number {
+  return fieldCounts.get(operation) ?? countFields(schema, document, operation, variables);
+}
+
+/** The error of an operation whose answer could have more than 200,000 fields; undefined for others. */
+export function refusalOfCost(operation: OperationDefinitionNode, cost: number): GraphQLError | undefined {
+  if (cost <= MAX_ANSWER_FIELDS) return undefined;
   const message = `The answer could have more than ${MAX_ANSWER_FIELDS} fields. Ask for fewer entries of its lists with the argument "first", or for fewer fields.`;
   return new GraphQLError(message, {
     nodes: operation,

@@ -13,7 +13,11 @@ export function createGraphqlHandler() {
   const yoga = createGraphqlServer(documents);
   return async (request: FastifyRequest, reply: FastifyReply, context: Context): Promise<FastifyReply> => {
     // Not a copy, which would create the unit of work that most requests do not need.
-    const serverContext = Object.assign(context, { requestId: request.id, log: request.log });
+    const serverContext = Object.assign(context, {
+      requestId: request.id,
+      log: request.log,
+      reportsCost: request.headers["gabbro-cost"] !== undefined,
+    });
     if (request.method === "POST") {
       const answer = await answerPost(
         { yoga, documents },

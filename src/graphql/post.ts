@@ -45,7 +45,8 @@ export async function answerPost(
   };
 
   if (operation?.operation === "query") {
-    const cacheKey = () => JSON.stringify([query, variables, operationName, mediaType]);
+    const { reportsCost } = serverContext;
+    const cacheKey = () => JSON.stringify([query, variables, operationName, mediaType, reportsCost]);
     return cachedResponse(serverContext, { operation, key: cacheKey }, async () => {
       const result = await run(serverContext);
       return { answer: await present(result), hasErrors: result.errors !== undefined };

@@ -1,15 +1,19 @@
 import { type DocumentNode, type ExecutionResult, execute, getOperationAST, subscribe } from "graphql";
 import { createYoga, type Plugin } from "graphql-yoga";
 import type { Context } from "../context.ts";
+import { MAX_ANSWER_FIELDS } from "../limits/answerBudget.ts";
 import { disableDeadline } from "../limits/deadline.ts";
 import { schema } from "../schema.ts";
 import { refuseTooLarge } from "./answerSize.ts";
-import { refusalOfCost } from "./cost.ts";
+import { costOf, refusalOfCost } from "./cost.ts";
 import { type DocumentCache, EXECUTION_OPTIONS, useDocuments } from "./documents.ts";
 import { type ErrorContext, useErrors } from "./errors.ts";
 import { topFieldOf } from "./topField.ts";
 
-export type ServerContext = Context & ErrorContext;
+export interface ServerContext extends Context, ErrorContext {
+  /** Whether the caller asked for the cost of the operation, by the header `Gabbro-Cost`. */
+  reportsCost: boolean;
+}
 
 /** Yoga with every guard of a GraphQL request as a plugin: its limits, its cost, its errors. */
 export function createGraphqlServer(documents: DocumentCache) {
@@ -46,25 +50,30 @@ const useTopField: Plugin<ServerContext> = {
     },
 };
 
-/** Refuses operations whose answers could be too large, and answers that are too large. */
-const useCost: Plugin<ServerContext> = {
+/** Refuses operations whose answers could be too large, and answers that are too large. Reports the cost on request. */
+const useCost: Plugin<ServerContext, ServerContext> = {
   onExecute({ args, setResultAndStopExecution }) {
     const { contextValue, variableValues } = args;
     const document = args.document as DocumentNode;
     const operation = getOperationAST(document, args.operationName);
     if (!operation) return;
-    const refusal = refusalOfCost(schema, document, operation, variableValues);
+    const cost = costOf(schema, document, operation, variableValues);
+    const refusal = refusalOfCost(operation, cost);
     if (refusal) setResultAndStopExecution({ errors: [refusal] });
     return {
-      onExecuteDone: ({ result, setResult }) =>
-        setResult(refuseTooLarge(result as ExecutionResult, operation, contextValue.answerBudget)),
+      onExecuteDone({ result, setResult }) {
+        const answer = refuseTooLarge(result as ExecutionResult, operation, contextValue.answerBudget);
+        const extensions = { cost: { maxFields: cost, limit: MAX_ANSWER_FIELDS } };
+        setResult(contextValue.reportsCost ? { ...answer, extensions } : answer);
+      },
     };
   },
   onSubscribe({ args, setResultAndStopExecution }) {
     const { operationName, contextValue, variableValues } = args;
     const document = args.document as DocumentNode;
     const operation = getOperationAST(document, operationName)!;
-    const refusal = refusalOfCost(schema, document, operation, variableValues); // of each event
+    const cost = costOf(schema, document, operation, variableValues); // of each event
+    const refusal = refusalOfCost(operation, cost);
     if (refusal) return setResultAndStopExecution({ errors: [refusal] });
     disableDeadline(contextValue); // it ends with its subscriber
     return {

@@ -50,12 +50,22 @@ export function refuseUnrouted(app: FastifyInstance): void {
     const path = pathname!.split("/", MAX_SEGMENTS);
     const matches = routes.filter(({ segments }) => matchesPath(segments, path));
     if (matches.length === 0) return routeNotFound();
+    if (isPreflight(request)) request.log.warn(NO_CORS);
     const methods = new Set(matches.flatMap((route) => route.methods));
     const allow = [...methods].toSorted().join(", ");
-    const message = `This path does not take ${request.method}; it takes ${allow}.`;
+    const message = isPreflight(request)
+      ? NO_CORS
+      : `This path does not take ${request.method}; it takes ${allow}.`;
     return new GabbroError("METHOD_NOT_ALLOWED", message, { headers: { allow } });
   }
 }
+
+/** Where CORS is configured, its plugin answers these before. */
+const isPreflight = ({ method, headers }: FastifyRequest) =>
+  method === "OPTIONS" && headers["access-control-request-method"] !== undefined;
+
+const NO_CORS =
+  "Pages of other origins may not call this server: set CORS_ORIGIN to the origin of the page, such as CORS_ORIGIN=http://localhost:5173, and restart Gabbro.";
 
 /** More than any route has. A URLPattern would take milliseconds per route for a path of 15 kB. */
 const MAX_SEGMENTS = 16;

@@ -38,15 +38,17 @@ export const servedPromptAnswer = z
       tag: z.string().describe("The tag by which it was found; empty when it was asked for by its own name."),
       model: z.object({
         provider: z.string(),
-        client: z.string(),
+        client: z
+          .string()
+          .describe("The client to call it with; when none is set, that of the provider, else `open-ai`."),
         model: z.string(),
         version: z.string(),
         parameters: z
           .looseObject({
-            temperature: z.unknown(),
-            topP: z.unknown(),
-            maxLength: z.unknown(),
-            responseFormat: z.unknown(),
+            temperature: z.unknown().describe("1 when it is not set."),
+            topP: z.unknown().describe("1 when it is not set."),
+            maxLength: z.unknown().describe("0 when it is not set."),
+            responseFormat: z.unknown().describe("`text` when it is not set."),
           })
           .describe("Its parameters; these four are always there."),
       }),
@@ -128,15 +130,39 @@ export function promptPublishingRoutes(app: App): void {
   });
 }
 
-/** The published clients require every member of the model. */
+const clientsByProvider = new Map([
+  ["anthropic", "anthropic"],
+  ["huggingface", "hugging-face"],
+  ["mistral", "mistral"],
+  ["mistralai", "mistral"],
+  ["google", "gemini"],
+  ["gemini", "gemini"],
+  ["azure", "azure"],
+  ["aws", "bedrock"],
+  ["bedrock", "bedrock"],
+  ["xai", "xai"],
+  ["deepseek", "deepseek"],
+]);
+
+/** The client for a provider; most others answer the client of OpenAI. */
+function clientOf(provider: string): string {
+  return clientsByProvider.get(provider.toLowerCase().replaceAll("-", "")) ?? "open-ai";
+}
+
+const DEFAULT_PARAMETERS = { temperature: 1, topP: 1, maxLength: 0, responseFormat: "text" };
+
+/** The published clients require every member of the model, each of its type. */
 function completeModel(model: Model | null) {
-  const { provider, client, model: name, version, parameters } = model ?? {};
-  const always = { temperature: null, topP: null, maxLength: null, responseFormat: null };
+  const { client, model: name, version, parameters = {} } = model ?? {};
+  const provider = model?.provider ?? "";
+  const set = Object.entries(parameters).filter(
+    ([parameter, value]) => value !== null || !Object.hasOwn(DEFAULT_PARAMETERS, parameter),
+  );
   return {
-    provider: provider ?? "",
-    client: client ?? "",
+    provider,
+    client: client || clientOf(provider),
     model: name ?? "",
     version: version ?? "",
-    parameters: { ...always, ...parameters },
+    parameters: { ...DEFAULT_PARAMETERS, ...Object.fromEntries(set) },
   };
 }

@@ -14,7 +14,7 @@ export const describePromptAnswer = z
       availableVersions: z.array(z.string()).describe("All its versions, the oldest first."),
       availableTags: z.array(z.string()).describe("All its tags by name, `latest` among them."),
       variables: z
-        .array(z.object({ label: z.string(), type: z.string(), description: z.string().nullable() }))
+        .array(z.object({ label: z.string(), type: z.string(), description: z.string().optional() }))
         .describe("The variables of the version shown."),
       version: z.string().nullable().describe("The version shown; null when the prompt has none."),
       tag: z.string().nullable().describe("The tag by which the version was found, if it was found by one."),
@@ -43,10 +43,13 @@ export function promptRoutes(app: App): void {
     handler: async ({ context, params, query }) => {
       const description = await describePrompt(context, { ...params, ...query });
       const { slug, name, status, availableTags, version, tag, warning } = description;
-      const [availableVersions, variables] = await Promise.all([
+      const [availableVersions, all] = await Promise.all([
         availableVersionsOf(context, description),
         variablesOf(context, description),
       ]);
+      const variables = all.map(({ description, ...variable }) =>
+        description === null ? variable : { ...variable, description },
+      );
       const texts = { slug, name, status, description: description.description };
       const prompt = { ...texts, availableVersions, availableTags, variables, version, tag };
       return { prompt, ...(warning !== null && { warning }) };
