@@ -23,7 +23,7 @@ const LOG_PROMPT = `mutation LogPrompt($input: LogPromptInput!) {
 const DESCRIBE_PROMPT = `query Describe($slug: String!) { describePrompt(slug: $slug) {
   slug name status description availableVersions availableTags variables { label type description } warning } }`;
 const READ_DATASET = `query Read($slug: String!) { dataset(slug: $slug) {
-  slug name columns { name type } rows { values idealOutput metadata } warning } }`;
+  slug name columns { name type } rows { nodes { values idealOutput metadata } } warning } }`;
 
 export const cases: Case[] = [
   {

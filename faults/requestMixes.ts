@@ -21,7 +21,7 @@ const log = {
     "mutation ($input: LogPromptInput!) { logPrompt(input: $input) { trace { id } log { id } warning } }",
   variables: { input: reported },
 };
-const list = { query: "{ logs(first: 10) { id slug output cost trace { id name } } }" };
+const list = { query: "{ logs(first: 10) { nodes { id slug output cost trace { id name } } } }" };
 
 type Request = [method: "GET" | "POST", path: string, body?: object | string, withKey?: "with a key"];
 type Part = [share: number, ...Request];

@@ -35,7 +35,7 @@ export function everyOperation(fixtures: Fixtures): Request[] {
     return body ? post(path, withPayload(body)) : { ...get(path), method };
   });
   const operations = graphqlOperations.filter(({ name }) => name !== "logAdded");
-  const search = graphql('{ logs(filter: { text: "kanarienvogel bird*" }) { id } }');
+  const search = graphql('{ logs(filter: { text: "kanarienvogel bird*" }) { nodes { id } } }');
   return [
     ...rest,
     ...operations.map(({ request }) => post("/graphql", withPayload(request(fixtures)))),
@@ -50,7 +50,7 @@ export function refusals(fixtures: Fixtures): Request[] {
   const { log } = fixtures;
   const asMutation = "mutation($i: LogPromptInput!) { logPrompt(input: $i) { warning } }";
   const nested = `{ ${"a { ".repeat(20)} ${PAYLOAD} ${"}".repeat(20)} }`;
-  const parameters = new URLSearchParams({ query: "{ datasets { slug } }", variables: `{"${PAYLOAD}` });
+  const parameters = new URLSearchParams({ query: "{ __typename }", variables: `{"${PAYLOAD}` });
   return [
     post("/monitor/log", `{"slug": "${PAYLOAD}", "output": ${PAYLOAD}`),
     post("/graphql", `{"query": "${PAYLOAD}`),
@@ -76,14 +76,14 @@ export function refusals(fixtures: Fixtures): Request[] {
     graphql(`{ dataset(slug: "\\u${PAYLOAD}") { slug } }`),
     graphql(`{ dataset(slug: """${PAYLOAD}""") { ${PAYLOAD} } ${PAYLOAD} { x } }`),
     graphql(`query { dataset(${PAYLOAD}: 1) { slug } ...${PAYLOAD} }`),
-    graphql(`{ log(id: "${PAYLOAD}") { id } usage(from: "${PAYLOAD}", to: 1) { logs } }`),
+    graphql(`{ log(id: "${PAYLOAD}") { id } usage(from: "${PAYLOAD}", to: 1) { nodes { logs } } }`),
     graphql(`query($${PAYLOAD}: ${PAYLOAD}!) { dataset(slug: $${PAYLOAD}) { slug } }`),
     graphql(asMutation, { i: PAYLOAD }),
     graphql(asMutation, { i: { slug: "x", output: 1, [PAYLOAD]: PAYLOAD, cost: PAYLOAD } }),
     graphql(asMutation, PAYLOAD),
     graphql(asMutation, { i: { slug: "x", output: 1 } }, { operationName: PAYLOAD }),
-    graphql("query($first: Int) { logs(first: $first) { id } }", { first: PAYLOAD }),
-    graphql("{ logs(first: 1e9999, filter: { type: kanarienvogel }) { id } }"),
+    graphql("query($first: Int) { logs(first: $first) { nodes { id } } }", { first: PAYLOAD }),
+    graphql("{ logs(first: 1e9999, filter: { type: kanarienvogel }) { nodes { id } } }"),
     graphql(nested),
     graphql(`{ ${PAYLOAD} }`.repeat(2_000)),
     post("/graphql", JSON.stringify([{ query: PAYLOAD }])),

@@ -26,10 +26,10 @@ export interface Probe {
 }
 
 const DAY_MS = 86_400_000;
-const LOGS = `query($filter: LogFilter) { logs(filter: $filter, first: 20) {
-  id startTime input output cost latencyMs trace { id name } } }`;
+const LOGS = `query($filter: LogFilter) { logs(filter: $filter, first: 20) { nodes {
+  id startTime input output cost latencyMs trace { id name } } } }`;
 const USAGE = `query($from: DateTime!, $to: DateTime!, $by: UsageGroup) {
-  usage(from: $from, to: $to, groupBy: $by) { key logs totalTokens cost p50LatencyMs p99LatencyMs } }`;
+  usage(from: $from, to: $to, groupBy: $by) { nodes { key logs totalTokens cost p50LatencyMs p99LatencyMs } } }`;
 const TEXT = "What is the capital of Kenya? ".repeat(14);
 
 export const record = {

@@ -158,7 +158,7 @@ function spoilSelections(material: Material, selections: string[]): string[] {
     [`${first} } query Named { __typename } query Named { __typename`],
     ["__proto__ constructor toString hasOwnProperty"],
     [`logs(filter: {metadata: [${'{key: "a", value: 1},'.repeat(30)}]}) { id }`],
-    [`dataset(slug: "shared") { rows(first: ${"9".repeat(30)}) { id } }`],
+    [`dataset(slug: "shared") { rows(first: ${"9".repeat(30)}) { nodes { id } } }`],
     [`logPrompt(input: {slug: "shared", output: ${"[".repeat(1_500)}${"]".repeat(1_500)}}) { warning }`],
     [`logPrompt(input: {slug: "shared", output: {a: 1, a: 2, __proto__: 3}}) { warning }`],
     ["{".repeat(3_000)],

@@ -25,7 +25,7 @@ const MAKE = `mutation ($slug: String!) {
     input: { version: "2.0.0", text: "Hello {{ b }}", model: { model: "gpt-4o", provider: "openai" } }
   ) { warning }
   publishPrompt(slug: $slug, newTag: "production", version: "1.0.0") { id }
-  createDataset(slug: $slug, columns: [{ name: "a", type: text }, { name: "b", type: json }]) { slug }
+  createDataset(slug: $slug, columns: [{ name: "a", type: TEXT }, { name: "b", type: JSON }]) { slug }
   addDatasetItem(slug: $slug, input: { values: { a: "1" } }) { datasetRow { id } }
   logPrompt(input: { slug: $slug, input: "Nairobi", output: "Nairobi" }) { log { id } trace { id } }
 }`;

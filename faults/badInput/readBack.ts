@@ -34,7 +34,8 @@ const readLog = (id: string) => graphql(LOG, { id });
 const foundLog = ({ data: { log } }: Told): Kept => ({ ...log, ...log.trace });
 const ADD_ROW =
   "mutation ($slug: String!, $input: DatasetItemInput!) { addDatasetItem(slug: $slug, input: $input) { datasetRow { id } } }";
-const ROWS = "query ($slug: String!) { dataset(slug: $slug) { rows { id values idealOutput metadata } } }";
+const ROWS =
+  "query ($slug: String!) { dataset(slug: $slug) { rows { nodes { id values idealOutput metadata } } } }";
 const removeRow = (id: string) => graphql("mutation ($id: ID!) { deleteDatasetItem(id: $id) }", { id });
 
 const ways: Way[] = [
@@ -74,8 +75,8 @@ const ways: Way[] = [
     kept: rows,
     write: (kept, own) => ({ path: `/datasets/${own}/items`, body: kept }),
     read: (_, own) => graphql(ROWS, { slug: own }),
-    found: ({ data: { dataset } }) => dataset.rows.at(-1),
-    remove: (_, { data: { dataset } }) => removeRow(dataset.rows.at(-1).id),
+    found: ({ data: { dataset } }) => dataset.rows.nodes.at(-1),
+    remove: (_, { data: { dataset } }) => removeRow(dataset.rows.nodes.at(-1).id),
   },
   {
     kind: "a row by GraphQL",
@@ -114,7 +115,7 @@ export async function prepareOwn(url: string, own: string): Promise<void> {
   await ask(
     url,
     graphql(
-      'mutation ($own: String!) { createDataset(slug: $own, columns: [{ name: "a", type: text }, { name: "b c", type: json }]) { slug } createPrompt(slug: $own) { slug } }',
+      'mutation ($own: String!) { createDataset(slug: $own, columns: [{ name: "a", type: TEXT }, { name: "b c", type: JSON }]) { slug } createPrompt(slug: $own) { slug } }',
       { own },
     ),
   );

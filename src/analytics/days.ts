@@ -1,8 +1,6 @@
 import { DateTime } from "luxon";
 import { badInput } from "../errors.ts";
-import type { UsageInput } from "./inputs.ts";
-
-const MAX_DAYS = 1_100;
+import { MAX_DAYS, type UsageInput } from "./inputs.ts";
 
 export interface Day {
   day: string;
@@ -11,7 +9,7 @@ export interface Day {
 }
 
 /** The days of a time zone that a period overlaps, cut to the period; a day may have 23 or 25 hours. */
-export function daysOf({ from, to, timeZone }: UsageInput): Day[] {
+export function daysOf({ from, to, timeZone }: Pick<UsageInput, "from" | "to" | "timeZone">): Day[] {
   const days: Day[] = [];
   let start = DateTime.fromJSDate(from, { zone: timeZone }).startOf("day");
   while (start.toMillis() < to.getTime()) {

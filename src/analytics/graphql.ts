@@ -1,5 +1,6 @@
 import { argumentsOf, builder } from "../graphql/builder.ts";
-import { usageInput } from "./inputs.ts";
+import { connect, connectionType } from "../graphql/connections.ts";
+import { GROUPS, MAX_DAYS, usageInput } from "./inputs.ts";
 import { type Usage, usage } from "./resolvers.ts";
 
 const UsageGroup = builder.enumType("UsageGroup", {
@@ -56,7 +57,7 @@ const UsageType = builder.objectRef<Usage>("Usage").implement({
 
 builder.queryField("usage", (t) =>
   t.field({
-    type: [UsageType],
+    type: connectionType(UsageType, "the groups of a usage report"),
     description:
       "What the calls of a period took together: the groups with the most logs first, or the days in their order. Read along one index, without the logs themselves.",
     args: argumentsOf(t, usageInput, {
@@ -64,6 +65,15 @@ builder.queryField("usage", (t) =>
       to: t.arg({ type: "DateTime", required: true, description: usageInput.shape.to.description }),
       groupBy: t.arg({ type: UsageGroup, description: usageInput.shape.groupBy.description }),
     }),
-    resolve: (_, args, context) => usage(context, args),
+    extensions: { maxPageEntries: MAX_DAYS },
+    resolve: (_, { first, after, ...input }, context) =>
+      connect(
+        { first, after },
+        {
+          read: (page) => usage(context, { ...input, ...page }),
+          key: ({ sortKey }) => sortKey,
+          size: input.groupBy === "DAY" ? MAX_DAYS : GROUPS,
+        },
+      ),
   }),
 );

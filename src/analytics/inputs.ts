@@ -1,9 +1,24 @@
 import { z } from "zod";
 import { optionalTimestamp } from "../validation/dateTime.ts";
+import { cursor, groupKey } from "../validation/pagination.ts";
 import { text } from "../validation/text.ts";
 
 const MAX_GROUPS = 1_000;
+/** The default number of groups. */
 export const GROUPS = 100;
+export const MAX_DAYS = 1_100;
+
+const page = {
+  first: z
+    .int()
+    .min(0)
+    .max(MAX_GROUPS)
+    .nullish()
+    .describe(
+      `How many groups at most, up to ${MAX_GROUPS.toLocaleString("en")}. When absent, ${GROUPS}, or all days.`,
+    ),
+  after: cursor(groupKey()).describe("Those after this cursor."),
+};
 
 const required = () =>
   optionalTimestamp().transform((time, context) => {
@@ -32,14 +47,7 @@ export const usageInput = z
         "The time zone of the days when grouped by day, such as `Europe/Berlin` (an IANA name); `UTC` when absent.",
       ),
     slug: text().nullish().describe("Only the calls of this prompt."),
-    first: z
-      .int()
-      .min(1)
-      .max(MAX_GROUPS)
-      .nullish()
-      .describe(
-        `How many groups at most, those with the most logs, up to ${MAX_GROUPS.toLocaleString("en")}; ${GROUPS} when absent. All days are returned.`,
-      ),
+    ...page,
   })
   .superRefine(({ from, to }, context) => {
     if (from > to) context.addIssue({ code: "custom", path: ["to"], message: "must not be before from" });

@@ -1,14 +1,17 @@
 import type { SelectQueryBuilder } from "kysely";
 import type { Context } from "../context.ts";
+import type { Page } from "../database/pages.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { type Lead, logsIn, type Stretch, startOf, stretches } from "../logs/walk.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import type { Day } from "./days.ts";
-import { GROUPS, type UsageInput } from "./inputs.ts";
+import type { UsageInput } from "./inputs.ts";
 import { addSums, type Latencies, largest, noSums, percentiles, type Sums } from "./sums.ts";
 
 /** What the calls of one group took together; a latency is null when none was reported. */
 export interface Usage extends Sums {
+  /** Its sort key: the number of logs, then what the group has in common. */
+  sortKey: string;
   /** The day, the slug, the version, the name of the model or the id; null for calls that have none. */
   key: string | null;
   promptSlug: string | null;
@@ -22,11 +25,20 @@ export interface Usage extends Sums {
  * index by time, in stretches between which other requests run: once for the sums, and again for the latencies of the
  * groups that it returns.
  */
-export async function usage(context: Context, input: UsageInput): Promise<Usage[]> {
+export async function usage(context: Context, input: UsagePage): Promise<Usage[]> {
   const workspaceId = authorize(context, "read");
   if (input.groupBy !== "DAY") return usageOf(context, workspaceId, input);
   const { daysOf } = await import("./days.ts"); // loads a large library, which few need
-  return usageByDay(context, workspaceId, { ...input, days: daysOf(input) });
+  const { after, limit } = input;
+  const days = daysOf(input).filter(({ day }) => after === undefined || day > groupIn(after).key);
+  return usageByDay(context, workspaceId, { ...input, days: days.slice(0, limit) });
+}
+
+type UsagePage = Pick<UsageInput, "from" | "to" | "groupBy" | "timeZone" | "slug"> & Page;
+
+function groupIn(sortKey: string): { logs: number; key: string } {
+  const space = sortKey.indexOf(" ");
+  return { logs: Number(sortKey.slice(0, space)), key: sortKey.slice(space + 1) };
 }
 
 /** Days that one statement checks for logs: summing up an empty day would take two. */
@@ -35,7 +47,7 @@ const DAYS_AT_ONCE = 16;
 async function usageByDay(
   context: Context,
   workspaceId: string,
-  { days, ...input }: UsageInput & { days: Day[] },
+  { days, ...input }: UsagePage & { days: Day[] },
 ): Promise<Usage[]> {
   const usages: Usage[] = [];
   for (let at = 0; at < days.length; at += DAYS_AT_ONCE) {
@@ -44,8 +56,10 @@ async function usageByDay(
     const logs = logsIn(context, { workspaceId, by: {} }, range).select("id as id").limit(1);
     const isEmpty = (await context.database.rows(logs)).length === 0;
     for (const { day, from, to } of some) {
-      const [sums] = isEmpty ? [NOTHING] : await usageOf(context, workspaceId, { ...input, from, to });
-      usages.push({ ...sums!, key: day });
+      const [sums] = isEmpty
+        ? [NOTHING]
+        : await usageOf(context, workspaceId, { ...input, after: undefined, limit: 1, from, to });
+      usages.push({ ...sums!, key: day, sortKey: `${sums!.logs} ${day}` });
     }
   }
   return usages;
@@ -70,7 +84,7 @@ const LATENCY_BYTES = 8;
 async function usageOf(
   context: Context,
   workspaceId: string,
-  { from, to, groupBy, slug, first }: UsageInput,
+  { from, to, groupBy, slug, limit, after }: UsagePage,
 ): Promise<Usage[]> {
   const columns = groupBy ? groupColumns[groupBy] : [];
   const lead = { workspaceId, by: {} };
@@ -83,7 +97,7 @@ async function usageOf(
       groups.set(key, addSums(groups.get(key) ?? noSums, row));
     }
   }
-  const top = largest([...groups], first ?? GROUPS);
+  const top = largest([...groups], limit, after === undefined ? undefined : groupIn(after));
   const latencies = new Map<string, Latencies>(top.map(([key]) => [key, new Map()]));
   const isEmpty = top.every(([, { logs }]) => logs === 0); // spares days without calls the second read
   if (isEmpty) return top.map(([key, sums]) => toUsage(key, sums, new Map(), columns));
@@ -156,6 +170,7 @@ function toUsage(groupKey: string, sums: Sums, latencies: Latencies, columns: Co
   const [p50LatencyMs, p95LatencyMs, p99LatencyMs] = percentiles(latencies, [50, 95, 99]);
   return {
     ...sums,
+    sortKey: `${sums.logs} ${groupKey}`,
     key: values.at(-1) ?? null,
     promptSlug: (columns[0] === "promptSlug" && values[0]) || null,
     cost: Number(sums.cost.toPrecision(14)), // without the rounding errors of the sum

@@ -28,11 +28,18 @@ export function percentiles(counts: Latencies, percentages: number[]): (number |
   });
 }
 
-/** The groups with the most logs in descending order, found without sorting all groups. */
-export function largest<Group extends [key: string, sums: Sums]>(groups: Group[], limit: number): Group[] {
-  const counts = Float64Array.from(groups, ([, { logs }]) => logs).sort();
+/** The groups with the most logs in descending order, those after a group, found without sorting all groups. */
+export function largest<Group extends [key: string, sums: Sums]>(
+  groups: Group[],
+  limit: number,
+  after?: { logs: number; key: string },
+): Group[] {
+  const candidates = groups.filter(
+    ([key, { logs }]) => !after || logs < after.logs || (logs === after.logs && key > after.key),
+  );
+  const counts = Float64Array.from(candidates, ([, { logs }]) => logs).sort();
   const least = counts[Math.max(0, counts.length - limit)] ?? 0;
-  return groups
+  return candidates
     .filter(([, { logs }]) => logs >= least)
     .toSorted(([aKey, a], [bKey, b]) => b.logs - a.logs || (aKey < bKey ? -1 : 1))
     .slice(0, limit);

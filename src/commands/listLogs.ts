@@ -1,7 +1,7 @@
 import type { Context } from "../context.ts";
 import type { Log } from "../logs/entities.ts";
 import { type LogFilter, logFilter } from "../logs/listing.inputs.ts";
-import { logs } from "../logs/listing.resolvers.ts";
+import { type Found, keyOf, logs } from "../logs/listing.resolvers.ts";
 import { printableLines } from "../printable.ts";
 import { checkOptions } from "./options.ts";
 import { writeOut } from "./output.ts";
@@ -45,9 +45,10 @@ export async function listLogs(
   { limit, json, ...options }: ListLogsOptions,
 ): Promise<void> {
   const filter = checkOptions(logFilter, filterOf(options), optionNames);
-  const { entries, isMore } = await readUpTo<Log>(limit, ({ first, after }) =>
-    logs(context, { filter, first, after: after?.id }),
+  const { entries: found, isMore } = await readUpTo<Found<Log>>(limit, ({ limit, after }) =>
+    logs(context, { filter, limit, after: after && keyOf(after.place) }),
   );
+  const entries = found.flatMap(({ entity }) => entity ?? []);
   if (json) await writeOut(undefined, toJson(context, entries));
   else if (entries.length === 0) warn("There is no such log.");
   else await printLines(toTable(columns, entries));

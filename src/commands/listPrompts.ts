@@ -1,6 +1,6 @@
 import type { Context } from "../context.ts";
 import { promptsInput } from "../prompts/inputs.ts";
-import { prompts } from "../prompts/reading.resolvers.ts";
+import { describePrompts } from "../prompts/reading.resolvers.ts";
 import { availableVersionsOf, type PromptDescription } from "../prompts/resolvers.ts";
 import { checkOptions } from "./options.ts";
 import { readUpTo } from "./pages.ts";
@@ -22,9 +22,13 @@ export async function listPrompts(
   context: Context,
   { feature: featureSlug, search, limit, json }: ListPromptsOptions,
 ): Promise<void> {
-  const input = checkOptions(promptsInput, { featureSlug, search }, optionNames);
-  const { entries, isMore } = await readUpTo<PromptDescription>(limit, ({ first, after }) =>
-    prompts(context, { ...input, first, after: after?.slug }),
+  const input = checkOptions(
+    promptsInput.pick({ featureSlug: true, search: true }),
+    { featureSlug, search },
+    optionNames,
+  );
+  const { entries, isMore } = await readUpTo<PromptDescription>(limit, ({ limit, after }) =>
+    describePrompts(context, { ...input, limit, after: after?.slug }),
   );
   if (json) await printJson(await Promise.all(entries.map((prompt) => toJson(context, prompt))));
   else if (entries.length === 0) warn("There is no such prompt.");

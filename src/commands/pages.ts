@@ -5,14 +5,14 @@ const PAGE = 100;
  */
 export async function readUpTo<Entry>(
   limit: number,
-  read: (page: { first: number; after: Entry | undefined }) => Promise<Entry[]>,
+  read: (page: { limit: number; after: Entry | undefined }) => Promise<Entry[]>,
 ): Promise<{ entries: Entry[]; isMore: boolean }> {
   const entries: Entry[] = [];
   while (entries.length <= limit) {
-    const first = Math.min(PAGE, limit + 1 - entries.length);
-    const page = await read({ first, after: entries.at(-1) });
+    const size = Math.min(PAGE, limit + 1 - entries.length);
+    const page = await read({ limit: size, after: entries.at(-1) });
     entries.push(...page);
-    if (page.length < first) break;
+    if (page.length < size) break;
   }
   return { entries: entries.slice(0, limit), isMore: entries.length > limit };
 }

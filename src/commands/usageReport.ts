@@ -1,4 +1,4 @@
-import { type UsageInput, usageInput } from "../analytics/inputs.ts";
+import { MAX_DAYS, type UsageInput, usageInput } from "../analytics/inputs.ts";
 import { type Usage, usage } from "../analytics/resolvers.ts";
 import type { Context } from "../context.ts";
 import { checkOptions } from "./options.ts";
@@ -21,15 +21,16 @@ const optionNames = { to: "--until", timeZone: "--time-zone", slug: "--prompt" }
 /** Prints what the calls of a period took, by group; the table ends with a total. */
 export async function reportUsage(
   context: Context,
-  { since, until, by, prompt: slug, timeZone, limit: first, json }: UsageOptions,
+  { since, until, by, prompt: slug, timeZone, limit, json }: UsageOptions,
 ): Promise<void> {
   const from = (since ?? timeBefore("7d", "d")!).toISOString();
   const to = (until ?? new Date()).toISOString();
   const groupBy = by === "all" ? null : by.toUpperCase();
-  const input = checkOptions(usageInput, { from, to, groupBy, timeZone, slug, first }, optionNames);
-  const groups = await usage(context, input);
+  const input = checkOptions(usageInput, { from, to, groupBy, timeZone, slug }, optionNames);
+  const groups = await usage(context, { ...input, after: undefined, limit: by === "day" ? MAX_DAYS : limit });
   if (json) return printJson(groups.map(toJson));
-  const total = groupBy === null ? [] : await usage(context, { ...input, groupBy: null });
+  const total =
+    groupBy === null ? [] : await usage(context, { ...input, after: undefined, groupBy: null, limit: 1 });
   await printLines(toTable(columnsOf(by), [...groups, ...total.map(asTotal)]));
 }
 
@@ -37,7 +38,7 @@ function asTotal(sums: Usage): Usage {
   return { ...sums, key: "TOTAL", promptSlug: "TOTAL" };
 }
 
-function toJson({ key, promptSlug, ...sums }: Usage) {
+function toJson({ sortKey: _, key, promptSlug, ...sums }: Usage) {
   return { key, promptSlug, ...sums, totalTokens: sums.inputTokens + sums.outputTokens };
 }
 

@@ -1,5 +1,6 @@
 import type { ErrorDetail } from "../errors.ts";
 import { argumentsOf, builder } from "../graphql/builder.ts";
+import { connect, connectionType } from "../graphql/connections.ts";
 import { createDataset, datasets, deleteDataset, updateDataset } from "./authoring.resolvers.ts";
 import { AddDatasetItemPayload, ColumnType, Dataset, DatasetRow } from "./graphql.ts";
 import {
@@ -69,10 +70,11 @@ const DatasetItemResult = builder.objectRef<ItemResult>("DatasetItemResult").imp
 
 builder.queryField("datasets", (t) =>
   t.field({
-    type: [Dataset],
-    description: "The datasets in the order of their slugs, a page at a time.",
+    type: connectionType(Dataset, "datasets"),
+    description: "The datasets in the order of their slugs.",
     args: argumentsOf(t, datasetsInput),
-    resolve: (_, args, context) => datasets(context, args),
+    resolve: (_, { search, ...args }, context) =>
+      connect(args, { read: (page) => datasets(context, { search, ...page }), key: ({ slug }) => slug }),
   }),
 );
 

@@ -2,10 +2,10 @@ import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
 import { lengthOf, readByLength } from "../database/lengths.ts";
 import type { EntityManager } from "../database/open.ts";
+import { inPage, type Page } from "../database/pages.ts";
 import { refuseDuplicates } from "../database/retry.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { badInput, GabbroError, quoted } from "../errors.ts";
-import { atCursor, PAGE } from "../validation/pagination.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { type Columns, keyOf, withColumns } from "./columns.ts";
@@ -20,34 +20,24 @@ import { removeDataset } from "./removal.resolvers.ts";
 import { type DatasetHead, datasetNotFound, headColumns } from "./resolvers.ts";
 
 /** A page of the datasets, in the order of their slugs, without their rows. */
-export async function datasets(context: Context, input: DatasetsInput): Promise<DatasetHead[]> {
-  const { after } = input;
-  authorize(context, "read");
-  if (after != null) atCursor(await context.em.count(Dataset, { slug: after }), "slug of a dataset");
-  return datasetsAfter(context, input);
-}
-
-/** Like `datasets`, but `after` may be any slug, even that of a deleted dataset. */
-export async function datasetsAfter(
+export async function datasets(
   context: Context,
-  { search, first, after }: DatasetsInput,
+  { search, ...page }: Page & Pick<DatasetsInput, "search">,
 ): Promise<DatasetHead[]> {
   const workspaceId = authorize(context, "read");
   const { read, search: texts } = context.database;
   const inWorkspace = read
     .selectFrom("Dataset")
     .where("workspace", "=", workspaceId)
-    .where("deletedAt", "is", null)
-    .orderBy("slug");
-  let query = inWorkspace.limit(first ?? PAGE);
-  if (after) query = query.where("slug", ">", after);
+    .where("deletedAt", "is", null);
+  let query = inPage(inWorkspace, "slug", page);
   if (search) {
     const matching = query.where(({ or, ref }) =>
       or([ref("slug"), ref("name")].map((column) => texts.contains(column, search))),
     );
     const ids = await texts.findIds(workspaceId, matching.select("id as id"));
     if (ids.length === 0) return [];
-    query = inWorkspace.where("id", "in", ids);
+    query = inWorkspace.where("id", "in", ids).orderBy("slug", page.inverted ? "desc" : "asc");
   }
   const sizes = await query
     .select(["id", lengthOf("columns").as("columnBytes"), lengthOf("removedColumns").as("removedBytes")])

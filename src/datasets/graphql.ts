@@ -1,8 +1,11 @@
 import { argumentsOf, builder } from "../graphql/builder.ts";
-import { selectedFields } from "../graphql/selection.ts";
+import { connect, connectionType } from "../graphql/connections.ts";
+import { findsNode, Node } from "../graphql/nodes.ts";
+import { selectedNodeFields } from "../graphql/selection.ts";
 import { rowCount } from "./counts.resolvers.ts";
-import { type Column, columnTypes } from "./entities.ts";
+import type { Column } from "./entities.ts";
 import { addDatasetItemInput, datasetInput, datasetRowInput, MAX_ROWS_AT_ONCE, rowsInput } from "./inputs.ts";
+import { findDataset, findDatasetRow } from "./nodes.resolvers.ts";
 import { datasetRows, datasetWarning } from "./reading.resolvers.ts";
 import { addDatasetItem, type DatasetHead, dataset, type Row } from "./resolvers.ts";
 import { ROW_COLUMNS, type RowColumn } from "./stored.resolvers.ts";
@@ -10,7 +13,12 @@ import { ROW_COLUMNS, type RowColumn } from "./stored.resolvers.ts";
 export const ColumnType = builder.enumType("ColumnType", {
   description:
     "What the values of a column are. Clients show them accordingly; values of any kind are accepted.",
-  values: columnTypes,
+  values: {
+    TEXT: { value: "text", description: "Text." },
+    IMAGE: { value: "image", description: "The address of an image." },
+    FILE: { value: "file", description: "The address of a file." },
+    JSON: { value: "json", description: "Any JSON value." },
+  } satisfies Record<Uppercase<Column["type"]>, object>,
 });
 
 const DatasetColumn = builder.objectRef<Column>("DatasetColumn").implement({
@@ -25,8 +33,9 @@ const DatasetColumn = builder.objectRef<Column>("DatasetColumn").implement({
 
 export const DatasetRow = builder.objectRef<Row>("DatasetRow").implement({
   description: "A row of a dataset: one case to evaluate.",
+  interfaces: [Node],
   fields: (t) => ({
-    id: t.exposeID("id", { description: "The id, a UUID. Pages of rows continue after it." }),
+    id: t.exposeID("id", { description: "The id, a UUID." }),
     name: t.exposeString("name", {
       nullable: true,
       description: "The name of the row; null when it has none.",
@@ -52,9 +61,13 @@ export const DatasetRow = builder.objectRef<Row>("DatasetRow").implement({
   }),
 });
 
+const DatasetRowConnection = connectionType(DatasetRow, "the rows of a dataset");
+
 export const Dataset = builder.objectRef<DatasetHead>("Dataset").implement({
   description: "A dataset: cases to evaluate prompts with, as rows under columns.",
+  interfaces: [Node],
   fields: (t) => ({
+    id: t.exposeID("id", { description: "The id, a UUID." }),
     slug: t.exposeString("slug", { description: "The slug, unique in the workspace." }),
     name: t.exposeString("name", { description: "The name to show." }),
     columns: t.field({
@@ -67,15 +80,21 @@ export const Dataset = builder.objectRef<DatasetHead>("Dataset").implement({
       resolve: ({ id }, _, context) => rowCount(context, id),
     }),
     rows: t.field({
-      type: [DatasetRow],
+      type: DatasetRowConnection,
       description:
         "The rows in the order in which they were added. Without `first` all of them come; a dataset of more than 10,000 rows must be paged.",
-      args: argumentsOf(t, rowsInput, {
-        after: t.arg.id({ description: rowsInput.shape.after.description }),
-      }),
+      args: argumentsOf(t, rowsInput),
       extensions: { maxPageEntries: MAX_ROWS_AT_ONCE },
-      resolve: (parent, args, context, info) =>
-        datasetRows(context, parent, { ...args, columns: columnsFor(selectedFields(info)) }),
+      resolve: (parent, args, context, info) => {
+        const columns = columnsFor(selectedNodeFields(info));
+        const isWhole = args.first == null && args.after == null;
+        return connect(args, {
+          read: ({ after, limit }) =>
+            datasetRows(context, parent, { after, limit: isWhole ? undefined : limit, columns }),
+          key: ({ id }) => id,
+          size: MAX_ROWS_AT_ONCE,
+        });
+      },
     }),
     warning: t.string({
       nullable: true,
@@ -86,6 +105,9 @@ export const Dataset = builder.objectRef<DatasetHead>("Dataset").implement({
     createdAt: t.expose("createdAt", { type: "DateTime", description: "When the dataset was made." }),
   }),
 });
+
+findsNode(Dataset, "read", findDataset);
+findsNode(DatasetRow, "read", findDatasetRow);
 
 function columnsFor(fields: Set<string>): RowColumn[] {
   return ROW_COLUMNS.filter((column) => fields.has(column === "logId" ? "log" : column));

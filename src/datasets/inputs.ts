@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { jsonObject, nullableJsonObject, optionalJsonObject } from "../validation/json.ts";
 import { list } from "../validation/list.ts";
-import { searchText, slugPage } from "../validation/pagination.ts";
+import { idPage, searchText, slugPage } from "../validation/pagination.ts";
 import { idOf, lookUpText, newSlug, optionalText, text } from "../validation/text.ts";
 
 export const datasetInput = z.object({ slug: lookUpText().describe("The slug of the dataset.") });
@@ -9,16 +9,11 @@ export const datasetInput = z.object({ slug: lookUpText().describe("The slug of 
 /** The most rows of a dataset in one answer of GraphQL. */
 export const MAX_ROWS_AT_ONCE = 10_000;
 
+const { first, after } = idPage({ max: MAX_ROWS_AT_ONCE });
 export const rowsInput = z.object({
-  first: z
-    .int()
-    .min(0)
-    .max(MAX_ROWS_AT_ONCE)
-    .nullish()
-    .describe(`How many rows at most, up to ${MAX_ROWS_AT_ONCE.toLocaleString("en")}.`),
-  after: idOf("a row").nullish().describe("Rows after the one with this id, which must still be there."),
+  first: first.describe(`How many rows at most, up to ${MAX_ROWS_AT_ONCE.toLocaleString("en")}.`),
+  after,
 });
-export type RowsInput = z.output<typeof rowsInput>;
 
 const MAX_KEY_CHARACTERS = 512;
 /** Bounded, as databases limit the length of an index entry. */
@@ -133,6 +128,6 @@ export const datasetsInput = z.object({
   search: searchText().describe(
     "Only those with this in their slug or name, in any case; up to 200 characters.",
   ),
-  ...slugPage,
+  ...slugPage(),
 });
 export type DatasetsInput = z.output<typeof datasetsInput>;

@@ -2,33 +2,28 @@ import type { Context } from "../context.ts";
 import { createLoader } from "../database/loader.ts";
 import { badInput } from "../errors.ts";
 import { spendAnswerBytes, spendAnswerValues } from "../limits/answerBudget.ts";
-import { atCursor } from "../validation/pagination.ts";
-import { authorize } from "../workspaces/resolvers.ts";
 import { valuesDecoder } from "./columns.ts";
-import { DatasetRow } from "./entities.ts";
-import { MAX_ROWS_AT_ONCE, type RowsInput } from "./inputs.ts";
+import { MAX_ROWS_AT_ONCE } from "./inputs.ts";
 import { type DatasetHead, joinNames, type Row } from "./resolvers.ts";
 import { ROW_COLUMNS, type RowColumn, type StoredRow, storedRows } from "./stored.resolvers.ts";
 
+interface RowsPage {
+  after?: string | null | undefined;
+  limit?: number | undefined;
+  columns: RowColumn[];
+}
+
 /**
- * A page of a dataset's rows, in their order; reads only `columns`. Without `first` it returns all rows, or throws
+ * A page of a dataset's rows, in their order; reads only `columns`. Without a limit it returns all rows, or throws
  * BAD_INPUT when there are more than 10,000.
  */
 export async function datasetRows(
   context: Context,
   parent: DatasetHead,
-  { first, after, columns }: RowsInput & { columns: RowColumn[] },
+  { after = null, limit, columns }: RowsPage,
 ): Promise<Row[]> {
-  if (after != null) {
-    authorize(context, "read");
-    atCursor(
-      await context.em.count(DatasetRow, { id: after, dataset: parent.id }),
-      "id of a row of the dataset",
-    );
-  }
-  if (first == null && after == null) return (await readWhole(context, { parent, columns })).rows;
-  const range = { after: after ?? null, limit: first ?? MAX_ROWS_AT_ONCE + 1, columns };
-  return (await rowsIn(context, parent, range)).rows;
+  if (limit === undefined) return (await readWhole(context, { parent, columns })).rows;
+  return (await rowsIn(context, parent, { after, limit, columns })).rows;
 }
 
 interface RowSet {
@@ -82,7 +77,7 @@ const toError = (error: unknown) => error as Error;
 async function allRowsIn(context: Context, parent: DatasetHead, columns: RowColumn[]): Promise<RowSet> {
   const result = await rowsIn(context, parent, { after: null, limit: MAX_ROWS_AT_ONCE + 1, columns });
   if (result.rows.length <= MAX_ROWS_AT_ONCE) return result;
-  const message = `is needed: the dataset has more than ${MAX_ROWS_AT_ONCE} rows. Page with rows(first: 1000, after: <id of the last row>)`;
+  const message = `is needed: the dataset has more than ${MAX_ROWS_AT_ONCE} rows. Page with rows(first: 1000, after: <endCursor>)`;
   throw badInput([{ path: "first", message }]);
 }
 

@@ -6,7 +6,7 @@ import { disableDeadline } from "../limits/deadline.ts";
 import { errorBody, errorResponses, errorResponsesToBody } from "../rest/errorResponses.ts";
 import { pagesOf } from "../validation/pagination.ts";
 import { authorize } from "../workspaces/resolvers.ts";
-import { datasetsAfter } from "./authoring.resolvers.ts";
+import { datasets } from "./authoring.resolvers.ts";
 import { type Column, columnTypes } from "./entities.ts";
 import { datasetInput, datasetRowInput } from "./inputs.ts";
 import { allDatasetRowTexts, readWarning } from "./reading.resolvers.ts";
@@ -149,7 +149,7 @@ async function* prepend(beginning: string, rest: AsyncGenerator<string>): AsyncG
 async function* datasetsJson(context: Context): AsyncGenerator<string> {
   let before = '{"datasets":[';
   const turn = () => context.database.turn(authorize(context, "read"));
-  for await (const page of pagesOf(turn, (page) => datasetsAfter(context, page))) {
+  for await (const page of pagesOf(turn, (page) => datasets(context, page))) {
     if (page.length === 0) continue;
     const heads = page.map(({ slug, name, columns }) => ({ slug, name, columns: columns.map(publicColumn) }));
     yield before + JSON.stringify(heads).slice(1, -1);

@@ -11,10 +11,16 @@ export const examples: Example[] = [
     }
     rowCount
     rows(first: 5) {
-      id
-      values
-      idealOutput
-      metadata
+      nodes {
+        id
+        values
+        idealOutput
+        metadata
+      }
+      pageInfo {
+        hasNextPage
+        endCursor
+      }
     }
     warning
   }

@@ -1,4 +1,5 @@
 import SchemaBuilder, { type InputFieldMap } from "@pothos/core";
+import RelayPlugin from "@pothos/plugin-relay";
 import ValidationPlugin from "@pothos/plugin-validation";
 import { z } from "zod";
 import type { Context } from "../context.ts";
@@ -11,6 +12,8 @@ import { dateTime, json, jsonObject } from "./scalars.ts";
 export const builder = new SchemaBuilder<{
   Context: Context;
   DefaultFieldNullability: false;
+  DefaultEdgesNullability: false;
+  DefaultNodeNullability: false;
   Scalars: {
     DateTime: { Input: string | number; Output: Date };
     JSON: { Input: unknown; Output: unknown };
@@ -18,8 +21,26 @@ export const builder = new SchemaBuilder<{
     ID: { Input: string; Output: string };
   };
 }>({
-  plugins: [ValidationPlugin],
+  plugins: [RelayPlugin, ValidationPlugin],
   defaultFieldNullability: false,
+  relay: {
+    nodesOnConnection: { description: "The entries, without their cursors." },
+    edgesFieldOptions: { description: "The entries with their cursors.", nullable: false },
+    nodeFieldOptions: { description: "The entry.", nullable: false },
+    cursorFieldOptions: { description: "Where the entry is in the list, for `after` and `before`." },
+    pageInfoFieldOptions: { description: "What comes before and after the page." },
+    pageInfoTypeOptions: { description: "What comes before and after a page of a list." },
+    hasNextPageFieldOptions: { description: "Whether entries follow the page." },
+    hasPreviousPageFieldOptions: {
+      description: "Whether entries precede the page, as far as it was asked for.",
+    },
+    startCursorFieldOptions: { description: "The cursor of the first entry; null when there is none." },
+    endCursorFieldOptions: { description: "The cursor of the last entry; null when there is none." },
+    idFieldOptions: { description: "The id, a UUID." },
+    nodeTypeOptions: { description: "What has an id of its own." },
+    nodeQueryOptions: false,
+    nodesQueryOptions: false,
+  },
   validation: { validationError: ({ issues }) => badInput(detailsOf(issues, INPUT)) },
 });
 

@@ -65,18 +65,22 @@ function countFields(
   const defaults = defaultsOf(operation);
   let dependsOnVariables = false;
 
-  const entriesOf: EntriesOf = (field, node) => {
-    if (!isListType(getNullableType(field.type))) return 1;
-    if (isIntrospectionType(getNamedType(field.type))) return ENTRIES_IN_SCHEMA;
-    if (!isPaged(field)) return 1;
-    const max = (field.extensions.maxPageEntries as number | undefined) ?? MAX_PAGE_ENTRIES;
-    const value = node.arguments?.find(({ name }) => name.value === "first")?.value;
+  const numberIn = (node: FieldNode, argument: string): number | undefined => {
+    const value = node.arguments?.find(({ name }) => name.value === argument)?.value;
     if (value?.kind === Kind.VARIABLE) dependsOnVariables = true;
-    const first = value && valueFromASTUntyped(value, { ...defaults, ...variables });
-    return typeof first === "number" ? Math.min(Math.max(first, 0), max) : max;
+    const number = value && valueFromASTUntyped(value, { ...defaults, ...variables });
+    return typeof number === "number" ? number : undefined;
+  };
+  const sizes: Sizes = {
+    page: (field, node) => {
+      if (!isPaged(field)) return 1;
+      const max = (field.extensions.maxPageEntries as number | undefined) ?? MAX_PAGE_ENTRIES;
+      return Math.min(Math.max(numberIn(node, "first") ?? numberIn(node, "last") ?? max, 0), max);
+    },
+    list: (field, page) => (isIntrospectionType(getNamedType(field.type)) ? ENTRIES_IN_SCHEMA : page),
   };
 
-  const count = fieldCounter(schema, fragments, entriesOf);
+  const count = fieldCounter(schema, fragments, sizes);
   const fields = count(schema.getRootType(operation.operation)!, operation.selectionSet);
   if (!dependsOnVariables) fieldCounts.set(operation, fields);
   return fields;
@@ -87,38 +91,49 @@ function isPaged({ args }: GraphQLField<unknown, unknown>): boolean {
 }
 
 type Fragments = { [name: string]: FragmentDefinitionNode };
-/** The number of objects in a field. */
-type EntriesOf = (field: GraphQLField<unknown, unknown>, node: FieldNode) => number;
+type Field = GraphQLField<unknown, unknown>;
 
-/** Counts the fields of a selection, each times the entries of the fields around it. */
-export function fieldCounter(schema: GraphQLSchema, fragments: Fragments, entriesOf: EntriesOf) {
+interface Sizes {
+  /** The number of entries of the page that a field with the argument `first` or `last` returns; 1 for other fields. */
+  page: (field: Field, node: FieldNode) => number;
+  /** The number of entries of a list in a page of that size. */
+  list: (field: Field, page: number) => number;
+}
+
+/** Counts the fields of a selection, each times the entries of the lists around it. */
+export function fieldCounter(schema: GraphQLSchema, fragments: Fragments, sizes: Sizes) {
   const fragmentCounts = new Map<string, number>();
 
-  const ofSet = (type: GraphQLNamedType, { selections }: SelectionSetNode): number => {
+  const ofSet = (type: GraphQLNamedType, { selections }: SelectionSetNode, page = 1): number => {
     let fields = 0;
     for (const selection of selections) {
-      if (selection.kind === Kind.FIELD) fields += ofField(type, selection);
+      if (selection.kind === Kind.FIELD) fields += ofField(type, selection, page);
       else if (selection.kind === Kind.INLINE_FRAGMENT) {
         const name = selection.typeCondition?.name.value;
-        fields += ofSet(name ? schema.getType(name)! : type, selection.selectionSet);
-      } else fields += ofFragment(fragments[selection.name.value]!);
+        fields += ofSet(name ? schema.getType(name)! : type, selection.selectionSet, page);
+      } else fields += ofFragment(fragments[selection.name.value]!, page);
     }
     return fields;
   };
 
-  /** Counts each fragment once, however often it is spread. */
-  const ofFragment = ({ name, typeCondition, selectionSet }: FragmentDefinitionNode): number => {
+  /** Counts each fragment once for each size of pages, however often it is spread. */
+  const ofFragment = (
+    { name, typeCondition, selectionSet }: FragmentDefinitionNode,
+    page: number,
+  ): number => {
+    const key = `${name.value} ${page}`;
     const fields =
-      fragmentCounts.get(name.value) ?? ofSet(schema.getType(typeCondition.name.value)!, selectionSet);
-    fragmentCounts.set(name.value, fields);
+      fragmentCounts.get(key) ?? ofSet(schema.getType(typeCondition.name.value)!, selectionSet, page);
+    fragmentCounts.set(key, fields);
     return fields;
   };
 
-  const ofField = (parent: GraphQLNamedType, node: FieldNode): number => {
+  const ofField = (parent: GraphQLNamedType, node: FieldNode, page: number): number => {
     const field = isCompositeType(parent) ? schema.getField(parent, node.name.value) : undefined;
     if (!field || !node.selectionSet) return 1;
-    return 1 + entriesOf(field, node) * ofSet(getNamedType(field.type), node.selectionSet);
+    const entries = isListType(getNullableType(field.type)) ? sizes.list(field, page) : 1;
+    return 1 + entries * ofSet(getNamedType(field.type), node.selectionSet, sizes.page(field, node));
   };
 
-  return ofSet;
+  return (type: GraphQLNamedType, set: SelectionSetNode): number => ofSet(type, set);
 }

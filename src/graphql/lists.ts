@@ -59,9 +59,7 @@ function fieldsOfEntry({ schema, fragments, fieldNodes, returnType }: GraphQLRes
   for (const node of fieldNodes) {
     let own = fieldCounts.get(node);
     if (own === undefined) {
-      const count = fieldCounter(schema, fragments, ({ type }) =>
-        isListType(getNullableType(type)) ? 0 : 1,
-      );
+      const count = fieldCounter(schema, fragments, { page: () => 1, list: () => 0 });
       own = node.selectionSet ? count(getNamedType(returnType), node.selectionSet) : 1;
       fieldCounts.set(node, own);
     }

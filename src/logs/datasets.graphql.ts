@@ -7,10 +7,10 @@ import { Log } from "./types.ts";
 const LogPart = builder.enumType("LogPart", {
   description: "A part of a logged call.",
   values: {
-    input: { description: "What the model was given." },
-    output: { description: "What the model answered." },
-    idealOutput: { description: "What the model should have answered." },
-    variable: { description: "What a variable of the prompt was filled with." },
+    INPUT: { value: "input", description: "What the model was given." },
+    OUTPUT: { value: "output", description: "What the model answered." },
+    IDEAL_OUTPUT: { value: "idealOutput", description: "What the model should have answered." },
+    VARIABLE: { value: "variable", description: "What a variable of the prompt was filled with." },
   } as const,
 });
 

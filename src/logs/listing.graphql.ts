@@ -1,7 +1,9 @@
+import type { Page } from "../database/pages.ts";
 import { argumentsOf, builder } from "../graphql/builder.ts";
+import { connect, connectionType, type PageArguments } from "../graphql/connections.ts";
 import { logFilter, logsInput, metadataMatch } from "./listing.inputs.ts";
-import { logs, traces } from "./listing.resolvers.ts";
-import { Log, LogType, Trace } from "./types.ts";
+import { type Found, keyOf, logs, traces } from "./listing.resolvers.ts";
+import { LogConnection, LogType, Trace } from "./types.ts";
 
 const MetadataMatch = builder.inputType("MetadataMatch", {
   description: "A member that metadata must have.",
@@ -38,21 +40,30 @@ type QueryFields = Parameters<Parameters<typeof builder.queryFields>[0]>[0];
 const listArguments = (t: QueryFields) =>
   argumentsOf(t, logsInput, {
     filter: t.arg({ type: LogFilter, description: logsInput.shape.filter.description }),
-    after: t.arg.id({ description: logsInput.shape.after.description }),
   });
+
+/** A connection of entities, whose cursors are their places. */
+async function connectFound<Entity>(args: PageArguments, read: (page: Page) => Promise<Found<Entity>[]>) {
+  const { edges, pageInfo } = await connect(args, { read, key: ({ place }) => keyOf(place) });
+  const existing = edges.flatMap(({ cursor, node: { entity } }) =>
+    entity ? [{ cursor, node: entity }] : [],
+  );
+  return { edges: existing, pageInfo };
+}
 
 builder.queryFields((t) => ({
   logs: t.field({
-    type: [Log],
-    description: "The logs, the latest calls first, a page at a time. New logs do not shift the pages.",
+    type: LogConnection,
+    description: "The logs, the latest calls first. New logs do not shift the pages.",
     args: listArguments(t),
-    resolve: (_, args, context) => logs(context, args),
+    resolve: (_, { filter, ...args }, context) =>
+      connectFound(args, (page) => logs(context, { filter, ...page })),
   }),
   traces: t.field({
-    type: [Trace],
-    description:
-      "The traces that have such a log, the latest first, a page at a time. New traces do not shift the pages.",
+    type: connectionType(Trace, "traces"),
+    description: "The traces that have such a log, the latest first. New traces do not shift the pages.",
     args: listArguments(t),
-    resolve: (_, args, context) => traces(context, args),
+    resolve: (_, { filter, ...args }, context) =>
+      connectFound(args, (page) => traces(context, { filter, ...page })),
   }),
 }));

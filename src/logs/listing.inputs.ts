@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { optionalTimestamp } from "../validation/dateTime.ts";
 import { list } from "../validation/list.ts";
-import { pageSize } from "../validation/pagination.ts";
-import { idOf, text } from "../validation/text.ts";
+import { idPage, timePage } from "../validation/pagination.ts";
+import { text } from "../validation/text.ts";
 
 const MAX_METADATA_MEMBERS = 10;
 const MAX_SEARCH_CHARACTERS = 1_000;
@@ -50,9 +50,8 @@ export type LogFilter = z.output<typeof logFilter>;
 
 export const logsInput = z.object({
   filter: logFilter.nullish().describe("Which ones; all of them when absent."),
-  first: pageSize(),
-  after: idOf("a log or a trace")
-    .nullish()
-    .describe("Those after the one with this id, which must still be there."),
+  ...timePage(),
 });
-export type LogsInput = z.output<typeof logsInput>;
+
+const { first, after } = idPage();
+export const traceLogsInput = z.object({ first, after });

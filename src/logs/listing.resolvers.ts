@@ -1,10 +1,11 @@
 import { type Expression, type SqlBool, sql } from "kysely";
 import type { Context } from "../context.ts";
+import type { Page } from "../database/pages.ts";
 import type { Key, Search } from "../database/search.ts";
-import { atCursor, PAGE } from "../validation/pagination.ts";
+import { storedTime } from "../database/times.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { Log, Trace } from "./entities.ts";
-import type { LogFilter, LogsInput } from "./listing.inputs.ts";
+import type { LogFilter } from "./listing.inputs.ts";
 import { hasHeavyMetadata, havingMembers, membersOf } from "./members.resolvers.ts";
 import {
   type Lead,
@@ -16,45 +17,46 @@ import {
   stretches,
 } from "./walk.resolvers.ts";
 
+/** An entry of a list of logs or traces, and where it is in the list. */
+export interface Found<Entity> {
+  /** Null when it was removed while the page was read. */
+  entity: Entity | null;
+  place: Place;
+}
+
+type LogsPage = Page & { filter?: LogFilter | null | undefined };
+
 /** A page of the logs that match a filter, the newest first. */
-export async function logs(context: Context, input: LogsInput): Promise<Log[]> {
-  const matches = await page(context, input, "id");
+export async function logs(context: Context, page: LogsPage): Promise<Found<Log>[]> {
+  const matches = await matchesIn(context, page);
   const ids = matches.map(({ id }) => id);
-  return inOrder(ids, await context.em.find(Log, { id: { $in: ids } }));
+  return found(matches, ids, await context.em.find(Log, { id: { $in: ids } }));
 }
 
 /** A page of the traces with a log that matches a filter, the newest first. */
-export async function traces(context: Context, input: LogsInput): Promise<Trace[]> {
-  const matches = await page(context, input, "trace");
+export async function traces(context: Context, page: LogsPage): Promise<Found<Trace>[]> {
+  const matches = await matchesIn(context, page);
   const ids = matches.map(({ trace }) => trace); // without duplicates, as a trace has one log
-  return inOrder(ids, await context.em.find(Trace, { id: { $in: ids } }));
+  return found(matches, ids, await context.em.find(Trace, { id: { $in: ids } }));
 }
 
-function inOrder<Entity extends { id: string }>(ids: string[], entities: Entity[]): Entity[] {
+function found<Entity extends { id: string }>(matches: Match[], ids: string[], entities: Entity[]) {
   const byId = new Map(entities.map((entity) => [entity.id, entity]));
-  return ids.flatMap((id) => byId.get(id) ?? []); // some may have been pruned since the search
+  return ids.map((id, at): Found<Entity> => ({ entity: byId.get(id) ?? null, place: matches[at]! }));
 }
 
-async function page(context: Context, { filter, first, after }: LogsInput, key: "id" | "trace") {
+/** The sort key of a log: the time at which it began, in milliseconds since 1970, and its id. */
+export const keyOf = ({ startTime, id }: Place): string => `${new Date(startTime).getTime()} ${id}`;
+
+function placeOf({ database }: Context, key: string): Place {
+  const [ms, id] = key.split(" ") as [string, string];
+  return { startTime: storedTime(database, new Date(Number(ms))), id };
+}
+
+async function matchesIn(context: Context, { filter, limit, after }: LogsPage) {
   const workspaceId = authorize(context, "read");
-  const place = after ? await getPlace(context, workspaceId, key, after) : null;
-  return findLogs(context, workspaceId, filter ?? {}, { after: place, limit: first ?? PAGE });
-}
-
-async function getPlace(
-  { database }: Context,
-  workspaceId: string,
-  key: "id" | "trace",
-  id: string,
-): Promise<Place> {
-  const [place] = await database.rows(
-    database.read
-      .selectFrom("Log")
-      .select(["startTime as startTime", "id as id"])
-      .where("workspace", "=", workspaceId)
-      .where(key, "=", id),
-  );
-  return atCursor(place, key === "id" ? "id of a log" : "id of a trace");
+  const place = after === undefined ? null : placeOf(context, after);
+  return findLogs(context, workspaceId, filter ?? {}, { after: place, limit });
 }
 
 type Match = Place & { trace: string; searchId: number | null };

@@ -1,10 +1,12 @@
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
+import type { Page } from "../database/pages.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { ownPriceFinder } from "../pricing/resolvers.ts";
-import { findDetails, findPrompt } from "../prompts/cached.resolvers.ts";
-import { describeVersion, type PromptDescription } from "../prompts/resolvers.ts";
-import { selectVersion } from "../prompts/selection.ts";
+import { findDetails, findPrompt, type PromptHead } from "../prompts/cached.resolvers.ts";
+import { findPromptById } from "../prompts/resolvers.ts";
+import { type NamedVersion, selectVersion } from "../prompts/selection.ts";
+import { versionNamed } from "../prompts/versions.resolvers.ts";
 import { measureUsage } from "../usage/usage.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
 import { Log, type LogRecord, Trace, type TraceRecord } from "./entities.ts";
@@ -94,12 +96,16 @@ async function findServed(context: Context, workspaceId: string, input: LogPromp
 /** The trace with that id; TRACE_NOT_FOUND when the workspace has none. */
 export async function getTrace(context: Context, input: { id: string }): Promise<Trace> {
   authorize(context, "read");
-  const reference = context.em.getReference(Trace, input.id, { wrapped: true });
-  const trace = await reference.load({ dataloader: true });
-  if (!trace || !reference.isInitialized()) {
-    throw new GabbroError("TRACE_NOT_FOUND", `Trace ${quoted(input.id)} does not exist.`);
-  }
+  const trace = await findTrace(context, input.id);
+  if (!trace) throw new GabbroError("TRACE_NOT_FOUND", `Trace ${quoted(input.id)} does not exist.`);
   return trace;
+}
+
+/** The trace with that id, once the caller is authorized; null when the workspace has none. */
+export async function findTrace(context: Context, id: string): Promise<Trace | null> {
+  const reference = context.em.getReference(Trace, id, { wrapped: true });
+  const trace = await reference.load({ dataloader: true });
+  return reference.isInitialized() ? trace : null;
 }
 
 /** The log with that id; LOG_NOT_FOUND when the workspace has none. */
@@ -117,12 +123,13 @@ export async function findLog(context: Context, id: string): Promise<Log | null>
   return reference.isInitialized() ? log : null;
 }
 
-/** The logs of a trace, the oldest first. */
-export async function logsOf(context: Context, parent: TraceRecord): Promise<Log[]> {
+/** A page of the logs of a trace, the oldest first. */
+export async function logsOf(context: Context, parent: TraceRecord, { after, limit }: Page): Promise<Log[]> {
   authenticated(context); // no scope: a writer may see the logs of the trace that its mutation added
   // `merge`, as the unit of work would insert a `create`d entity before the next read.
   const entity = "logs" in parent ? parent : context.em.merge(Trace, parent);
-  return (await entity.logs.load({ dataloader: true })).getItems();
+  const logs = (await entity.logs.load({ dataloader: true })).getItems();
+  return logs.filter(({ id }) => after === undefined || id > after).slice(0, limit);
 }
 
 /** The trace that a log belongs to. */
@@ -132,13 +139,15 @@ export async function traceOf(context: Context, child: LogRecord): Promise<Trace
   return reference.loadOrFail({ dataloader: true });
 }
 
-/** The prompt that a log is linked to, as the version that served describes it; null when there is none any more. */
-export async function promptOf(context: Context, child: LogRecord): Promise<PromptDescription | null> {
+/** The prompt that a log is linked to; null when there is none any more. */
+export async function promptOf(context: Context, child: LogRecord): Promise<PromptHead | null> {
   authorize(context, "read");
   if (!child.prompt) return null;
-  return describeVersion(context, {
-    promptId: typeof child.prompt === "string" ? child.prompt : child.prompt.id,
-    version: child.version ?? null,
-    tag: child.tag ?? null,
-  });
+  return findPromptById(context, typeof child.prompt === "string" ? child.prompt : child.prompt.id);
+}
+
+/** The version of a prompt that a log is linked to; null when there is none any more. */
+export async function promptVersionOf(context: Context, child: LogRecord): Promise<NamedVersion | null> {
+  const prompt = await promptOf(context, child); // a prompt that was deleted may still have versions
+  return prompt && child.version !== null ? versionNamed(context, `${prompt.id} ${child.version}`) : null;
 }

@@ -1,12 +1,19 @@
-import { builder } from "../graphql/builder.ts";
+import { argumentsOf, builder } from "../graphql/builder.ts";
+import { connect, connectionType } from "../graphql/connections.ts";
+import { findsNode, Node } from "../graphql/nodes.ts";
 import { Prompt } from "../prompts/graphql.ts";
-import * as entities from "./entities.ts";
+import { PromptVersion } from "../prompts/versions.graphql.ts";
+import type * as entities from "./entities.ts";
+import { traceLogsInput } from "./listing.inputs.ts";
 import { logPayload, tracePayload } from "./payloads.resolvers.ts";
-import { logsOf, promptOf, traceOf } from "./resolvers.ts";
+import { findLog, findTrace, logsOf, promptOf, promptVersionOf, traceOf } from "./resolvers.ts";
 
 export const LogType = builder.enumType("LogType", {
   description: "What kind of step a log records.",
-  values: entities.logTypes,
+  values: { GENERATION: { value: "generation", description: "A call of a model." } } satisfies Record<
+    Uppercase<entities.LogRecord["type"]>,
+    object
+  >,
 });
 
 const CostSource = builder.enumType("CostSource", {
@@ -37,8 +44,12 @@ const LoggedVariable = builder.objectRef<entities.LoggedVariable>("LoggedVariabl
 export const Trace = builder.objectRef<entities.TraceRecord>("Trace");
 export const Log = builder.objectRef<entities.LogRecord>("Log");
 
+/** A page of logs, wherever they are listed. */
+export const LogConnection = connectionType(Log, "logs");
+
 Trace.implement({
   description: "One request of an application, with the calls of models that it took.",
+  interfaces: [Node],
   fields: (t) => ({
     id: t.exposeID("id", { description: "The id, a UUID." }),
     name: t.string({
@@ -66,15 +77,18 @@ Trace.implement({
     startTime: t.expose("startTime", { type: "DateTime", description: "When it began." }),
     endTime: t.expose("endTime", { type: "DateTime", nullable: true, description: "When it ended." }),
     logs: t.field({
-      type: [Log],
+      type: LogConnection,
       description: "Its logs, the oldest first.",
-      resolve: (parent, _, context) => logsOf(context, parent),
+      args: argumentsOf(t, traceLogsInput),
+      resolve: (parent, args, context) =>
+        connect(args, { read: (page) => logsOf(context, parent, page), key: ({ id }) => id }),
     }),
   }),
 });
 
 Log.implement({
   description: "One call of a model: what went in, what came out, what it took.",
+  interfaces: [Node],
   fields: (t) => ({
     id: t.exposeID("id", { description: "The id, a UUID." }),
     type: t.field({ type: LogType, description: "What kind of step it is.", resolve: ({ type }) => type }),
@@ -110,13 +124,12 @@ Log.implement({
     prompt: t.field({
       type: Prompt,
       nullable: true,
-      description:
-        "The prompt, as the version that served shows it; null when there is no prompt with that slug.",
+      description: "The prompt; null when there is none with that slug.",
       resolve: (parent, _, context) => promptOf(context, parent),
     }),
     version: t.exposeString("version", {
       nullable: true,
-      description: "The version of the prompt that served; null when none did.",
+      description: "The name of the version of the prompt that served; null when none did.",
     }),
     metadata: t.field({
       type: "JSONObject",
@@ -132,7 +145,20 @@ Log.implement({
   }),
 });
 
+findsNode(Trace, "read", findTrace);
+findsNode(Log, "read", findLog);
+
 builder.objectFields(Log, (t) => ({
+  promptVersion: t.field({
+    type: PromptVersion,
+    nullable: true,
+    description: "The version of the prompt that served, with its texts; null when none did.",
+    resolve: (parent, _, context) => promptVersionOf(context, parent),
+  }),
+  tag: t.exposeString("tag", {
+    nullable: true,
+    description: "The tag by which the version was found; null when it was asked for by its own name.",
+  }),
   latencyMs: t.exposeFloat("latencyMs", {
     nullable: true,
     description: "Milliseconds from start to end; null unless both were reported.",

@@ -1,12 +1,15 @@
 import { argumentsOf, builder } from "../graphql/builder.ts";
-import { deleteModelPriceInput, modelPricesInput, setModelPriceInput } from "./inputs.ts";
-import { deleteModelPrice, modelPrices, type OwnPrice, setModelPrice } from "./resolvers.ts";
+import { connect, connectionType } from "../graphql/connections.ts";
+import { findsNode, Node } from "../graphql/nodes.ts";
+import { deleteModelPriceInput, MAX_PAGE, modelPricesInput, setModelPriceInput } from "./inputs.ts";
+import { deleteModelPrice, findModelPrice, modelPrices, type OwnPrice, setModelPrice } from "./resolvers.ts";
 
 const ModelPrice = builder.objectRef<OwnPrice>("ModelPrice").implement({
   description:
     "The workspace's own price of a model, in US dollars per million tokens. It wins over the built-in price list.",
+  interfaces: [Node],
   fields: (t) => ({
-    id: t.exposeID("id", { description: "The id, a UUID. Pages continue after it." }),
+    id: t.exposeID("id", { description: "The id, a UUID." }),
     model: t.exposeString("model", { description: "The name of the model, in lower case." }),
     provider: t.exposeString("provider", {
       nullable: true,
@@ -25,14 +28,16 @@ const ModelPrice = builder.objectRef<OwnPrice>("ModelPrice").implement({
   }),
 });
 
+findsNode(ModelPrice, "read", findModelPrice);
+
 builder.queryField("modelPrices", (t) =>
   t.field({
-    type: [ModelPrice],
-    description: "The workspace's own prices, the latest added first, a page at a time.",
-    args: argumentsOf(t, modelPricesInput, {
-      after: t.arg.id({ description: modelPricesInput.shape.after.description }),
-    }),
-    resolve: (_, args, context) => modelPrices(context, args),
+    type: connectionType(ModelPrice, "prices"),
+    description: "The workspace's own prices, the latest added first.",
+    args: argumentsOf(t, modelPricesInput),
+    extensions: { maxPageEntries: MAX_PAGE },
+    resolve: (_, { model, ...args }, context) =>
+      connect(args, { read: (page) => modelPrices(context, { model, ...page }), key: ({ id }) => id }),
   }),
 );
 

@@ -1,9 +1,10 @@
 import { z } from "zod";
 import { optionalTimestamp } from "../validation/dateTime.ts";
+import { idPage } from "../validation/pagination.ts";
 import { idOf, text } from "../validation/text.ts";
 
 const MAX_NAME_CHARACTERS = 256;
-const MAX_PAGE = 1_000;
+export const MAX_PAGE = 1_000;
 const MAX_DOLLARS = 1_000_000;
 
 /** The form in which the names of prices are stored and looked up: clients write one model in different cases. */
@@ -17,10 +18,8 @@ const id = () => idOf("a price");
 
 export const modelPricesInput = z.object({
   model: name().nullish().describe("Only those of the model with this name, in any case."),
-  first: z.int().min(1).max(MAX_PAGE).nullish().describe("How many at most, up to 1,000; 50 when absent."),
-  after: id().nullish().describe("Those after the one with this id, which must still be there."),
+  ...idPage({ max: MAX_PAGE }),
 });
-export type ModelPricesInput = z.output<typeof modelPricesInput>;
 
 export const setModelPriceInput = z.object({
   model: name()

@@ -1,13 +1,14 @@
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
+import { createLoader } from "../database/loader.ts";
+import { idsInPage, type Page } from "../database/pages.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { badInput, GabbroError, quoted } from "../errors.ts";
 import type { FindOwnPrice } from "../usage/usage.ts";
-import { atCursor, PAGE } from "../validation/pagination.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { ModelPrice } from "./entities.ts";
-import { type ModelPricesInput, normalizeName, type SetModelPriceInput } from "./inputs.ts";
+import { normalizeName, type SetModelPriceInput } from "./inputs.ts";
 
 const ANY_PROVIDER = "";
 /** Before every time that a call can have. */
@@ -22,17 +23,23 @@ export type OwnPrice = Pick<ModelPrice, "id" | "model" | "inputPrice" | "outputP
 /** A page of the workspace's own prices, the latest added first. */
 export async function modelPrices(
   context: Context,
-  { model, first, after }: ModelPricesInput,
+  { model, ...page }: Page & { model?: string | null | undefined },
 ): Promise<OwnPrice[]> {
   authorize(context, "read");
-  if (after != null) atCursor(await context.em.count(ModelPrice, { id: after }), "id of a price");
-  const prices = await context.em.find(
-    ModelPrice,
-    { ...(model && { model }), ...(after && { id: { $lt: after } }) },
-    { orderBy: { id: "desc" }, limit: first ?? PAGE },
-  );
+  const { where, options } = idsInPage(page, "desc");
+  const prices = await context.em.find(ModelPrice, { ...(model && { model }), ...where }, options);
   return prices.map(toOwnPrice);
 }
+
+/** The price with that id; null when the workspace has none. */
+export const findModelPrice: (context: Context, id: string) => Promise<OwnPrice | null> = createLoader(
+  async (context, ids) => {
+    authorize(context, "read");
+    const prices = await context.em.find(ModelPrice, { id: { $in: ids } });
+    const byId = new Map(prices.map((price) => [price.id, toOwnPrice(price)]));
+    return ids.map((id) => byId.get(id) ?? null);
+  },
+);
 
 /** Bounded, as repricing searches all of them for each log. */
 const MAX_PRICES = 1_000;

@@ -21,7 +21,7 @@ import {
   setTagProtection,
   type TagState,
 } from "./tags.resolvers.ts";
-import { PromptVersion } from "./types.ts";
+import { PromptVersion } from "./versions.graphql.ts";
 
 const model = promptModel.shape;
 const PromptModelInput = builder.inputType("PromptModelInput", {

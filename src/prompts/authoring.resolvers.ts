@@ -7,6 +7,7 @@ import { badInput, quoted } from "../errors.ts";
 import { findVariables, type NamedTemplate } from "../templates/templates.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
+import type { PromptHead } from "./cached.resolvers.ts";
 import { Prompt, PromptVersion, type Variable } from "./entities.ts";
 import {
   type CreatePromptInput,
@@ -15,11 +16,11 @@ import {
   MAX_VERSIONS,
   type UpdatePromptInput,
 } from "./inputs.ts";
-import { type PromptDescription, promptNotFound, readDescription } from "./resolvers.ts";
+import { prompt, promptNotFound } from "./resolvers.ts";
 import { mergeVariables } from "./variables.ts";
 
 /** Creates a prompt without versions; CONFLICT when the slug is taken. */
-export async function createPrompt(context: Context, input: CreatePromptInput): Promise<PromptDescription> {
+export async function createPrompt(context: Context, input: CreatePromptInput): Promise<PromptHead> {
   authorize(context, "read"); // before it writes, because it answers with the prompt
   const workspace = authorize(context, "write");
   const { slug } = input;
@@ -35,23 +36,23 @@ export async function createPrompt(context: Context, input: CreatePromptInput): 
       recordChange(em, context, { action: "createPrompt", subject: slug, before: null, after: head });
     }),
   );
-  return readDescription(context, workspace, slug);
+  return prompt(context, { slug });
 }
 
 /** Changes the name, the description or the feature of a prompt; PROMPT_NOT_FOUND when the workspace has none. */
-export async function updatePrompt(context: Context, input: UpdatePromptInput): Promise<PromptDescription> {
+export async function updatePrompt(context: Context, input: UpdatePromptInput): Promise<PromptHead> {
   authorize(context, "read"); // before it writes, because it answers with the prompt
-  const workspace = authorize(context, "write");
+  authorize(context, "write");
   const { slug, name, description, featureSlug } = input;
   await inTransaction(context.em, async (em) => {
-    const prompt = await getPrompt(em, slug);
-    const before = headOf(prompt);
-    if (name) prompt.name = name;
-    if (description !== undefined) prompt.description = description;
-    if (featureSlug !== undefined) prompt.featureSlug = featureSlug;
-    recordChange(em, context, { action: "updatePrompt", subject: slug, before, after: headOf(prompt) });
+    const entity = await getPrompt(em, slug);
+    const before = headOf(entity);
+    if (name) entity.name = name;
+    if (description !== undefined) entity.description = description;
+    if (featureSlug !== undefined) entity.featureSlug = featureSlug;
+    recordChange(em, context, { action: "updatePrompt", subject: slug, before, after: headOf(entity) });
   });
-  return readDescription(context, workspace, slug);
+  return prompt(context, { slug });
 }
 
 /**

@@ -5,7 +5,7 @@ import { allPages } from "../validation/pagination.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import type { Model } from "./entities.ts";
 import { describePromptInput, promptsInput, publishPromptInput, versionChoice } from "./inputs.ts";
-import { promptsAfter, servedPrompt } from "./reading.resolvers.ts";
+import { describePrompts, servedPrompt } from "./reading.resolvers.ts";
 import { availableVersionsOf } from "./resolvers.ts";
 import { describePromptAnswer } from "./rest.ts";
 import { publishPrompt } from "./tags.resolvers.ts";
@@ -75,7 +75,7 @@ export function promptReadingRoutes(app: App): void {
     },
     handler: async ({ context, query }) => {
       const turn = () => context.database.turn(authorize(context, "read"));
-      const all = await allPages(turn, (page) => promptsAfter(context, { ...query, ...page }));
+      const all = await allPages(turn, (page) => describePrompts(context, { ...query, ...page }));
       const prompts = all.map(async (prompt) => {
         const { slug, name, status, description, availableTags } = prompt;
         const availableVersions = await availableVersionsOf(context, prompt);

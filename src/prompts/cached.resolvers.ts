@@ -7,7 +7,11 @@ import { GabbroError } from "../errors.ts";
 import { type Prompt, PromptVersion } from "./entities.ts";
 import type { NamedVersion, Selectable } from "./selection.ts";
 
-export type CachedPrompt = Selectable & Pick<Prompt, "id" | "name" | "description">;
+/** The columns of a prompt itself. */
+export const promptColumns = ["id", "slug", "name", "description", "featureSlug", "createdAt"] as const;
+export type PromptHead = Pick<Prompt, (typeof promptColumns)[number]>;
+
+export type CachedPrompt = Selectable & PromptHead;
 
 const prompts = createCache<CachedPrompt>();
 
@@ -36,6 +40,7 @@ async function readPrompt(
     read
       .selectFrom("Prompt")
       .select(["id as id", "slug as slug", "name as name", "description as description"])
+      .select(["featureSlug as featureSlug", "createdAt as createdAt"])
       .where("workspace", "=", workspaceId)
       .where("slug", "=", slug)
       .where("deletedAt", "is", null),
@@ -59,7 +64,7 @@ async function readPrompt(
         for (const { id, version } of piece) versions.push({ id, version });
     })(),
   ]);
-  return { ...prompt, versions, tags };
+  return { ...prompt, createdAt: new Date(prompt.createdAt), versions, tags };
 }
 
 /** The ids and names of versions of prompts. */

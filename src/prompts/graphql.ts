@@ -1,28 +1,58 @@
 import { argumentsOf, builder, cacheable } from "../graphql/builder.ts";
-import type { Variable } from "./entities.ts";
+import { findsNode, Node } from "../graphql/nodes.ts";
+import type { PromptHead } from "./cached.resolvers.ts";
 import { describePromptInput } from "./inputs.ts";
-import { availableVersionsOf, describePrompt, type PromptDescription, variablesOf } from "./resolvers.ts";
+import {
+  availableTagsOf,
+  availableVersionsOf,
+  describePrompt,
+  findPromptById,
+  type PromptDescription,
+  statusOf,
+  variablesOf,
+} from "./resolvers.ts";
+import { PromptVariable, PromptVersion } from "./versions.graphql.ts";
 
 const PromptStatus = builder.enumType("PromptStatus", {
   description: "Whether a prompt is in use.",
   values: {
-    live: { description: "A version has the tag `production`." },
-    draft: { description: "No version has the tag `production` yet." },
+    LIVE: { value: "live", description: "A version has the tag `production`." },
+    DRAFT: { value: "draft", description: "No version has the tag `production` yet." },
   } as const,
 });
 
-export const PromptVariable = builder.objectRef<Variable>("PromptVariable").implement({
-  description: "A variable of a prompt's text, to be filled in on use.",
+export const Prompt = builder.objectRef<PromptHead>("Prompt").implement({
+  description: "A prompt: texts for models, which change by new versions.",
+  interfaces: [Node],
   fields: (t) => ({
-    label: t.exposeString("label", { description: "The name by which the text refers to it." }),
-    type: t.exposeString("type", {
-      description: "What it holds, in words of the prompt's author; `string` by default.",
+    id: t.exposeID("id", { description: "The id, a UUID." }),
+    slug: t.exposeString("slug", { description: "The slug, unique in the workspace." }),
+    name: t.exposeString("name", { description: "The name to show." }),
+    status: t.field({
+      type: PromptStatus,
+      description: "Whether it is in use.",
+      resolve: (prompt, _, context) => statusOf(context, prompt),
     }),
-    description: t.exposeString("description", { nullable: true, description: "What it is for." }),
+    description: t.exposeString("description", { nullable: true, description: "What the prompt is for." }),
+    featureSlug: t.exposeString("featureSlug", {
+      nullable: true,
+      description: "The feature of the application that it belongs to.",
+    }),
+    createdAt: t.expose("createdAt", { type: "DateTime", description: "When it was made." }),
+    availableVersions: t.stringList({
+      description: "The names of all its versions, the oldest first.",
+      resolve: (prompt, _, context) => availableVersionsOf(context, prompt),
+    }),
+    availableTags: t.stringList({
+      description: "All its tags by name. `latest` is among them and follows the newest version by itself.",
+      resolve: (prompt, _, context) => availableTagsOf(context, prompt),
+    }),
   }),
 });
 
-export const Prompt = builder.objectRef<PromptDescription>("Prompt").implement({
+findsNode(Prompt, "read", findPromptById);
+
+const PromptDescriptionType = builder.objectRef<PromptDescription>("PromptDescription").implement({
   description: "A prompt, as one of its versions shows it.",
   fields: (t) => ({
     slug: t.exposeString("slug", { description: "The slug, unique in the workspace." }),
@@ -34,7 +64,7 @@ export const Prompt = builder.objectRef<PromptDescription>("Prompt").implement({
     }),
     description: t.exposeString("description", { nullable: true, description: "What the prompt is for." }),
     availableVersions: t.stringList({
-      description: "All its versions, the oldest first.",
+      description: "The names of all its versions, the oldest first.",
       resolve: (prompt, _, context) => availableVersionsOf(context, prompt),
     }),
     availableTags: t.exposeStringList("availableTags", {
@@ -47,8 +77,7 @@ export const Prompt = builder.objectRef<PromptDescription>("Prompt").implement({
     }),
     version: t.exposeString("version", {
       nullable: true,
-      description:
-        "The version shown; null when the prompt has none, or when a log's prompt had none that served.",
+      description: "The version shown; null when the prompt has none.",
     }),
     tag: t.exposeString("tag", {
       nullable: true,
@@ -58,13 +87,24 @@ export const Prompt = builder.objectRef<PromptDescription>("Prompt").implement({
       nullable: true,
       description: "Says when another version is shown than the one asked for; null otherwise.",
     }),
+    prompt: t.field({
+      type: Prompt,
+      description: "The prompt itself.",
+      resolve: (description) => description,
+    }),
+    promptVersion: t.field({
+      type: PromptVersion,
+      nullable: true,
+      description: "The version shown, with its texts; null when the prompt has none.",
+      resolve: ({ versionId: id, version }) => (id === null ? null : { id, version: version! }),
+    }),
   }),
 });
 
 builder.queryField("describePrompt", (t) =>
   t.field({
     ...cacheable,
-    type: Prompt,
+    type: PromptDescriptionType,
     nullable: true,
     description:
       "Describes a prompt by the version asked for, else its production version, else its newest; an error `PROMPT_NOT_FOUND` when there is no such prompt.",

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { jsonSize } from "../limits/jsonSize.ts";
 import { optionalJsonObject } from "../validation/json.ts";
 import { list } from "../validation/list.ts";
-import { searchText, slugPage } from "../validation/pagination.ts";
+import { idPage, searchText, slugPage } from "../validation/pagination.ts";
 import { lookUpText, newSlug, optionalText, text } from "../validation/text.ts";
 
 /** What picks a version of a prompt: a version wins over a tag; with neither it is the production version. */
@@ -128,9 +128,12 @@ export const promptsInput = z.object({
   search: searchText().describe(
     "Only those with this in their slug, name or description, in any case; up to 200 characters.",
   ),
-  ...slugPage,
+  ...slugPage(),
 });
 export type PromptsInput = z.input<typeof promptsInput>;
+
+export const versionsInput = z.object(idPage());
+export const tagHistoryInput = z.object(idPage());
 
 export const renderPromptInput = z.object({
   ...describePromptInput.shape,

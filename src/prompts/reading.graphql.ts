@@ -1,9 +1,10 @@
 import { argumentsOf, builder, cacheable } from "../graphql/builder.ts";
+import { connect, connectionType } from "../graphql/connections.ts";
 import { Prompt } from "./graphql.ts";
 import { describePromptInput, promptDiffInput, promptsInput, renderPromptInput } from "./inputs.ts";
 import { promptDiff, prompts, renderPrompt, type ServedPrompt, servedPrompt } from "./reading.resolvers.ts";
-import { describePrompt } from "./resolvers.ts";
-import { PromptModel } from "./types.ts";
+import { prompt } from "./resolvers.ts";
+import { PromptModel } from "./versions.graphql.ts";
 
 const ServedPromptType = builder.objectRef<ServedPrompt>("ServedPrompt").implement({
   description: "A prompt as an application uses it: the texts and the model of the version that serves.",
@@ -50,14 +51,18 @@ builder.queryFields((t) => ({
     nullable: true,
     description: "The prompt with that slug; an error `PROMPT_NOT_FOUND` when there is none.",
     args: argumentsOf(t, describePromptInput.pick({ slug: true })),
-    resolve: (_, args, context) => describePrompt(context, args),
+    resolve: (_, args, context) => prompt(context, args),
   }),
   prompts: t.field({
     ...cacheable,
-    type: [Prompt],
-    description: "The prompts in the order of their slugs, a page at a time.",
+    type: connectionType(Prompt, "prompts"),
+    description: "The prompts in the order of their slugs.",
     args: argumentsOf(t, promptsInput),
-    resolve: (_, args, context) => prompts(context, args),
+    resolve: (_, { search, featureSlug, ...args }, context) =>
+      connect(args, {
+        read: (page) => prompts(context, { search, featureSlug, ...page }),
+        key: ({ slug }) => slug,
+      }),
   }),
   servedPrompt: t.field({
     ...cacheable,

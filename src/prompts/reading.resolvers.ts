@@ -1,12 +1,12 @@
 import type { Context } from "../context.ts";
+import { inPage, type Page } from "../database/pages.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { checkDeadline } from "../limits/deadline.ts";
 import { renderTemplate } from "../templates/templates.ts";
-import { atCursor, PAGE } from "../validation/pagination.ts";
 import { authorize } from "../workspaces/resolvers.ts";
-import { findDetails, findPrompt, getTexts } from "./cached.resolvers.ts";
-import { type Model, Prompt, PromptVersion } from "./entities.ts";
+import { findDetails, findPrompt, getTexts, type PromptHead, promptColumns } from "./cached.resolvers.ts";
+import { type Model, PromptVersion } from "./entities.ts";
 import type { DescribePromptInput, PromptDiffInput, PromptsInput, RenderPromptInput } from "./inputs.ts";
 import {
   describe,
@@ -18,33 +18,27 @@ import {
 import { selectVersion, selectVersionToDescribe } from "./selection.ts";
 import { compareVariables } from "./variables.ts";
 
-/** A page of the prompts, in the order of their slugs, each described by its production version, else its newest. */
-export async function prompts(context: Context, input: PromptsInput): Promise<PromptDescription[]> {
-  const { after } = input;
-  authorize(context, "read");
-  if (after != null) atCursor(await context.em.count(Prompt, { slug: after }), "slug of a prompt");
-  return promptsAfter(context, input);
-}
+export type PromptsPage = Page & Pick<PromptsInput, "featureSlug" | "search">;
 
-/** Like `prompts`, but `after` may be any slug, even that of a deleted prompt. */
-export async function promptsAfter(context: Context, input: PromptsInput): Promise<PromptDescription[]> {
-  const workspaceId = authorize(context, "read");
-  const heads = await headsOf(context, workspaceId, input);
-  const selectables = await loadSelectables(context, heads);
+/** Like `prompts`, each described by its production version, else its newest. */
+export async function describePrompts(context: Context, page: PromptsPage): Promise<PromptDescription[]> {
+  const selectables = await loadSelectables(context, await prompts(context, page));
   return selectables.map((prompt) => describe(prompt, selectVersionToDescribe(prompt, {})));
 }
 
-async function headsOf(context: Context, workspaceId: string, input: PromptsInput) {
+/** A page of the prompts, in the order of their slugs. */
+export async function prompts(
+  context: Context,
+  { featureSlug, search, ...page }: PromptsPage,
+): Promise<PromptHead[]> {
+  const workspaceId = authorize(context, "read");
   const { database } = context;
-  const { featureSlug, search, after, first } = input;
   const inWorkspace = database.read
     .selectFrom("Prompt")
     .where("workspace", "=", workspaceId)
-    .where("deletedAt", "is", null)
-    .orderBy("slug");
-  let query = inWorkspace.limit(first ?? PAGE);
+    .where("deletedAt", "is", null);
+  let query = inPage(inWorkspace, "slug", page);
   if (featureSlug) query = query.where("featureSlug", "=", featureSlug);
-  if (after) query = query.where("slug", ">", after);
   if (search) {
     const matching = query.where(({ or, ref }) =>
       or(
@@ -55,9 +49,9 @@ async function headsOf(context: Context, workspaceId: string, input: PromptsInpu
     );
     const ids = await database.search.findIds(workspaceId, matching.select("id as id"));
     if (ids.length === 0) return [];
-    query = inWorkspace.where("id", "in", ids);
+    query = inWorkspace.where("id", "in", ids).orderBy("slug", page.inverted ? "desc" : "asc");
   }
-  return withinBudget(context, await query.select(["id", "slug", "name", "description"]).execute());
+  return withinBudget(context, await query.select(promptColumns).execute());
 }
 
 /** A prompt as an application uses it: the texts and the model of the version that serves. */

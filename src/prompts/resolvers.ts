@@ -3,9 +3,15 @@ import { createLoader } from "../database/loader.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { authorize } from "../workspaces/resolvers.ts";
-import { findDetails, findPrompt } from "./cached.resolvers.ts";
-import type { Prompt, Variable } from "./entities.ts";
-import type { DescribePromptInput, VersionChoice } from "./inputs.ts";
+import {
+  type CachedPrompt,
+  findDetails,
+  findPrompt,
+  type PromptHead,
+  promptColumns,
+} from "./cached.resolvers.ts";
+import type { Variable } from "./entities.ts";
+import type { DescribePromptInput } from "./inputs.ts";
 import {
   availableTags,
   type NamedVersion,
@@ -19,17 +25,12 @@ import {
   newestVersionOf,
   productionVersionOf,
   tagsOf,
-  versionNamed,
   versionsOf,
 } from "./versions.resolvers.ts";
 
 /** A prompt, described by one of its versions. */
-export interface PromptDescription {
-  id: string;
-  slug: string;
-  name: string;
-  status: "live" | "draft";
-  description: string | null;
+export interface PromptDescription extends PromptHead {
+  status: PromptStatus;
   /** All its versions, the oldest first; absent where they were not read. */
   versions?: NamedVersion[];
   availableTags: string[];
@@ -42,27 +43,23 @@ export interface PromptDescription {
   warning: string | null;
 }
 
+/** The prompt with that slug; PROMPT_NOT_FOUND when the workspace has none. */
+export async function prompt(context: Context, { slug }: { slug: string }): Promise<CachedPrompt> {
+  const found = await findPrompt(context, authorize(context, "read"), slug);
+  if (found) return found;
+  throw promptNotFound(slug);
+}
+
 /** Describes a prompt by the requested version or the one that stands in for it; PROMPT_NOT_FOUND when the workspace has none. */
 export async function describePrompt(
   context: Context,
   input: DescribePromptInput,
 ): Promise<PromptDescription> {
-  return readDescription(context, authorize(context, "read"), input.slug, input);
-}
-
-/** Describes a prompt once the caller is authorized, for instance to create it. */
-export async function readDescription(
-  context: Context,
-  workspaceId: string,
-  slug: string,
-  choice: VersionChoice = {},
-): Promise<PromptDescription> {
-  const prompt = await findPrompt(context, workspaceId, slug);
-  if (!prompt) throw promptNotFound(slug);
-  const description = describe(prompt, selectVersionToDescribe(prompt, choice));
+  const found = await prompt(context, input);
+  const description = describe(found, selectVersionToDescribe(found, input));
   const { versionId } = description;
   const details = versionId === null ? null : await findDetails(context, versionId);
-  return { ...description, versions: prompt.versions, variables: details?.variables ?? [] };
+  return { ...description, versions: found.versions, variables: details?.variables ?? [] };
 }
 
 export function promptNotFound(slug: string): GabbroError {
@@ -72,10 +69,26 @@ export function promptNotFound(slug: string): GabbroError {
 /** The names of all versions of a prompt, the oldest first. */
 export function availableVersionsOf(
   context: Context,
-  { id, versions }: PromptDescription,
+  { id, versions }: Pick<PromptDescription, "id" | "versions">,
 ): string[] | Promise<string[]> {
   const names = (all: NamedVersion[]) => all.map(({ version }) => version);
   return versions ? names(versions) : versionsOf(context, id).then(names);
+}
+
+type PromptStatus = "live" | "draft";
+
+const statusBy = (tags: { label: string }[]): PromptStatus =>
+  tags.some(({ label }) => label === PRODUCTION) ? "live" : "draft";
+
+/** Whether a version of a prompt has the tag `production`. */
+export async function statusOf(context: Context, { id }: PromptHead): Promise<PromptStatus> {
+  return statusBy(await tagsOf(context, id));
+}
+
+/** The labels of a prompt's tags, with `latest` when it has a version. */
+export async function availableTagsOf(context: Context, { id }: PromptHead): Promise<string[]> {
+  const [tags, newest] = await Promise.all([tagsOf(context, id), newestVersionOf(context, id)]);
+  return availableTags({ tags, versions: newest ? [newest] : [] });
 }
 
 const variablesOfVersion = contentColumn("variables");
@@ -89,40 +102,26 @@ export function variablesOf(
   return id === null ? [] : variablesOfVersion({ id, version: version! }, {}, context);
 }
 
-/** Describes the prompt with that id by its version `version`; null when the prompt is gone. */
-export async function describeVersion(
-  context: Context,
-  input: { promptId: string; version: string | null; tag: string | null },
-): Promise<PromptDescription | null> {
-  const [prompt, version] = await Promise.all([
-    promptById(context, input.promptId),
-    input.version === null ? null : versionNamed(context, `${input.promptId} ${input.version}`),
-  ]);
-  return prompt && describe(prompt, { version, tag: input.tag, warning: null });
-}
-
-const promptById: (context: Context, id: string) => Promise<(Selectable & PromptRow) | null> = createLoader(
+/** The prompt with that id; null when the workspace has none. */
+export const findPromptById: (context: Context, id: string) => Promise<PromptHead | null> = createLoader(
   async (context, ids) => {
     const workspaceId = authorize(context, "read");
     const prompts = await context.database.read
       .selectFrom("Prompt")
-      .select(["id", "slug", "name", "description"])
+      .select(promptColumns)
       .where("workspace", "=", workspaceId)
       .where("deletedAt", "is", null)
       .where("id", "in", ids)
       .execute();
-    withinBudget(context, prompts);
-    const byId = new Map((await loadSelectables(context, prompts)).map((prompt) => [prompt.id, prompt]));
+    const byId = new Map(withinBudget(context, prompts).map((prompt) => [prompt.id, prompt]));
     return ids.map((id) => byId.get(id) ?? null);
   },
 );
 
-type PromptRow = Pick<Prompt, "id" | "slug" | "name" | "description">;
-
 const HEAD_BYTES = 500;
 
 /** Subtracts prompts from the budget of the answer. Throws QUERY_TOO_COMPLEX when it is spent. */
-export function withinBudget<Head extends PromptRow>(context: Context, heads: Head[]): Head[] {
+export function withinBudget<Head extends PromptHead>(context: Context, heads: Head[]): Head[] {
   for (const { description } of heads) spendAnswerBytes(context, HEAD_BYTES + (description?.length ?? 0));
   return heads;
 }
@@ -130,8 +129,8 @@ export function withinBudget<Head extends PromptRow>(context: Context, heads: He
 /** Adds what describing prompts needs: their tags, their newest and their production versions. */
 export async function loadSelectables(
   context: Context,
-  prompts: PromptRow[],
-): Promise<(Selectable & PromptRow)[]> {
+  prompts: PromptHead[],
+): Promise<(Selectable & PromptHead)[]> {
   return Promise.all(
     prompts.map(async (prompt) => {
       const [tags, newest, production] = await Promise.all([
@@ -146,13 +145,15 @@ export async function loadSelectables(
 }
 
 /** Describes a prompt by the selected version. */
-export function describe(prompt: Selectable & PromptRow, selection: Selection): PromptDescription {
+export function describe(prompt: Selectable & PromptHead, selection: Selection): PromptDescription {
   return {
     id: prompt.id,
     slug: prompt.slug,
     name: prompt.name,
-    status: prompt.tags.some(({ label }) => label === PRODUCTION) ? "live" : "draft",
+    status: statusBy(prompt.tags),
     description: prompt.description,
+    featureSlug: prompt.featureSlug,
+    createdAt: prompt.createdAt,
     availableTags: availableTags(prompt),
     versionId: selection.version?.id ?? null,
     version: selection.version?.version ?? null,

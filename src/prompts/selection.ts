@@ -26,7 +26,7 @@ export interface Selection<Version extends NamedVersion = NamedVersion> {
 }
 
 /** The labels of a prompt's tags in order, including `latest` once there is a version. */
-export function availableTags({ versions, tags }: Selectable): string[] {
+export function availableTags({ versions, tags }: Pick<Selectable, "versions" | "tags">): string[] {
   return versions.length === 0 ? [] : [...tags.map(({ label }) => label), LATEST].toSorted();
 }
 

@@ -1,62 +1,16 @@
-import { builder } from "../graphql/builder.ts";
-import type * as entities from "./entities.ts";
-import { Prompt, PromptVariable } from "./graphql.ts";
+import { argumentsOf, builder } from "../graphql/builder.ts";
+import { connect, connectionType } from "../graphql/connections.ts";
+import { Prompt } from "./graphql.ts";
+import { tagHistoryInput, versionsInput } from "./inputs.ts";
+import { PromptVersion } from "./versions.graphql.ts";
 import {
-  contentColumn,
   newestVersionOf,
   productionVersionOf,
   type TagMove,
-  tagHistoryOf,
+  tagHistoryPage,
   tagsOf,
-  type VersionRecord,
-  versionsOf,
+  versionPage,
 } from "./versions.resolvers.ts";
-
-export const PromptModel = builder.objectRef<entities.Model>("PromptModel").implement({
-  description: "The model that a prompt version is written for.",
-  fields: (t) => ({
-    provider: t.exposeString("provider", { nullable: true, description: "Who serves it, such as `openai`." }),
-    client: t.exposeString("client", { nullable: true, description: "With which client it is called." }),
-    model: t.exposeString("model", { description: "Its name, such as `gpt-4o-mini`." }),
-    version: t.exposeString("version", {
-      nullable: true,
-      description: "Its version, where the name does not say.",
-    }),
-    parameters: t.expose("parameters", {
-      type: "JSONObject",
-      description: "Its parameters, such as `temperature`.",
-    }),
-  }),
-});
-
-export const PromptVersion = builder.objectRef<VersionRecord>("PromptVersion").implement({
-  description: "A version of a prompt. It never changes once it is made.",
-  fields: (t) => ({
-    version: t.exposeString("version", { description: "Its name, unique in the prompt." }),
-    text: t.string({ description: "The text, a Jinja template.", resolve: contentColumn("text") }),
-    systemText: t.string({
-      nullable: true,
-      description: "The text for the system's role.",
-      resolve: contentColumn("systemText"),
-    }),
-    model: t.field({
-      type: PromptModel,
-      nullable: true,
-      description: "The model that it is written for.",
-      resolve: contentColumn("model"),
-    }),
-    variables: t.field({
-      type: [PromptVariable],
-      description: "The variables that its texts use, and others that were declared.",
-      resolve: contentColumn("variables"),
-    }),
-    createdAt: t.field({
-      type: "DateTime",
-      description: "When it was made.",
-      resolve: contentColumn("createdAt"),
-    }),
-  }),
-});
 
 const PromptTag = builder.objectRef<Awaited<ReturnType<typeof tagsOf>>[number]>("PromptTag").implement({
   description: "A tag, and the version that it points to.",
@@ -70,6 +24,7 @@ const PromptTag = builder.objectRef<Awaited<ReturnType<typeof tagsOf>>[number]>(
 const PromptTagMove = builder.objectRef<TagMove>("PromptTagMove").implement({
   description: "One move of a tag.",
   fields: (t) => ({
+    id: t.exposeID("id", { description: "The id, a UUID." }),
     tag: t.exposeString("label", { description: "The tag that was moved." }),
     from: t.exposeString("from", {
       nullable: true,
@@ -86,9 +41,11 @@ const PromptTagMove = builder.objectRef<TagMove>("PromptTagMove").implement({
 
 builder.objectFields(Prompt, (t) => ({
   versions: t.field({
-    type: [PromptVersion],
-    description: "All its versions, the oldest first.",
-    resolve: ({ id }, _, context) => versionsOf(context, id),
+    type: connectionType(PromptVersion, "the versions of a prompt"),
+    description: "Its versions, the oldest first.",
+    args: argumentsOf(t, versionsInput),
+    resolve: ({ id: promptId }, args, context) =>
+      connect(args, { read: (page) => versionPage(context, promptId, page), key: ({ id }) => id }),
   }),
   latest: t.field({
     type: PromptVersion,
@@ -109,8 +66,10 @@ builder.objectFields(Prompt, (t) => ({
     resolve: ({ id }, _, context) => tagsOf(context, id),
   }),
   tagHistory: t.field({
-    type: [PromptTagMove],
+    type: connectionType(PromptTagMove, "the moves of tags"),
     description: "Who moved which tag when, the latest move first.",
-    resolve: ({ id }, _, context) => tagHistoryOf(context, id),
+    args: argumentsOf(t, tagHistoryInput),
+    resolve: ({ id: promptId }, args, context) =>
+      connect(args, { read: (page) => tagHistoryPage(context, promptId, page), key: ({ id }) => id }),
   }),
 }));

@@ -1,7 +1,8 @@
 import { sql } from "kysely";
 import type { Context } from "../context.ts";
-import { lengthOf, type RowLength, readByLength, readLists } from "../database/lengths.ts";
+import { inTurn, lengthOf, type RowLength, readByLength, readLists } from "../database/lengths.ts";
 import { createLoader } from "../database/loader.ts";
+import { inPage, type Page } from "../database/pages.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
 import { readVersions, versionRemoved } from "./cached.resolvers.ts";
 import type { PromptTagMove, PromptVersion } from "./entities.ts";
@@ -17,28 +18,27 @@ export const versionsOf: OfPrompt<NamedVersion[]> = createLoader((context, ids) 
   return readLists(context, ids, (piece) => readVersions(context.database, workspaceId, piece));
 });
 
-export type TagMove = Pick<PromptTagMove, "label" | "from" | "to" | "tokenName" | "createdAt">;
+/** A page of the versions of a prompt, the oldest first. */
+export function versionPage(context: Context, promptId: string, page: Page): Promise<NamedVersion[]> {
+  const versions = context.database.read
+    .selectFrom("PromptVersion")
+    .select(["id", "version"])
+    .where("workspace", "=", authorize(context, "read"))
+    .where("prompt", "=", promptId);
+  return inTurn(context, () => inPage(versions, "id", page).execute());
+}
 
-/** The moves of a prompt's tags, the latest first. */
-export const tagHistoryOf: OfPrompt<TagMove[]> = createLoader(async (context, ids) => {
-  const workspaceId = authorize(context, "read");
-  const { read, rows } = context.database;
-  const histories = await readLists(context, ids, ({ parents, after, limit }) => {
-    let query = read
-      .selectFrom("PromptTagMove")
-      .select(["prompt as parent", "id as id", "label as label", "from as from", "to as to"])
-      .select(["tokenName as tokenName", "createdAt as createdAt"])
-      .where("workspace", "=", workspaceId)
-      .where("prompt", "in", parents)
-      .limit(limit);
-    if (parents.length === 1) query = query.orderBy("id");
-    if (after !== null) query = query.where("id", ">", after);
-    return rows(query);
-  });
-  return histories.map((moves) =>
-    moves.toReversed().map((move) => ({ ...move, createdAt: new Date(move.createdAt) })),
-  );
-});
+export type TagMove = Pick<PromptTagMove, "id" | "label" | "from" | "to" | "tokenName" | "createdAt">;
+
+/** A page of the moves of a prompt's tags, the latest first. */
+export function tagHistoryPage(context: Context, promptId: string, page: Page): Promise<TagMove[]> {
+  const moves = context.database.read
+    .selectFrom("PromptTagMove")
+    .select(["id", "label", "from", "to", "tokenName", "createdAt"])
+    .where("workspace", "=", authorize(context, "read"))
+    .where("prompt", "=", promptId);
+  return inTurn(context, () => inPage(moves, "id", page, "desc").execute());
+}
 
 /** The order of texts in both databases. */
 function byBytesOfLabel(one: { label: string }, other: { label: string }): number {
@@ -97,6 +97,24 @@ export const newestVersionOf: OfPrompt<NamedVersion | null> = createLoader(async
   const byPrompt = new Map(versions.map(({ prompt, ...version }) => [prompt, version]));
   return ids.map((id) => byPrompt.get(id) ?? null);
 });
+
+/** The version with that id; null when the workspace has none. */
+export const findVersionById: (context: Context, id: string) => Promise<NamedVersion | null> = createLoader(
+  async (context, ids) => {
+    const workspaceId = authorize(context, "read");
+    const versions = await context.database.read
+      .selectFrom("PromptVersion")
+      .innerJoin("Prompt", "Prompt.id", "PromptVersion.prompt")
+      .select(["PromptVersion.id", "PromptVersion.version"])
+      .where("PromptVersion.workspace", "=", workspaceId)
+      .where("Prompt.workspace", "=", workspaceId)
+      .where("Prompt.deletedAt", "is", null)
+      .where("PromptVersion.id", "in", ids)
+      .execute();
+    const byId = new Map(versions.map((version) => [version.id, version]));
+    return ids.map((id) => byId.get(id) ?? null);
+  },
+);
 
 const MAX_NAMES_IN_STATEMENT = 100;
 

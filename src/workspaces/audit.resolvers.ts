@@ -3,9 +3,8 @@ import { newId } from "../database/ids.ts";
 import { lengthOf, readByLength } from "../database/lengths.ts";
 import { createLoader } from "../database/loader.ts";
 import type { EntityManager } from "../database/open.ts";
-import { atCursor, PAGE } from "../validation/pagination.ts";
+import { inPage, type Page } from "../database/pages.ts";
 import { AuditEntry } from "./entities.ts";
-import type { AuditLogInput } from "./inputs.ts";
 import { authenticated, authorize } from "./resolvers.ts";
 
 export interface Change {
@@ -31,22 +30,27 @@ export function recordChange(em: EntityManager, context: Context, change: Change
   });
 }
 
-type AuditHead = Pick<AuditEntry, "id" | "tokenName" | "action" | "subject" | "createdAt">;
+export type AuditHead = Pick<AuditEntry, "id" | "tokenName" | "action" | "subject" | "createdAt">;
 
 /** A page of the audit log, the newest entries first, without `before` and `after`. */
-export async function auditLog(context: Context, { first, after }: AuditLogInput): Promise<AuditHead[]> {
-  const workspaceId = authorize(context, "admin");
-  if (after != null) atCursor(await context.em.count(AuditEntry, { id: after }), "id of an entry");
-  let query = context.database.read
+export async function auditLog(context: Context, page: Page): Promise<AuditHead[]> {
+  return inPage(entriesOf(context), "id", page, "desc").execute();
+}
+
+/** The entry with that id, without `before` and `after`; null when the workspace has none. */
+export const findAuditEntry: (context: Context, id: string) => Promise<AuditHead | null> = createLoader(
+  async (context, ids) => {
+    const entries = await entriesOf(context).where("id", "in", ids).execute();
+    const byId = new Map(entries.map((entry) => [entry.id, entry]));
+    return ids.map((id) => byId.get(id) ?? null);
+  },
+);
+
+const entriesOf = (context: Context) =>
+  context.database.read
     .selectFrom("AuditEntry")
     .select(["id", "tokenName", "action", "subject", "createdAt"])
-    .where("workspace", "=", workspaceId);
-  if (after != null) query = query.where("id", "<", after);
-  return query
-    .orderBy("id", "desc")
-    .limit(first ?? PAGE)
-    .execute();
-}
+    .where("workspace", "=", authorize(context, "admin"));
 
 /** Resolves the state before or after a change, which may be as large as a version of a prompt. */
 export function stateOf(state: "before" | "after") {

@@ -1,25 +1,40 @@
 import { argumentsOf, builder } from "../graphql/builder.ts";
+import { connect, connectionType } from "../graphql/connections.ts";
+import { findsNode, Node } from "../graphql/nodes.ts";
 import type { scopes } from "../scopes.ts";
-import { auditLog, stateOf } from "./audit.resolvers.ts";
+import { type AuditHead, auditLog, findAuditEntry, stateOf } from "./audit.resolvers.ts";
 import type * as entities from "./entities.ts";
-import { accessTokenInput, auditLogInput, createAccessTokenInput } from "./inputs.ts";
-import { accessTokens, createAccessToken, revokeAccessToken } from "./tokens.resolvers.ts";
+import {
+  accessTokenInput,
+  accessTokensInput,
+  auditLogInput,
+  createAccessTokenInput,
+  MAX_PAGE,
+} from "./inputs.ts";
+import {
+  accessTokenPage,
+  createAccessToken,
+  findAccessToken,
+  revokeAccessToken,
+} from "./tokens.resolvers.ts";
 
 const Scope = builder.enumType("Scope", {
   description: "What an access token may do.",
   values: {
-    read: { description: "Read everything in the workspace." },
-    write: { description: "Add and change prompts, datasets and logs." },
-    publish: { description: "Move protected tags, and protect them." },
-    admin: {
+    READ: { value: "read", description: "Read everything in the workspace." },
+    WRITE: { value: "write", description: "Add and change prompts, datasets and logs." },
+    PUBLISH: { value: "publish", description: "Move protected tags, and protect them." },
+    ADMIN: {
+      value: "admin",
       description:
         "Make tokens with the scopes of this one, revoke any, set model prices, and read the audit log.",
     },
-  } satisfies Record<(typeof scopes)[number], object>,
+  } satisfies Record<Uppercase<(typeof scopes)[number]>, object>,
 });
 
 const AccessToken = builder.objectRef<entities.AccessToken>("AccessToken").implement({
   description: "An access token, without its secret.",
+  interfaces: [Node],
   fields: (t) => ({
     id: t.exposeID("id", { description: "The id, a UUID. It is no secret." }),
     name: t.exposeString("name", { description: "What it is for." }),
@@ -56,10 +71,11 @@ const CreateAccessTokenPayload = builder
     }),
   });
 
-const AuditEntry = builder.objectRef<Awaited<ReturnType<typeof auditLog>>[number]>("AuditEntry").implement({
+const AuditEntry = builder.objectRef<AuditHead>("AuditEntry").implement({
   description: "One change of a prompt, a tag, a dataset's shape, a price or a token.",
+  interfaces: [Node],
   fields: (t) => ({
-    id: t.exposeID("id", { description: "The id, a UUID. Pages continue after it." }),
+    id: t.exposeID("id", { description: "The id, a UUID." }),
     at: t.expose("createdAt", { type: "DateTime", description: "When it was made." }),
     token: t.exposeString("tokenName", { description: "The name of the access token that made it." }),
     action: t.exposeString("action", { description: "The operation." }),
@@ -79,19 +95,25 @@ const AuditEntry = builder.objectRef<Awaited<ReturnType<typeof auditLog>>[number
   }),
 });
 
+findsNode(AccessToken, "admin", findAccessToken);
+findsNode(AuditEntry, "admin", findAuditEntry);
+
 builder.queryFields((t) => ({
   accessTokens: t.field({
-    type: [AccessToken],
+    type: connectionType(AccessToken, "access tokens"),
     description: "The tokens of the workspace, the oldest first. Needs the scope `admin`.",
-    resolve: (_, _args, context) => accessTokens(context),
+    args: argumentsOf(t, accessTokensInput),
+    extensions: { maxPageEntries: MAX_PAGE },
+    resolve: (_, args, context) =>
+      connect(args, { read: (page) => accessTokenPage(context, page), key: ({ id }) => id }),
   }),
   auditLog: t.field({
-    type: [AuditEntry],
-    description: "Who changed what, the latest first, a page at a time. Needs the scope `admin`.",
-    args: argumentsOf(t, auditLogInput, {
-      after: t.arg.id({ description: auditLogInput.shape.after.description }),
-    }),
-    resolve: (_, args, context) => auditLog(context, args),
+    type: connectionType(AuditEntry, "the audit log"),
+    description: "Who changed what, the latest first. Needs the scope `admin`.",
+    args: argumentsOf(t, auditLogInput),
+    extensions: { maxPageEntries: MAX_PAGE },
+    resolve: (_, args, context) =>
+      connect(args, { read: (page) => auditLog(context, page), key: ({ id }) => id }),
   }),
 }));
 

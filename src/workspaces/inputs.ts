@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { optionalTimestamp } from "../validation/dateTime.ts";
 import { list } from "../validation/list.ts";
+import { idPage } from "../validation/pagination.ts";
 import { idOf, text } from "../validation/text.ts";
 
 const MAX_SCOPES = 10;
@@ -20,10 +21,7 @@ export const accessTokenInput = z.object({
   id: idOf("a token").describe("The id of the token."),
 });
 
-const MAX_PAGE = 1_000;
+export const MAX_PAGE = 1_000;
 
-export const auditLogInput = z.object({
-  first: z.int().min(1).max(MAX_PAGE).nullish().describe("How many at most, up to 1,000; 50 when absent."),
-  after: idOf("an entry").nullish().describe("Those after the one with this id, which must still be there."),
-});
-export type AuditLogInput = z.output<typeof auditLogInput>;
+export const accessTokensInput = z.object(idPage({ max: MAX_PAGE }));
+export const auditLogInput = z.object(idPage({ max: MAX_PAGE }));

@@ -1,6 +1,8 @@
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
 import { inPieces, type Piece } from "../database/lengths.ts";
+import { createLoader } from "../database/loader.ts";
+import { idsInPage, type Page } from "../database/pages.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { checkDeadline } from "../limits/deadline.ts";
@@ -69,6 +71,23 @@ export async function accessTokens(context: Context): Promise<AccessToken[]> {
     tokens.push(...piece);
   return tokens;
 }
+
+/** A page of the tokens of the workspace, the oldest first, including revoked and expired ones. */
+export async function accessTokenPage(context: Context, page: Page): Promise<AccessToken[]> {
+  authorize(context, "admin");
+  const { where, options } = idsInPage(page);
+  return context.em.find(AccessToken, where, options);
+}
+
+/** The token with that id, without its secret; null when the workspace has none. */
+export const findAccessToken: (context: Context, id: string) => Promise<AccessToken | null> = createLoader(
+  async (context, ids) => {
+    authorize(context, "admin");
+    const tokens = await context.em.find(AccessToken, { id: { $in: ids } });
+    const byId = new Map(tokens.map((token) => [token.id, token]));
+    return ids.map((id) => byId.get(id) ?? null);
+  },
+);
 
 /** Revokes a token; TOKEN_NOT_FOUND when the workspace has none with that id, or has revoked it before. */
 export async function revokeAccessToken(context: Context, { id }: { id: string }): Promise<AccessToken> {

@@ -57,7 +57,7 @@ test.skipIf(isOnPostgresql)(
       () => server.get("/prompts/often/describe"),
       () => server.graphql('{ describePrompt(slug: "often") { name variables { label } } }'),
       () => server.graphql('{ servedPrompt(slug: "often") { text } }'),
-      () => server.graphql("{ prompts { versions { version } } }"),
+      () => server.graphql("{ prompts { nodes { versions { nodes { version } } } } }"),
     ];
     for (const ask of asked) expect((await ask()).status).toBe(200);
     const handle = await (
@@ -186,7 +186,7 @@ test("fields whose answers are cached reach nothing that is written without a un
   expect(kept.map(({ name }) => name)).toContain("describePrompt");
   for (const { type } of kept) reach(type);
   const ofPrompts =
-    /^(?:Prompt|PromptVersion|PromptModel|PromptVariable|PromptTag|PromptTagMove|ServedPrompt)$/;
+    /^(?:Prompt|PromptDescription|PromptModel|PromptVariable|PromptTag|ServedPrompt|(?:Prompt|PromptVersion|PromptTagMove)(?:Connection|Edge)|PromptVersion|PromptTagMove|PageInfo)$/;
   expect([...reached].filter((name) => !ofPrompts.test(name))).toEqual([]);
 });
 

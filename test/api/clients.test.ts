@@ -153,8 +153,8 @@ test("prompt.describe: what it is, its versions, tags and variables", async () =
       availableVersions: ["1.0.0", "1.1.0"],
       availableTags: ["latest", "production"],
       variables: [
-        { label: "name", type: "string", description: null },
-        { label: "tone", type: "string", description: null },
+        { label: "name", type: "string" },
+        { label: "tone", type: "string" },
       ],
     },
   });
@@ -180,6 +180,7 @@ test("dataset.list and dataset.get: columns with their names and types, rows wit
   expect({ slug, name, columns }).toEqual((datasets as Read[])[0]);
   expect(rows.length).toBeGreaterThan(10);
   expect(rows[0]).toEqual({
+    id: expect.any(String),
     values: expect.objectContaining({ question: expect.any(String) }),
     idealOutput: expect.any(String),
     metadata: expect.any(Object),

@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from "vitest";
 import { datasetsAnswer } from "../../src/datasets/rest.ts";
+import { toCursor } from "../../src/validation/pagination.ts";
 import { addToken, addWorkspace } from "../support/data.ts";
 import { startServer } from "../support/server.ts";
 
@@ -11,21 +12,24 @@ const other = await addWorkspace(server, "other");
 const { run } = server;
 
 const CREATE =
-  "mutation($slug: String!, $name: String, $columns: [DatasetColumnInput!]!) { createDataset(slug: $slug, name: $name, columns: $columns) { slug name columns { name type } rowCount rows { id } warning } }";
+  "mutation($slug: String!, $name: String, $columns: [DatasetColumnInput!]!) { createDataset(slug: $slug, name: $name, columns: $columns) { slug name columns { name type } rowCount rows { nodes { id } } warning } }";
 const UPDATE =
-  "mutation($slug: String!, $name: String, $remove: [String!], $rename: [ColumnRenameInput!], $add: [DatasetColumnInput!]) { updateDataset(slug: $slug, name: $name, removeColumns: $remove, renameColumns: $rename, addColumns: $add) { name columns { name type } rows { values } warning } }";
+  "mutation($slug: String!, $name: String, $remove: [String!], $rename: [ColumnRenameInput!], $add: [DatasetColumnInput!]) { updateDataset(slug: $slug, name: $name, removeColumns: $remove, renameColumns: $rename, addColumns: $add) { name columns { name type } rows { nodes { values } } warning } }";
 const ADD =
   "mutation($slug: String!, $input: DatasetItemInput!) { addDatasetItem(slug: $slug, input: $input) { datasetRow { id key name values idealOutput metadata } warning } }";
 const ADD_MANY =
   "mutation($slug: String!, $items: [JSON!]!) { addDatasetItems(slug: $slug, items: $items) { datasetRow { id key values } warning error { message details { path message } } } }";
 
-const text = (name: string) => ({ name, type: "text" });
+const text = (name: string) => ({ name, type: "TEXT" });
+/** A column as it is stored, and as REST has it. */
+const stored = (name: string, type = "text") => ({ name, type });
 
 /** The dataset as REST shows it, which both APIs agree about. */
 const read = async (slug: string) => (await server.get(`/datasets/${slug}`)).body;
 
 test("a dataset is made from nothing, listed, filled and read", async () => {
-  const columns = [text("question"), { name: "photo", type: "image" }];
+  const columns = [text("question"), { name: "photo", type: "IMAGE" }];
+  const storedColumns = [stored("question"), stored("photo", "image")];
   expect(await run(CREATE, { slug: "fresh", name: "Fresh", columns })).toEqual({
     slug: "fresh",
     name: "Fresh",
@@ -39,13 +43,13 @@ test("a dataset is made from nothing, listed, filled and read", async () => {
     dataset: {
       slug: "fresh",
       name: "Fresh",
-      columns,
-      rows: [{ values: { question: "Why?" }, idealOutput: null, metadata: null }],
+      columns: storedColumns,
+      rows: [{ id: expect.any(String), values: { question: "Why?" }, idealOutput: null, metadata: null }],
     },
   });
   const { body } = await server.get("/datasets");
   datasetsAnswer.strict().parse(body);
-  expect(body.datasets).toContainEqual({ slug: "fresh", name: "Fresh", columns });
+  expect(body.datasets).toContainEqual({ slug: "fresh", name: "Fresh", columns: storedColumns });
 });
 
 test("a removed column hides its values, and they come back with the column", async () => {
@@ -82,7 +86,7 @@ test("a renamed column keeps its values under the new name, also when the old na
     { c: "1", b: "2" },
     { a: "new", c: "old" },
   ]);
-  expect(dataset.columns).toEqual([text("c"), text("b"), text("a")]);
+  expect(dataset.columns).toEqual([stored("c"), stored("b"), stored("a")]);
   const swapped = await run(UPDATE, {
     slug: "renamed",
     rename: [
@@ -241,10 +245,10 @@ test("a deleted dataset is gone with its rows, and its slug is free again", asyn
 test("datasets are searched and paged by slug", async () => {
   for (const slug of ["find-a", "find-b", "find-c"]) await run(CREATE, { slug, columns: [] });
   const slugs = async (args: string) =>
-    (await run(`{ datasets(${args}) { slug } }`)).map(({ slug }: { slug: string }) => slug);
+    (await run(`{ datasets(${args}) { nodes { slug } } }`)).map(({ slug }: { slug: string }) => slug);
   expect(await slugs('search: "FIND-"')).toEqual(["find-a", "find-b", "find-c"]);
   expect(await slugs('search: "find-", first: 2')).toEqual(["find-a", "find-b"]);
-  expect(await slugs('search: "find-", after: "find-b"')).toEqual(["find-c"]);
+  expect(await slugs(`search: "find-", after: "${toCursor("find-b")}"`)).toEqual(["find-c"]);
   expect(await slugs('search: "find_"')).toEqual([]);
 });
 
@@ -360,29 +364,29 @@ test("every change of a dataset's shape is in the audit log, and a token that ma
     error: { code: "FORBIDDEN" },
   });
   await run(CREATE, { slug: "audited", columns: [text("a")] });
-  await run(UPDATE, { slug: "audited", add: [{ name: "b", type: "json" }] });
+  await run(UPDATE, { slug: "audited", add: [{ name: "b", type: "JSON" }] });
   await run('mutation { deleteDataset(slug: "audited") }', {}, token);
-  expect(await run("{ auditLog(first: 3) { action subject token before after } }")).toEqual([
+  expect(await run("{ auditLog(first: 3) { nodes { action subject token before after } } }")).toEqual([
     {
       action: "deleteDataset",
       subject: "audited",
       token: "test",
-      before: { name: "audited", columns: [text("a"), { name: "b", type: "json" }] },
+      before: { name: "audited", columns: [stored("a"), stored("b", "json")] },
       after: null,
     },
     {
       action: "updateDataset",
       subject: "audited",
       token: "first",
-      before: { name: "audited", columns: [text("a")] },
-      after: { name: "audited", columns: [text("a"), { name: "b", type: "json" }] },
+      before: { name: "audited", columns: [stored("a")] },
+      after: { name: "audited", columns: [stored("a"), stored("b", "json")] },
     },
     {
       action: "createDataset",
       subject: "audited",
       token: "first",
       before: null,
-      after: { name: "audited", columns: [text("a")] },
+      after: { name: "audited", columns: [stored("a")] },
     },
   ]);
 });
@@ -407,15 +411,15 @@ test("a logged call becomes a row, by the names of the columns or as told, and i
     warning: null,
   });
   const columns = [
-    { column: "answer", from: "output" },
-    { column: "input", from: "variable", variable: "country" },
-    { column: "gone", from: "input" },
+    { column: "answer", from: "OUTPUT" },
+    { column: "input", from: "VARIABLE", variable: "country" },
+    { column: "gone", from: "INPUT" },
   ];
   expect(await run(FROM_LOG, { logId, slug: "from-logs", columns })).toEqual({
     datasetRow: { ...row, values: { answer: "Nairobi", input: "Kenya" } },
     warning: "The following columns do not exist in the dataset and were omitted: gone",
   });
-  const wrong = [{ column: "input", from: "variable", variable: "nope" }];
+  const wrong = [{ column: "input", from: "VARIABLE", variable: "nope" }];
   expect(await run(FROM_LOG, { logId, slug: "from-logs", columns: wrong })).toMatchObject({
     error: { code: "BAD_INPUT", details: [{ path: "columns.0.variable" }] },
   });

@@ -41,9 +41,8 @@ test("a large dataset is gone at once for whoever asks, and its slug is free for
       error: { code: "DATASET_NOT_FOUND" },
     });
     expect(await remove(slug)).toMatchObject({ error: { code: "DATASET_NOT_FOUND" } });
-    expect(await run(`{ datasets(after: "${slug}") { slug } }`)).toHaveProperty("error");
   }
-  expect(await run("{ datasets { slug } }")).toEqual([]);
+  expect(await run("{ datasets { nodes { slug } } }")).toEqual([]);
   for (const mutation of [
     `deleteDatasetItem(id: "${rowIds[0]}")`,
     `updateDatasetItem(id: "${rowIds[0]}") { warning }`,
@@ -53,7 +52,7 @@ test("a large dataset is gone at once for whoever asks, and its slug is free for
   await addDataset(server, { slug: "large", columns: LARGE.columns, rows: [{ values: { a: "new" } }] });
   await removeDeletedDatasets(database, never);
   expect(await rowsIn(server, id)).toBe(0);
-  expect(await run('{ dataset(slug: "large") { rows { values } } }')).toEqual({
+  expect(await run('{ dataset(slug: "large") { rows { nodes { values } } } }')).toEqual({
     rows: [{ values: { a: "new" } }],
   });
   const left = await database.read.selectFrom("Dataset").select("slug").execute();

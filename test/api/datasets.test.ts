@@ -16,8 +16,13 @@ const columns = [
   { name: "photo", type: "image" as const },
 ];
 
-const READ = `query($slug: String!, $first: Int, $after: ID) {
-  dataset(slug: $slug) { slug name columns { name type } rowCount rows(first: $first, after: $after) { id name values idealOutput metadata createdAt } warning createdAt }
+interface PageInfo {
+  endCursor: string;
+  hasNextPage: boolean;
+}
+
+const READ = `query($slug: String!, $first: Int, $after: String) {
+  dataset(slug: $slug) { slug name columns { name type } rowCount rows(first: $first, after: $after) { nodes { id name values idealOutput metadata createdAt } pageInfo { endCursor hasNextPage } } warning createdAt }
 }`;
 const ADD = `mutation($slug: String!, $input: DatasetItemInput!) {
   addDatasetItem(slug: $slug, input: $input) { datasetRow { id name values idealOutput metadata createdAt } warning }
@@ -33,7 +38,7 @@ test("REST gives a dataset with its columns and all rows in the order in which t
       slug: "long",
       name: "A long one",
       columns,
-      rows: rows.map(({ values }) => ({ values, idealOutput: null, metadata: null })),
+      rows: rows.map(({ values }) => ({ id: expect.any(String), values, idealOutput: null, metadata: null })),
     },
   });
 });
@@ -44,7 +49,7 @@ test("a dataset without rows has an empty list of rows and no warning at both AP
     dataset: { slug: "empty", name: "empty", columns, rows: [] },
   });
   const { body } = await server.graphql(READ, { slug: "empty" });
-  expect(body.data.dataset).toMatchObject({ rowCount: 0, rows: [], warning: null });
+  expect(body.data.dataset).toMatchObject({ rowCount: 0, rows: { nodes: [] }, warning: null });
 });
 
 test("the sample's dataset has at least 20 rows under columns of several types and fits the documented answer", async () => {
@@ -66,7 +71,8 @@ test("adding a row answers 201 with the row, and the row is there when the datas
   expect(added).toMatchObject({ status: 201, body: { datasetRow: row } });
   expect(added.body).not.toHaveProperty("warning");
   const { body } = await server.get("/datasets/growing");
-  const { name: _, ...stored } = row;
+  const { name: _, ...stored } = added.body.datasetRow;
+  expect(stored.id).toBeTypeOf("string");
   expect(body.dataset.rows).toEqual([stored]);
 });
 
@@ -74,7 +80,7 @@ test("a row without a name is answered without the key by REST and with null by 
   await addDataset(server, { slug: "nameless", columns });
   const rest = await server.post("/datasets/nameless/items", { values: { question: "Who?" } });
   expect(rest.body).toEqual({
-    datasetRow: { values: { question: "Who?" }, idealOutput: null, metadata: null },
+    datasetRow: { id: expect.any(String), values: { question: "Who?" }, metadata: null },
   });
   const { body } = await server.graphql(ADD, { slug: "nameless", input: { values: {}, name: "" } });
   expect(body.data.addDatasetItem.datasetRow.name).toBeNull();
@@ -87,7 +93,7 @@ test("values of columns that the dataset lacks are left out of the new row, and 
     "The following columns do not exist in the dataset and were omitted: extraColumn1, extraColumn2";
   const rest = await server.post("/datasets/strict/items", { values });
   expect(rest.body).toEqual({
-    datasetRow: { values: { question: "Where?" }, idealOutput: null, metadata: null },
+    datasetRow: { id: expect.any(String), values: { question: "Where?" }, metadata: null },
     warning,
   });
   const graphql = await server.graphql(ADD, { slug: "strict", input: { values } });
@@ -113,7 +119,7 @@ test("stored values of columns that the dataset no longer has are left out of th
   expect(rest.body.dataset.rows.map((row: { values: unknown }) => row.values)).toEqual(shown);
   const graphql = await server.graphql(READ, { slug: "shrunk" });
   expect(graphql.body.data.dataset.warning).toBe(warning);
-  expect(graphql.body.data.dataset.rows.map((row: { values: unknown }) => row.values)).toEqual(shown);
+  expect(graphql.body.data.dataset.rows.nodes.map((row: { values: unknown }) => row.values)).toEqual(shown);
 });
 
 test("the rows of a dataset are read once for the rows and the warning", async () => {
@@ -125,8 +131,8 @@ test("the rows of a dataset are read once for the rows and the warning", async (
     return stop().filter(({ sql }) => /^select.* from "?dataset_rows/i.test(sql)).length;
   };
   expect(await readsFor("warning")).toBe(1);
-  expect(await readsFor("rows { id }")).toBe(1);
-  expect(await readsFor("warning rows { values }")).toBe(1);
+  expect(await readsFor("rows { nodes { id } }")).toBe(1);
+  expect(await readsFor("warning rows { nodes { values } }")).toBe(1);
 });
 
 test("values come back as they went in, whatever JSON they are", async () => {
@@ -153,23 +159,23 @@ test("values come back as they went in, whatever JSON they are", async () => {
   await server.graphql(ADD, { slug: "odd", input: { values: odd, metadata: odd } });
   const { body } = await server.get("/datasets/odd");
   for (const row of body.dataset.rows) {
-    expect(row).toEqual({ values: odd, idealOutput: null, metadata: odd });
+    expect(row).toEqual({ id: expect.any(String), values: odd, idealOutput: null, metadata: odd });
     expect(Object.keys(row.values)).toEqual(Object.keys(odd));
   }
   expect(body.dataset.rows).toHaveLength(2);
 });
 
-test("GraphQL pages rows by the id of the last one until none is left", async () => {
+test("GraphQL pages rows by the cursor of the last one until none is left", async () => {
   const rows = Array.from({ length: 7 }, (_, index) => ({ values: { question: String(index) } }));
   const { rowIds } = await addDataset(server, { slug: "paged", columns, rows });
   const seen: string[] = [];
   for (let after: string | null = null; ; ) {
     const { body } = await server.graphql(READ, { slug: "paged", first: 3, after });
-    const page: { id: string }[] = body.data.dataset.rows;
+    const { nodes, pageInfo }: { nodes: { id: string }[]; pageInfo: PageInfo } = body.data.dataset.rows;
     expect(body.data.dataset.rowCount).toBe(7);
-    seen.push(...page.map(({ id }) => id));
-    if (page.length < 3) break;
-    after = page.at(-1)!.id;
+    seen.push(...nodes.map(({ id }) => id));
+    if (!pageInfo.hasNextPage) break;
+    after = pageInfo.endCursor;
   }
   expect(seen).toEqual(rowIds);
 });
@@ -178,18 +184,20 @@ test("a dataset of more than 10,000 rows comes whole by REST, and GraphQL says t
   const rows = Array.from({ length: 10_001 }, (_, index) => ({ values: { question: String(index) } }));
   await addDataset(server, { slug: "huge", columns, rows });
   expect((await server.get("/datasets/huge")).body.dataset.rows).toHaveLength(10_001);
-  const whole = await server.graphql('{ dataset(slug: "huge") { rows { id } } }');
+  const whole = await server.graphql('{ dataset(slug: "huge") { rows { nodes { id } } } }');
   expect(whole.body.data.dataset).toBeNull();
   expect(whole.body.errors[0].message).toContain("more than 10000 rows. Page with rows(first: 1000");
-  const page = await server.graphql('{ dataset(slug: "huge") { rowCount rows(first: 10000) { id } } }');
+  const page = await server.graphql(
+    '{ dataset(slug: "huge") { rowCount rows(first: 10000) { nodes { id } } } }',
+  );
   expect(page.body.data.dataset).toMatchObject({ rowCount: 10_001 });
-  expect(page.body.data.dataset.rows).toHaveLength(10_000);
+  expect(page.body.data.dataset.rows.nodes).toHaveLength(10_000);
 });
 
 test.each([
   ["first above 10,000", { first: 10_001 }, "first", "must be at most 10000"],
   ["first below 0", { first: -1 }, "first", "must be at least 0"],
-  ["an id that is none", { after: "zz" }, "after", "must be the id of a row"],
+  ["a cursor that is none", { after: "zz" }, "after", "is not a cursor of this list"],
 ])("a page of rows with %s is refused", async (_, page, path, message) => {
   const { body } = await server.graphql(READ, { slug: "country-quiz", ...page });
   expect(body.errors[0].extensions).toMatchObject({ code: "BAD_INPUT", details: [{ path, message }] });

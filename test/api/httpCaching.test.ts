@@ -35,10 +35,10 @@ test.each<[string, () => Promise<Answer>, number]>([
   ],
   ["bad input", () => server.post("/monitor/log", {}), 400],
   ["no such path", () => server.get("/nope"), 404],
-  ["GraphQL by GET", () => server.get("/graphql?query={prompts{slug}}"), 200],
+  ["GraphQL by GET", () => server.get("/graphql?query={prompts{ nodes {slug} }}"), 200],
   [
     "GraphQL by GET without a token",
-    () => server.get("/graphql?query={prompts{slug}}", { token: null }),
+    () => server.get("/graphql?query={prompts{ nodes {slug} }}", { token: null }),
     401,
   ],
 ])("no cache gives the answer of one token to another: %s", async (_, ask, status) => {
@@ -71,7 +71,7 @@ test("an answer that has not changed is asked for again, and the 304 carries wha
 test("a new access token is stored by no cache, nor is the same answer when it is repeated", async () => {
   const make = (headers: Record<string, string>) =>
     server.graphql(
-      'mutation { createAccessToken(name: "cached", scopes: [read]) { token } }',
+      'mutation { createAccessToken(name: "cached", scopes: [READ]) { token } }',
       {},
       { headers },
     );

@@ -34,7 +34,7 @@ const count = async (table: string, where = "true") =>
 const logged = (output: string) => count("logs", `output = '"${output}"'`);
 const log = (output: string) => ({ slug: "guide", output });
 const logMutation =
-  "mutation ($input: LogPromptInput!) { logPrompt(input: $input) { log { id output } trace { id logs { id } } } }";
+  "mutation ($input: LogPromptInput!) { logPrompt(input: $input) { log { id output } trace { id logs { nodes { id } } } } }";
 
 test.each(["REST", "GraphQL"])(
   "%s: a request sent again with its key gets its first answer, and is stored once",
@@ -118,13 +118,13 @@ test("all fields of a mutation are one: what the first of them did is not done a
 test("a mutation with a key answers with all that it wrote", async () => {
   const made = await server.graphql(
     `mutation {
-      createPrompt(slug: "whole", name: "Whole") { slug versions { version } }
+      createPrompt(slug: "whole", name: "Whole") { slug versions { nodes { version } } }
       createPromptVersion(slug: "whole", input: { version: "1.0.0", text: "Hi {{ name }}" }) {
         promptVersion { version variables { label } }
       }
       publishPrompt(slug: "whole", newTag: "production", version: "1.0.0") { label version }
-      logPrompt(input: { slug: "whole", output: "Hi" }) { log { version prompt { slug version } } trace { logs { output } } }
-      createDataset(slug: "whole", columns: [{ name: "a", type: text }]) { slug }
+      logPrompt(input: { slug: "whole", output: "Hi" }) { log { version prompt { slug } promptVersion { version } } trace { logs { nodes { output } } } }
+      createDataset(slug: "whole", columns: [{ name: "a", type: TEXT }]) { slug }
       addDatasetItem(slug: "whole", input: { key: "1", values: { a: "x" } }) { datasetRow { values } }
       addDatasetItems(slug: "whole", items: [{ key: "1", values: { a: "y" } }, { values: { a: "z" } }]) { datasetRow { values } }
     }`,
@@ -133,12 +133,12 @@ test("a mutation with a key answers with all that it wrote", async () => {
   );
   expect(made.body).toEqual({
     data: {
-      createPrompt: { slug: "whole", versions: [] },
+      createPrompt: { slug: "whole", versions: { nodes: [] } },
       createPromptVersion: { promptVersion: { version: "1.0.0", variables: [{ label: "name" }] } },
       publishPrompt: { label: "production", version: "1.0.0" },
       logPrompt: {
-        log: { version: "1.0.0", prompt: { slug: "whole", version: "1.0.0" } },
-        trace: { logs: [{ output: "Hi" }] },
+        log: { version: "1.0.0", prompt: { slug: "whole" }, promptVersion: { version: "1.0.0" } },
+        trace: { logs: { nodes: [{ output: "Hi" }] } },
       },
       createDataset: { slug: "whole" },
       addDatasetItem: { datasetRow: { values: { a: "x" } } },
@@ -253,7 +253,7 @@ test("a transaction for which others may wait does not wait for the turns of its
 });
 
 test.each([
-  ["reads them", "trace { logs { output } }", ""],
+  ["reads them", "trace { logs { nodes { output } } }", ""],
   [
     "adds others",
     "trace { id }",
@@ -270,7 +270,7 @@ test.each([
     expect(body.errors).toBeUndefined();
     // What was tried first is told to nobody.
     expect(lines.filter((line) => /"level":[456]0|"code"/.test(line))).toEqual([]);
-    expect(body.data.logPrompt.trace.logs ?? [{ output }]).toEqual([{ output }]);
+    expect(body.data.logPrompt.trace.logs?.nodes ?? [{ output }]).toEqual([{ output }]);
     expect(await logged(output)).toBe(1);
   },
 );
@@ -317,7 +317,7 @@ test.each([
 );
 
 test("a new token is told again to who made it, and stands nowhere in the database", async () => {
-  const create = 'mutation { createAccessToken(name: "kept", scopes: [read]) { token } }';
+  const create = 'mutation { createAccessToken(name: "kept", scopes: [READ]) { token } }';
   const first = await server.graphql(create, {}, keyed("token"));
   const { token } = first.body.data.createAccessToken;
   expect((await server.graphql(create, {}, keyed("token"))).body).toEqual(first.body);

@@ -20,7 +20,7 @@ const LONG = "x".repeat(450_000);
 const REFUSED = [{ message: expect.stringMatching(/^Nothing was stored/) }];
 
 test("a stored answer opens only with the token that got it, whoever's it is made in the database", async () => {
-  const create = 'mutation { createAccessToken(name: "sealed", scopes: [read]) { token } }';
+  const create = 'mutation { createAccessToken(name: "sealed", scopes: [READ]) { token } }';
   const { id, token } = await addToken(server, { scopes: ["read", "write", "admin"] });
   const first = await server.graphql(create, {}, keyed("sealed"));
   await execute(server, `update idempotent_answers set token_id = '${id}'`);

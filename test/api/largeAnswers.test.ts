@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { v7 as uuidv7 } from "uuid";
 import { afterAll, expect, test } from "vitest";
-import { getWorkspaceId } from "../../src/workspaces/resolvers.ts";
-import { newToken } from "../../src/workspaces/tokens.resolvers.ts";
+import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
+import { accessTokens, newToken } from "../../src/workspaces/tokens.resolvers.ts";
 import { addDataset, addPrompt, addWorkspace } from "../support/data.ts";
 import { type Answer, startServer } from "../support/server.ts";
 import { captureStatements } from "../support/statements.ts";
@@ -63,8 +63,9 @@ const described = (times: number) =>
 test("lists without pages count as long as they are: 30,000 variables fit into an answer twice, not three times", async () => {
   expect((await server.graphql(described(2))).body.data.p1.variables).toHaveLength(MANY_VARIABLES);
   expect(codeOf(await server.graphql(described(3)))).toBe("QUERY_TOO_COMPLEX");
-  const inMutation = 'mutation { updatePrompt(slug: "wide") { a: variables { label type description } } }';
-  expect((await server.graphql(inMutation)).body.data.updatePrompt.a).toHaveLength(MANY_VARIABLES);
+  const inMutation =
+    'mutation { updatePrompt(slug: "wide") { latest { a: variables { label type description } } } }';
+  expect((await server.graphql(inMutation)).body.data.updatePrompt.latest.a).toHaveLength(MANY_VARIABLES);
 });
 
 test("names count, too: 40,000 names of versions fit into an answer five times, not six times", async () => {
@@ -97,7 +98,7 @@ test("an answer of many fields has others served in between", async () => {
 test("the rows of many datasets are read one piece after another, with others served in between", async () => {
   const rows = Array.from({ length: 501 }, () => ({ values: { a: "x" } }));
   for (let n = 0; n < 10; n++) await addDataset(server, { slug: `each-${n}`, columns: column, rows });
-  const warnings = '{ datasets(search: "each-", first: 10) { warning } }';
+  const warnings = '{ datasets(search: "each-", first: 10) { nodes { warning } } }';
   expect(await turnsDuring(() => server.graphql(warnings))).toBeGreaterThan(19);
 });
 
@@ -116,17 +117,22 @@ test("the newest and the production version are read alone, without texts that n
 
 test("what a version or a row holds is read only where it is asked for, and only what an answer may have", async () => {
   const small = [
-    '{ prompt(slug: "heavy") { versions { version } } }',
-    '{ dataset(slug: "heavy") { rows { id } } }',
+    '{ prompt(slug: "heavy") { versions { nodes { version } } } }',
+    '{ dataset(slug: "heavy") { rows { nodes { id } } } }',
   ];
   for (const query of small) expect((await server.graphql(query)).body.errors).toBeUndefined();
   const large = [
-    '{ prompt(slug: "heavy") { versions { text } } }',
-    '{ dataset(slug: "heavy") { rows { values } } }',
+    '{ prompt(slug: "heavy") { versions { nodes { text } } } }',
+    '{ dataset(slug: "heavy") { rows { nodes { values } } } }',
   ];
   for (const query of large) expect(codeOf(await server.graphql(query))).toBe("QUERY_TOO_COMPLEX");
-  const page = await server.graphql('{ dataset(slug: "heavy") { rows(first: 2) { values } warning } }');
-  expect(page.body.data.dataset).toEqual({ rows: Array(2).fill({ values: { a: MEGABYTE } }), warning: null });
+  const page = await server.graphql(
+    '{ dataset(slug: "heavy") { rows(first: 2) { nodes { values } } warning } }',
+  );
+  expect(page.body.data.dataset).toEqual({
+    rows: { nodes: Array(2).fill({ values: { a: MEGABYTE } }) },
+    warning: null,
+  });
 });
 
 test("REST gives a dataset of any size; of its long rows a statement reads a megabyte at most", async () => {
@@ -151,9 +157,12 @@ test("the audit log is read without what was before and after, unless it is aske
     if (n === 0) await server.run('mutation { createPrompt(slug: "audited") { slug } }');
     expect((await server.graphql(mutation, { input })).body.errors).toBeUndefined();
   }
-  expect((await server.graphql("{ auditLog { action } }")).body.data.auditLog.length).toBeGreaterThan(36);
-  expect(codeOf(await server.graphql("{ auditLog { after } }"))).toBe("QUERY_TOO_COMPLEX");
-  const [last] = (await server.graphql("{ auditLog(first: 1) { before after } }")).body.data.auditLog;
+  expect(
+    (await server.graphql("{ auditLog { nodes { action } } }")).body.data.auditLog.nodes.length,
+  ).toBeGreaterThan(36);
+  expect(codeOf(await server.graphql("{ auditLog { nodes { after } } }"))).toBe("QUERY_TOO_COMPLEX");
+  const [last] = (await server.graphql("{ auditLog(first: 1) { nodes { before after } } }")).body.data
+    .auditLog.nodes;
   expect([last.before, last.after.version]).toEqual([null, "35"]);
 });
 
@@ -163,7 +172,7 @@ test("the tokens of a workspace are read some hundred at a time, the oldest firs
   await server.database.commit(rows.map((row) => ["AccessToken", row]));
   let listed: { id: string }[] = [];
   const statements = await statementsFor("access_tokens", async () => {
-    listed = (await server.graphql("{ accessTokens { id } }")).body.data.accessTokens;
+    listed = await accessTokens(commandLineContext(server.database, workspace));
   });
   expect(statements.filter((sql) => /order by/i.test(sql))).toHaveLength(3);
   expect(listed.map(({ id }) => id)).toEqual(expect.arrayContaining(rows.map(({ id }) => id)));

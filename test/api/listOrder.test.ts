@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from "vitest";
+import { toCursor } from "../../src/validation/pagination.ts";
 import { addDataset, addPrompt } from "../support/data.ts";
 import { startServer } from "../support/server.ts";
 
@@ -18,9 +19,9 @@ test("slugs are listed in the order of their bytes, page by page", async () => {
     await addPrompt(own, { slug });
   }
   for (const list of ["datasets", "prompts"]) {
-    const query = `query($a: String) { ${list}(first: 5, after: $a) { slug } }`;
+    const query = `query($a: String) { ${list}(first: 5, after: $a) { nodes { slug } } }`;
     const paged: string[] = [];
-    for (let after: string | undefined; ; after = paged.at(-1)) {
+    for (let after: string | undefined; ; after = toCursor(paged.at(-1)!)) {
       const page: { slug: string }[] = await own.run(query, { a: after });
       paged.push(...page.map(({ slug }) => slug));
       if (page.length < 5) break;
@@ -64,7 +65,7 @@ test.each([
       if ((await server.get(`/datasets/${slug(at)}`)).status === 404)
         await addDataset(server, { slug: slug(at), name, columns: [] });
     const listed: { slug: string; name: string }[] = await server.run(
-      "query($s: String) { datasets(search: $s, first: 100) { slug name } }",
+      "query($s: String) { datasets(search: $s, first: 100) { nodes { slug name } } }",
       { s: search },
     );
     const own = listed.filter((dataset) => dataset.slug.startsWith("named-")).map(({ name }) => name);
@@ -130,7 +131,7 @@ test.each<[string, string[]]>([
   ["n", []],
 ])("the words %s are found in the same texts on every database", async (text, found) => {
   const query =
-    'query($t: String) { logs(filter: {text: $t, slug: "words"}, first: 100) { trace { name } } }';
+    'query($t: String) { logs(filter: {text: $t, slug: "words"}, first: 100) { nodes { trace { name } } } }';
   if ((await server.run(query, { t: "capital" })).length === 0)
     for (const [name, output] of Object.entries(texts))
       await server.post("/monitor/log", { slug: "words", name, output, inputTokens: 1, outputTokens: 1 });

@@ -42,10 +42,16 @@ async function readBy(query: string) {
 const ofLong = 'filter: { slug: "long" }';
 
 test.each([
-  ["the ids of logs", `{ logs(${ofLong}) { id } }`],
-  ["what else is short", `{ logs(${ofLong}) { id startTime endTime cost latencyMs version model type } }`],
-  ["the ids of traces", `{ traces(${ofLong}) { id startTime logs { id } } }`],
-  ["relations", `{ logs(${ofLong}) { id trace { id endTime logs { id trace { id } } } prompt { slug } } }`],
+  ["the ids of logs", `{ logs(${ofLong}) { nodes { id } } }`],
+  [
+    "what else is short",
+    `{ logs(${ofLong}) { nodes { id startTime endTime cost latencyMs version model type } } }`,
+  ],
+  ["the ids of traces", `{ traces(${ofLong}) { nodes { id startTime logs { nodes { id } } } } }`],
+  [
+    "relations",
+    `{ logs(${ofLong}) { nodes { id trace { id endTime logs { nodes { id trace { id } } } } prompt { slug } } } }`,
+  ],
 ])("a list reads nothing that callers send at any length unless it is asked for: %s", async (_, query) => {
   const { body, statements, read } = await readBy(query);
   expect(body.errors).toBeUndefined();
@@ -54,10 +60,10 @@ test.each([
 });
 
 test("a list reads the one column that is asked for, and of a log alone it is the same", async () => {
-  const { body, read } = await readBy(`{ logs(${ofLong}) { id input } }`);
-  expect(body.data.logs.map(({ input }: { input: unknown }) => input)).toContainEqual([11]);
+  const { body, read } = await readBy(`{ logs(${ofLong}) { nodes { id input } } }`);
+  expect(body.data.logs.nodes.map(({ input }: { input: unknown }) => input)).toContainEqual([11]);
   expect(new Set(read)).toEqual(new Set(["input"]));
-  const [{ id }] = body.data.logs;
+  const [{ id }] = body.data.logs.nodes;
   const alone = await readBy(`{ log(id: "${id}") { metadata trace { name } } }`);
   expect(alone.body.data.log).toMatchObject({
     metadata: { at: expect.any(Number) },
@@ -78,14 +84,14 @@ test("what was just logged is answered without being read back", async () => {
 });
 
 test("an answer larger than 32 MB is refused by the lengths, before anything is read", async () => {
-  const { body, read } = await readBy(`{ logs(${ofLong}) { output } }`);
+  const { body, read } = await readBy(`{ logs(${ofLong}) { nodes { output } } }`);
   expect(body.errors[0].extensions.code).toBe("QUERY_TOO_COMPLEX");
   expect(read).toEqual([]);
 });
 
 test("a log that is asked for twelve times counts twelve times", async () => {
-  const { body } = await server.graphql(`{ logs(${ofLong}, first: 1) { id } }`);
-  const [{ id }] = body.data.logs;
+  const { body } = await server.graphql(`{ logs(${ofLong}, first: 1) { nodes { id } } }`);
+  const [{ id }] = body.data.logs.nodes;
   const times = (count: number) =>
     readBy(`{ ${Array.from({ length: count }, (_, n) => `a${n}: log(id: "${id}") { output }`).join(" ")} }`);
   const few = await times(2);
@@ -95,7 +101,7 @@ test("a log that is asked for twelve times counts twelve times", async () => {
 });
 
 test("long logs are read a few megabytes at a time, with others served in between", async () => {
-  const query = `{ logs(${ofLong}, first: 8) { output } }`;
+  const query = `{ logs(${ofLong}, first: 8) { nodes { output } } }`;
   await server.graphql(query);
   let turns = 0;
   const turn = () => {
@@ -105,15 +111,15 @@ test("long logs are read a few megabytes at a time, with others served in betwee
   let next = setImmediate(turn);
   const { body, read } = await readBy(query);
   clearImmediate(next);
-  expect(body.data.logs).toHaveLength(8);
+  expect(body.data.logs.nodes).toHaveLength(8);
   expect(read).toEqual(Array(8).fill("output"));
   expect(turns).toBeGreaterThan(8);
 });
 
 test("long metadata is looked into a few megabytes at a time, and found all the same", async () => {
-  const query = `{ logs(filter: { slug: "long", metadata: [{ key: "at", value: 5 }] }) { metadata } }`;
+  const query = `{ logs(filter: { slug: "long", metadata: [{ key: "at", value: 5 }] }) { nodes { metadata } } }`;
   const { body, statements } = await readBy(query);
-  expect(body.data.logs).toMatchObject([{ metadata: { at: 5 } }]);
+  expect(body.data.logs.nodes).toMatchObject([{ metadata: { at: 5 } }]);
   const pieces = statements.filter(({ sql }) => sql.includes("json_each"));
   if (!isOnPostgresql) expect(pieces.length).toBeGreaterThanOrEqual(2);
 });
@@ -134,12 +140,12 @@ test("an export holds a few megabytes of logs at a time", async () => {
 
 test("a row of a dataset that is made of a log reads only the parts that go into it", async () => {
   await server.graphql(
-    'mutation { createDataset(slug: "d", columns: [{ name: "input", type: text }]) { slug } }',
+    'mutation { createDataset(slug: "d", columns: [{ name: "input", type: TEXT }]) { slug } }',
   );
-  const { body } = await server.graphql(`{ logs(${ofLong}, first: 1) { id } }`);
+  const { body } = await server.graphql(`{ logs(${ofLong}, first: 1) { nodes { id } } }`);
   const stop = await captureStatements(server);
   const added = await server.graphql(
-    `mutation { addLogToDataset(logId: "${body.data.logs[0].id}", slug: "d") { datasetRow { values } } }`,
+    `mutation { addLogToDataset(logId: "${body.data.logs.nodes[0].id}", slug: "d") { datasetRow { values } } }`,
   );
   const read = columnsRead(stop());
   expect(added.body.data.addLogToDataset.datasetRow.values).toEqual({ input: [expect.any(Number)] });

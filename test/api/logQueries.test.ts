@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from "vitest";
+import { toCursor } from "../../src/validation/pagination.ts";
 import { addPrompt, addWorkspace } from "../support/data.ts";
 import { LOGS, logLister, names, TRACES } from "../support/logs.ts";
 import { startServer } from "../support/server.ts";
@@ -71,7 +72,7 @@ test.each<[string, object, string[]]>([
   ["before a time", { to: at(2) }, ["version", "plain"]],
   ["between two times", { from: at(1), to: at(3) }, ["unknown", "version"]],
   ["a time and itself", { from: at(1), to: at(1) }, []],
-  ["a type", { type: "generation" }, all],
+  ["a type", { type: "GENERATION" }, all],
   ["a least cost", { minCost: 2 }, ["dear"]],
   ["a most cost", { maxCost: 0.01 }, ["cheap"]],
   ["a range of costs", { minCost: 0.02, maxCost: 0.4 }, []],
@@ -134,14 +135,9 @@ test.each<[string, object, RegExp]>([
     { f: { metadata: Array(11).fill({ key: "a", value: 1 }) } },
     /filter\.metadata must have at most 10 items/,
   ],
-  ["a page of nothing", { n: 0 }, /first must be at least 1/],
+  ["a page of less than nothing", { n: -1 }, /first must be at least 0/],
   ["a page too large", { n: 101 }, /first must be at most 100/],
-  ["a cursor that is no id", { a: "x" }, /after must be the id of a log or a trace/],
-  [
-    "the cursor of nothing",
-    { a: "01890a5d-ac96-774b-bcce-b302099a8057" },
-    /after is not the id of a (log|trace)/,
-  ],
+  ["a cursor of another list", { a: toCursor("a-slug") }, /after is not a cursor of this list/],
 ])("%s is refused by both lists, naming it", async (_, variables, message) => {
   for (const list of [LOGS, TRACES]) {
     const { error } = await server.run(list, variables as Record<string, unknown>);
@@ -149,11 +145,10 @@ test.each<[string, object, RegExp]>([
   }
 });
 
-test("another workspace sees only its own logs, and a cursor of this one is nothing to it", async () => {
+test("another workspace sees only its own logs, also after a cursor of this one", async () => {
   expect(names(await listLogs({}, undefined, undefined, other.token))).toEqual(["guide"]);
   expect(names(await listLogs({ text: "nairobi" }, undefined, undefined, other.token))).toEqual(["guide"]);
   expect(names(await listLogs({ text: "kenya" }, undefined, undefined, other.token))).toEqual([]);
-  const [mine] = await listLogs({}, 1);
-  const { error } = await server.run(LOGS, { a: mine!.id }, other.token);
-  expect(error).toMatchObject({ code: "BAD_INPUT" });
+  const last = (await listLogs({}, 100)).at(-1)!;
+  expect(await listLogs({}, undefined, last.cursor, other.token)).toEqual([]);
 });

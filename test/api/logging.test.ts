@@ -24,8 +24,8 @@ await addPrompt(server, { slug: "bare" });
 
 const READ = `query($id: ID!) { log(id: $id) {
   id type input output idealOutput variables { label value } startTime endTime latencyMs inputTokens outputTokens
-  totalTokens cost costSource model prompt { slug version tag } version metadata
-  trace { id name organization { id name } user { id name } metadata startTime endTime logs { id } }
+  totalTokens cost costSource model prompt { slug } promptVersion { version } tag version metadata
+  trace { id name organization { id name } user { id name } metadata startTime endTime logs { nodes { id } } }
 } }`;
 
 /** Logs over REST and reads back by GraphQL what was recorded. */
@@ -61,7 +61,7 @@ test("a whole record is kept as it was sent, as one trace with one log in it", a
   };
   expect(await logged(record)).toEqual({
     id: expect.any(String),
-    type: "generation",
+    type: "GENERATION",
     input: record.input,
     output: record.output,
     idealOutput: false,
@@ -75,7 +75,9 @@ test("a whole record is kept as it was sent, as one trace with one log in it", a
     cost: 0.25,
     costSource: "REPORTED",
     model: "a-model-that-nobody-prices",
-    prompt: { slug: "live", version: "2.0.0", tag: null },
+    prompt: { slug: "live" },
+    promptVersion: { version: "2.0.0" },
+    tag: null,
     version: "2.0.0",
     metadata: record.metadata,
     trace: {
@@ -86,7 +88,7 @@ test("a whole record is kept as it was sent, as one trace with one log in it", a
       metadata: record.metadata,
       startTime: "2026-01-31T09:30:00.250Z",
       endTime: "2026-01-31T09:30:01.500Z",
-      logs: [{ id: expect.any(String) }],
+      logs: { nodes: [{ id: expect.any(String) }] },
     },
     warning: null,
   });
@@ -141,7 +143,9 @@ test.each([
   async (_, slug, choice, version, tag, warning) => {
     expect(await logged({ slug, ...choice })).toMatchObject({
       version,
-      prompt: { slug, version, tag },
+      prompt: { slug },
+      promptVersion: version === null ? null : { version },
+      tag,
       warning,
     });
   },
@@ -295,9 +299,13 @@ test.each([
   [
     "traces",
     "trace",
-    "{ id logs { id prompt { slug availableVersions variables { label } } trace { id logs { id } } } }",
+    "{ id logs(first: 1) { nodes { id prompt { slug availableVersions } promptVersion { variables { label } } trace { id logs(first: 1) { nodes { id } } } } } }",
   ],
-  ["logs", "log", "{ id trace { id name logs { id } } prompt { slug variables { label } } }"],
+  [
+    "logs",
+    "log",
+    "{ id trace { id name logs(first: 1) { nodes { id } } } prompt { slug } promptVersion { variables { label } } }",
+  ],
 ] as const)("a query over many %s costs as many statements as one over few", async (_, root, fields) => {
   const ids: string[] = [];
   for (let n = 0; n < 20; n++) {

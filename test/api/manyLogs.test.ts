@@ -34,13 +34,13 @@ test("pages follow each other without a gap or a repetition, while new logs arri
     const page = await listOwn(since, 4, after);
     paged.push(...names(page));
     if (page.length < 4) break;
-    after = page.at(-1)!.id;
+    after = page.at(-1)!.cursor;
     await add(58, "new");
   }
   expect(paged).toEqual(all);
-  const [newest] = await own.run(TRACES, { f: { slug: "guide" }, n: 1 });
-  expect(newest.name).toBe("new");
-  const [second] = await own.run(TRACES, { f: { to: at(14) }, n: 1, a: newest.id });
+  const [newest] = await listOwn({ slug: "guide" }, 1);
+  expect(newest!.name).toBe("new");
+  const [second] = await own.run(TRACES, { f: { to: at(14) }, n: 1, a: newest!.cursor });
   expect(second.name).toBe("log 13");
 });
 
@@ -48,8 +48,9 @@ test("logs that began in the same millisecond keep one order over the pages", as
   const slug = "same-time";
   const { ids } = await addLogs(server, 30, () => ({ promptSlug: slug, startTime: new Date(at(0)) }));
   const paged: string[] = [];
-  for (let after: string | undefined; ; after = paged.at(-1)) {
+  for (let after: string | undefined; ; ) {
     const page = await listLogs({ slug }, 7, after);
+    after = page.at(-1)?.cursor;
     paged.push(...page.map(({ id }) => id));
     if (page.length < 7) break;
   }
@@ -76,8 +77,9 @@ test("among thousands of logs each filter finds the same as looking at every one
   for (const [filter, fits] of cases) {
     const expected = newestFirst.filter(fits).map(({ id }) => id);
     const paged: string[] = [];
-    for (let after: string | undefined; ; after = paged.at(-1)) {
+    for (let after: string | undefined; ; ) {
       const page = await listLogs({ slug: "many", ...filter }, 100, after);
+      after = page.at(-1)?.cursor;
       paged.push(...page.map(({ id }) => id));
       if (page.length < 100) break;
     }

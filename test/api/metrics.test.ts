@@ -56,7 +56,7 @@ test("requests are counted by route or field, status and code of the error, with
     await server.get("/prompts/nope/describe");
     await server.graphql('{ describePrompt(slug: "p") { slug } }');
     await server.graphql('{ x: describePrompt(slug: "nope") { slug } }');
-    await server.graphql('{ a: describePrompt(slug: "p") { slug } prompts { slug } }');
+    await server.graphql('{ a: describePrompt(slug: "p") { slug } prompts { nodes { slug } } }');
     await server.graphql(
       'mutation { logPrompt(input: { slug: "p", output: 1 }) { warning } }',
       {},

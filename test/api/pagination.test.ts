@@ -1,78 +1,220 @@
 import { afterAll, expect, test } from "vitest";
+import type { Dataset } from "../../src/datasets/entities.ts";
+import { entities } from "../../src/entities.ts";
+import { toCursor } from "../../src/validation/pagination.ts";
 import { addDataset, addPrompt, addWorkspace } from "../support/data.ts";
+import { addLogs } from "../support/logs.ts";
+import { createRandom } from "../support/random.ts";
 import { type Server, startServer } from "../support/server.ts";
 
 const server = await startServer();
 afterAll(() => server[Symbol.asyncDispose]());
 const other = await addWorkspace(server, "other");
-const { run } = server;
+const { below } = createRandom(20);
 
+const COUNT = 12;
+const numbers = Array.from({ length: COUNT }, (_, n) => n);
+const name = (n: number) => `entry-${String(n).padStart(2, "0")}`;
 const columns = [{ name: "a", type: "text" as const }];
-const rows = [{ values: { a: "1" } }];
-const PRICE = "setModelPrice(model: $model, inputPrice: 1, outputPrice: 1) { id }";
 
-/** One of everything that is listed, in a workspace. */
-async function fill(prefix: string, { name, token }: { name: string; token: string }) {
-  const dataset = await addDataset(server, { slug: `${prefix}-data`, columns, rows, workspace: name });
-  await addPrompt(server, { slug: `${prefix}-prompt`, workspace: name });
-  const record = { slug: `${prefix}-prompt`, output: "x" };
-  const { body } = await server.post("/monitor/log", record, { token });
-  const price = await run(`mutation($model: String!) { ${PRICE} }`, { model: prefix }, token);
-  const [entry] = await run("{ auditLog { id } }", {}, token);
-  return {
-    dataset: `${prefix}-data`,
-    prompt: `${prefix}-prompt`,
-    row: dataset.rowIds[0]!,
-    log: body.log.id as string,
-    trace: body.trace.id as string,
-    price: price.id as string,
-    entry: entry.id as string,
+interface List {
+  /** The list with its arguments in place of "ARGUMENTS", as an operation. */
+  query: string;
+  /** The entity of its entries. */
+  entity:
+    | "AccessToken"
+    | "AuditEntry"
+    | "Dataset"
+    | "DatasetRow"
+    | "Log"
+    | "ModelPrice"
+    | "Prompt"
+    | "PromptTagMove"
+    | "PromptVersion"
+    | "Trace";
+  /** Whether it is also read from its end. */
+  isReversible: boolean;
+}
+
+const LISTS: Record<string, List> = {
+  accessTokens: { query: "{ accessTokens(ARGUMENTS) PAGE }", entity: "AccessToken", isReversible: true },
+  auditLog: { query: "{ auditLog(ARGUMENTS) PAGE }", entity: "AuditEntry", isReversible: true },
+  datasets: { query: "{ datasets(ARGUMENTS) PAGE }", entity: "Dataset", isReversible: true },
+  logs: { query: "{ logs(ARGUMENTS) PAGE }", entity: "Log", isReversible: false },
+  modelPrices: { query: "{ modelPrices(ARGUMENTS) PAGE }", entity: "ModelPrice", isReversible: true },
+  prompts: { query: "{ prompts(ARGUMENTS) PAGE }", entity: "Prompt", isReversible: true },
+  rows: {
+    query: '{ dataset(slug: "entry-00") { rows(ARGUMENTS) PAGE } }',
+    entity: "DatasetRow",
+    isReversible: false,
+  },
+  tagHistory: {
+    query: '{ prompt(slug: "entry-00") { tagHistory(ARGUMENTS) PAGE } }',
+    entity: "PromptTagMove",
+    isReversible: true,
+  },
+  traces: { query: "{ traces(ARGUMENTS) PAGE }", entity: "Trace", isReversible: false },
+  versions: {
+    query: '{ prompt(slug: "entry-00") { versions(ARGUMENTS) PAGE } }',
+    entity: "PromptVersion",
+    isReversible: true,
+  },
+};
+
+const PAGE =
+  "{ edges { cursor node { id } } nodes { id } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } }";
+
+interface Page {
+  edges: { cursor: string; node: { id: string } }[];
+  nodes: { id: string }[];
+  pageInfo: {
+    hasNextPage: boolean;
+    hasPreviousPage: boolean;
+    startCursor: string | null;
+    endCursor: string | null;
   };
 }
 
-const ours = await fill("ours", { name: "default", token: server.token });
-const sibling = await addDataset(server, { slug: "sibling", columns, rows });
-const theirs = await fill("theirs", other);
+const entityOf = ({ entity }: List) => entities.find(({ meta }) => meta.name === entity)! as typeof Dataset;
 
-const LISTS: Record<string, (after: string) => string> = {
-  rows: (after) => `{ dataset(slug: "ours-data") { rows(first: 5, after: "${after}") { id } } }`,
-  datasets: (after) => `{ datasets(after: "${after}") { slug } }`,
-  prompts: (after) => `{ prompts(after: "${after}") { slug } }`,
-  logs: (after) => `{ logs(after: "${after}") { id } }`,
-  traces: (after) => `{ traces(after: "${after}") { id } }`,
-  modelPrices: (after) => `{ modelPrices(after: "${after}") { id } }`,
-  auditLog: (after) => `{ auditLog(after: "${after}") { id } }`,
-};
+/** A page of a list, by the arguments as they stand in a document. */
+async function pageOf(to: Server, { query }: List, args: string): Promise<Page> {
+  let found = await to.run(query.replace("ARGUMENTS", args).replace("PAGE", PAGE));
+  while (!("edges" in found)) found = Object.values(found)[0];
+  return found;
+}
 
-test.each([
-  ["rows", ours.row],
-  ["datasets", ours.dataset],
-  ["prompts", ours.prompt],
-  ["logs", ours.log],
-  ["traces", ours.trace],
-  ["modelPrices", ours.price],
-  ["auditLog", ours.entry],
-])("a page of %s begins after an entry of that list", async (list, cursor) => {
-  expect(await run(LISTS[list]!(cursor))).not.toHaveProperty("error");
+/** A dozen entries in every list. */
+async function fill(to: Server) {
+  const rows = numbers.map((n) => ({ values: { a: String(n) } }));
+  for (const n of numbers) {
+    await addDataset(to, { slug: name(n), columns, rows: n === 0 ? rows : [] });
+    await to.run(`mutation { createPrompt(slug: "${name(n)}") { slug } }`);
+    await to.run(
+      `mutation { createPromptVersion(slug: "entry-00", input: { version: "${n}", text: "x" }) { warning } }`,
+    );
+    await to.run(
+      `mutation { publishPrompt(slug: "entry-00", version: "${n}", newTag: "production") { label } }`,
+    );
+    await to.run(`mutation { setModelPrice(model: "${name(n)}", inputPrice: 1, outputPrice: 1) { id } }`);
+    await to.run(`mutation { createAccessToken(name: "${name(n)}", scopes: [READ]) { token } }`);
+  }
+  await addLogs(to, COUNT, (n) => ({ startTime: new Date(Date.UTC(2026, 0, 1, 0, n % 5)) }));
+}
+
+await fill(server);
+
+test.each(Object.entries(LISTS))(
+  "pages of %s have every entry once and in order, whatever is removed between them",
+  async (_, list) => {
+    await using own = await startServer();
+    await fill(own);
+    const size = list.entity === "AuditEntry" ? 100 : 50;
+    for (const isBackward of list.isReversible ? [false, true] : [false]) {
+      const { nodes } = await pageOf(own, list, `first: ${size}`);
+      const all = nodes.map(({ id }) => id);
+      expect(all.length).toBeGreaterThanOrEqual(isBackward ? 3 : COUNT);
+      const expected = isBackward ? all.toReversed() : all;
+      const caller = list.entity === "AccessToken" ? all[0] : undefined;
+      const seen: string[] = [];
+      const removed = new Set<string>();
+      for (let at: string | null = null; ; ) {
+        const place = isBackward ? "before" : "after";
+        const range = at === null ? "" : `, ${place}: "${at}"`;
+        const page = await pageOf(own, list, `${isBackward ? "last" : "first"}: ${1 + below(3)}${range}`);
+        expect(page.edges.map(({ node }) => node)).toEqual(page.nodes);
+        const ids = page.nodes.map(({ id }) => id);
+        expect(ids.some((id) => removed.has(id))).toBe(false);
+        seen.push(...(isBackward ? ids.toReversed() : ids));
+        const { hasNextPage, hasPreviousPage, startCursor, endCursor } = page.pageInfo;
+        expect([startCursor, endCursor]).toEqual([
+          page.edges[0]?.cursor ?? null,
+          page.edges.at(-1)?.cursor ?? null,
+        ]);
+        if (!(isBackward ? hasPreviousPage : hasNextPage)) break;
+        at = isBackward ? startCursor : endCursor;
+        // The entry that the cursor names, and any other one.
+        for (const id of [seen.at(-1)!, expected[below(expected.length)]!].slice(below(2))) {
+          if (id === caller) continue;
+          const em = own.database.fork(null);
+          await em.remove(em.getReference(entityOf(list), id)).flush(); // not by a query, of which caches hear nothing
+          removed.add(id);
+        }
+      }
+      expect(seen).toEqual(expected.filter((id) => seen.includes(id) || !removed.has(id)));
+      expect(new Set(seen).size).toBe(seen.length);
+    }
+  },
+);
+
+test.each(Object.entries(LISTS))(
+  "an empty page of %s has no cursors, and says what lies around it",
+  async (_, list) => {
+    const empty = await pageOf(server, list, "first: 0");
+    expect(empty).toEqual({
+      edges: [],
+      nodes: [],
+      pageInfo: { hasNextPage: true, hasPreviousPage: false, startCursor: null, endCursor: null },
+    });
+    const { pageInfo } = await pageOf(server, list, "first: 1");
+    const second = await pageOf(server, list, `first: 1, after: "${pageInfo.endCursor}"`);
+    expect(second.pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: true });
+  },
+);
+
+const UUID = "01890a5d-ac96-774b-bcce-b302099a8057";
+
+test.each(
+  Object.entries(LISTS).flatMap(([list, { query }]) =>
+    [
+      ["no base64url", "\u00e9"],
+      ["a slug in place of an id", list === "datasets" || list === "prompts" ? "=" : toCursor("entry-00")],
+      ["padding", `${toCursor(`0 ${UUID}`)}==`],
+    ].map(([what, cursor]) => [list, what!, query, cursor!] as const),
+  ),
+)("a cursor of %s that is %s is BAD_INPUT", async (_, __, query, cursor) => {
+  const answer = await server.run(
+    query
+      .replace("ARGUMENTS", `first: 5, after: ${JSON.stringify(cursor)}`)
+      .replace("PAGE", "{ nodes { id } }"),
+  );
+  expect(answer).toMatchObject({
+    error: { code: "BAD_INPUT", details: [{ path: "after", message: "is not a cursor of this list" }] },
+  });
 });
 
+test.each(Object.entries(LISTS).filter(([, { isReversible }]) => isReversible))(
+  "a page of %s with two ends is BAD_INPUT",
+  async (_, { query }) => {
+    const answer = await server.run(
+      query.replace("ARGUMENTS", "first: 1, last: 1").replace("PAGE", "{ nodes { id } }"),
+    );
+    expect(answer).toMatchObject({ error: { code: "BAD_INPUT", details: [{ path: "last" }] } });
+  },
+);
+
 test.each([
-  ["rows", "a row of another dataset", sibling.rowIds[0]!],
-  ["rows", "a row of another workspace", theirs.row],
-  ["datasets", "a dataset of another workspace", theirs.dataset],
-  ["datasets", "a prompt", ours.prompt],
-  ["prompts", "a prompt of another workspace", theirs.prompt],
-  ["prompts", "a dataset", ours.dataset],
-  ["logs", "a log of another workspace", theirs.log],
-  ["logs", "the trace of a log", ours.trace],
-  ["traces", "a trace of another workspace", theirs.trace],
-  ["traces", "a log of a trace", ours.log],
-  ["modelPrices", "a price of another workspace", theirs.price],
-  ["auditLog", "an entry of another workspace", theirs.entry],
-])("a page of %s does not begin after %s", async (list, _, cursor) => {
-  expect(await run(LISTS[list]!(cursor))).toMatchObject({
-    error: { code: "BAD_INPUT", details: [{ path: "after" }] },
-  });
+  ["before the year 1", `-62135596800001 ${UUID}`],
+  ["after the year 9999", `253402300800000 ${UUID}`],
+  ["of no time", `9999999999999999 ${UUID}`],
+  ["with an id that is none", `0 ${"-".repeat(36)}`],
+])("a cursor of logs %s is BAD_INPUT", async (_, key) => {
+  for (const list of ["logs", "traces"])
+    expect(await server.run(`{ ${list}(after: "${toCursor(key)}") { nodes { id } } }`)).toMatchObject({
+      error: { code: "BAD_INPUT", details: [{ path: "after" }] },
+    });
+});
+
+test("a cursor of another workspace leads to nothing of it", async () => {
+  await addDataset(server, { slug: "theirs", columns, workspace: "other" });
+  const { nodes } = (
+    await server.graphql(
+      `{ datasets(after: "${toCursor("theirs")}") { nodes { slug } } }`,
+      {},
+      { token: other.token },
+    )
+  ).body.data.datasets;
+  expect(nodes).toEqual([]);
 });
 
 const adders = {

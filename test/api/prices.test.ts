@@ -1,5 +1,6 @@
 import { v7 as uuidv7 } from "uuid";
 import { afterAll, describe, expect, test } from "vitest";
+import { toCursor } from "../../src/validation/pagination.ts";
 import { addPrompt, addToken, addWorkspace, model } from "../support/data.ts";
 import { isOnPostgresql, startServer } from "../support/server.ts";
 
@@ -14,7 +15,7 @@ const SET = `mutation($model: String!, $provider: String, $inputPrice: Float!, $
   }
 }`;
 const LIST =
-  "query($model: String, $first: Int, $after: ID) { modelPrices(model: $model, first: $first, after: $after) { id model provider inputPrice outputPrice validFrom } }";
+  "query($model: String, $first: Int, $after: String) { modelPrices(model: $model, first: $first, after: $after) { nodes { id model provider inputPrice outputPrice validFrom } } }";
 const REPRICE = `mutation($from: DateTime!, $to: DateTime!, $dryRun: Boolean) {
   repriceLogs(from: $from, to: $to, dryRun: $dryRun) { examined changed priced unpriced costBefore costAfter dryRun }
 }`;
@@ -39,7 +40,7 @@ const reprice = (input: object = always, token?: string) =>
   server.run(REPRICE, { ...always, ...input }, token);
 const audited = (action: string, token?: string) =>
   server
-    .run("{ auditLog(first: 1000) { action subject before after } }", {}, token)
+    .run("{ auditLog(first: 1000) { nodes { action subject before after } } }", {}, token)
     .then((entries: { action: string }[]) => entries.filter((entry) => entry.action === action));
 
 /** A name that nothing else in these tests has, and that the service's own list does not know. */
@@ -247,8 +248,8 @@ describe("prices are kept", () => {
       (await server.run(LIST, { first, after }, team.token)).map(({ id }: { id: string }) => id);
     expect(await page(1_000)).toEqual(ids);
     expect(await page(2)).toEqual(ids.slice(0, 2));
-    expect(await page(2, ids[1])).toEqual(ids.slice(2, 4));
-    expect(await page(2, ids[4])).toEqual([]);
+    expect(await page(2, toCursor(ids[1]!))).toEqual(ids.slice(2, 4));
+    expect(await page(2, toCursor(ids[4]!))).toEqual([]);
   });
 
   test("every change of them stands in the audit log, and what changed nothing does not", async () => {
@@ -333,9 +334,9 @@ describe("prices are kept", () => {
   test.each([
     ["a bad id", 'mutation { deleteModelPrice(id: "1") }', "BAD_INPUT"],
     ["an unknown id", `mutation { deleteModelPrice(id: "${noId}") }`, "PRICE_NOT_FOUND"],
-    ["a bad cursor", '{ modelPrices(after: "1") { id } }', "BAD_INPUT"],
-    ["an empty page", "{ modelPrices(first: 0) { id } }", "BAD_INPUT"],
-    ["too large a page", "{ modelPrices(first: 1001) { id } }", "BAD_INPUT"],
+    ["a bad cursor", '{ modelPrices(after: "1") { nodes { id } } }', "BAD_INPUT"],
+    ["a page with two ends", "{ modelPrices(first: 1, last: 1) { nodes { id } } }", "BAD_INPUT"],
+    ["too large a page", "{ modelPrices(first: 1001) { nodes { id } } }", "BAD_INPUT"],
   ])("asking for what cannot be is an error: %s", async (_, operation, code) => {
     expect((await server.run(operation)).error.code).toBe(code);
   });

@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from "vitest";
 import { promptsAnswer, publishPromptAnswer, servedPromptAnswer } from "../../src/prompts/authoring.rest.ts";
+import { toCursor } from "../../src/validation/pagination.ts";
 import { addToken, addWorkspace } from "../support/data.ts";
 import { startServer } from "../support/server.ts";
 
@@ -12,7 +13,7 @@ const other = await addWorkspace(server, "other");
 const { run } = server;
 
 const CREATE =
-  "mutation($slug: String!, $name: String, $description: String, $featureSlug: String) { createPrompt(slug: $slug, name: $name, description: $description, featureSlug: $featureSlug) { slug name status description availableVersions availableTags warning } }";
+  "mutation($slug: String!, $name: String, $description: String, $featureSlug: String) { createPrompt(slug: $slug, name: $name, description: $description, featureSlug: $featureSlug) { slug name status description availableVersions availableTags featureSlug } }";
 const VERSION =
   "mutation($slug: String!, $input: PromptVersionInput!) { createPromptVersion(slug: $slug, input: $input) { promptVersion { version text systemText model { provider client model version parameters } variables { label type description } } warning } }";
 const PUBLISH =
@@ -38,11 +39,11 @@ test("a prompt is made from nothing, gets a version, is published and serves", a
   ).toEqual({
     slug: "greeting",
     name: "Greeting",
-    status: "draft",
+    status: "DRAFT",
     description: "Says hello.",
     availableVersions: [],
     availableTags: [],
-    warning: 'Prompt "greeting" has no version yet.',
+    featureSlug: "chat",
   });
   const input = {
     version: "1.0.0",
@@ -82,10 +83,10 @@ test("a prompt is made from nothing, gets a version, is published and serves", a
       tag: "production",
       model: {
         provider: "openai",
-        client: "",
+        client: "open-ai",
         model: "gpt-4o-mini",
         version: "",
-        parameters: { temperature: 0.2, topP: null, maxLength: null, responseFormat: null, kind: "x" },
+        parameters: { temperature: 0.2, topP: 1, maxLength: 0, responseFormat: "text", kind: "x" },
       },
     },
   });
@@ -223,7 +224,7 @@ test("a tag moves by version and by another tag, goes back, is removed, and its 
     version: null,
   });
   const prompt = await run(
-    '{ prompt(slug: "moving") { availableTags tags { label version } production { version } latest { version } versions { version } tagHistory { tag from to token } } }',
+    '{ prompt(slug: "moving") { availableTags tags { label version } production { version } latest { version } versions { nodes { version } } tagHistory { nodes { tag from to token } } } }',
   );
   expect(prompt).toEqual({
     availableTags: ["latest", "production"],
@@ -303,13 +304,15 @@ test("prompts are searched in any case, with wildcards as ordinary characters, a
   await run(CREATE, { slug: "search-a", name: "100% Ready_made" });
   await run(CREATE, { slug: "search-b", description: "Über die READY-Liste" });
   const slugs = async (search: string, page = "") =>
-    await run(`{ prompts(search: ${JSON.stringify(search)}${page}) { slug } }`);
+    await run(`{ prompts(search: ${JSON.stringify(search)}${page}) { nodes { slug } } }`);
   expect(await slugs("ready")).toEqual([{ slug: "search-a" }, { slug: "search-b" }]);
   expect(await slugs("100%")).toEqual([{ slug: "search-a" }]);
   expect(await slugs("y_m")).toEqual([{ slug: "search-a" }]);
   expect(await slugs("y%m")).toEqual([]);
   expect(await slugs("search-", ", first: 1")).toEqual([{ slug: "search-a" }]);
-  expect(await slugs("search-", ', first: 1, after: "search-a"')).toEqual([{ slug: "search-b" }]);
+  expect(await slugs("search-", `, first: 1, after: "${toCursor("search-a")}"`)).toEqual([
+    { slug: "search-b" },
+  ]);
 });
 
 test("a prompt that has no production version does not serve unless a version is asked for", async () => {
@@ -436,7 +439,7 @@ test("a prompt with a protected tag is not deleted by who may not move the tag",
 
 test("what a change in a document changed is seen by the fields after it", async () => {
   await addPrompt("fresh");
-  const fields = "{ production { version } tags { version } tagHistory { to } }";
+  const fields = "{ production { version } tags { version } tagHistory { nodes { to } } }";
   const { body } = await server.graphql(`mutation {
     before: updatePrompt(slug: "fresh") ${fields}
     publishPrompt(slug: "fresh", newTag: "production", version: "2.0.0") { label }
@@ -446,14 +449,14 @@ test("what a change in a document changed is seen by the fields after it", async
   expect(body.data.after).toEqual({
     production: { version: "2.0.0" },
     tags: [{ version: "2.0.0" }],
-    tagHistory: [{ to: "2.0.0" }, { to: "1.0.0" }],
+    tagHistory: { nodes: [{ to: "2.0.0" }, { to: "1.0.0" }] },
   });
 });
 
 test("a change that changes nothing leaves no line in the audit log", async () => {
   await run(CREATE, { slug: "same", name: "Same" });
   await run('mutation { updatePrompt(slug: "same", name: "Same") { slug } }');
-  expect(await run("{ auditLog(first: 1) { action } }")).toEqual([{ action: "createPrompt" }]);
+  expect(await run("{ auditLog(first: 1) { nodes { action } } }")).toEqual([{ action: "createPrompt" }]);
 });
 
 test("prompts of another workspace do not exist for any change", async () => {
@@ -472,7 +475,7 @@ test("prompts of another workspace do not exist for any change", async () => {
       error: { code: "PROMPT_NOT_FOUND" },
     });
   }
-  expect(await run('{ prompts(search: "mine") { slug } }', {}, other.token)).toEqual([]);
+  expect(await run('{ prompts(search: "mine") { nodes { slug } } }', {}, other.token)).toEqual([]);
   expect((await server.get("/prompts/mine")).body.prompt.version).toBe("1.0.0");
   expect(await run(CREATE, { slug: "mine" }, other.token)).toMatchObject({ slug: "mine" });
 });
@@ -489,10 +492,10 @@ test("every change leaves a line in the audit log: who, what, before and after, 
   await addPrompt("audited");
   await run('mutation { updatePrompt(slug: "audited", name: "New") { slug } }', {}, writer);
   const made = await run(
-    'mutation { createAccessToken(name: "audit-test", scopes: [read]) { token accessToken { id name scopes } } }',
+    'mutation { createAccessToken(name: "audit-test", scopes: [READ]) { token accessToken { id name scopes } } }',
   );
   await run(`mutation { revokeAccessToken(id: "${made.accessToken.id}") { revokedAt } }`);
-  const entries = await run("{ auditLog(first: 7) { id at token action subject before after } }");
+  const entries = await run("{ auditLog(first: 7) { nodes { id at token action subject before after } } }");
   expect(entries.map(({ action }: { action: string }) => action)).toEqual([
     "revokeAccessToken",
     "createAccessToken",
@@ -514,9 +517,11 @@ test("every change leaves a line in the audit log: who, what, before and after, 
     after: { production: "1.0.0" },
   });
   expect(JSON.stringify(entries)).not.toContain(made.token);
-  const next = await run(`{ auditLog(first: 1, after: "${entries[6]!.id}") { action subject } }`);
+  const next = await run(
+    `{ auditLog(first: 1, after: "${toCursor(entries[6]!.id)}") { nodes { action subject } } }`,
+  );
   expect(next).toEqual([{ action: "createPrompt", subject: "audited" }]);
-  expect(await run("{ auditLog { id } }", {}, other.token)).not.toContainEqual(entries[0]);
+  expect(await run("{ auditLog { nodes { id } } }", {}, other.token)).not.toContainEqual(entries[0]);
 });
 
 test("a token gives another no scope that it lacks itself", async () => {
@@ -527,8 +532,8 @@ test("a token gives another no scope that it lacks itself", async () => {
       {},
       admin,
     );
-  const before = await run("{ accessTokens { id } }");
-  for (const scopes of ["write", "read, publish", "admin, read, write, publish"])
+  const before = await run("{ accessTokens { nodes { id } } }");
+  for (const scopes of ["WRITE", "READ, PUBLISH", "ADMIN, READ, WRITE, PUBLISH"])
     expect(await make(scopes)).toEqual({
       error: {
         code: "FORBIDDEN",
@@ -537,25 +542,25 @@ test("a token gives another no scope that it lacks itself", async () => {
         ),
       },
     });
-  expect(await run("{ accessTokens { id } }")).toEqual(before);
-  expect(await make("admin, read")).toEqual({ accessToken: { scopes: ["admin", "read"] } });
+  expect(await run("{ accessTokens { nodes { id } } }")).toEqual(before);
+  expect(await make("ADMIN, READ")).toEqual({ accessToken: { scopes: ["ADMIN", "READ"] } });
 });
 
 test("a token made over GraphQL works until it is revoked, and is listed without its secret", async () => {
   const made = await run(
-    'mutation { createAccessToken(name: "made", scopes: [read], expiresAt: "2999-01-01") { token accessToken { id expiresAt } } }',
+    'mutation { createAccessToken(name: "made", scopes: [READ], expiresAt: "2999-01-01") { token accessToken { id expiresAt } } }',
   );
   expect((await server.get("/prompts", { token: made.token })).status).toBe(200);
-  const listed = await run("{ accessTokens { id name scopes revokedAt lastUsedAt } }");
+  const listed = await run("{ accessTokens { nodes { id name scopes revokedAt lastUsedAt } } }");
   expect(listed.find(({ id }: { id: string }) => id === made.accessToken.id)).toMatchObject({
     name: "made",
-    scopes: ["read"],
+    scopes: ["READ"],
     revokedAt: null,
   });
   expect(
     await run(`mutation { revokeAccessToken(id: "${made.accessToken.id}") { name } }`, {}, other.token),
   ).toMatchObject({ error: { code: "TOKEN_NOT_FOUND" } });
   expect(
-    await run('mutation { createAccessToken(name: "x", scopes: [read], expiresAt: "2001-01-01") { token } }'),
+    await run('mutation { createAccessToken(name: "x", scopes: [READ], expiresAt: "2001-01-01") { token } }'),
   ).toMatchObject({ error: { details: [{ path: "expiresAt", message: "must be in the future" }] } });
 });

@@ -53,11 +53,12 @@ test("a prompt is gone at once for whoever asks, and its slug is free for anothe
       `mutation { deletePrompt(slug: "${slug}") }`,
     ])
       expect(await server.run(query)).toMatchObject(NOT_FOUND);
-    expect(await server.run(`{ prompts(after: "${slug}") { slug } }`)).toHaveProperty("error");
   }
-  expect(await server.run("{ prompts { slug } }")).toEqual([]);
-  expect(await server.run('{ prompts(search: "greeting") { slug } }')).toEqual([]);
-  expect(await server.run("{ logs { prompt { slug } } }")).toEqual([{ prompt: null }]);
+  expect(await server.run("{ prompts { nodes { slug } } }")).toEqual([]);
+  expect(await server.run('{ prompts(search: "greeting") { nodes { slug } } }')).toEqual([]);
+  expect(await server.run("{ logs { nodes { prompt { slug } promptVersion { version } } } }")).toEqual([
+    { prompt: null, promptVersion: null },
+  ]);
 
   const other = await addPrompt(server, { slug: "greeting", versions: [{ version: "9" }] });
   await removeDeletedPrompts(server.database, never);

@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from "vitest";
+import { toCursor } from "../../src/validation/pagination.ts";
 import { addWorkspace } from "../support/data.ts";
 import {
   addRandomLogs,
@@ -103,9 +104,10 @@ const conditions: [number, () => Condition][] = [
   [0.4, searched],
 ];
 
-const LOGS = "query($f: LogFilter, $n: Int, $a: ID) { found: logs(filter: $f, first: $n, after: $a) { id } }";
+const LOGS =
+  "query($f: LogFilter, $n: Int, $a: String) { found: logs(filter: $f, first: $n, after: $a) { nodes { id } } }";
 const TRACES =
-  "query($f: LogFilter, $n: Int, $a: ID) { found: traces(filter: $f, first: $n, after: $a) { id } }";
+  "query($f: LogFilter, $n: Int, $a: String) { found: traces(filter: $f, first: $n, after: $a) { nodes { id } } }";
 
 test("whatever filters meet, each page has the logs that looking at every one of them finds", async () => {
   for (let run = 0; run < 150; run++) {
@@ -123,7 +125,8 @@ test("whatever filters meet, each page has the logs that looking at every one of
     let begin = oneOf([0, 0, below(newestFirst.length)]);
     for (let page = 0; page < 3; page++) {
       const first = 1 + below(100);
-      const after = newestFirst[begin - 1]?.[key];
+      const before = newestFirst[begin - 1];
+      const after = before && toCursor(`${before.startTime.getTime()} ${before.id}`);
       const expected = newestFirst.slice(begin).filter(fits).slice(0, first);
       const found = await server.run(list, { f: filter, n: first, a: after });
       const told = { filter, first, after };

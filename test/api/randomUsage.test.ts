@@ -16,8 +16,8 @@ afterAll(() => server[Symbol.asyncDispose]());
 const rows = await addRandomLogs(server);
 
 const USAGE = `query($from: DateTime!, $to: DateTime!, $by: UsageGroup, $zone: String, $slug: String, $first: Int) {
-  usage(from: $from, to: $to, groupBy: $by, timeZone: $zone, slug: $slug, first: $first) { key promptSlug logs
-  unpricedLogs inputTokens outputTokens totalTokens cost p50LatencyMs p95LatencyMs p99LatencyMs } }`;
+  usage(from: $from, to: $to, groupBy: $by, timeZone: $zone, slug: $slug, first: $first) { nodes { key promptSlug logs
+  unpricedLogs inputTokens outputTokens totalTokens cost p50LatencyMs p95LatencyMs p99LatencyMs } } }`;
 
 const sum = (numbers: (number | null)[]) =>
   numbers.reduce<number>((total, number) => total + (number ?? 0), 0);

@@ -136,7 +136,7 @@ test("a field of a log that fails has its code and leaves the log's other fields
   const workspace = await getWorkspaceId(server.database, "default");
   await using events = await subscribe(
     server,
-    "subscription { logAdded { id first: prompt { versions { version } } } }",
+    "subscription { logAdded { id first: prompt { versions { nodes { version } } } } }",
     {},
     token,
   );

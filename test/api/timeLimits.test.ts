@@ -127,29 +127,80 @@ test("unless it is set, the limit is ten seconds", async () => {
 const patient = await startServer();
 afterAll(() => patient[Symbol.asyncDispose]());
 await addDataset(patient, { slug: "small", columns: text });
-const ROWS_OF_D = "fragment D on Dataset { rows(first: 1001) { id values } }";
+const ROWS_OF_D = "fragment D on Dataset { rows(first: 1001) { nodes { id values } } }";
+const PAGE_OF_DATASETS =
+  "fragment P on DatasetConnection { nodes { rows(first: 1001) { nodes { id values } } } }";
 const BOTH_TRANSPORTS = ["application/json", "application/json, multipart/mixed"];
 
 test.each<[query: string, variables: Record<string, unknown>, isTaken: boolean]>([
-  ['{ dataset(slug: "small") { rows { id name key values idealOutput metadata createdAt } } }', {}, true],
-  ["query($n: Int) { datasets(first: $n) { rows(first: 500) { id values } } }", { n: 100 }, true],
-  ["query($n: Int) { datasets(first: $n) { rows(first: 1001) { id values } } }", { n: 100 }, false],
-  ["query($n: Int = 100) { datasets(first: $n) { rows(first: 1001) { id values } } }", {}, false],
-  ["query($n: Int = 100) { datasets(first: $n) { rows(first: 1001) { id values } } }", { n: 10 }, true],
-  ["query($n: Int = 10) { datasets(first: $n) { rows(first: 1001) { id values } } }", {}, true],
-  ["{ datasets { rows { id } } }", {}, false],
-  ["{ datasets { ...D } } fragment D on Dataset { rows { ... on DatasetRow { id } } }", {}, false],
-  [`{ a: datasets(first: 60) { ...D } } ${ROWS_OF_D}`, {}, true],
-  [`{ a: datasets(first: 60) { ...D } b: datasets(first: 60) { ...D } } ${ROWS_OF_D}`, {}, false],
+  [
+    '{ dataset(slug: "small") { rows { nodes { id name key values idealOutput metadata createdAt } } } }',
+    {},
+    true,
+  ],
+  [
+    "query($n: Int) { datasets(first: $n) { nodes { rows(first: 500) { nodes { id values } } } } }",
+    { n: 100 },
+    true,
+  ],
+  [
+    "query($n: Int) { datasets(first: $n) { nodes { rows(first: 1001) { nodes { id values } } } } }",
+    { n: 100 },
+    false,
+  ],
+  [
+    "query($n: Int = 100) { datasets(first: $n) { nodes { rows(first: 1001) { nodes { id values } } } } }",
+    {},
+    false,
+  ],
+  [
+    "query($n: Int = 100) { datasets(first: $n) { nodes { rows(first: 1001) { nodes { id values } } } } }",
+    { n: 10 },
+    true,
+  ],
+  [
+    "query($n: Int = 10) { datasets(first: $n) { nodes { rows(first: 1001) { nodes { id values } } } } }",
+    {},
+    true,
+  ],
+  ["{ datasets { nodes { rows { nodes { id } } } } }", {}, false],
+  [
+    "{ datasets { nodes { ...D } } } fragment D on Dataset { rows { nodes { ... on DatasetRow { id } } } }",
+    {},
+    false,
+  ],
+  [`{ a: datasets(first: 60) { nodes { ...D } } } ${ROWS_OF_D}`, {}, true],
+  [
+    `{ a: datasets(first: 60) { nodes { ...D } } b: datasets(first: 60) { nodes { ...D } } } ${ROWS_OF_D}`,
+    {},
+    false,
+  ],
+  ["{ datasets(last: 60) { nodes { rows(first: 1001) { nodes { id values } } } } }", {}, true],
+  ["{ datasets { edges { node { rows(first: 700) { edges { cursor node { id } } } } } } }", {}, false],
+  ["{ datasets { edges { node { rows(first: 600) { edges { cursor node { id } } } } } } }", {}, true],
+  [`{ datasets { ...P } } ${PAGE_OF_DATASETS}`, {}, false],
+  [`{ datasets(first: 60) { ...P pageInfo { endCursor } } } ${PAGE_OF_DATASETS}`, {}, true],
   ["{ __schema { types { fields { args { type { fields { args { name } } } } } } } }", {}, true],
   [
     "{ __schema { types { fields { args { type { fields { args { name type { kind } } } } } } } } }",
     {},
     false,
   ],
-  ["{ logs { trace { logs: id } prompt { versions { variables { label } } } } }", {}, true],
-  ["{ datasets { rows(first: 450) { log { trace { logs { id } } } } } }", {}, true],
-  ["{ datasets { rows(first: 600) { log { trace { logs { id } } } } } }", {}, false],
+  [
+    "{ logs { nodes { trace { logs: id } prompt { versions { nodes { variables { label } } } } } } }",
+    {},
+    true,
+  ],
+  [
+    "{ datasets { nodes { rows(first: 390) { nodes { log { trace { logs(first: 1) { nodes { id } } } } } } } } }",
+    {},
+    true,
+  ],
+  [
+    "{ datasets { nodes { rows(first: 410) { nodes { log { trace { logs(first: 1) { nodes { id } } } } } } } } }",
+    {},
+    false,
+  ],
 ])(
   "the answer of an operation has at most 200,000 fields, rows by fields: %s %j",
   async (query, variables, isTaken) => {
@@ -171,9 +222,23 @@ test.each<[query: string, variables: Record<string, unknown>, isTaken: boolean]>
   },
 );
 
+test("an operation reports its cost when a header asks for it, from the cache as well", async () => {
+  const query = "{ prompts(first: 5) { nodes { slug name } pageInfo { endCursor } } }";
+  for (const accept of BOTH_TRANSPORTS) {
+    const headers = { accept, "gabbro-cost": "1" };
+    const cost = { maxFields: 1 + 1 + 5 * 2 + 1 + 1, limit: 200_000 };
+    for (let times = 0; times < 2; times++) {
+      expect((await patient.graphql(query, {}, { headers })).body.extensions).toEqual({ cost });
+      expect((await patient.graphql(query, {}, { headers: { accept } })).body).not.toHaveProperty(
+        "extensions",
+      );
+    }
+  }
+});
+
 test("a mutation whose answer could be too large changes nothing", async () => {
   const shown =
-    "rows { id name key values idealOutput metadata createdAt log { id input output idealOutput trace { id } prompt { slug } cost costSource version model latencyMs type } }";
+    "rows { nodes { id name key values idealOutput metadata createdAt log { id input output idealOutput trace { id } prompt { slug } cost costSource version model latencyMs type } } }";
   const made = await patient.graphql(`mutation { createDataset(slug: "never", columns: []) { ${shown} } }`);
   expect(made.body.errors[0].extensions.code).toBe("QUERY_TOO_COMPLEX");
   expect((await patient.get("/datasets/never")).status).toBe(404);

@@ -8,9 +8,9 @@ const server = await startServer();
 afterAll(() => server[Symbol.asyncDispose]());
 
 const USAGE = `query($by: UsageGroup) {
-  usage(from: "2026-01-01", to: "2026-02-01", groupBy: $by, timeZone: "Europe/Berlin", slug: "often") {
+  usage(from: "2026-01-01", to: "2026-02-01", groupBy: $by, timeZone: "Europe/Berlin", slug: "often") { nodes {
     key logs cost p50LatencyMs
-  }
+  } }
 }`;
 
 await addLogs(server, 12_000, (at) => ({

@@ -11,7 +11,7 @@ const other = await addWorkspace(server, "other");
 const FIELDS = `key promptSlug logs unpricedLogs inputTokens outputTokens totalTokens cost
   p50LatencyMs p95LatencyMs p99LatencyMs`;
 const USAGE = `query($from: DateTime!, $to: DateTime!, $by: UsageGroup, $zone: String, $slug: String, $first: Int) {
-  usage(from: $from, to: $to, groupBy: $by, timeZone: $zone, slug: $slug, first: $first) { ${FIELDS} } }`;
+  usage(from: $from, to: $to, groupBy: $by, timeZone: $zone, slug: $slug, first: $first) { nodes { ${FIELDS} } } }`;
 
 const january = { from: "2026-01-01", to: "2026-02-01" };
 const empty = { key: null, promptSlug: null, logs: 0, unpricedLogs: 0, inputTokens: 0, outputTokens: 0 };

@@ -3,6 +3,7 @@ import {
   type GraphQLObjectType,
   isEnumType,
   isInputObjectType,
+  isInterfaceType,
   isIntrospectionType,
   isObjectType,
   isSpecifiedScalarType,
@@ -29,7 +30,7 @@ test("every type, field, argument, input field and enum value is described", () 
   for (const type of Object.values(schema.getTypeMap())) {
     if (isIntrospectionType(type) || isSpecifiedScalarType(type)) continue;
     check(type.name, type);
-    if (isObjectType(type) || isInputObjectType(type)) {
+    if (isObjectType(type) || isInterfaceType(type) || isInputObjectType(type)) {
       for (const field of Object.values(type.getFields())) {
         check(`${type.name}.${field.name}`, field);
         if ("args" in field)
@@ -53,7 +54,7 @@ test("the schema has the operations of the interface with exactly their argument
     ["dataset", "describePrompt", "log", "trace"].map((name) => signature(schema.getQueryType(), name)),
   ).toEqual([
     "dataset(slug: String!): Dataset",
-    "describePrompt(slug: String!,tag: String,version: String): Prompt",
+    "describePrompt(slug: String!,tag: String,version: String): PromptDescription",
     "log(id: ID!): Log",
     "trace(id: ID!): Trace",
   ]);

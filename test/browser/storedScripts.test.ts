@@ -71,10 +71,10 @@ const logOf = (text: string) => ({
 });
 
 const asked = {
-  Prompts: "query Prompts { prompts(first: 60) { name description } }",
-  Versions: "query Versions { prompts(first: 60) { versions { text } } }",
-  Rows: 'query Rows { dataset(slug: "texts") { name rows { values idealOutput metadata } } }',
-  Logs: "query Logs { logs(first: 60) { output trace { name } } }",
+  Prompts: "query Prompts { prompts(first: 60) { nodes { name description } } }",
+  Versions: "query Versions { prompts(first: 60) { nodes { versions { nodes { text } } } } }",
+  Rows: 'query Rows { dataset(slug: "texts") { name rows { nodes { values idealOutput metadata } } } }',
+  Logs: "query Logs { logs(first: 60) { nodes { output trace { name } } } }",
   Refused: `query Refused { describePrompt(slug: ${JSON.stringify(payloads[0])}) { name } }`,
   Told: "subscription Told { logAdded { output trace { name } } }",
 };
@@ -183,8 +183,8 @@ describe.skipIf(!hasChromium)(title, { timeout: TIMEOUT_MS }, () => {
         "/prompts/p-0/describe",
         "/openapi.json",
       ],
-      query("{ prompts(first: 60) { name description versions { text } } }"),
-      query("{ logs(first: 60) { input output metadata } }"),
+      query("{ prompts(first: 60) { nodes { name description versions { nodes { text } } } } }"),
+      query("{ logs(first: 60) { nodes { input output metadata } } }"),
     ];
     for (const headers of [bearer, {}]) {
       const { context, ran } = await openPages(browser, headers);

@@ -376,7 +376,7 @@ test("logs are kept whatever is in them: long slugs and ids, long words, all kin
     outputTokens: 1,
   });
   expect(status).toBe(200);
-  const query = "query($f: LogFilter) { logs(filter: $f) { id } }";
+  const query = "query($f: LogFilter) { logs(filter: $f) { nodes { id } } }";
   const shown = `${long.slice(0, 900)}*`;
   for (const f of [{ slug: long }, { userId: long }, { organizationId: long }, { text: shown }]) {
     expect(await server.run(query, { f })).toHaveLength(1);
@@ -458,7 +458,7 @@ test("a workspace whose statements all wait leaves connections to another one, w
   const em = lock.orm.em.fork(); // not by a callback, in which MikroORM gives every request this transaction
   await em.begin();
   await em.execute("lock table model_prices");
-  const stuck = Array.from({ length: 8 }, () => server.graphql("{ modelPrices { id } }"));
+  const stuck = Array.from({ length: 8 }, () => server.graphql("{ modelPrices { nodes { id } } }"));
   const held =
     "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
   await vi.waitUntil(async () => (await lock.orm.em.fork().execute(held)).length === 4); // of 5 connections
@@ -466,6 +466,6 @@ test("a workspace whose statements all wait leaves connections to another one, w
   const log = await server.post("/monitor/log", { slug: "none", output: "a" }, { token });
   expect(log.status).toBe(200);
   await em.commit();
-  for (const answer of stuck) expect((await answer).body.data.modelPrices).toEqual([]);
+  for (const answer of stuck) expect((await answer).body.data.modelPrices.nodes).toEqual([]);
   await lock.close();
 });

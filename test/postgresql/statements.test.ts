@@ -66,8 +66,8 @@ test("on PostgreSQL logs are looked through by as few statements while this proc
   }, 1);
   try {
     const stop = await captureStatements(server);
-    const { body } = await server.graphql('{ logs(filter: { version: "none" }) { id } }');
-    expect(body.data.logs).toEqual([]);
+    const { body } = await server.graphql('{ logs(filter: { version: "none" }) { nodes { id } } }');
+    expect(body.data.logs.nodes).toEqual([]);
     const statements = stop().filter(({ sql }) => /from "?logs/.test(sql));
     expect(statements.length).toBe(2 * 4 + 1); // 500, 1,000 and 2,000 logs and the rest, then what was found by its ids
     const placed = statements.filter(({ sql }) => /\("start_time", "id"\) </.test(sql));

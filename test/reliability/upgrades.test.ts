@@ -156,9 +156,12 @@ async function expectToServe(database: Awaited<ReturnType<typeof newDatabase>>["
   expect((await get("/datasets/quiz")).dataset.rows[0]).toMatchObject({ values: { q: "Wo? \u{1F600}" } });
   expect((await get("/prompts/guide")).prompt).toMatchObject({ version: "1.0.0", text: "Hi {{ name }}" });
   const query =
-    '{ logs(filter: { text: "world", userId: "u" }) { output cost } usage(from: "2025-01-01", to: "2026-01-01", groupBy: MODEL) { logs cost } }';
+    '{ logs(filter: { text: "world", userId: "u" }) { nodes { output cost } } usage(from: "2025-01-01", to: "2026-01-01", groupBy: MODEL) { nodes { logs cost } } }';
   const { body } = await app.inject({ method: "POST", url: "/graphql", headers, payload: { query } });
   expect(JSON.parse(body)).toEqual({
-    data: { logs: [{ output: { z: 1, a: [1, 2] }, cost: 0.25 }], usage: [{ logs: 1, cost: 0.25 }] },
+    data: {
+      logs: { nodes: [{ output: { z: 1, a: [1, 2] }, cost: 0.25 }] },
+      usage: { nodes: [{ logs: 1, cost: 0.25 }] },
+    },
   });
 }

@@ -162,7 +162,7 @@ test.each(["country-guide", "no-such-prompt"])(
 
 test("what a token that may only write has stored is never answered as if it were not", async () => {
   const { token } = await addToken(server, { scopes: ["write"] });
-  const fields = "trace { id logs { id trace { id } } } log { id prompt { slug } }";
+  const fields = "trace { id logs { nodes { id trace { id } } } } log { id prompt { slug } }";
   const { status, body } = await server.graphql(
     `mutation { logPrompt(input: {slug: "country-guide", output: 1}) { ${fields} } }`,
     {},
@@ -170,7 +170,7 @@ test("what a token that may only write has stored is never answered as if it wer
   );
   expect(status).toBe(200);
   expect(body.data.logPrompt).toMatchObject({
-    trace: { logs: [{ id: body.data.logPrompt.log.id }] },
+    trace: { logs: { nodes: [{ id: body.data.logPrompt.log.id }] } },
     log: { prompt: null },
   });
 });
@@ -249,7 +249,7 @@ test("a token of another workspace sees nothing of this one, and its own under t
 test("traces and logs of another workspace do not exist, nor their relations, nor a link to its prompts", async () => {
   const mine = await server.post("/monitor/log", { slug: "country-guide", output: 1 });
   const query =
-    "query($t: ID!, $l: ID!) { trace(id: $t) { id logs { id } } log(id: $l) { id trace { id } } }";
+    "query($t: ID!, $l: ID!) { trace(id: $t) { id logs { nodes { id } } } log(id: $l) { id trace { id } } }";
   const ids = { t: mine.body.trace.id, l: mine.body.log.id };
   expect((await server.graphql(query, ids)).body.errors).toBeUndefined();
   const theirs = await server.graphql(query, ids, { token: other.token });

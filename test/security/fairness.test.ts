@@ -77,7 +77,7 @@ test("versions are parsed and prompts rendered beside the server, which goes on 
 
 test("a search of more than 200 characters is refused", async () => {
   for (const list of ["prompts", "datasets"]) {
-    const search = (length: number) => run(`{ ${list}(search: "${"a".repeat(length)}") { slug } }`);
+    const search = (length: number) => run(`{ ${list}(search: "${"a".repeat(length)}") { nodes { slug } } }`);
     expect(await search(200)).toEqual([]);
     const message = "Invalid input: search must have at most 200 characters.";
     expect(await search(201)).toEqual({ error: { code: "BAD_INPUT", message, details: expect.anything() } });
@@ -92,7 +92,7 @@ test("a search through megabytes makes no other workspace wait", async () => {
   }
   await hello(); // from now on its process runs
   const settled: string[] = [];
-  const search = run(`{ prompts(search: "${"a".repeat(150)}b") { slug } }`, {}, greedy.token).then(
+  const search = run(`{ prompts(search: "${"a".repeat(150)}b") { nodes { slug } } }`, {}, greedy.token).then(
     (found) => {
       settled.push("searched");
       return found;
@@ -116,10 +116,12 @@ test("a search without an end is ended after 5 seconds, and the next one is serv
       isEnded = true;
     }),
   ).rejects.toMatchObject({ code: "TIMED_OUT" });
-  expect(await run('{ prompts(search: "hell") { slug } }', {}, modest.token)).toEqual([{ slug: "hello" }]);
+  expect(await run('{ prompts(search: "hell") { nodes { slug } } }', {}, modest.token)).toEqual([
+    { slug: "hello" },
+  ]);
   expect(isEnded).toBe(false);
   await refused;
-  expect(await run('{ prompts(search: "hell") { slug } }', {}, greedy.token)).toEqual([]);
+  expect(await run('{ prompts(search: "hell") { nodes { slug } } }', {}, greedy.token)).toEqual([]);
 }, 30_000);
 
 test("workspaces take turns, none takes more than half of the places, and what waits is bounded", async () => {

@@ -25,7 +25,7 @@ test("long texts are bound to the statements that store them, and kept as they a
       const put = await server.post("/datasets/rows/items", { ...row, name });
       expect(put.status).toBe(201);
     }
-    const id = (await server.run('{ dataset(slug: "rows") { rows { id } } }')).rows[0].id;
+    const id = (await server.run('{ dataset(slug: "rows") { rows { nodes { id } } } }')).rows[0].id;
     const update =
       "mutation($id: ID!, $name: String!) { updateDatasetItem(id: $id, name: $name) { warning } }";
     expect(await server.run(update, { id, name: `${LONG}!` })).toEqual({ warning: null });
@@ -37,10 +37,10 @@ test("long texts are bound to the statements that store them, and kept as they a
   for (const { sql } of statements) expect(sql.length).toBeLessThan(20_000);
 
   const stored = await server.run(
-    '{ dataset(slug: "rows") { rows { key name values idealOutput metadata } } }',
+    '{ dataset(slug: "rows") { rows { nodes { key name values idealOutput metadata } } } }',
   );
   expect(stored.rows).toEqual([{ ...row, name: `${LONG}!` }]);
-  expect(await server.run('{ prompt(slug: "prompt") { versions { text systemText } } }')).toEqual({
+  expect(await server.run('{ prompt(slug: "prompt") { versions { nodes { text systemText } } } }')).toEqual({
     versions: [{ text: LONG, systemText: LONG }],
   });
 });
@@ -63,7 +63,7 @@ test("many rows with keys are written some at a time, without a look at the text
       error,
     })),
   );
-  const { rows } = await server.run('{ dataset(slug: "keyed") { rows { key values } } }');
+  const { rows } = await server.run('{ dataset(slug: "keyed") { rows { nodes { key values } } } }');
   expect(rows).toHaveLength(245);
   expect(rows[0]).toEqual({ key: "k0", values: { a: "new 245" } }); // of equal keys the last one stays
   const about = (verb: string) =>

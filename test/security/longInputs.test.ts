@@ -6,6 +6,7 @@ import { chooseEncoding } from "../../src/http/compression.ts";
 import { MAX_ANSWER_BYTES } from "../../src/limits/answerBudget.ts";
 import { schema } from "../../src/schema.ts";
 import { parseTimestamp } from "../../src/validation/dateTime.ts";
+import { toCursor } from "../../src/validation/pagination.ts";
 import { bearerToken } from "../../src/workspaces/authentication.resolvers.ts";
 import { startServer } from "../support/server.ts";
 
@@ -47,21 +48,21 @@ test.each([
 
 test("the error for a wrong argument repeats little of it, in linear time", SOON, async () => {
   const value = "cannot represent ".repeat(40_000);
-  const query = "query($n: Int) { prompts(first: $n) { slug } }";
+  const query = "query($n: Int) { prompts(first: $n) { nodes { slug } } }";
   const byVariable = await server.graphql(query, { n: value });
-  const byLiteral = await server.graphql(`{ prompts(first: "${value}") { slug } }`);
+  const byLiteral = await server.graphql(`{ prompts(first: "${value}") { nodes { slug } } }`);
   for (const { body } of [byVariable, byLiteral]) expect(JSON.stringify(body).length).toBeLessThan(500);
 });
 
 test("nothing is suggested in place of a value in a long document", async () => {
   const messageOf = async (query: string) => (await server.graphql(query)).body.errors[0].message;
-  const typo = "{ logs(filter: { type: generatoin }) { id } }";
+  const typo = "{ logs(filter: { type: generatoin }) { nodes { id } } }";
   expect(await messageOf(typo)).toContain("Did you mean");
   expect(await messageOf(`${typo} #${"x".repeat(100_000)}`)).not.toContain("Did you mean");
 });
 
 test("nothing is suggested in place of a variable, which may be long", async () => {
-  const document = parse("query($type: LogType) { logs(filter: { type: $type }) { id } }");
+  const document = parse("query($type: LogType) { logs(filter: { type: $type }) { nodes { id } } }");
   const variableValues = { type: "generatoin" };
   const { errors } = await execute({ ...EXECUTION_OPTIONS, schema, document, variableValues });
   expect(errors![0]!.message).toContain("generatoin");
@@ -186,10 +187,16 @@ test("an answer that aliases make larger than 32 MB is refused", async () => {
 
 test("a text by which something is looked up has at most 16,384 characters", SOON, async () => {
   const look = (slug: string) =>
-    server.graphql("query($s: String!) { prompts(after: $s) { slug } }", { s: slug });
+    server.graphql("query($s: String!) { prompt(slug: $s) { slug } }", { s: slug });
   const [taken, refused] = [await look("a".repeat(16_384)), await look("a".repeat(5_000_000))];
-  expect(taken.body.errors[0].message).toContain("after is not the slug of a prompt");
-  expect(refused.body.errors[0].message).toContain("after must have at most 16384 characters");
+  expect(taken.body.errors[0].extensions.code).toBe("PROMPT_NOT_FOUND");
+  expect(refused.body.errors[0].message).toContain("slug must have at most 16384 characters");
+  const page = (after: string) =>
+    server.graphql("query($a: String!) { prompts(after: $a) { nodes { slug } } }", { a: after });
+  expect((await page(toCursor("a".repeat(12_288)))).body.data.prompts.nodes).toBeInstanceOf(Array);
+  expect((await page(toCursor("a".repeat(12_289)))).body.errors[0].message).toContain(
+    "after must have at most 16384 characters",
+  );
 });
 
 test(

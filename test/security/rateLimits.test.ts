@@ -3,7 +3,7 @@ import { loadConfig } from "../../src/config.ts";
 import { addToken } from "../support/data.ts";
 import { type Answer, startServer } from "../support/server.ts";
 
-const QUERY = "{ __typename datasets { slug } }";
+const QUERY = "{ __typename datasets { nodes { slug } } }";
 const told = ({ status, headers, body }: Answer) => ({
   status,
   code: body.code ?? body.errors?.[0].extensions.code ?? null,

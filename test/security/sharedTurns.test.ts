@@ -139,7 +139,7 @@ test("the groups and latencies of a usage report count towards its size", async 
   await addLogs(server, 300, (at) => ({ userId: `user-${at}`, latencyMs: at }));
   const input = { from: new Date(0), to: new Date(Date.now() + 60_000), timeZone: "UTC" };
   const report = (groupBy: "USER" | "MODEL", maxBytes: number) =>
-    usage(contextWith({ maxBytes }), { ...input, groupBy, first: 300 });
+    usage(contextWith({ maxBytes }), { ...input, groupBy, limit: 300 });
   expect(await report("USER", 300 * 200)).toHaveLength(300);
   await expect(report("USER", 300 * 64)).rejects.toMatchObject({ code: "QUERY_TOO_COMPLEX" });
   expect(await report("MODEL", 300 * 16)).toHaveLength(1);
@@ -151,9 +151,11 @@ test("rows are counted 100,000 at a time, and the counts of several datasets are
   const rows = (size: number) => Array.from({ length: size }, () => ({ values: {} }));
   for (const size of sizes) await addDataset(server, { slug: `counted-${size}`, columns, rows: rows(size) });
   const stop = await captureStatements(server);
-  const counts = await server.graphql('{ datasets(search: "counted", first: 10) { slug rowCount } }');
+  const counts = await server.graphql(
+    '{ datasets(search: "counted", first: 10) { nodes { slug rowCount } } }',
+  );
   const statements = stop().filter(({ sql }) => sql.includes("count("));
-  expect(counts.body.data.datasets).toEqual(
+  expect(counts.body.data.datasets.nodes).toEqual(
     expect.arrayContaining(sizes.map((size) => ({ slug: `counted-${size}`, rowCount: size }))),
   );
   expect(statements).toHaveLength(3); // 25,000 of each, then 50,000 of two, then the last one

@@ -14,6 +14,9 @@ const UPDATE =
   "mutation($slug: String!, $remove: [String!], $rename: [ColumnRenameInput!], $add: [DatasetColumnInput!]) { updateDataset(slug: $slug, removeColumns: $remove, renameColumns: $rename, addColumns: $add) { columns { name } rowCount } }";
 const columnsNamed = (prefix: string, count: number) =>
   Array.from({ length: count }, (_, n) => ({ name: `${prefix}${n}`, type: "text" as const }));
+/** The same columns as GraphQL takes them. */
+const inputs = (prefix: string, count: number) =>
+  columnsNamed(prefix, count).map(({ name }) => ({ name, type: "TEXT" }));
 const namesOf = (columns: { name: string }[]) => columns.map(({ name }) => name);
 const refused = (message: RegExp) => ({
   error: { code: "BAD_INPUT", message: expect.stringMatching(message) },
@@ -21,8 +24,7 @@ const refused = (message: RegExp) => ({
 
 test("a dataset has at most 1,000 columns, and as many removed ones; what is more is refused, and nothing changes", async () => {
   await addDataset(server, { slug: "capped", columns: columnsNamed("a", 999) });
-  const add = (prefix: string, count: number) =>
-    run(UPDATE, { slug: "capped", add: columnsNamed(prefix, count) });
+  const add = (prefix: string, count: number) => run(UPDATE, { slug: "capped", add: inputs(prefix, count) });
   expect(await add("b", 2)).toMatchObject(refused(/1001 columns.* at most 1000/));
   expect((await add("b", 1)).columns).toHaveLength(1_000);
   const remove = namesOf(columnsNamed("a", 999));
@@ -38,11 +40,9 @@ test("a dataset that has more columns from before is read, and changed to as man
   const many = columnsNamed("a", 20_000);
   await addDataset(server, { slug: "old", columns: many, rows: [{ values: { a0: "0", a19999: "1" } }] });
   expect((await server.get("/datasets/old")).body.dataset.columns).toHaveLength(20_000);
-  expect(await run(UPDATE, { slug: "old", add: columnsNamed("b", 1) })).toMatchObject(
-    refused(/at most 1000/),
-  );
+  expect(await run(UPDATE, { slug: "old", add: inputs("b", 1) })).toMatchObject(refused(/at most 1000/));
   const remove = namesOf(columnsNamed("a", 1_000));
-  const { columns } = await run(UPDATE, { slug: "old", remove, add: columnsNamed("b", 1_000) });
+  const { columns } = await run(UPDATE, { slug: "old", remove, add: inputs("b", 1_000) });
   expect(columns).toHaveLength(20_000);
   expect(columns.at(-1)).toEqual({ name: "b999" });
   expect((await server.get("/datasets/old")).body.dataset.rows[0].values).toEqual({ a19999: "1" });
@@ -86,7 +86,7 @@ test("lists of prompts count the names of versions: 45,000 of 256 characters are
       await other.database.commit(rows.slice(from, from + 1_000).map((row) => ["PromptVersion", row]));
   }
   expect((await other.get("/prompts")).body.code).toBe("QUERY_TOO_COMPLEX");
-  const answer = await other.graphql("{ prompts { availableVersions } }");
+  const answer = await other.graphql("{ prompts { nodes { availableVersions } } }");
   expect(JSON.stringify(answer)).toContain("QUERY_TOO_COMPLEX");
 });
 
@@ -180,7 +180,7 @@ test.each([
 test("a row that is put together of several requests has at most 20,000,000 characters", async () => {
   await addDataset(server, { slug: "wide", columns: columnsNamed("c", 50) });
   await server.post("/datasets/wide/items", { values: { c0: "x" } });
-  const [{ id }] = (await run('{ dataset(slug: "wide") { rows { id } } }')).rows;
+  const [{ id }] = (await run('{ dataset(slug: "wide") { rows { nodes { id } } } }')).rows;
   const update =
     "mutation($id: ID!, $values: JSONObject!) { updateDatasetItem(id: $id, values: $values) { datasetRow { name } } }";
   const grow = (column: string) => run(update, { id, values: { [column]: "x".repeat(9_000_000) } });
@@ -189,8 +189,8 @@ test("a row that is put together of several requests has at most 20,000,000 char
   expect(await grow("c3")).toMatchObject(refused(/values would make the row larger than 20,000,000/));
 
   await server.post("/monitor/log", { slug: "x", output: "x".repeat(1_000_000) });
-  const [log] = await run("{ logs(first: 1) { id } }");
-  const columns = columnsNamed("c", 50).map(({ name: column }) => ({ column, from: "output" }));
+  const [log] = await run("{ logs(first: 1) { nodes { id } } }");
+  const columns = columnsNamed("c", 50).map(({ name: column }) => ({ column, from: "OUTPUT" }));
   const copy =
     'mutation($id: ID!, $columns: [LogColumnInput!]) { addLogToDataset(logId: $id, slug: "wide", columns: $columns) { datasetRow { name } } }';
   expect(await run(copy, { id: log.id, columns })).toMatchObject(refused(/larger than 20,000,000/));
@@ -198,7 +198,12 @@ test("a row that is put together of several requests has at most 20,000,000 char
 
 test.each([
   ["mutation", "each but the first", (n: number) => `a${n}: createPrompt(slug: "turn-${n}") { slug }`, 29],
-  ["query", "each but the first four", (n: number) => `a${n}: modelPrices(first: ${n + 1}) { id }`, 26],
+  [
+    "query",
+    "each but the first four",
+    (n: number) => `a${n}: modelPrices(first: ${n + 1}) { nodes { id } }`,
+    26,
+  ],
 ])(
   "each %s of an operation, %s, begins in a turn of its own, so that others are served in between",
   async (kind, _, field, least) => {

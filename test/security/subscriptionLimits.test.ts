@@ -23,7 +23,7 @@ test("an event that would have too many fields is an error, as the answer of a q
     'mutation($input: PromptVersionInput!) { createPromptVersion(slug: "wide", input: $input) { warning } }';
   for (let n = 0; n < 25; n++) await server.run(create, { input: { version: `${n}`, text: "x", variables } });
   const labels = Array.from({ length: 9 }, (_, n) => `a${n}: label`).join(" ");
-  const fields = `prompt { versions { variables { ${labels} } } }`;
+  const fields = `prompt { versions { nodes { variables { ${labels} } } } }`;
   await using events = await subscribe(server, `subscription { logAdded(slug: "wide") { ${fields} } }`);
   await vi.waitFor(() => expect(pubSub.count()).toBe(1));
   await log({ slug: "wide" });

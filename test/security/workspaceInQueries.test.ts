@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from "vitest";
 import { schema } from "../../src/schema.ts";
+import { toCursor } from "../../src/validation/pagination.ts";
 import { startServer } from "../support/server.ts";
 import { captureStatements, type Statement } from "../support/statements.ts";
 
@@ -48,7 +49,9 @@ let keys = 0;
 async function run(root: string, args: Record<string, unknown> = {}, fields = "") {
   called.add(root);
   const kind = schema.getMutationType()!.getFields()[root] ? "mutation" : "query";
-  const query = `${kind} { ${root}${written(args)} ${fields} }`;
+  const field = (schema.getMutationType()!.getFields()[root] ?? schema.getQueryType()!.getFields()[root])!;
+  const isPage = String(field.type).includes("Connection");
+  const query = `${kind} { ${root}${written(args)} ${isPage ? `{ nodes ${fields} }` : fields} }`;
   const headers: Record<string, string> = {};
   if (kind === "mutation" && sending !== "once") {
     keys += 1;
@@ -61,7 +64,7 @@ async function run(root: string, args: Record<string, unknown> = {}, fields = ""
     const replayed = args.dryRun ? undefined : "true"; // which writes nothing, and so keeps no answer
     expect([root, again.headers["idempotent-replayed"], again.body]).toEqual([root, replayed, body]);
   }
-  return body.data[root];
+  return isPage ? body.data[root].nodes : body.data[root];
 }
 
 /** Arguments as GraphQL writes them; what stands between < and > is a value of an enum. */
@@ -97,18 +100,19 @@ async function everyPrompt(): Promise<void> {
   await run("removePromptTag", { slug: "a", tag: "old" }, "{ label }");
   await run("updatePrompt", { slug: "a", name: "A2", featureSlug: "f" }, "{ slug }");
   const all =
-    "{ slug availableVersions availableTags latest { text } production { text } tagHistory { to } tags { label version } versions { text } variables { label } }";
+    "{ slug availableVersions availableTags latest { text } production { text } tagHistory { nodes { to } } tags { label version } versions { nodes { text } } }";
   await run("prompt", { slug: "a" }, all);
-  await run("describePrompt", { slug: "a", tag: "latest" }, all);
+  const described = `{ availableVersions availableTags variables { label } promptVersion { text } prompt ${all} }`;
+  await run("describePrompt", { slug: "a", tag: "latest" }, described);
   await run("prompts", { first: 1, featureSlug: "f", search: "a" }, all);
-  await run("prompts", { after: "a" }, all);
+  await run("prompts", { after: toCursor("a"), last: 1 }, all);
   await run("promptDiff", { slug: "a", from: "1", to: "2" });
   await run("renderPrompt", { slug: "a", variables: [{ label: "name", value: "B" }] }, "{ text }");
   await run("servedPrompt", { slug: "a" }, "{ text }");
 }
 
 async function everyDataset(): Promise<void> {
-  const columns = [{ name: "q", type: "<text>" }];
+  const columns = [{ name: "q", type: "<TEXT>" }];
   await run("createDataset", { slug: "d", columns }, "{ slug }");
   await run(
     "updateDataset",
@@ -116,8 +120,8 @@ async function everyDataset(): Promise<void> {
       slug: "d",
       name: "D",
       addColumns: [
-        { name: "b", type: "<text>" },
-        { name: "c", type: "<text>" },
+        { name: "b", type: "<TEXT>" },
+        { name: "c", type: "<TEXT>" },
       ],
       renameColumns: [{ from: "q", to: "r" }],
     },
@@ -132,13 +136,14 @@ async function everyDataset(): Promise<void> {
     );
   const items = ["k", "l", "l"].map((key) => ({ values: { r: 1 }, key }));
   await run("addDatasetItems", { slug: "d", items }, "{ datasetRow { id } }");
-  const rows = "{ slug rowCount rows(first: 2) { id key log { id } } }";
+  const rows = "{ slug rowCount rows(first: 2) { nodes { id key log { id } } } }";
   const read = await run("dataset", { slug: "d" }, rows);
-  const [{ id }] = read.rows;
-  await run("dataset", { slug: "d" }, `{ rows(first: 2, after: "${id}") { id } }`);
+  const [{ id }] = read.rows.nodes;
+  await run("dataset", { slug: "d" }, `{ rows(first: 2, after: "${toCursor(id)}") { nodes { id } } }`);
   await run("datasets", { search: "d", first: 2 }, rows);
-  await run("datasets", { after: "d" }, "{ rowCount }");
+  await run("datasets", { before: toCursor("d"), last: 1 }, "{ rowCount }");
   await run("updateDatasetItem", { id, name: "n", values: { r: "y" } }, "{ datasetRow { id } }");
+  await run("nodes", { ids: [id] }, "{ id }");
   await run("deleteDatasetItem", { id });
 }
 
@@ -152,24 +157,26 @@ async function everyLog(): Promise<void> {
     organization: party,
     metadata: { m: 1 },
   };
-  const relations = "{ id prompt { slug versions { version } } trace { id logs { id } } }";
-  const first = await run("logPrompt", { input }, `{ log ${relations} trace { id logs { id } } }`);
+  const relations =
+    "{ id prompt { slug versions { nodes { version } } } trace { id logs { nodes { id } } } }";
+  const first = await run("logPrompt", { input }, `{ log ${relations} trace { id logs { nodes { id } } } }`);
   await run("logPrompt", { input: { ...input, slug: "none" } }, "{ log { id } }");
   await run("log", { id: first.log.id }, relations);
-  await run("trace", { id: first.trace.id }, `{ logs ${relations} }`);
+  await run("trace", { id: first.trace.id }, `{ logs { nodes ${relations} } }`);
   const filters = [
     {},
     ...[{ slug: "a" }, { userId: "u" }, { organizationId: "u" }, { version: "1" }, { tag: "production" }],
-    ...[{ type: "<generation>" }, times, { minCost: 0, maxCost: 1, minLatencyMs: 0, maxLatencyMs: 9 }],
+    ...[{ type: "<GENERATION>" }, times, { minCost: 0, maxCost: 1, minLatencyMs: 0, maxLatencyMs: 9 }],
     ...[{ text: "hello" }, { text: '"hello world" yo*', slug: "a" }],
     ...[{ metadata: [{ key: "m", value: 1 }] }, { metadata: [{ key: "m", value: 1 }], userId: "u" }],
   ];
   for (const filter of filters) {
     await run("logs", { filter, first: 5 }, relations);
-    await run("traces", { filter, first: 5 }, "{ id logs { id } }");
+    await run("traces", { filter, first: 5 }, "{ id logs { nodes { id } } }");
   }
-  await run("logs", { after: first.log.id }, "{ id }");
-  await run("traces", { after: first.trace.id }, "{ id }");
+  const after = toCursor(`${Date.now()} ${first.log.id}`);
+  await run("logs", { after }, "{ id }");
+  await run("traces", { after }, "{ id }");
   for (const by of ["DAY", "PROMPT", "VERSION", "MODEL", "USER", "ORGANIZATION"])
     await run(
       "usage",
@@ -177,13 +184,13 @@ async function everyLog(): Promise<void> {
       "{ key logs }",
     );
   await run("usage", times, "{ logs }");
-  const columns = [{ column: "r", from: "<input>" }];
+  const columns = [{ column: "r", from: "<INPUT>" }];
   await run(
     "addLogToDataset",
     { slug: "d", logId: first.log.id, columns },
     "{ datasetRow { id log { id } } }",
   );
-  await run("dataset", { slug: "d" }, "{ rows(first: 5) { id log { id trace { id } } } }");
+  await run("dataset", { slug: "d" }, "{ rows(first: 5) { nodes { id log { id trace { id } } } } }");
 }
 
 async function everythingElse(): Promise<void> {
@@ -191,15 +198,16 @@ async function everythingElse(): Promise<void> {
   const { id } = await run("setModelPrice", price, "{ id }");
   await run("setModelPrice", price, "{ id }");
   await run("modelPrices", { model: "gpt", first: 2 }, "{ id }");
-  await run("modelPrices", { after: id }, "{ id }");
+  await run("modelPrices", { after: toCursor(id) }, "{ id }");
   await run("repriceLogs", { ...times, dryRun: true }, "{ examined }");
   await run("repriceLogs", times, "{ changed }");
   await run("deleteModelPrice", { id });
-  const token = await run("createAccessToken", { name: "t", scopes: ["<read>"] }, "{ accessToken { id } }");
-  await run("accessTokens", {}, "{ id }");
+  const token = await run("createAccessToken", { name: "t", scopes: ["<READ>"] }, "{ accessToken { id } }");
+  await run("accessTokens", { last: 1 }, "{ id }");
   await run("revokeAccessToken", { id: token.accessToken.id }, "{ id }");
   const [entry] = await run("auditLog", { first: 1 }, "{ id }");
-  await run("auditLog", { after: entry.id }, "{ id }");
+  await run("node", { id: entry.id }, "{ id }");
+  await run("auditLog", { after: toCursor(entry.id) }, "{ id }");
 }
 
 async function rest(): Promise<void> {

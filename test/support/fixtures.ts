@@ -73,7 +73,7 @@ export async function addFixtures(
   }
   const expiresAt = new Date(Date.now() + 3_600_000);
   const { accessToken } = await createAccessToken(context(), { name: secret, scopes: ["read"], expiresAt });
-  const [entry] = await auditLog(context(), { first: 1 });
+  const [entry] = await auditLog(context(), { limit: 1 });
   return {
     ...fixtures,
     price: prices[0]!,

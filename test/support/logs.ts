@@ -63,12 +63,13 @@ const empty = {
 };
 
 export const LOGS =
-  "query($f: LogFilter, $n: Int, $a: ID) { logs(filter: $f, first: $n, after: $a) { id trace { name } } }";
+  "query($f: LogFilter, $n: Int, $a: String) { logs(filter: $f, first: $n, after: $a) { edges { cursor node { id trace { name } } } } }";
 export const TRACES =
-  "query($f: LogFilter, $n: Int, $a: ID) { traces(filter: $f, first: $n, after: $a) { id name } }";
+  "query($f: LogFilter, $n: Int, $a: String) { traces(filter: $f, first: $n, after: $a) { nodes { id name } } }";
 
 interface Listed {
   id: string;
+  cursor: string;
   name: string;
 }
 
@@ -80,5 +81,6 @@ export const logLister =
   async (f?: object, n?: number, a?: string, token?: string): Promise<Listed[]> => {
     const logs = await server.run(LOGS, { f, n, a }, token);
     expect(logs.error).toBeUndefined();
-    return logs.map(({ id, trace }: { id: string; trace: { name: string } }) => ({ id, name: trace.name }));
+    const edges: { cursor: string; node: { id: string; trace: { name: string } } }[] = logs.edges;
+    return edges.map(({ cursor, node: { id, trace } }) => ({ id, cursor, name: trace.name }));
   };

@@ -1,6 +1,7 @@
 import type { GraphQLField } from "graphql";
 import { schema } from "../../src/schema.ts";
 import type { Scope } from "../../src/scopes.ts";
+import { toCursor } from "../../src/validation/pagination.ts";
 import type { Fixtures } from "./fixtures.ts";
 
 /** What an operation needs; a token with one scope alone never does what needs two. */
@@ -39,48 +40,66 @@ const item = { values: { question: "one" }, idealOutput: "two", metadata: { thre
 const record = { input: "one", output: "two", metadata: { three: 3 } };
 const row = "{ datasetRow { values idealOutput metadata } warning }";
 const relations =
-  "{ name logs { input output metadata trace { name } prompt { slug name versions { text } } } }";
+  "{ name logs { nodes { input output metadata trace { name } prompt { slug name versions { nodes { text } } } } } }";
 
 const queries: Record<string, Field> = {
-  accessTokens: ["admin", () => ({}), "{ name scopes }"],
+  accessTokens: [
+    "admin",
+    ({ accessToken }) => ({ before: toCursor(accessToken), last: 5 }),
+    "{ nodes { name scopes } }",
+  ],
   auditLog: [
     "admin",
-    ({ auditEntry }) => ({ after: auditEntry, first: 5 }),
-    "{ action subject before after }",
+    ({ auditEntry }) => ({ after: toCursor(auditEntry), first: 5 }),
+    "{ nodes { action subject before after } }",
   ],
   dataset: [
     "read",
-    ({ dataset, row }) => ({ slug: dataset, rowsAfter: row, rowsFirst: 5 }),
-    "{ slug name rowCount columns { name } rows(after: $rowsAfter, first: $rowsFirst) { values log { input } } warning }",
-    "$rowsAfter: ID, $rowsFirst: Int",
+    ({ dataset, row }) => ({ slug: dataset, rowsAfter: toCursor(row), rowsFirst: 5 }),
+    "{ slug name rowCount columns { name } rows(after: $rowsAfter, first: $rowsFirst) { nodes { values log { input } } } warning }",
+    "$rowsAfter: String, $rowsFirst: Int",
   ],
-  datasets: ["read", ({ dataset }) => ({ after: dataset, first: 5, search: "a" }), "{ slug name rowCount }"],
+  datasets: [
+    "read",
+    ({ dataset }) => ({ after: toCursor(dataset), first: 5, search: "a" }),
+    "{ nodes { slug name rowCount } }",
+  ],
   describePrompt: [
     "read",
     ({ prompt }) => ({ slug: prompt, version: "1.0.0", tag: "staging" }),
-    "{ slug name description availableVersions availableTags variables { label } warning }",
+    "{ slug name description availableVersions availableTags variables { label } warning prompt { name } promptVersion { text } }",
   ],
   log: ["read", ({ log }) => ({ id: log }), "{ input output metadata trace { name } prompt { slug name } }"],
   logs: [
     "read",
-    ({ log, prompt }) => ({ filter: { slug: prompt }, after: log, first: 5 }),
-    "{ input output }",
+    ({ log, prompt }) => ({
+      filter: { slug: prompt },
+      after: toCursor(`${Date.parse(to)} ${log}`),
+      first: 5,
+    }),
+    "{ nodes { input output } }",
   ],
   modelPrices: [
     "read",
-    ({ price, prompt }) => ({ after: price, first: 5, model: prompt }),
-    "{ model provider }",
+    ({ price, prompt }) => ({ after: toCursor(price), first: 5, model: prompt }),
+    "{ nodes { model provider } }",
+  ],
+  node: ["read", ({ log }) => ({ id: log }), "{ id ... on Log { output } }"],
+  nodes: [
+    "read",
+    ({ log, row }) => ({ ids: [log, row] }),
+    "{ id ... on Log { output } ... on DatasetRow { values } }",
   ],
   prompt: [
     "read",
     ({ prompt }) => ({ slug: prompt }),
-    "{ name versions { text } tags { label } tagHistory { to token } }",
+    "{ name versions { nodes { text } } tags { label } tagHistory { nodes { to token } } }",
   ],
   promptDiff: ["read", ({ prompt }) => ({ slug: prompt, from: "1.0.0", to: "2.0.0" })],
   prompts: [
     "read",
-    ({ prompt }) => ({ after: prompt, first: 5, featureSlug: "none", search: "a" }),
-    "{ slug name latest { text } }",
+    ({ prompt }) => ({ after: toCursor(prompt), first: 5, featureSlug: "none", search: "a" }),
+    "{ nodes { slug name latest { text } } }",
   ],
   renderPrompt: [
     "read",
@@ -98,11 +117,19 @@ const queries: Record<string, Field> = {
     "{ text systemText warning }",
   ],
   trace: ["read", ({ trace }) => ({ id: trace }), relations],
-  traces: ["read", ({ trace, prompt }) => ({ filter: { slug: prompt }, after: trace, first: 5 }), relations],
+  traces: [
+    "read",
+    ({ trace, prompt }) => ({
+      filter: { slug: prompt },
+      after: toCursor(`${Date.parse(to)} ${trace}`),
+      first: 5,
+    }),
+    `{ nodes ${relations} }`,
+  ],
   usage: [
     "read",
     ({ prompt }) => ({ from, to, groupBy: "PROMPT", slug: prompt, first: 5, timeZone: "UTC" }),
-    "{ key logs cost totalTokens }",
+    "{ nodes { key logs cost totalTokens } }",
   ],
 };
 
@@ -115,18 +142,18 @@ const mutations: Record<string, Field> = {
   ],
   addLogToDataset: [
     "read and write",
-    ({ log, dataset }) => ({ logId: log, slug: dataset, columns: [{ column: "question", from: "input" }] }),
+    ({ log, dataset }) => ({ logId: log, slug: dataset, columns: [{ column: "question", from: "INPUT" }] }),
     row,
   ],
   createAccessToken: [
     "admin",
-    () => ({ name: "one", scopes: ["admin"], expiresAt: to }),
+    () => ({ name: "one", scopes: ["ADMIN"], expiresAt: to }),
     "{ accessToken { name } }",
   ],
   createDataset: [
     "read and write",
-    ({ unused }) => ({ slug: unused, name: "one", columns: [{ name: "question", type: "text" }] }),
-    "{ slug rowCount rows { values } }",
+    ({ unused }) => ({ slug: unused, name: "one", columns: [{ name: "question", type: "TEXT" }] }),
+    "{ slug rowCount rows { nodes { values } } }",
   ],
   createPrompt: [
     "read and write",
@@ -167,11 +194,11 @@ const mutations: Record<string, Field> = {
     ({ dataset }) => ({
       slug: dataset,
       name: "one",
-      addColumns: [{ name: "added", type: "text" }],
+      addColumns: [{ name: "added", type: "TEXT" }],
       removeColumns: [],
       renameColumns: [{ from: "answer", to: "reply" }],
     }),
-    "{ slug columns { name } rows { values } }",
+    "{ slug columns { name } rows { nodes { values } } }",
   ],
   updateDatasetItem: [
     "read and write",
@@ -181,7 +208,7 @@ const mutations: Record<string, Field> = {
   updatePrompt: [
     "read and write",
     ({ prompt }) => ({ slug: prompt, name: "one", description: "two", featureSlug: "three" }),
-    "{ slug description versions { text } }",
+    "{ slug description versions { nodes { text } } }",
   ],
 };
 

@@ -90,7 +90,8 @@ const mayImport: Record<string, RegExp> = {
   "entities.ts": /(?:^|\/)entities\.ts$|^database\/columnTypes\.ts$/,
   "inputs.ts": /(?:^|[/.])inputs\.ts$|^validation\/|^limits\/jsonSize\.ts$/,
   "resolvers.ts": /^(?!graphql\/|rest\/|http\/|app\.ts)(?!.*[/.](?:graphql|rest|types)\.ts$)/,
-  "graphql.ts": /^graphql\/builder\.ts$|(?:^|[/.])(?:entities|inputs|resolvers|graphql|types|selection)\.ts$/,
+  "graphql.ts":
+    /^graphql\/(?:builder|connections|nodes)\.ts$|^database\/pages\.ts$|(?:^|[/.])(?:entities|inputs|resolvers|graphql|types|selection)\.ts$/,
   "rest.ts":
     /^rest\/errorResponses\.ts$|^limits\/deadline\.ts$|^validation\/|(?:^|[/.])(?:entities|inputs|resolvers|rest)\.ts$/,
 };

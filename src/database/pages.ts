@@ -1,0 +1,34 @@
+import type { SelectQueryBuilder } from "kysely";
+
+/** A part of a list in its order: at most `limit` entries after and before sort keys; with `inverted` the last ones, from the end. */
+export interface Page {
+  after?: string | undefined;
+  before?: string | undefined;
+  limit: number;
+  inverted?: boolean;
+}
+
+/** The condition and the options by which an entity manager finds a page of entities in the order of their ids. */
+export function idsInPage({ after, before, limit, inverted = false }: Page, order: "asc" | "desc" = "asc") {
+  const [later, earlier] = order === "asc" ? ["$gt", "$lt"] : ["$lt", "$gt"];
+  const bounds = { ...(after && { [later]: after }), ...(before && { [earlier]: before }) };
+  const direction = (order === "asc") === inverted ? "desc" : "asc";
+  return {
+    where: after || before ? { id: bounds } : {},
+    options: { orderBy: { id: direction }, limit } as const,
+  };
+}
+
+/** Limits a query to a page of a list in the order of a unique column. An inverted page comes out from its end. */
+export function inPage<DB, TB extends keyof DB, Row>(
+  query: SelectQueryBuilder<DB, TB, Row>,
+  column: Parameters<SelectQueryBuilder<DB, TB, Row>["orderBy"]>[0] & string,
+  { after, before, limit, inverted = false }: Page,
+  order: "asc" | "desc" = "asc",
+): SelectQueryBuilder<DB, TB, Row> {
+  const isAscending = order === "asc";
+  let page = query;
+  if (after !== undefined) page = page.where(column as never, isAscending ? ">" : "<", after as never);
+  if (before !== undefined) page = page.where(column as never, isAscending ? "<" : ">", before as never);
+  return page.orderBy(column as never, isAscending === inverted ? "desc" : "asc").limit(limit);
+}

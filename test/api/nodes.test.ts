@@ -1,0 +1,128 @@
+import { isInterfaceType, isObjectType } from "graphql";
+import { afterAll, expect, test } from "vitest";
+import { schema } from "../../src/schema.ts";
+import { addDataset, addPrompt, addToken, addWorkspace } from "../support/data.ts";
+import { startServer } from "../support/server.ts";
+import { captureStatements } from "../support/statements.ts";
+
+const server = await startServer();
+afterAll(() => server[Symbol.asyncDispose]());
+const other = await addWorkspace(server, "other");
+const { run } = server;
+
+const columns = [{ name: "a", type: "text" as const }];
+const dataset = await addDataset(server, { slug: "d", columns, rows: [{ values: { a: "x" } }] });
+await addPrompt(server, { slug: "p", versions: [{ version: "1" }] });
+const log = (await server.post("/monitor/log", { slug: "p", output: "y" })).body;
+await run('mutation { setModelPrice(model: "m", inputPrice: 1, outputPrice: 1) { id } }');
+
+/** A node of each type, and a query that reads one of its fields. */
+const nodes: Record<string, { id: string; field: string; value: unknown; scope?: "admin" }> = {
+  Dataset: { id: (await run('{ dataset(slug: "d") { id } }')).id, field: "slug", value: "d" },
+  DatasetRow: { id: dataset.rowIds[0]!, field: "values", value: { a: "x" } },
+  Prompt: { id: (await run('{ prompt(slug: "p") { id } }')).id, field: "slug", value: "p" },
+  PromptVersion: {
+    id: (await run('{ prompt(slug: "p") { latest { id } } }')).latest.id,
+    field: "version",
+    value: "1",
+  },
+  Log: { id: log.log.id, field: "output", value: "y" },
+  Trace: { id: log.trace.id, field: "name", value: "p" },
+  ModelPrice: { id: (await run("{ modelPrices { nodes { id } } }"))[0].id, field: "model", value: "m" },
+  AccessToken: {
+    id: (await run("{ accessTokens { nodes { id } } }"))[0].id,
+    field: "name",
+    value: "first",
+    scope: "admin",
+  },
+  AuditEntry: {
+    id: (await run("{ auditLog { nodes { id } } }"))[0].id,
+    field: "action",
+    value: "setModelPrice",
+    scope: "admin",
+  },
+};
+
+test("every type that implements Node is tried here", () => {
+  const implementing = Object.values(schema.getTypeMap()).filter(
+    (type) => isObjectType(type) && type.getInterfaces().some(({ name }) => name === "Node"),
+  );
+  expect(isInterfaceType(schema.getType("Node"))).toBe(true);
+  expect(implementing.map(({ name }) => name).toSorted()).toEqual(Object.keys(nodes).toSorted());
+});
+
+test.each(Object.entries(nodes))(
+  "node returns a %s by its id, and nodes in the order of ids",
+  async (type, { id, field, value }) => {
+    const selection = `{ __typename id ... on ${type} { ${field} } }`;
+    const found = { __typename: type, id, [field]: value };
+    expect(await run(`query ($id: ID!) { node(id: $id) ${selection} }`, { id })).toEqual(found);
+    const missing = "01890a5d-ac96-774b-bcce-b302099a8057";
+    const ids = [missing, id, id.toUpperCase()];
+    expect(await run(`query ($ids: [ID!]!) { nodes(ids: $ids) ${selection} }`, { ids })).toEqual([
+      null,
+      found,
+      found,
+    ]);
+  },
+);
+
+test.each(Object.entries(nodes))("a %s of another workspace is null", async (_, { id }) => {
+  expect(await run("query ($id: ID!) { node(id: $id) { id } }", { id }, other.token)).toBeNull();
+});
+
+test.each(Object.entries(nodes).filter(([, { scope }]) => scope === "admin"))(
+  "a %s is null for a token without the scope admin",
+  async (_, { id }) => {
+    const reader = await addToken(server, { scopes: ["read"] });
+    expect(await run("query ($id: ID!) { node(id: $id) { id } }", { id }, reader.token)).toBeNull();
+  },
+);
+
+test("a token without the scope read reads no node", async () => {
+  const writer = await addToken(server, { scopes: ["write", "admin"] });
+  expect(
+    await run("query ($id: ID!) { node(id: $id) { id } }", { id: nodes.Log!.id }, writer.token),
+  ).toMatchObject({
+    error: { code: "FORBIDDEN" },
+  });
+});
+
+test.each([
+  ["an id that is none", ["x"], "ids.0"],
+  ["more than 100 ids", Array(101).fill(nodes.Log!.id), "ids"],
+])("nodes refuses %s", async (_, ids, path) => {
+  expect(await run("query ($ids: [ID!]!) { nodes(ids: $ids) { id } }", { ids })).toMatchObject({
+    error: { code: "BAD_INPUT", details: [{ path }] },
+  });
+});
+
+test("many nodes take as many statements as few", async () => {
+  const statementsFor = async (copies: number) => {
+    const all = Object.values(nodes).map(({ id }) => id);
+    const aliases = Array.from({ length: copies }, (_, n) => `a${n}: nodes(ids: $ids) { id }`);
+    const stop = await captureStatements(server);
+    const { body } = await server.graphql(`query ($ids: [ID!]!) { ${aliases.join(" ")} }`, { ids: all });
+    expect(body.errors).toBeUndefined();
+    return stop().length;
+  };
+  await statementsFor(1); // the token is cached from then on
+  expect(await statementsFor(30)).toBe(await statementsFor(1));
+});
+
+test("a deleted dataset, its rows, a deleted prompt and its versions are null", async () => {
+  const rows = Array.from({ length: 10 }, () => ({ values: { a: "x" } }));
+  const { rowIds } = await addDataset(server, { slug: "gone", columns, rows });
+  await addPrompt(server, { slug: "gone", versions: [{ version: "1" }] });
+  const { id: datasetId } = await run('{ dataset(slug: "gone") { id } }');
+  const { id: promptId, latest } = await run('{ prompt(slug: "gone") { id latest { id } } }');
+  await run('mutation { deleteDataset(slug: "gone") }');
+  await run('mutation { deletePrompt(slug: "gone") }');
+  const ids = [datasetId, rowIds[0], promptId, latest.id];
+  expect(await run("query ($ids: [ID!]!) { nodes(ids: $ids) { id } }", { ids })).toEqual([
+    null,
+    null,
+    null,
+    null,
+  ]);
+});
