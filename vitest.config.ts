@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import { findBinaries } from "./test/support/postgresServer.ts";
@@ -9,6 +10,14 @@ const notOnPostgresql = [
 ];
 
 const include = ["test/**/*.test.ts"];
+
+/** The tools of front ends weigh 200 MB and need graphql 16, so they are installed apart. */
+const hasFrontEnds = existsSync(new URL("test/support/frontEnds/node_modules", import.meta.url));
+const frontEnds = hasFrontEnds ? [] : ["test/architecture/frontEnds.test.ts"];
+if (!hasFrontEnds)
+  console.warn(
+    "Left out until `npm ci --prefix test/support/frontEnds`: tests with the tools of front ends.",
+  );
 
 /** What must be the first to use a part of the program: it ends threads that it has seen start. */
 const apart = ["test/unit/tokenCounting.test.ts"];
@@ -51,7 +60,7 @@ export default defineConfig({
         test: {
           name: "sqlite",
           include,
-          exclude: ["test/postgresql/**", ...apart],
+          exclude: ["test/postgresql/**", ...frontEnds, ...apart],
           globalSetup: ["test/support/chromiumSetup.ts"],
           provide: { postgresql: null },
         },

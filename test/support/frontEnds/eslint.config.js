@@ -1,0 +1,36 @@
+import graphql from "@graphql-eslint/eslint-plugin";
+
+/** Values within something that has an id, and results that are computed: a cache cannot keep them by themselves. */
+const withoutId = [
+  ...["DatasetColumn", "LoggedVariable", "Party", "PromptModel", "PromptVariable"],
+  ...["DatasetItemError", "InputFault", "PageInfo", "Warning"],
+  // What the caller asks for selects them; they lead to the prompt and its version, which have ids.
+  ...["PromptDescription", "ServedPrompt"],
+  "Usage",
+];
+
+export default [
+  {
+    files: ["**/*.graphql"],
+    languageOptions: {
+      parser: graphql.parser,
+      parserOptions: { graphQLConfig: { schema: "schema.graphql" } },
+    },
+    plugins: { "@graphql-eslint": graphql },
+    rules: {
+      ...graphql.configs["flat/schema-recommended"].rules,
+      "@graphql-eslint/relay-connection-types": "error",
+      "@graphql-eslint/relay-edge-types": [
+        "error",
+        // Lists that cannot grow are plain; groups of a report have no id.
+        { listTypeCanWrapOnlyEdgeType: false, shouldImplementNode: false },
+      ],
+      "@graphql-eslint/relay-page-info": "error",
+      "@graphql-eslint/relay-arguments": ["error", { includeBoth: false }],
+      "@graphql-eslint/strict-id-in-types": [
+        "error",
+        { exceptions: { types: withoutId, suffixes: ["Connection", "Edge", "Payload"] } },
+      ],
+    },
+  },
+];
