@@ -58,6 +58,6 @@ async function fill(database: Database): Promise<void> {
       values: Object.fromEntries(columns.map((name) => [name, `the value of ${name} in row ${from + at}`])),
       idealOutput: `ideal ${from + at}`,
     }));
-    await addDatasetItems(await context(), { slug: "large", items });
+    await addDatasetItems(await context(), { slug: "large", input: { items } });
   }
 }

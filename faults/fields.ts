@@ -22,7 +22,7 @@ export interface Field {
   /** Whether it takes any text. */
   isText: boolean;
   /** What must be there for the field to be read, by the path of what holds it. */
-  holders: { path: Path; value: unknown }[];
+  holders: { path: Path; value: unknown; takesOne?: boolean }[];
 }
 
 type Holders = Field["holders"];
@@ -35,15 +35,11 @@ export function fieldsOfGraphql(query: string): Field[] {
   );
 }
 
-/** The same of an input type that stands at some place. */
-export function fieldsOfInput(name: string, path: Path): Field[] {
-  return fieldsOf(schema.getType(name) as GraphQLInputType, path, []);
-}
-
 function fieldsOf(type: GraphQLInputType, path: Path, holders: Holders): Field[] {
   if (isNonNullType(type)) return fieldsOf(type.ofType, path, holders);
   const here = { path, isObject: isInputObjectType(type), isText: String(type) === "String", holders };
-  const within = [...holders, { path, value: minimal(type) }];
+  const takesOne = isInputObjectType(type) && type.isOneOf;
+  const within = [...holders, { path, value: minimal(type), takesOne }];
   if (isListType(type)) return [here, ...fieldsOf(type.ofType, [...path, 0], within)];
   if (!isInputObjectType(type)) return [here];
   const members = Object.values(type.getFields());
@@ -105,7 +101,8 @@ export function parametersOf(document: OpenAPIV3_1.Document, route: string, meth
 export function withValue(input: unknown, { path, holders }: Field, value: unknown): unknown {
   let copy: unknown = structuredClone(input);
   for (const holder of holders)
-    if (valueAt(copy, holder.path) == null) copy = put(copy, holder.path, structuredClone(holder.value));
+    if (holder.takesOne || valueAt(copy, holder.path) == null)
+      copy = put(copy, holder.path, structuredClone(holder.value));
   return put(copy, path, value);
 }
 

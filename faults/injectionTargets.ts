@@ -1,15 +1,7 @@
 import type { OpenAPIV3_1 } from "openapi-types";
 import type { Fixtures } from "../test/support/fixtures.ts";
 import { mutationOperations, queryOperations, restOperations } from "../test/support/operations.ts";
-import {
-  type Field,
-  fieldsOfBody,
-  fieldsOfGraphql,
-  fieldsOfInput,
-  parametersOf,
-  valueAt,
-  withValue,
-} from "./fields.ts";
+import { type Field, fieldsOfBody, fieldsOfGraphql, parametersOf, valueAt, withValue } from "./fields.ts";
 import { payloads } from "./payloads.ts";
 
 export interface Sent {
@@ -40,10 +32,7 @@ export type Take = (field: Field) => unknown[];
 export function graphqlTargets(fixtures: Fixtures, extras: Record<string, unknown>[], take: Take): Target[] {
   return [...queryOperations, ...mutationOperations].map(({ name, request }) => {
     const { query, variables } = request(fixtures);
-    const fields = [
-      ...fieldsOfGraphql(query),
-      ...(name === "addDatasetItems" ? fieldsOfInput("DatasetItemInput", ["items", 0]) : []),
-    ];
+    const fields = fieldsOfGraphql(query);
     const send = (given: unknown): Sent => ({
       method: "POST",
       path: "/graphql",
@@ -53,7 +42,9 @@ export function graphqlTargets(fixtures: Fixtures, extras: Record<string, unknow
     const taken: Take = isRead ? () => payloads : take;
     const attacks = fields.flatMap((field) => {
       // What its base did to the columns of a dataset cannot be done again.
-      const lean = { slug: variables.slug, [field.path[0]!]: variables[field.path[0]!] };
+      const [, member = ""] = field.path;
+      const given = (variables.input as Record<string, unknown> | undefined)?.[member];
+      const lean = { slug: variables.slug, input: { [member]: given } };
       const input = name === "updateDataset" ? lean : variables;
       return attacksOn(field, input, extras, taken).map((made) => ({ ...made, ...send(made.input) }));
     });

@@ -98,7 +98,7 @@ async function sendOperations(asked: Asking, fixtures: Fixtures): Promise<void> 
 async function sendRepeats(asked: Asking, fixtures: Fixtures): Promise<void> {
   const repeated = withToken(keyed(everyOperation(fixtures)));
   await asked.all([...repeated, ...repeated]);
-  const made = `mutation { createAccessToken(name: "${PAYLOAD}", scopes: [ADMIN]) { token } }`;
+  const made = `mutation { createAccessToken(input: { name: "${PAYLOAD}", scopes: [ADMIN] }) { token } }`;
   const [answer] = await asked.all(withToken([asOperation(made)]));
   asked.tokens.push(JSON.parse(answer!).data.createAccessToken.token);
 }

@@ -5,6 +5,7 @@ import "./prompts/graphql.ts";
 import "./prompts/types.ts";
 import "./prompts/reading.graphql.ts";
 import "./prompts/authoring.graphql.ts";
+import "./prompts/tags.graphql.ts";
 import "./logs/graphql.ts";
 import "./logs/datasets.graphql.ts";
 import "./logs/listing.graphql.ts";

@@ -80,7 +80,7 @@ async function makeWorkspaces(database: Database, client: pg.Client, count: numb
     values: Object.fromEntries(names.map((name) => [name, `the value of ${name} in row ${n}`])),
     idealOutput: `ideal ${n}`,
   }));
-  await addDatasetItems(context(), { slug: "large", items });
+  await addDatasetItems(context(), { slug: "large", input: { items } });
   await copyToOthers(client, first!, others);
   return ids;
 }

@@ -14,18 +14,18 @@ export async function readInterface(
 }
 
 const REMOVE = `mutation ($slug: String!) {
-  deletePrompt(slug: $slug)
-  deleteDataset(slug: $slug)
+  deletePrompt(slug: $slug) { deletedPromptId }
+  deleteDataset(slug: $slug) { deletedDatasetId }
 }`;
 const MAKE = `mutation ($slug: String!) {
-  createPrompt(slug: $slug) { slug }
-  a: createPromptVersion(slug: $slug, input: { version: "1.0.0", text: "Hello {{ a }}" }) { warning }
+  createPrompt(input: { slug: $slug }) { prompt { slug } }
+  a: createPromptVersion(slug: $slug, input: { version: "1.0.0", text: "Hello {{ a }}" }) { warnings { message } }
   b: createPromptVersion(
     slug: $slug
     input: { version: "2.0.0", text: "Hello {{ b }}", model: { model: "gpt-4o", provider: "openai" } }
-  ) { warning }
-  publishPrompt(slug: $slug, newTag: "production", version: "1.0.0") { id }
-  createDataset(slug: $slug, columns: [{ name: "a", type: TEXT }, { name: "b", type: JSON }]) { slug }
+  ) { warnings { message } }
+  publishPrompt(slug: $slug, input: { newTag: "production", to: { version: "1.0.0" } }) { promptTag { id } }
+  createDataset(input: { slug: $slug, columns: [{ name: "a", type: TEXT }, { name: "b", type: JSON }] }) { dataset { slug } }
   addDatasetItem(slug: $slug, input: { values: { a: "1" } }) { datasetRow { id } }
   logPrompt(input: { slug: $slug, input: "Nairobi", output: "Nairobi" }) { log { id } trace { id } }
 }`;

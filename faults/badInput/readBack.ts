@@ -36,7 +36,8 @@ const ADD_ROW =
   "mutation ($slug: String!, $input: DatasetItemInput!) { addDatasetItem(slug: $slug, input: $input) { datasetRow { id } } }";
 const ROWS =
   "query ($slug: String!) { dataset(slug: $slug) { rows { nodes { id values idealOutput metadata } } } }";
-const removeRow = (id: string) => graphql("mutation ($id: ID!) { deleteDatasetItem(id: $id) }", { id });
+const removeRow = (id: string) =>
+  graphql("mutation ($id: ID!) { deleteDatasetItem(id: $id) { deletedDatasetItemId } }", { id });
 
 const ways: Way[] = [
   {
@@ -91,7 +92,7 @@ const ways: Way[] = [
     kept: versions,
     write: (input, own) =>
       graphql(
-        "mutation ($slug: String!, $input: PromptVersionInput!) { createPromptVersion(slug: $slug, input: $input) { warning } }",
+        "mutation ($slug: String!, $input: PromptVersionInput!) { createPromptVersion(slug: $slug, input: $input) { warnings { message } } }",
         { slug: own, input: { ...input, version: randomUUID() } },
       ),
     read: (_, own) =>
@@ -115,7 +116,7 @@ export async function prepareOwn(url: string, own: string): Promise<void> {
   await ask(
     url,
     graphql(
-      'mutation ($own: String!) { createDataset(slug: $own, columns: [{ name: "a", type: TEXT }, { name: "b c", type: JSON }]) { slug } createPrompt(slug: $own) { slug } }',
+      'mutation ($own: String!) { createDataset(input: { slug: $own, columns: [{ name: "a", type: TEXT }, { name: "b c", type: JSON }] }) { dataset { slug } } createPrompt(input: { slug: $own }) { prompt { slug } } }',
       { own },
     ),
   );

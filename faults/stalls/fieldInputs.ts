@@ -1,7 +1,7 @@
 import type { OpenAPIV3_1 } from "openapi-types";
 import type { Fixtures } from "../../test/support/fixtures.ts";
 import { graphqlOperations, restOperations } from "../../test/support/operations.ts";
-import { fieldsOfBody, fieldsOfGraphql, fieldsOfInput, parametersOf, withValue } from "../fields.ts";
+import { fieldsOfBody, fieldsOfGraphql, parametersOf, withValue } from "../fields.ts";
 import {
   BOTH,
   type Caller,
@@ -24,15 +24,13 @@ const EVENTS = { accept: "text/event-stream" };
 export function graphqlInputs(fixtures: Fixtures): Input[] {
   return graphqlOperations.flatMap(({ name, request }) => {
     const { query, variables } = request(fixtures);
-    const fields = [
-      ...fieldsOfGraphql(query),
-      ...(name === "addDatasetItems" ? fieldsOfInput("DatasetItemInput", ["items", 0]) : []),
-    ];
+    const fields = fieldsOfGraphql(query);
     const more = query.startsWith("subscription") ? EVENTS : {};
     return fields.flatMap((field) => {
-      const top = field.path[0]!;
+      const [, member = ""] = field.path;
+      const { input } = variables as { input?: Record<string, unknown> };
       // What its base did to the columns of a dataset cannot be done again.
-      const lean = { slug: variables.slug, [top]: variables[top] };
+      const lean = { slug: variables.slug, input: { [member]: input?.[member] } };
       const given = withValue(name === "updateDataset" ? lean : variables, field, here);
       return callers.map((caller): Input => {
         const fill = fillJson({ query, variables: given });

@@ -60,11 +60,7 @@ builder.queryField("usage", (t) =>
     type: connectionType(UsageType, "the groups of a usage report"),
     description:
       "What the calls of a period took together: the groups with the most logs first, or the days in their order. Read along one index, without the logs themselves.",
-    args: argumentsOf(t, usageInput, {
-      from: t.arg({ type: "DateTime", required: true, description: usageInput.shape.from.description }),
-      to: t.arg({ type: "DateTime", required: true, description: usageInput.shape.to.description }),
-      groupBy: t.arg({ type: UsageGroup, description: usageInput.shape.groupBy.description }),
-    }),
+    args: argumentsOf(t, usageInput, { from: "DateTime!", to: "DateTime!", groupBy: UsageGroup }),
     extensions: { maxPageEntries: MAX_DAYS },
     resolve: (_, { first, after, ...input }, context) =>
       connect(

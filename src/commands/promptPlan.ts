@@ -56,7 +56,7 @@ function headSteps(file: PromptFile, current: PromptContent | undefined): Step[]
   });
   if (changes.length === 0) return [];
   const run = (context: Context) =>
-    updatePrompt(context, { slug, ...Object.fromEntries(changes.map((field) => [field, file[field]])) });
+    updatePrompt(context, { slug, input: Object.fromEntries(changes.map((field) => [field, file[field]])) });
   return [{ description: `change ${changes.join(", ")} of prompt ${quoted(slug)}`, run }];
 }
 
@@ -143,6 +143,6 @@ function protectionSteps(file: PromptFile, current: PromptContent | undefined, d
   const fresh = new Set(protectedTags).difference(new Set(current?.protectedTags));
   return [...fresh].map((label) => ({
     description: `protect tag ${quoted(label)} of prompt ${quoted(slug)}`,
-    run: (context) => setTagProtection(context, { slug, tag: label, protected: true }),
+    run: (context) => setTagProtection(context, { slug, input: { tag: label, protected: true } }),
   }));
 }

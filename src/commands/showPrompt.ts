@@ -22,7 +22,7 @@ export async function showPrompt(
 ): Promise<void> {
   const prompt = await describePrompt(context, checkOptions(describePromptInput, { slug, version, tag }));
   const details = await readDetails(context, prompt);
-  if (prompt.warning) warn(prompt.warning);
+  for (const { message } of prompt.warnings) warn(message);
   if (json) await printJson(details);
   else await printLines([printableText(linesOf(details).join("\n"))]);
 }

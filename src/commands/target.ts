@@ -36,7 +36,7 @@ export async function openTarget(
         context,
         validateHead({ slug, name: head.name, columns: [...head.columns, ...newColumns] }),
       );
-    else if (newColumns.length > 0) await updateDataset(context, { slug, addColumns: newColumns });
+    else if (newColumns.length > 0) await updateDataset(context, { slug, input: { addColumns: newColumns } });
     isCreated = true;
   };
 

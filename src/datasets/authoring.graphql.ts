@@ -1,12 +1,14 @@
 import type { ErrorDetail } from "../errors.ts";
-import { argumentsOf, builder } from "../graphql/builder.ts";
+import { argumentsOf, builder, inputTypeOf } from "../graphql/builder.ts";
 import { connect, connectionType } from "../graphql/connections.ts";
+import { deletionType, payloadType } from "../graphql/payloads.ts";
 import { createDataset, datasets, deleteDataset, updateDataset } from "./authoring.resolvers.ts";
-import { AddDatasetItemPayload, ColumnType, Dataset, DatasetRow } from "./graphql.ts";
+import { ColumnType, Dataset, DatasetItemInput, DatasetRow, storedItemFields } from "./graphql.ts";
 import {
   addDatasetItemsInput,
   columnInput,
   columnRename,
+  createDatasetArguments,
   createDatasetInput,
   datasetInput,
   datasetItemInput,
@@ -14,59 +16,14 @@ import {
   updateDatasetInput,
   updateDatasetItemInput,
 } from "./inputs.ts";
-import { addDatasetItems, deleteDatasetItem, type ItemResult, updateDatasetItem } from "./items.resolvers.ts";
-
-const DatasetColumnInput = builder.inputType("DatasetColumnInput", {
-  description: "A column for a dataset.",
-  fields: (t) => ({
-    name: t.string({ required: true, description: columnInput.shape.name.description }),
-    type: t.field({ type: ColumnType, required: true, description: columnInput.shape.type.description }),
-  }),
-});
-
-const ColumnRenameInput = builder.inputType("ColumnRenameInput", {
-  description: "A new name for a column.",
-  fields: (t) => ({
-    from: t.string({ required: true, description: columnRename.shape.from.description }),
-    to: t.string({ required: true, description: columnRename.shape.to.description }),
-  }),
-});
-
-const InputFault = builder.objectRef<ErrorDetail>("InputFault").implement({
-  description: "One error of an input.",
-  fields: (t) => ({
-    path: t.exposeString("path", { description: "Where it is, as dotted steps; empty for the whole." }),
-    message: t.exposeString("message", { description: "What is wrong there." }),
-  }),
-});
-
-const ItemError = builder.objectRef<NonNullable<ItemResult["error"]>>("DatasetItemError").implement({
-  description: "Why a row was refused.",
-  fields: (t) => ({
-    message: t.exposeString("message", { description: "What was wrong, in one sentence." }),
-    details: t.expose("details", { type: [InputFault], description: "Every error of the row." }),
-  }),
-});
-
-const DatasetItemResult = builder.objectRef<ItemResult>("DatasetItemResult").implement({
-  description: "The result of adding one of many rows.",
-  fields: (t) => ({
-    datasetRow: t.expose("datasetRow", {
-      type: DatasetRow,
-      nullable: true,
-      description: "The row; null when refused.",
-    }),
-    warning: t.exposeString("warning", {
-      nullable: true,
-      description: "Names the columns that were left out.",
-    }),
-    error: t.expose("error", {
-      type: ItemError,
-      nullable: true,
-      description: "Why it was refused; null when stored.",
-    }),
-  }),
-});
+import {
+  addDatasetItems,
+  deleteDatasetItem,
+  type ItemError,
+  type StoredItems,
+  updateDatasetItem,
+} from "./items.resolvers.ts";
+import type { DatasetHead, StoredItem } from "./resolvers.ts";
 
 builder.queryField("datasets", (t) =>
   t.field({
@@ -78,74 +35,110 @@ builder.queryField("datasets", (t) =>
   }),
 );
 
+const DatasetColumnInput = inputTypeOf("DatasetColumnInput", columnInput, { type: ColumnType });
+const CreateDatasetInput = inputTypeOf("CreateDatasetInput", createDatasetInput, {
+  columns: [DatasetColumnInput],
+});
+const UpdateDatasetInput = inputTypeOf("UpdateDatasetInput", updateDatasetInput.shape.input, {
+  renameColumns: [inputTypeOf("ColumnRenameInput", columnRename)],
+  addColumns: [DatasetColumnInput],
+});
+
+const datasetPayload = (name: string, description: string) =>
+  payloadType<{ dataset: DatasetHead }>(name, {
+    description,
+    fields: (t) => ({
+      dataset: t.expose("dataset", { type: Dataset, description: "The dataset as it is now." }),
+    }),
+  });
+
 builder.mutationFields((t) => ({
   createDataset: t.field({
-    type: Dataset,
+    type: datasetPayload("CreateDatasetPayload", "The dataset that was made."),
     description:
       "Makes a dataset, without rows yet; an error `CONFLICT` when the slug is taken. Needs `read` and `write`.",
-    args: argumentsOf(t, createDatasetInput, {
-      columns: t.arg({
-        type: [DatasetColumnInput],
-        required: true,
-        description: createDatasetInput.shape.columns.description,
-      }),
-    }),
-    resolve: (_, args, context) => createDataset(context, args),
+    args: argumentsOf(t, createDatasetArguments, { input: CreateDatasetInput }),
+    resolve: async (_, { input }, context) => ({ dataset: await createDataset(context, input) }),
   }),
   updateDataset: t.field({
-    type: Dataset,
+    type: datasetPayload("UpdateDatasetPayload", "The dataset that was changed."),
     description:
-      "Changes the name and the columns of a dataset: it removes, then renames, then adds. Needs `read` and `write`.",
-    args: argumentsOf(t, updateDatasetInput, {
-      removeColumns: t.arg.stringList({ description: updateDatasetInput.shape.removeColumns.description }),
-      renameColumns: t.arg({
-        type: [ColumnRenameInput],
-        description: updateDatasetInput.shape.renameColumns.description,
-      }),
-      addColumns: t.arg({
-        type: [DatasetColumnInput],
-        description: updateDatasetInput.shape.addColumns.description,
-      }),
-    }),
-    resolve: (_, args, context) => updateDataset(context, args),
+      "Changes the name and the columns of a dataset: it removes, then renames, then adds. An error `DATASET_NOT_FOUND` when there is none with that slug, `CONFLICT` when two columns would have one name. Needs `read` and `write`.",
+    args: argumentsOf(t, updateDatasetInput, { input: UpdateDatasetInput }),
+    resolve: async (_, args, context) => ({ dataset: await updateDataset(context, args) }),
   }),
-  deleteDataset: t.string({
+  deleteDataset: t.field({
+    type: deletionType("Dataset", "dataset"),
     description:
-      "Removes a dataset with its rows and returns its slug. The rows of a large one are removed from the database afterwards.",
+      "Removes a dataset with its rows; an error `DATASET_NOT_FOUND` when there is none with that slug. The rows of a large one are removed from the database afterwards.",
     args: argumentsOf(t, datasetInput),
-    resolve: (_, args, context) => deleteDataset(context, args),
+    resolve: async (_, args, context) => ({ id: await deleteDataset(context, args) }),
   }),
 }));
 
+const InputFault = builder.objectRef<ErrorDetail>("InputFault").implement({
+  description: "One error of an input.",
+  fields: (t) => ({
+    path: t.exposeString("path", { description: "Where it is, as dotted steps; empty for the whole." }),
+    message: t.exposeString("message", { description: "What is wrong there." }),
+  }),
+});
+
+const DatasetItemError = builder.objectRef<ItemError>("DatasetItemError").implement({
+  description: "Why a row was refused.",
+  fields: (t) => ({
+    index: t.exposeInt("index", { description: "Which of the rows it was; the first one is 0." }),
+    message: t.exposeString("message", { description: "What was wrong, in one sentence." }),
+    details: t.expose("details", { type: [InputFault], description: "Every error of the row." }),
+  }),
+});
+
+const AddDatasetItemsPayload = payloadType<StoredItems>("AddDatasetItemsPayload", {
+  description: "What became of many rows.",
+  fields: (t) => ({
+    datasetRows: t.expose("datasetRows", {
+      type: [DatasetRow],
+      nullable: { list: false, items: true },
+      description: "The rows in the order of the request; null for each that was refused.",
+    }),
+    errors: t.expose("errors", {
+      type: [DatasetItemError],
+      description: "The rows that were refused, by their index; the others are stored.",
+    }),
+  }),
+});
+
+const UpdateDatasetItemInput = inputTypeOf("UpdateDatasetItemInput", updateDatasetItemInput.shape.input, {
+  values: "JSONObject",
+  metadata: "JSONObject",
+});
+
+const AddDatasetItemsInput = inputTypeOf("AddDatasetItemsInput", addDatasetItemsInput.shape.input, {
+  items: [DatasetItemInput],
+});
+
 builder.mutationFields((t) => ({
   addDatasetItems: t.field({
-    type: [DatasetItemResult],
-    description: "Adds up to 1,000 rows in one transaction and returns the result of each, in their order.",
-    args: argumentsOf(t, addDatasetItemsInput, {
-      items: t.arg({
-        type: ["JSON"],
-        required: true,
-        description: addDatasetItemsInput.shape.items.description,
-      }),
-    }),
+    type: AddDatasetItemsPayload,
+    description:
+      "Adds up to 1,000 rows in one transaction; an error `DATASET_NOT_FOUND` when there is no dataset with that slug.",
+    args: argumentsOf(t, addDatasetItemsInput, { input: AddDatasetItemsInput }),
     resolve: (_, args, context) => addDatasetItems(context, args),
   }),
   updateDatasetItem: t.field({
-    type: AddDatasetItemPayload,
+    type: payloadType<StoredItem>("UpdateDatasetItemPayload", {
+      description: "The row that was changed.",
+      fields: storedItemFields,
+    }),
     description:
       "Changes what is given of a row; an error `ROW_NOT_FOUND` when there is none with that id. Needs `read` and `write`.",
-    args: argumentsOf(t, updateDatasetItemInput, {
-      id: t.arg.id({ required: true, description: updateDatasetItemInput.shape.id.description }),
-      values: t.arg({ type: "JSONObject", description: updateDatasetItemInput.shape.values.description }),
-      metadata: t.arg({ type: "JSONObject", description: updateDatasetItemInput.shape.metadata.description }),
-    }),
+    args: argumentsOf(t, updateDatasetItemInput, { id: "ID", input: UpdateDatasetItemInput }),
     resolve: (_, args, context) => updateDatasetItem(context, args),
   }),
-  deleteDatasetItem: t.id({
-    description: "Removes a row and returns its id.",
-    args: argumentsOf(t, datasetItemInput, {
-      id: t.arg.id({ required: true, description: datasetItemInput.shape.id.description }),
-    }),
-    resolve: (_, args, context) => deleteDatasetItem(context, args),
+  deleteDatasetItem: t.field({
+    type: deletionType("DatasetItem", "row"),
+    description: "Removes a row; an error `ROW_NOT_FOUND` when there is none with that id.",
+    args: argumentsOf(t, datasetItemInput, { id: "ID" }),
+    resolve: async (_, args, context) => ({ id: await deleteDatasetItem(context, args) }),
   }),
 }));

@@ -71,11 +71,14 @@ export async function createDataset(context: Context, input: CreateDatasetInput)
 }
 
 /** Changes the name and the columns of a dataset: first it removes, then renames, then adds. Rows are not touched. */
-export async function updateDataset(context: Context, input: UpdateDatasetInput): Promise<DatasetHead> {
+export async function updateDataset(
+  context: Context,
+  { slug, input }: UpdateDatasetInput,
+): Promise<DatasetHead> {
   authorize(context, "read"); // before it writes, because it answers with the dataset
   authorize(context, "write");
   return inTransaction(context.em, async (em) => {
-    const dataset = await getDatasetEntity(em, input.slug);
+    const dataset = await getDatasetEntity(em, slug);
     const before = auditFieldsOf(dataset);
     if (input.name) dataset.name = input.name;
     const { columns, removedColumns } = changeColumns(dataset, input);
@@ -84,7 +87,7 @@ export async function updateDataset(context: Context, input: UpdateDatasetInput)
     dataset.removedColumns = removedColumns;
     recordChange(em, context, {
       action: "updateDataset",
-      subject: input.slug,
+      subject: slug,
       before,
       after: auditFieldsOf(dataset),
     });
@@ -92,10 +95,10 @@ export async function updateDataset(context: Context, input: UpdateDatasetInput)
   });
 }
 
-/** Deletes a dataset with its rows and returns its slug. */
+/** Deletes a dataset with its rows and returns its id. */
 export async function deleteDataset(context: Context, { slug }: { slug: string }): Promise<string> {
   authorize(context, "write");
-  await inTransaction(context.em, async (em) => {
+  return inTransaction(context.em, async (em) => {
     const dataset = await getDatasetEntity(em, slug);
     recordChange(em, context, {
       action: "deleteDataset",
@@ -104,11 +107,11 @@ export async function deleteDataset(context: Context, { slug }: { slug: string }
       after: null,
     });
     await removeDataset(em, dataset);
+    return dataset.id;
   });
-  return slug;
 }
 
-function changeColumns(current: Columns, changes: UpdateDatasetInput): Columns {
+function changeColumns(current: Columns, changes: UpdateDatasetInput["input"]): Columns {
   const removals = new Set(changes.removeColumns);
   const renames = new Map(changes.renameColumns?.map(({ from, to }) => [from, to]));
   const names = [...(changes.removeColumns ?? []), ...(changes.renameColumns ?? []).map(({ from }) => from)];

@@ -1,13 +1,15 @@
-import { argumentsOf, builder } from "../graphql/builder.ts";
+import type { ObjectFieldBuilder } from "@pothos/core";
+import { argumentsOf, builder, inputTypeOf } from "../graphql/builder.ts";
 import { connect, connectionType } from "../graphql/connections.ts";
 import { findsNode, Node } from "../graphql/nodes.ts";
+import { payloadType, warningField } from "../graphql/payloads.ts";
 import { selectedNodeFields } from "../graphql/selection.ts";
 import { rowCount } from "./counts.resolvers.ts";
 import type { Column } from "./entities.ts";
 import { addDatasetItemInput, datasetInput, datasetRowInput, MAX_ROWS_AT_ONCE, rowsInput } from "./inputs.ts";
 import { findDataset, findDatasetRow } from "./nodes.resolvers.ts";
 import { datasetRows, datasetWarning } from "./reading.resolvers.ts";
-import { addDatasetItem, type DatasetHead, dataset, type Row } from "./resolvers.ts";
+import { addDatasetItem, type DatasetHead, dataset, type Row, type StoredItem } from "./resolvers.ts";
 import { ROW_COLUMNS, type RowColumn } from "./stored.resolvers.ts";
 
 export const ColumnType = builder.enumType("ColumnType", {
@@ -113,32 +115,22 @@ function columnsFor(fields: Set<string>): RowColumn[] {
   return ROW_COLUMNS.filter((column) => fields.has(column === "logId" ? "log" : column));
 }
 
-const fields = datasetRowInput.shape;
-
-const DatasetItemInput = builder.inputType("DatasetItemInput", {
-  description: datasetRowInput.description,
-  fields: (t) => ({
-    name: t.string({ description: fields.name.description }),
-    values: t.field({ type: "JSONObject", required: true, description: fields.values.description }),
-    idealOutput: t.string({ description: fields.idealOutput.description }),
-    metadata: t.field({ type: "JSONObject", description: fields.metadata.description }),
-    key: t.string({ description: fields.key.description }),
-  }),
+export const DatasetItemInput = inputTypeOf("DatasetItemInput", datasetRowInput, {
+  values: "JSONObject!",
+  metadata: "JSONObject",
 });
 
-export const AddDatasetItemPayload = builder
-  .objectRef<Awaited<ReturnType<typeof addDatasetItem>>>("AddDatasetItemPayload")
-  .implement({
-    description: "The row that was added or changed.",
-    fields: (t) => ({
-      datasetRow: t.expose("datasetRow", { type: DatasetRow, description: "The row as it was stored." }),
-      warning: t.exposeString("warning", {
-        nullable: true,
-        description:
-          "Names the columns whose values were left out because the dataset does not have them; null for none.",
-      }),
-    }),
-  });
+const AddDatasetItemPayload = payloadType<StoredItem>("AddDatasetItemPayload", {
+  description: "The row that was added or changed.",
+  fields: (t) => ({ ...storedItemFields(t), warning: warningField(t) }),
+});
+
+/** The fields of a payload with a row. */
+export function storedItemFields(t: ObjectFieldBuilder<typeof builder.$inferSchemaTypes, StoredItem>) {
+  return {
+    datasetRow: t.expose("datasetRow", { type: DatasetRow, description: "The row as it was stored." }),
+  };
+}
 
 builder.queryField("dataset", (t) =>
   t.field({
@@ -153,14 +145,8 @@ builder.queryField("dataset", (t) =>
 builder.mutationField("addDatasetItem", (t) =>
   t.field({
     type: AddDatasetItemPayload,
-    description: "Adds a row to a dataset.",
-    args: argumentsOf(t, addDatasetItemInput, {
-      input: t.arg({
-        type: DatasetItemInput,
-        required: true,
-        description: addDatasetItemInput.shape.input.description,
-      }),
-    }),
+    description: "Adds a row to a dataset; an error `DATASET_NOT_FOUND` when there is none with that slug.",
+    args: argumentsOf(t, addDatasetItemInput, { input: DatasetItemInput }),
     resolve: (_, args, context) => addDatasetItem(context, args),
   }),
 );

@@ -64,27 +64,33 @@ const name = () => text().min(1).max(MAX_NAME_CHARACTERS);
 const columnName = () =>
   name().refine((value) => value !== "__proto__", { error: 'must not be "__proto__"' });
 
-export const columnInput = z.object({
-  name: columnName().describe("The name, unique in the dataset."),
-  type: z.enum(["text", "image", "file", "json"]).describe("What its values are."),
-});
+export const columnInput = z
+  .object({
+    name: columnName().describe("The name, unique in the dataset."),
+    type: z.enum(["text", "image", "file", "json"]).describe("What its values are."),
+  })
+  .describe("A column for a dataset.");
 
-export const createDatasetInput = z.object({
-  slug: newSlug().describe(
-    "The slug of the new dataset: lower-case letters and digits, with single - or _ between.",
-  ),
-  name: name().nullish().describe("The name to show; else it is the slug."),
-  columns: list(columnInput, MAX_COLUMNS).describe("Its columns in order, at most 1,000."),
-});
+export const createDatasetInput = z
+  .object({
+    slug: newSlug().describe(
+      "The slug of the new dataset: lower-case letters and digits, with single - or _ between.",
+    ),
+    name: name().nullish().describe("The name to show; else it is the slug."),
+    columns: list(columnInput, MAX_COLUMNS).describe("Its columns in order, at most 1,000."),
+  })
+  .describe("A dataset to make.");
 export type CreateDatasetInput = z.output<typeof createDatasetInput>;
+export const createDatasetArguments = z.object({ input: createDatasetInput });
 
-export const columnRename = z.object({
-  from: text().describe("The name of the column."),
-  to: columnName().describe("Its new name."),
-});
+export const columnRename = z
+  .object({
+    from: text().describe("The name of the column."),
+    to: columnName().describe("Its new name."),
+  })
+  .describe("A new name for a column.");
 
-export const updateDatasetInput = z.object({
-  slug: datasetInput.shape.slug,
+const datasetChanges = z.object({
   name: name().nullish().describe("The new name; left as it is when absent."),
   removeColumns: list(text(), MAX_COLUMNS)
     .nullish()
@@ -96,29 +102,40 @@ export const updateDatasetInput = z.object({
     .nullish()
     .describe("Columns to add at the end; a dataset has at most 1,000."),
 });
+export const updateDatasetInput = z.object({
+  slug: datasetInput.shape.slug,
+  input: datasetChanges.describe("What to change of a dataset; what is absent stays as it is."),
+});
 export type UpdateDatasetInput = z.output<typeof updateDatasetInput>;
 
 const MAX_ITEMS = 1_000;
 
 export const addDatasetItemsInput = z.object({
   slug: datasetInput.shape.slug,
-  // Each row is validated on its own, so that an invalid one does not reject the others.
-  items: list(z.unknown(), MAX_ITEMS).describe(
-    "The rows, up to 1,000, each like `DatasetItemInput`. Each is validated on its own, so that an invalid one does not reject the others.",
-  ),
+  input: z
+    .object({
+      // Each row is validated on its own, so that an invalid one does not reject the others.
+      items: list(z.unknown(), MAX_ITEMS).describe(
+        "The rows, up to 1,000. Each is validated on its own, so that an invalid one does not reject the others; only what the types of the schema do not allow, such as a number as a name, rejects all.",
+      ),
+    })
+    .describe("Rows to add to a dataset."),
 });
 export type AddDatasetItemsInput = z.output<typeof addDatasetItemsInput>;
 
 const rowId = idOf("a row");
 
-export const updateDatasetItemInput = z.object({
-  id: rowId.describe("The id of the row."),
+const datasetItemChanges = z.object({
   name: text().nullish().describe("The new name; left as it is when absent, removed by null."),
   values: nullableJsonObject().describe(
     "The values to change, by the names of their columns; others stay as they are.",
   ),
   idealOutput: text().nullish().describe("The new ideal output; left as it is when absent, removed by null."),
   metadata: nullableJsonObject().describe("The new metadata; left as it is when absent, removed by null."),
+});
+export const updateDatasetItemInput = z.object({
+  id: rowId.describe("The id of the row."),
+  input: datasetItemChanges.describe("What to change of a row; what is absent stays as it is."),
 });
 export type UpdateDatasetItemInput = z.output<typeof updateDatasetItemInput>;
 

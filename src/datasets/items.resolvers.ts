@@ -3,6 +3,7 @@ import type { EntityManager } from "../database/open.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { badInput, type ErrorDetail, GabbroError, quoted } from "../errors.ts";
 import { detailsOf } from "../validation/messages.ts";
+import type { Warning } from "../warnings.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { valuesEncoder } from "./columns.ts";
 import { Dataset, DatasetRow } from "./entities.ts";
@@ -14,29 +15,39 @@ import {
 } from "./inputs.ts";
 import {
   getDataset,
+  omittedColumns,
   putRows,
   type Row,
   refuseLargeRow,
   refuseOrphans,
   rowDecoder,
-  writeWarning,
+  type StoredItem,
 } from "./resolvers.ts";
 
-/** The result of one of many rows: either the row, or why it was refused. */
-export interface ItemResult {
-  datasetRow: Row | null;
-  warning: string | null;
-  error: { message: string; details: ErrorDetail[] } | null;
+/** Why a row was refused; `index` is its place in the request. */
+export interface ItemError {
+  index: number;
+  message: string;
+  details: ErrorDetail[];
+}
+
+/** What became of many rows, in their order. */
+export interface StoredItems {
+  /** Null for a row that was refused. */
+  datasetRows: (Row | null)[];
+  errors: ItemError[];
+  /** Their paths begin with the row's, such as `items.2`. */
+  warnings: Warning[];
 }
 
 /**
  * Adds up to 1,000 rows in one transaction, in their order; a row with an existing key changes the row that has it. An
- * invalid row is refused alone, and its result says why.
+ * invalid row is refused alone, and an error with its index says why.
  */
 export async function addDatasetItems(
   context: Context,
-  { slug, items }: AddDatasetItemsInput,
-): Promise<ItemResult[]> {
+  { slug, input: { items } }: AddDatasetItemsInput,
+): Promise<StoredItems> {
   const workspace = authorize(context, "write");
   const parent = await getDataset(context, workspace, slug);
   const parsed = items.map((item) => datasetRowInput.safeParse(item));
@@ -44,19 +55,27 @@ export async function addDatasetItems(
   const rows = await refuseOrphans(slug, () =>
     inTransaction(context.em, (em) => putRows(em, workspace, parent, valid)),
   );
-  const results = rows.values();
-  return parsed.map(({ error }) => {
-    if (!error) return { ...results.next().value!, error: null };
-    const { message, details = [] } = badInput(detailsOf(error.issues));
-    return { datasetRow: null, warning: null, error: { message, details } };
-  });
+  const stored = rows.values();
+  const result: StoredItems = { datasetRows: [], errors: [], warnings: [] };
+  for (const [index, { error }] of parsed.entries()) {
+    if (error) {
+      const { message, details = [] } = badInput(detailsOf(error.issues));
+      result.errors.push({ index, message, details });
+      result.datasetRows.push(null);
+      continue;
+    }
+    const { datasetRow, warnings } = stored.next().value!;
+    result.datasetRows.push(datasetRow);
+    result.warnings.push(...warnings.map((one) => ({ ...one, path: `items.${index}.${one.path}` })));
+  }
+  return result;
 }
 
 /** Changes the fields of a row that the input has; ROW_NOT_FOUND when the workspace has none with that id. */
 export async function updateDatasetItem(
   context: Context,
-  { id, values, ...changes }: UpdateDatasetItemInput,
-): Promise<{ datasetRow: Row; warning: string | null }> {
+  { id, input: { values, ...changes } }: UpdateDatasetItemInput,
+): Promise<StoredItem> {
   authorize(context, "read"); // before it writes, because it answers with the whole row
   authorize(context, "write");
   return inTransaction(context.em, async (em) => {
@@ -67,7 +86,7 @@ export async function updateDatasetItem(
     if (changes.name !== undefined) row.name = changes.name || null;
     if (changes.idealOutput !== undefined) row.idealOutput = changes.idealOutput;
     if (changes.metadata !== undefined) row.metadata = changes.metadata;
-    return { datasetRow: rowDecoder(parent)(row), warning: writeWarning(encoded.omitted) };
+    return { datasetRow: rowDecoder(parent)(row), warnings: omittedColumns(encoded.omitted) };
   });
 }
 

@@ -7,6 +7,7 @@ import { inTransaction } from "../database/transaction.ts";
 import { badInput, GabbroError, quoted } from "../errors.ts";
 import { jsonSize } from "../limits/jsonSize.ts";
 import { pauseAfter } from "../limits/turns.ts";
+import type { Warning } from "../warnings.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { valuesDecoder, valuesEncoder } from "./columns.ts";
 import { Dataset, DatasetRow } from "./entities.ts";
@@ -69,6 +70,12 @@ export async function refuseOrphans<T>(slug: string, write: () => Promise<T>): P
   }
 }
 
+/** A row after it was stored. */
+export interface StoredItem {
+  datasetRow: Row;
+  warnings: Warning[];
+}
+
 /**
  * Adds a row, or changes the one that has its key; values of columns that the dataset does not have are left out, and
  * the warning names those columns.
@@ -76,7 +83,7 @@ export async function refuseOrphans<T>(slug: string, write: () => Promise<T>): P
 export async function addDatasetItem(
   context: Context,
   { slug, input }: AddDatasetItemInput,
-): Promise<{ datasetRow: Row; warning: string | null }> {
+): Promise<StoredItem> {
   const workspace = authorize(context, "write");
   const parent = await getDataset(context, workspace, slug);
   if (input.key !== null) {
@@ -90,7 +97,7 @@ export async function addDatasetItem(
   await refuseOrphans(slug, () =>
     context.database.commit([["DatasetRow", { ...datasetRow, workspace, dataset: parent.id }]]),
   );
-  return { datasetRow: rowDecoder(parent)(datasetRow), warning: writeWarning(omitted) };
+  return { datasetRow: rowDecoder(parent)(datasetRow), warnings: omittedColumns(omitted) };
 }
 
 /** MikroORM takes quadratic time for the rows of one flush; other requests run between flushes. */
@@ -101,7 +108,7 @@ type RowToPut = DatasetRowInput & { logId?: string };
 /** Adds rows, or changes those that have their keys, in the transaction of `em`; the last of equal keys wins. */
 export async function putRows(em: EntityManager, workspace: string, parent: DatasetHead, inputs: RowToPut[]) {
   if ((await em.count(Dataset, { id: parent.id })) === 0) throw datasetNotFound(parent.slug);
-  const results: { datasetRow: Row; warning: string | null }[] = [];
+  const results: StoredItem[] = [];
   let sinceMs = 0;
   for (let from = 0; from < inputs.length; from += MAX_ROWS_IN_FLUSH) {
     if (from > 0) await pauseAfter(sinceMs);
@@ -137,7 +144,7 @@ async function putSome(em: EntityManager, workspace: string, parent: DatasetHead
           createdAt: new Date(),
         });
     if (row.key !== null) byKey.set(row.key, row);
-    return { datasetRow: decode(row), warning: writeWarning(omitted) };
+    return { datasetRow: decode(row), warnings: omittedColumns(omitted) };
   });
 }
 
@@ -166,10 +173,11 @@ export function rowDecoder(parent: DatasetHead): (row: Row) => Row {
   };
 }
 
-/** The warning for values that were left out of a row, as the dataset lacks their columns; null for none. */
-export function writeWarning(names: string[]): string | null {
-  if (names.length === 0) return null;
-  return `The following columns do not exist in the dataset and were omitted: ${joinNames(names)}`;
+/** The warnings for values that were left out of a row, as the dataset lacks their columns. */
+export function omittedColumns(names: string[]): Warning[] {
+  if (names.length === 0) return [];
+  const message = `The following columns do not exist in the dataset and were omitted: ${joinNames(names)}`;
+  return [{ code: "COLUMN_NOT_FOUND", message, path: "values" }];
 }
 
 const MAX_NAMES = 50;

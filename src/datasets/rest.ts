@@ -5,6 +5,7 @@ import type { App, FastifyReply } from "../http/app.ts";
 import { disableDeadline } from "../limits/deadline.ts";
 import { errorBody, errorResponses, errorResponsesToBody } from "../rest/errorResponses.ts";
 import { pagesOf } from "../validation/pagination.ts";
+import { warningText } from "../warnings.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { datasets } from "./authoring.resolvers.ts";
 import { type Column, columnTypes } from "./entities.ts";
@@ -103,7 +104,8 @@ export function datasetRoutes(app: App): void {
       response: { 201: addDatasetItemAnswer, ...errorResponsesToBody, ...notFound },
     },
     handler: async ({ context, params, body }, reply) => {
-      const { datasetRow, warning } = await addDatasetItem(context, { ...params, input: body });
+      const { datasetRow, warnings } = await addDatasetItem(context, { ...params, input: body });
+      const warning = warningText(warnings);
       const { id, name, values, idealOutput, metadata } = datasetRow;
       reply.status(201);
       return {

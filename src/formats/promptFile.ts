@@ -32,9 +32,12 @@ function toMap(value: unknown): unknown {
 export const promptFile = z.strictObject({
   ...createPromptInput.shape,
   tags: z
-    .preprocess(toMap, z.map(promptTagInput.shape.tag, z.string(), { error: "must be an object" }))
+    .preprocess(
+      toMap,
+      z.map(promptTagInput.shape.input.shape.tag, z.string(), { error: "must be an object" }),
+    )
     .optional(),
-  protectedTags: z.array(promptTagInput.shape.tag).optional(),
+  protectedTags: z.array(promptTagInput.shape.input.shape.tag).optional(),
   versions: z
     .array(
       z.strictObject({

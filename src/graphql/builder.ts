@@ -1,4 +1,4 @@
-import SchemaBuilder, { type InputFieldMap } from "@pothos/core";
+import SchemaBuilder, { type InputFieldMap, type InputRef } from "@pothos/core";
 import RelayPlugin from "@pothos/plugin-relay";
 import ValidationPlugin from "@pothos/plugin-validation";
 import { z } from "zod";
@@ -65,40 +65,69 @@ export const cacheable = { extensions: { cacheable: true } };
 /** Marks fields of Query that a DataLoader looks up together, however many an operation has. */
 export const batched = { extensions: { batched: true } };
 
-type RootFieldBuilder = Pick<Parameters<Parameters<typeof builder.queryField>[1]>[0], "validate"> & {
-  arg: Pick<Parameters<Parameters<typeof builder.queryField>[1]>[0]["arg"], "string" | "int" | "boolean">;
-};
+type RootFieldBuilder = Parameters<Parameters<typeof builder.queryField>[1]>[0];
+
+/**
+ * The type of an argument or of a member of an input type: a type, the name of a scalar, or a list of one of them. A
+ * name that ends with ! or ? says whether the value is required, where the schema does not.
+ */
+type InputTypes = Record<string, InputTypeOf | readonly [InputTypeOf]>;
+type InputTypeOf = InputRef | `${Scalar}${"" | "!" | "?"}`;
+type Scalar = "DateTime" | "Float" | "ID" | "JSON" | "JSONObject";
 
 /**
  * The arguments of a field by the schema of its input, which also validates and types them: their names, scalar types,
- * descriptions, and whether they are required. `overrides` has the arguments that are no such scalars.
+ * descriptions, and whether they are required. `types` has the types that are no such scalars.
  */
 export function argumentsOf<Shape extends z.ZodRawShape>(
-  t: RootFieldBuilder,
+  t: Pick<RootFieldBuilder, "validate" | "arg">,
   schema: z.ZodObject<Shape>,
-  overrides: InputFieldMap = {},
+  types: InputTypes = {},
 ) {
-  const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
-  const fields = Object.entries(schema.shape).map(([name, field]) => {
-    const options = {
-      required: required.includes(name),
-      description: z.globalRegistry.get(field)?.description,
-    };
-    return [name, overrides[name] ?? t.arg[scalarOf(properties[name] as JsonSchema)](options)];
-  });
+  const fields = optionsOf(schema, types).map(([name, options]) => [name, t.arg(options)]);
   return t.validate(Object.fromEntries(fields) as InputFieldMap, schema);
+}
+
+/** An input type by the schema of an input, like `argumentsOf`. Its description is that of the schema. */
+export function inputTypeOf<Shape extends z.ZodRawShape>(
+  name: string,
+  schema: z.ZodObject<Shape>,
+  types: InputTypes = {},
+) {
+  return builder.inputType(name, {
+    description: schema.description,
+    fields: (t) => {
+      const fields = optionsOf(schema, types).map(([name, options]) => [name, t.field(options)]);
+      return Object.fromEntries(fields) as InputFieldMap;
+    },
+  });
+}
+
+function optionsOf<Shape extends z.ZodRawShape>(schema: z.ZodObject<Shape>, types: InputTypes) {
+  const plain = z.object(schema.shape); // one with an id would become a reference
+  const { properties = {}, required = [] } = z.toJSONSchema(plain, { io: "input", unrepresentable: "any" });
+  return Object.entries(schema.shape).map(([name, field]) => {
+    const given = types[name] ?? scalarOf(properties[name] as JsonSchema);
+    const [, type = given, mark] = (typeof given === "string" && /^(\w+)([!?])$/.exec(given)) || [];
+    const { description } = field as z.ZodType;
+    const isRequired = mark ? mark === "!" : required.includes(name);
+    return [name, { type: type as "String", required: isRequired, description }] as const;
+  });
 }
 
 interface JsonSchema {
   type?: unknown;
   anyOf?: JsonSchema[];
+  items?: JsonSchema;
 }
 
 /** The scalar of a property of JSON Schema, which may be one of several alternatives, such as null. */
-function scalarOf(property: JsonSchema): "string" | "int" | "boolean" {
+function scalarOf(property: JsonSchema): string | [string] {
   const types = typesOf(property);
-  if (types.includes("integer")) return "int";
-  return types.includes("boolean") ? "boolean" : "string";
+  if (types.includes("array")) return ["String"];
+  if (types.includes("integer")) return "Int";
+  if (types.includes("number")) return "Float";
+  return types.includes("boolean") ? "Boolean" : "String";
 }
 
 const typesOf = ({ type, anyOf = [] }: JsonSchema): unknown[] => [type, ...anyOf.flatMap(typesOf)].flat();

@@ -56,9 +56,7 @@ builder.queryFields((t) => ({
     nullable: true,
     description:
       "Whatever has that id; null when there is nothing, or only something that needs another scope.",
-    args: argumentsOf(t, nodeInput, {
-      id: t.arg.id({ required: true, description: nodeInput.shape.id.description }),
-    }),
+    args: argumentsOf(t, nodeInput, { id: "ID" }),
     resolve: (_, { id }, context) => node(context, id),
   }),
   nodes: t.field({
@@ -66,9 +64,7 @@ builder.queryFields((t) => ({
     type: [Node],
     nullable: { list: false, items: true },
     description: "Whatever has those ids, in their order, with null for each that `node` does not find.",
-    args: argumentsOf(t, nodesInput, {
-      ids: t.arg.idList({ required: true, description: nodesInput.shape.ids.description }),
-    }),
+    args: argumentsOf(t, nodesInput, { ids: ["ID"] }),
     resolve: (_, { ids }, context) => Promise.all(ids.map((id) => node(context, id))),
   }),
 }));

@@ -1,5 +1,7 @@
-import { AddDatasetItemPayload, DatasetRow } from "../datasets/graphql.ts";
-import { argumentsOf, builder } from "../graphql/builder.ts";
+import { DatasetRow, storedItemFields } from "../datasets/graphql.ts";
+import type { StoredItem } from "../datasets/resolvers.ts";
+import { argumentsOf, builder, inputTypeOf } from "../graphql/builder.ts";
+import { payloadType } from "../graphql/payloads.ts";
 import { addLogToDataset, logOf } from "./datasets.resolvers.ts";
 import { addLogToDatasetInput, logColumn } from "./inputs.ts";
 import { Log } from "./types.ts";
@@ -14,24 +16,21 @@ const LogPart = builder.enumType("LogPart", {
   } as const,
 });
 
-const LogColumnInput = builder.inputType("LogColumnInput", {
-  description: "Which part of a logged call goes into a column.",
-  fields: (t) => ({
-    column: t.string({ required: true, description: logColumn.shape.column.description }),
-    from: t.field({ type: LogPart, required: true, description: logColumn.shape.from.description }),
-    variable: t.string({ description: logColumn.shape.variable.description }),
-  }),
+const LogColumnInput = inputTypeOf("LogColumnInput", logColumn, { from: LogPart });
+const AddLogToDatasetInput = inputTypeOf("AddLogToDatasetInput", addLogToDatasetInput.shape.input, {
+  logId: "ID",
+  columns: [LogColumnInput],
 });
 
 builder.mutationField("addLogToDataset", (t) =>
   t.field({
-    type: AddDatasetItemPayload,
-    description:
-      "Makes a row of a dataset out of a logged call and links it to its log. Needs `read` and `write`.",
-    args: argumentsOf(t, addLogToDatasetInput, {
-      logId: t.arg.id({ required: true, description: addLogToDatasetInput.shape.logId.description }),
-      columns: t.arg({ type: [LogColumnInput], description: addLogToDatasetInput.shape.columns.description }),
+    type: payloadType<StoredItem>("AddLogToDatasetPayload", {
+      description: "The row that was made.",
+      fields: storedItemFields,
     }),
+    description:
+      "Makes a row of a dataset out of a logged call and links it to its log; an error `LOG_NOT_FOUND` or `DATASET_NOT_FOUND` when there is none. Needs `read` and `write`.",
+    args: argumentsOf(t, addLogToDatasetInput, { input: AddLogToDatasetInput }),
     resolve: (_, args, context) => addLogToDataset(context, args),
   }),
 );

@@ -1,7 +1,13 @@
 import type { Context } from "../context.ts";
 import { inTransaction } from "../database/transaction.ts";
 import type { DatasetRow } from "../datasets/entities.ts";
-import { getDataset, putRows, type Row, refuseLargeRow, refuseOrphans } from "../datasets/resolvers.ts";
+import {
+  getDataset,
+  putRows,
+  refuseLargeRow,
+  refuseOrphans,
+  type StoredItem,
+} from "../datasets/resolvers.ts";
 import { badInput } from "../errors.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import type { Log } from "./entities.ts";
@@ -16,8 +22,8 @@ import { findLog, getLog } from "./resolvers.ts";
  */
 export async function addLogToDataset(
   context: Context,
-  { logId, slug, columns }: AddLogToDatasetInput,
-): Promise<{ datasetRow: Row; warning: string | null }> {
+  { slug, input: { logId, columns } }: AddLogToDatasetInput,
+): Promise<StoredItem> {
   const workspace = authorize(context, "write");
   const log = await getLog(context, { id: logId });
   const parent = await getDataset(context, workspace, slug);

@@ -1,49 +1,24 @@
-import { argumentsOf, batched, builder } from "../graphql/builder.ts";
+import { argumentsOf, batched, builder, inputTypeOf } from "../graphql/builder.ts";
+import { payloadType, warningField } from "../graphql/payloads.ts";
 import { loggedVariable, logInput, logPromptInput, logPromptRecord, party, traceInput } from "./inputs.ts";
 import { getLog, getTrace, type LoggedPrompt, logPrompt } from "./resolvers.ts";
 import { Log, Trace } from "./types.ts";
 
-const fields = logPromptRecord.shape;
-
-const PartyInput = builder.inputType("PartyInput", {
-  description: "An organization or a user on whose behalf a call was made.",
-  fields: (t) => ({
-    id: t.string({ required: true, description: party.shape.id.description }),
-    name: t.string({ description: party.shape.name.description }),
-  }),
+const PartyInput = inputTypeOf("PartyInput", party);
+const LoggedVariableInput = inputTypeOf("LoggedVariableInput", loggedVariable);
+const LogPromptInput = inputTypeOf("LogPromptInput", logPromptRecord, {
+  output: "JSON!",
+  input: "JSON",
+  idealOutput: "JSON",
+  variables: [LoggedVariableInput],
+  startTime: "DateTime",
+  endTime: "DateTime",
+  organization: PartyInput,
+  user: PartyInput,
+  metadata: "JSONObject",
 });
 
-const LoggedVariableInput = builder.inputType("LoggedVariableInput", {
-  description: "What a variable of the prompt was filled with.",
-  fields: (t) => ({
-    label: t.string({ required: true, description: loggedVariable.shape.label.description }),
-    value: t.string({ description: loggedVariable.shape.value.description }),
-  }),
-});
-
-const LogPromptInput = builder.inputType("LogPromptInput", {
-  description: logPromptRecord.description,
-  fields: (t) => ({
-    slug: t.string({ required: true, description: fields.slug.description }),
-    output: t.field({ type: "JSON", required: true, description: fields.output.description }),
-    name: t.string({ description: fields.name.description }),
-    version: t.string({ description: fields.version.description }),
-    tag: t.string({ description: fields.tag.description }),
-    input: t.field({ type: "JSON", description: fields.input.description }),
-    idealOutput: t.field({ type: "JSON", description: fields.idealOutput.description }),
-    variables: t.field({ type: [LoggedVariableInput], description: fields.variables.description }),
-    startTime: t.field({ type: "DateTime", description: fields.startTime.description }),
-    endTime: t.field({ type: "DateTime", description: fields.endTime.description }),
-    inputTokens: t.int({ description: fields.inputTokens.description }),
-    outputTokens: t.int({ description: fields.outputTokens.description }),
-    cost: t.float({ description: fields.cost.description }),
-    organization: t.field({ type: PartyInput, description: fields.organization.description }),
-    user: t.field({ type: PartyInput, description: fields.user.description }),
-    metadata: t.field({ type: "JSONObject", description: fields.metadata.description }),
-  }),
-});
-
-const LogPromptPayload = builder.objectRef<LoggedPrompt>("LogPromptPayload").implement({
+const LogPromptPayload = payloadType<LoggedPrompt>("LogPromptPayload", {
   description: "The trace and the log that were stored.",
   fields: (t) => ({
     trace: t.field({
@@ -56,11 +31,7 @@ const LogPromptPayload = builder.objectRef<LoggedPrompt>("LogPromptPayload").imp
       description: "The log in it.",
       resolve: ({ log }) => log,
     }),
-    warning: t.exposeString("warning", {
-      nullable: true,
-      description:
-        "Says when the prompt or the version asked for was not found, and what served; null otherwise.",
-    }),
+    warning: warningField(t),
   }),
 });
 
@@ -70,9 +41,7 @@ builder.queryFields((t) => ({
     type: Trace,
     nullable: true,
     description: "The trace with that id; an error `TRACE_NOT_FOUND` when there is none.",
-    args: argumentsOf(t, traceInput, {
-      id: t.arg.id({ required: true, description: traceInput.shape.id.description }),
-    }),
+    args: argumentsOf(t, traceInput, { id: "ID" }),
     resolve: (_, args, context) => getTrace(context, args),
   }),
   log: t.field({
@@ -80,9 +49,7 @@ builder.queryFields((t) => ({
     type: Log,
     nullable: true,
     description: "The log with that id; an error `LOG_NOT_FOUND` when there is none.",
-    args: argumentsOf(t, logInput, {
-      id: t.arg.id({ required: true, description: logInput.shape.id.description }),
-    }),
+    args: argumentsOf(t, logInput, { id: "ID" }),
     resolve: (_, args, context) => getLog(context, args),
   }),
 }));
@@ -91,13 +58,7 @@ builder.mutationField("logPrompt", (t) =>
   t.field({
     type: LogPromptPayload,
     description: "Records what a prompt answered: makes a trace with one log in it.",
-    args: argumentsOf(t, logPromptInput, {
-      input: t.arg({
-        type: LogPromptInput,
-        required: true,
-        description: logPromptInput.shape.input.description,
-      }),
-    }),
+    args: argumentsOf(t, logPromptInput, { input: LogPromptInput }),
     resolve: (_, { input }, context) => logPrompt(context, input),
   }),
 );

@@ -27,25 +27,29 @@ const tokens = () =>
 /** The longest text that may stand in an index of logs. */
 const MAX_INDEXED_CHARACTERS = 4_096;
 
-export const party = z.object({
-  id: text()
-    .max(MAX_INDEXED_CHARACTERS)
-    .describe("The id by which you know it. An empty id counts as no party at all."),
-  name: text()
-    .nullish()
-    .transform((value) => value ?? null)
-    .describe("The name to show."),
-});
+export const party = z
+  .object({
+    id: text()
+      .max(MAX_INDEXED_CHARACTERS)
+      .describe("The id by which you know it. An empty id counts as no party at all."),
+    name: text()
+      .nullish()
+      .transform((value) => value ?? null)
+      .describe("The name to show."),
+  })
+  .describe("An organization or a user on whose behalf a call was made.");
 
 const partyOrNothing = () => party.nullish().transform((value) => (value?.id ? value : null));
 
-export const loggedVariable = z.object({
-  label: text().describe("The variable's label in the prompt."),
-  value: text()
-    .nullish()
-    .transform((value) => value ?? null)
-    .describe("The text it was filled with."),
-});
+export const loggedVariable = z
+  .object({
+    label: text().describe("The variable's label in the prompt."),
+    value: text()
+      .nullish()
+      .transform((value) => value ?? null)
+      .describe("The text it was filled with."),
+  })
+  .describe("What a variable of the prompt was filled with.");
 
 export const logPromptRecord = z
   .object({
@@ -110,20 +114,26 @@ export const logPromptInput = z.object({ input: logPromptRecord });
 
 const MAX_COLUMNS = 1_000;
 
-export const logColumn = z.object({
-  column: text().describe("The name of the column."),
-  from: z.enum(["input", "output", "idealOutput", "variable"]).describe("The part that goes into it."),
-  variable: text().nullish().describe("The label of the variable, when the part is `variable`."),
-});
+export const logColumn = z
+  .object({
+    column: text().describe("The name of the column."),
+    from: z.enum(["input", "output", "idealOutput", "variable"]).describe("The part that goes into it."),
+    variable: text().nullish().describe("The label of the variable, when the part is `variable`."),
+  })
+  .describe("Which part of a logged call goes into a column.");
 export type LogColumn = z.output<typeof logColumn>;
 
 export const addLogToDatasetInput = z.object({
-  logId: idOf("a log").describe("The id of the log."),
   slug: lookUpText().describe("The slug of the dataset."),
-  columns: list(logColumn, MAX_COLUMNS)
-    .nullish()
-    .describe(
-      "What goes into which column; when absent, each column takes the part or the variable of its own name.",
-    ),
+  input: z
+    .object({
+      logId: idOf("a log").describe("The id of the log."),
+      columns: list(logColumn, MAX_COLUMNS)
+        .nullish()
+        .describe(
+          "What goes into which column; when absent, each column takes the part or the variable of its own name.",
+        ),
+    })
+    .describe("A log to make a row of."),
 });
 export type AddLogToDatasetInput = z.output<typeof addLogToDatasetInput>;

@@ -8,14 +8,16 @@ const MAX_METADATA_MEMBERS = 10;
 const MAX_SEARCH_CHARACTERS = 1_000;
 const amount = () => z.number().nullish();
 
-export const metadataMatch = z.object({
-  key: text().describe("The name of a member of the metadata."),
-  value: z
-    .union([text(), z.number(), z.boolean(), z.null()], {
-      error: "must be a string, a number, true, false or null",
-    })
-    .describe("Its value: a string, a number, true, false or null."),
-});
+export const metadataMatch = z
+  .object({
+    key: text().describe("The name of a member of the metadata."),
+    value: z
+      .union([text(), z.number(), z.boolean(), z.null()], {
+        error: "must be a string, a number, true, false or null",
+      })
+      .describe("Its value: a string, a number, true, false or null."),
+  })
+  .describe("A member that metadata must have.");
 
 export const logFilter = z
   .object({
@@ -45,7 +47,8 @@ export const logFilter = z
   .superRefine(({ from, to }, context) => {
     if (!from || !to || from <= to) return;
     context.addIssue({ code: "custom", path: ["to"], message: "must not be before from" });
-  });
+  })
+  .describe("Selects the logs that meet all of these conditions.");
 export type LogFilter = z.output<typeof logFilter>;
 
 export const logsInput = z.object({

@@ -1,8 +1,9 @@
-import { argumentsOf, builder } from "../graphql/builder.ts";
-import { repriceLogsInput } from "./reprice.inputs.ts";
+import { argumentsOf, builder, inputTypeOf } from "../graphql/builder.ts";
+import { payloadType } from "../graphql/payloads.ts";
+import { repriceLogsArguments, repriceLogsInput } from "./reprice.inputs.ts";
 import { type Repricing, repriceLogs } from "./reprice.resolvers.ts";
 
-const RepriceLogsPayload = builder.objectRef<Repricing>("RepriceLogsPayload").implement({
+const RepriceLogsPayload = payloadType<Repricing>("RepriceLogsPayload", {
   description: "What repricing changed, or would change.",
   fields: (t) => ({
     examined: t.exposeInt("examined", {
@@ -22,15 +23,17 @@ const RepriceLogsPayload = builder.objectRef<Repricing>("RepriceLogsPayload").im
   }),
 });
 
+const RepriceLogsInput = inputTypeOf("RepriceLogsInput", repriceLogsInput, {
+  from: "DateTime!",
+  to: "DateTime!",
+});
+
 builder.mutationField("repriceLogs", (t) =>
   t.field({
     type: RepriceLogsPayload,
     description:
       "Computes costs again by the prices as they are now, each at the time of its call, and reports what changed. Costs that a caller reported stay. Needs the scope `admin`.",
-    args: argumentsOf(t, repriceLogsInput, {
-      from: t.arg({ type: "DateTime", required: true, description: repriceLogsInput.shape.from.description }),
-      to: t.arg({ type: "DateTime", required: true, description: repriceLogsInput.shape.to.description }),
-    }),
-    resolve: (_, args, context) => repriceLogs(context, args),
+    args: argumentsOf(t, repriceLogsArguments, { input: RepriceLogsInput }),
+    resolve: (_, { input }, context) => repriceLogs(context, input),
   }),
 );

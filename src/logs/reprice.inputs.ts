@@ -17,5 +17,7 @@ export const repriceLogsInput = z
   .superRefine(({ from, to }, context) => {
     if (from <= to) return;
     context.addIssue({ code: "custom", path: ["to"], message: "must not be before from" });
-  });
+  })
+  .describe("Which logs to compute again.");
+export const repriceLogsArguments = z.object({ input: repriceLogsInput });
 export type RepriceLogsInput = z.output<typeof repriceLogsInput>;

@@ -8,6 +8,7 @@ import { findPromptById } from "../prompts/resolvers.ts";
 import { type NamedVersion, selectVersion } from "../prompts/selection.ts";
 import { versionNamed } from "../prompts/versions.resolvers.ts";
 import { measureUsage } from "../usage/usage.ts";
+import type { Warning } from "../warnings.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
 import { Log, type LogRecord, Trace, type TraceRecord } from "./entities.ts";
 import type { LogPromptRecord } from "./inputs.ts";
@@ -73,23 +74,24 @@ export async function logPrompt(context: Context, input: LogPromptRecord) {
     ["Log", log],
   ]);
   context.database.pubSub.publish(workspaceId, { id: log.id, promptSlug: log.promptSlug });
-  return { trace, log, warning: served.warning };
+  return { trace, log, warnings: served.warnings };
 }
 
 async function findServed(context: Context, workspaceId: string, input: LogPromptRecord) {
   const prompt = await findPrompt(context, workspaceId, input.slug);
   if (!prompt) {
-    const warning = `Prompt ${quoted(input.slug)} does not exist; the log was kept without a link to a prompt.`;
-    return { promptId: null, version: null, tag: null, model: null, warning };
+    const message = `Prompt ${quoted(input.slug)} does not exist; the log was kept without a link to a prompt.`;
+    const warnings: Warning[] = [{ code: "PROMPT_NOT_FOUND", message, path: "slug" }];
+    return { promptId: null, version: null, tag: null, model: null, warnings };
   }
-  const { version, tag, warning } = selectVersion(prompt, input);
+  const { version, tag, warnings } = selectVersion(prompt, input);
   const details = version && (await findDetails(context, version.id));
   return {
     promptId: prompt.id,
     version: version?.version ?? null,
     tag,
     model: details?.model ?? null,
-    warning,
+    warnings,
   };
 }
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { App } from "../http/app.ts";
 import { errorResponsesToBody } from "../rest/errorResponses.ts";
+import { warningText } from "../warnings.ts";
 import { logPromptRecord } from "./inputs.ts";
 import { logPrompt } from "./resolvers.ts";
 
@@ -25,8 +26,8 @@ export function monitorRoutes(app: App): void {
       response: { 200: logPromptAnswer, ...errorResponsesToBody },
     },
     handler: async ({ context, body }) => {
-      const { trace, log, warning } = await logPrompt(context, body);
-      return { trace: { id: trace.id }, log: { id: log.id }, warning };
+      const { trace, log, warnings } = await logPrompt(context, body);
+      return { trace: { id: trace.id }, log: { id: log.id }, warning: warningText(warnings) };
     },
   });
 }

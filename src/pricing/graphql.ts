@@ -1,7 +1,14 @@
-import { argumentsOf, builder } from "../graphql/builder.ts";
+import { argumentsOf, builder, inputTypeOf } from "../graphql/builder.ts";
 import { connect, connectionType } from "../graphql/connections.ts";
 import { findsNode, Node } from "../graphql/nodes.ts";
-import { deleteModelPriceInput, MAX_PAGE, modelPricesInput, setModelPriceInput } from "./inputs.ts";
+import { deletionType, payloadType } from "../graphql/payloads.ts";
+import {
+  deleteModelPriceInput,
+  MAX_PAGE,
+  modelPricesInput,
+  setModelPriceArguments,
+  setModelPriceInput,
+} from "./inputs.ts";
 import { deleteModelPrice, findModelPrice, modelPrices, type OwnPrice, setModelPrice } from "./resolvers.ts";
 
 const ModelPrice = builder.objectRef<OwnPrice>("ModelPrice").implement({
@@ -41,26 +48,30 @@ builder.queryField("modelPrices", (t) =>
   }),
 );
 
-const priceFields = setModelPriceInput.shape;
+const SetModelPricePayload = payloadType<{ modelPrice: OwnPrice }>("SetModelPricePayload", {
+  description: "The price that was set.",
+  fields: (t) => ({
+    modelPrice: t.expose("modelPrice", { type: ModelPrice, description: "The price as it was stored." }),
+  }),
+});
+
+const SetModelPriceInput = inputTypeOf("SetModelPriceInput", setModelPriceInput, { validFrom: "DateTime" });
 
 builder.mutationFields((t) => ({
   setModelPrice: t.field({
-    type: ModelPrice,
+    type: SetModelPricePayload,
     description:
       "Sets the workspace's own price of a model, which wins over the built-in price list; a price for the same model, provider and time is replaced. What is logged already keeps its cost until `repriceLogs`. Needs the scope `admin`.",
-    args: argumentsOf(t, setModelPriceInput, {
-      inputPrice: t.arg.float({ required: true, description: priceFields.inputPrice.description }),
-      outputPrice: t.arg.float({ required: true, description: priceFields.outputPrice.description }),
-      validFrom: t.arg({ type: "DateTime", description: priceFields.validFrom.description }),
+    args: argumentsOf(t, setModelPriceArguments, { input: SetModelPriceInput }),
+    resolve: async (_, { input: { validFrom = null, ...input } }, context) => ({
+      modelPrice: await setModelPrice(context, { ...input, validFrom }),
     }),
-    resolve: (_, { validFrom = null, ...args }, context) => setModelPrice(context, { ...args, validFrom }),
   }),
-  deleteModelPrice: t.id({
+  deleteModelPrice: t.field({
+    type: deletionType("ModelPrice", "price"),
     description:
-      "Removes a price and returns its id; an error `PRICE_NOT_FOUND` when there is none with that id. What is logged already keeps its cost until `repriceLogs`. Needs the scope `admin`.",
-    args: argumentsOf(t, deleteModelPriceInput, {
-      id: t.arg.id({ required: true, description: deleteModelPriceInput.shape.id.description }),
-    }),
-    resolve: (_, args, context) => deleteModelPrice(context, args),
+      "Removes a price; an error `PRICE_NOT_FOUND` when there is none with that id. What is logged already keeps its cost until `repriceLogs`. Needs the scope `admin`.",
+    args: argumentsOf(t, deleteModelPriceInput, { id: "ID" }),
+    resolve: async (_, args, context) => ({ id: await deleteModelPrice(context, args) }),
   }),
 }));

@@ -21,21 +21,26 @@ export const modelPricesInput = z.object({
   ...idPage({ max: MAX_PAGE }),
 });
 
-export const setModelPriceInput = z.object({
-  model: name()
-    .min(1)
-    .describe("The whole name of the model as prompt versions have it, such as `gpt-4o-mini`, in any case."),
-  provider: name()
-    .nullish()
-    .describe(
-      "Who serves it, as prompt versions have it, in any case. When absent or empty the price holds for every provider that has none of its own.",
+export const setModelPriceInput = z
+  .object({
+    model: name()
+      .min(1)
+      .describe(
+        "The whole name of the model as prompt versions have it, such as `gpt-4o-mini`, in any case.",
+      ),
+    provider: name()
+      .nullish()
+      .describe(
+        "Who serves it, as prompt versions have it, in any case. When absent or empty the price holds for every provider that has none of its own.",
+      ),
+    inputPrice: price().describe("US dollars per million tokens of input, 0 to 1,000,000."),
+    outputPrice: price().describe("US dollars per million tokens of output, 0 to 1,000,000."),
+    validFrom: optionalTimestamp().describe(
+      "From when on it holds, until the next price of the same model and provider, which may be there already. When absent it has always held.",
     ),
-  inputPrice: price().describe("US dollars per million tokens of input, 0 to 1,000,000."),
-  outputPrice: price().describe("US dollars per million tokens of output, 0 to 1,000,000."),
-  validFrom: optionalTimestamp().describe(
-    "From when on it holds, until the next price of the same model and provider, which may be there already. When absent it has always held.",
-  ),
-});
+  })
+  .describe("A price to set.");
+export const setModelPriceArguments = z.object({ input: setModelPriceInput });
 export type SetModelPriceInput = z.output<typeof setModelPriceInput>;
 
 export const deleteModelPriceInput = z.object({ id: id().describe("The id of the price.") });

@@ -5,6 +5,7 @@ import { refuseDuplicates } from "../database/retry.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { badInput, quoted } from "../errors.ts";
 import { findVariables, type NamedTemplate } from "../templates/templates.ts";
+import type { Warning } from "../warnings.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import type { PromptHead } from "./cached.resolvers.ts";
@@ -40,10 +41,12 @@ export async function createPrompt(context: Context, input: CreatePromptInput): 
 }
 
 /** Changes the name, the description or the feature of a prompt; PROMPT_NOT_FOUND when the workspace has none. */
-export async function updatePrompt(context: Context, input: UpdatePromptInput): Promise<PromptHead> {
+export async function updatePrompt(
+  context: Context,
+  { slug, input: { name, description, featureSlug } }: UpdatePromptInput,
+): Promise<PromptHead> {
   authorize(context, "read"); // before it writes, because it answers with the prompt
   authorize(context, "write");
-  const { slug, name, description, featureSlug } = input;
   await inTransaction(context.em, async (em) => {
     const entity = await getPrompt(em, slug);
     const before = headOf(entity);
@@ -57,18 +60,18 @@ export async function updatePrompt(context: Context, input: UpdatePromptInput): 
 
 /**
  * Adds a version to a prompt, which becomes its newest. Its variables are those that the input declares and those that
- * its Jinja texts use; the warning names those that are only declared or only used. CONFLICT when the prompt has a version
+ * its Jinja texts use; warnings name those that are only declared or only used. CONFLICT when the prompt has a version
  * of that name.
  */
 export async function createPromptVersion(
   context: Context,
   { slug, input }: CreatePromptVersionInput,
-): Promise<{ promptVersion: PromptVersion; warning: string | null }> {
+): Promise<{ promptVersion: PromptVersion; warnings: Warning[] }> {
   const workspace = authorize(context, "write");
   const names: string[][] = [];
   // In sequence, so that the error always names the first of two invalid templates.
   for (const template of templatesOf(input)) names.push(await findVariables(workspace, template));
-  const { content, warning } = contentOf(input, names.flat());
+  const { content, warnings } = contentOf(input, names.flat());
   const conflict = `Prompt ${quoted(slug)} already has a version ${quoted(input.version)}. Versions never change; choose another name.`;
   const promptVersion = await refuseDuplicates(conflict, () =>
     inTransaction(context.em, async (em) => {
@@ -86,7 +89,7 @@ export async function createPromptVersion(
       return em.create(PromptVersion, { ...content, id: newId(), workspace, prompt, createdAt: new Date() });
     }),
   );
-  return { promptVersion, warning };
+  return { promptVersion, warnings };
 }
 
 type VersionInput = CreatePromptVersionInput["input"];
@@ -103,7 +106,7 @@ export function contentOf({ version, text, systemText, ...input }: VersionInput,
     type: type || "string",
     description: description ?? null,
   }));
-  const { variables, warning } = mergeVariables([...new Set(names)], declarations ?? null);
+  const { variables, warnings } = mergeVariables([...new Set(names)], declarations ?? null);
   refuseTooMany(variables);
   const model = input.model && {
     provider: input.model.provider ?? null,
@@ -114,7 +117,7 @@ export function contentOf({ version, text, systemText, ...input }: VersionInput,
   };
   return {
     content: { version, text, systemText: systemText || null, model: model ?? null, variables },
-    warning,
+    warnings,
   };
 }
 

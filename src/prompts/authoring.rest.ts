@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { App } from "../http/app.ts";
 import { errorBody, errorResponses, errorResponsesToBody } from "../rest/errorResponses.ts";
 import { allPages } from "../validation/pagination.ts";
+import { warningText } from "../warnings.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import type { Model } from "./entities.ts";
 import { describePromptInput, promptsInput, publishPromptInput, versionChoice } from "./inputs.ts";
@@ -97,10 +98,11 @@ export function promptReadingRoutes(app: App): void {
       response: { 200: servedPromptAnswer, ...errorResponses, ...notFound },
     },
     handler: async ({ context, params, query }) => {
-      const { warning, systemText, tag, model, ...served } = await servedPrompt(context, {
+      const { warnings, systemText, tag, model, ...served } = await servedPrompt(context, {
         ...params,
         ...query,
       });
+      const warning = warningText(warnings);
       return {
         prompt: { ...served, systemText: systemText ?? "", tag: tag ?? "", model: completeModel(model) },
         ...(warning !== null && { warning }),

@@ -1,5 +1,6 @@
 import { argumentsOf, builder, cacheable } from "../graphql/builder.ts";
 import { findsNode, Node } from "../graphql/nodes.ts";
+import { warningField, warningsField } from "../graphql/payloads.ts";
 import type { PromptHead } from "./cached.resolvers.ts";
 import { describePromptInput } from "./inputs.ts";
 import {
@@ -83,10 +84,8 @@ const PromptDescriptionType = builder.objectRef<PromptDescription>("PromptDescri
       nullable: true,
       description: "The tag by which the version was found; null when it was asked for by its own name.",
     }),
-    warning: t.exposeString("warning", {
-      nullable: true,
-      description: "Says when another version is shown than the one asked for; null otherwise.",
-    }),
+    warning: warningField(t),
+    warnings: warningsField(t),
     prompt: t.field({
       type: Prompt,
       description: "The prompt itself.",

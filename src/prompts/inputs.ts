@@ -43,59 +43,75 @@ const description = () => text().max(MAX_DESCRIPTION_CHARACTERS).nullish();
 /** Bounded, as each log of the version has a copy, also in an index. */
 const partOfModel = () => text().max(MAX_MODEL_CHARACTERS);
 
-export const createPromptInput = z.object({
-  slug: newSlug().describe(
-    "The slug of the new prompt: lower-case letters and digits, with single - or _ between.",
-  ),
-  name: name().nullish().describe("The name to show; else it is the slug."),
-  description: description().describe("What the prompt is for."),
-  featureSlug: newSlug().nullish().describe("The feature of the application that it belongs to."),
-});
+export const createPromptInput = z
+  .object({
+    slug: newSlug().describe(
+      "The slug of the new prompt: lower-case letters and digits, with single - or _ between.",
+    ),
+    name: name().nullish().describe("The name to show; else it is the slug."),
+    description: description().describe("What the prompt is for."),
+    featureSlug: newSlug().nullish().describe("The feature of the application that it belongs to."),
+  })
+  .describe("A prompt to make.");
 export type CreatePromptInput = z.input<typeof createPromptInput>;
+export const createPromptArguments = z.object({ input: createPromptInput });
 
-export const updatePromptInput = z.object({
-  slug: describePromptInput.shape.slug,
+const promptChanges = z.object({
   name: name().nullish().describe("The new name; left as it is when absent or null."),
   description: description().describe("The new description; left as it is when absent, removed by null."),
   featureSlug: newSlug().nullish().describe("The new feature; left as it is when absent, removed by null."),
 });
+export const updatePromptInput = z.object({
+  slug: describePromptInput.shape.slug,
+  input: promptChanges.describe("What to change of a prompt; what is absent stays as it is."),
+});
 export type UpdatePromptInput = z.input<typeof updatePromptInput>;
 
-export const promptModel = z.object({
-  provider: partOfModel().nullish().describe("Who serves it, such as `openai`."),
-  client: partOfModel().nullish().describe("With which client it is called."),
-  model: partOfModel().min(1).describe("Its name, such as `gpt-4o-mini`."),
-  version: partOfModel().nullish().describe("Its version, where the name alone does not say."),
-  parameters: optionalJsonObject().refine(fits, TOO_LARGE).describe("Its parameters, such as `temperature`."),
-});
+export const promptModel = z
+  .object({
+    provider: partOfModel().nullish().describe("Who serves it, such as `openai`."),
+    client: partOfModel().nullish().describe("With which client it is called."),
+    model: partOfModel().min(1).describe("Its name, such as `gpt-4o-mini`."),
+    version: partOfModel().nullish().describe("Its version, where the name alone does not say."),
+    parameters: optionalJsonObject()
+      .refine(fits, TOO_LARGE)
+      .describe("Its parameters, such as `temperature`."),
+  })
+  .describe("The model that a prompt version is written for.");
 
-export const promptVariable = z.object({
-  label: text().min(1).describe("The name by which the text refers to it."),
-  type: text().max(MAX_MODEL_CHARACTERS).nullish().describe("What it holds; `string` when absent."),
-  description: description().describe("What it is for."),
-});
+export const promptVariable = z
+  .object({
+    label: text().min(1).describe("The name by which the text refers to it."),
+    type: text().max(MAX_MODEL_CHARACTERS).nullish().describe("What it holds; `string` when absent."),
+    description: description().describe("What it is for."),
+  })
+  .describe("A variable of a prompt's text.");
 
-export const promptVersionInput = z.object({
-  version: text()
-    .min(1)
-    .max(MAX_NAME_CHARACTERS)
-    .describe("The name of the version, by habit a semantic version such as `1.2.0`; unique in the prompt."),
-  text: text()
-    .min(1)
-    .max(MAX_TEMPLATE_CHARACTERS)
-    .describe("The text of the prompt, a Jinja template of up to 500,000 characters."),
-  systemText: text()
-    .max(MAX_TEMPLATE_CHARACTERS)
-    .nullish()
-    .describe("The text for the system's role, a Jinja template."),
-  model: promptModel.nullish().describe("The model that it is written for."),
-  variables: list(promptVariable, MAX_VARIABLES)
-    .refine(fits, TOO_LARGE)
-    .nullish()
-    .describe(
-      "What its variables are. Those that the texts use are found automatically; this adds types and descriptions.",
-    ),
-});
+export const promptVersionInput = z
+  .object({
+    version: text()
+      .min(1)
+      .max(MAX_NAME_CHARACTERS)
+      .describe(
+        "The name of the version, by habit a semantic version such as `1.2.0`; unique in the prompt.",
+      ),
+    text: text()
+      .min(1)
+      .max(MAX_TEMPLATE_CHARACTERS)
+      .describe("The text of the prompt, a Jinja template of up to 500,000 characters."),
+    systemText: text()
+      .max(MAX_TEMPLATE_CHARACTERS)
+      .nullish()
+      .describe("The text for the system's role, a Jinja template."),
+    model: promptModel.nullish().describe("The model that it is written for."),
+    variables: list(promptVariable, MAX_VARIABLES)
+      .refine(fits, TOO_LARGE)
+      .nullish()
+      .describe(
+        "What its variables are. Those that the texts use are found automatically; this adds types and descriptions.",
+      ),
+  })
+  .describe("A version to add to a prompt.");
 export type PromptVersionInput = z.output<typeof promptVersionInput>;
 
 export const createPromptVersionInput = z.object({
@@ -114,12 +130,36 @@ export const publishPromptInput = z.object({
 });
 export type PublishPromptInput = z.input<typeof publishPromptInput>;
 
-export const promptTagInput = z.object({ slug: describePromptInput.shape.slug, tag });
+/** Picks exactly one version: GraphQL refuses anything else, as the type is `@oneOf`. */
+export const versionSelector = z
+  .object({
+    version: versionChoice.shape.version.describe("The name of the version."),
+    tag: versionChoice.shape.tag.describe("A tag that points to the version, such as `latest`."),
+  })
+  .describe("A version of a prompt, by its name or by a tag.");
+
+/** `publishPromptInput` in the form of GraphQL. */
+export const publishPromptArguments = z.object({
+  slug: describePromptInput.shape.slug,
+  input: z
+    .object({ newTag: tag, to: versionSelector.describe("The version that the tag is to point to.") })
+    .describe("Where to point a tag."),
+});
+
+export const promptTagInput = z.object({
+  slug: describePromptInput.shape.slug,
+  input: z.object({ tag }).describe("A tag of a prompt."),
+});
 export type PromptTagInput = z.output<typeof promptTagInput>;
 
 export const setTagProtectionInput = z.object({
-  ...promptTagInput.shape,
-  protected: z.boolean().describe("Whether moving the tag needs a token with the scope `publish`."),
+  slug: describePromptInput.shape.slug,
+  input: z
+    .object({
+      tag,
+      protected: z.boolean().describe("Whether moving the tag needs a token with the scope `publish`."),
+    })
+    .describe("A tag to protect, or no longer to protect."),
 });
 export type SetTagProtectionInput = z.output<typeof setTagProtectionInput>;
 
@@ -135,11 +175,16 @@ export type PromptsInput = z.input<typeof promptsInput>;
 export const versionsInput = z.object(idPage());
 export const tagHistoryInput = z.object(idPage());
 
+export const promptVariableValue = z
+  .object({
+    label: text().describe("The variable's label in the prompt."),
+    value: text().nullish().describe("The text to put in its place."),
+  })
+  .describe("What to fill a variable with.");
+
 export const renderPromptInput = z.object({
   ...describePromptInput.shape,
-  variables: list(z.object({ label: text(), value: text().nullish() }), MAX_VARIABLES)
-    .nullish()
-    .describe("What to fill the variables with."),
+  variables: list(promptVariableValue, MAX_VARIABLES).nullish().describe("What to fill the variables with."),
 });
 export type RenderPromptInput = DescribePromptInput & Pick<z.output<typeof renderPromptInput>, "variables">;
 

@@ -1,7 +1,14 @@
-import { argumentsOf, builder, cacheable } from "../graphql/builder.ts";
+import { argumentsOf, builder, cacheable, inputTypeOf } from "../graphql/builder.ts";
 import { connect, connectionType } from "../graphql/connections.ts";
+import { warningsField } from "../graphql/payloads.ts";
 import { Prompt } from "./graphql.ts";
-import { describePromptInput, promptDiffInput, promptsInput, renderPromptInput } from "./inputs.ts";
+import {
+  describePromptInput,
+  promptDiffInput,
+  promptsInput,
+  promptVariableValue,
+  renderPromptInput,
+} from "./inputs.ts";
 import { promptDiff, prompts, renderPrompt, type ServedPrompt, servedPrompt } from "./reading.resolvers.ts";
 import { prompt } from "./resolvers.ts";
 import { PromptModel } from "./versions.graphql.ts";
@@ -26,23 +33,11 @@ const ServedPromptType = builder.objectRef<ServedPrompt>("ServedPrompt").impleme
       description: "The model that the version is written for.",
       resolve: ({ model }) => model,
     }),
-    warning: t.exposeString("warning", {
-      nullable: true,
-      description:
-        "Says when another version serves than the one asked for, and which variables and values do not match.",
-    }),
+    warnings: warningsField(t),
   }),
 });
 
-const PromptVariableValue = builder.inputType("PromptVariableValue", {
-  description: "What to fill a variable with.",
-  fields: (t) => ({
-    label: t.string({ required: true, description: "The variable's label in the prompt." }),
-    value: t.string({ description: "The text to put in its place." }),
-  }),
-});
-
-const render = renderPromptInput.shape;
+const PromptVariableValue = inputTypeOf("PromptVariableValue", promptVariableValue);
 
 builder.queryFields((t) => ({
   prompt: t.field({
@@ -77,9 +72,7 @@ builder.queryFields((t) => ({
     type: ServedPromptType,
     nullable: true,
     description: "Like `servedPrompt`, with the variables of its texts filled in.",
-    args: argumentsOf(t, renderPromptInput, {
-      variables: t.arg({ type: [PromptVariableValue], description: render.variables.description }),
-    }),
+    args: argumentsOf(t, renderPromptInput, { variables: [PromptVariableValue] }),
     resolve: (_, args, context) => renderPrompt(context, args),
   }),
   promptDiff: t.string({

@@ -4,6 +4,7 @@ import { GabbroError, quoted } from "../errors.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { checkDeadline } from "../limits/deadline.ts";
 import { renderTemplate } from "../templates/templates.ts";
+import { type Warning, warningText } from "../warnings.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { findDetails, findPrompt, getTexts, type PromptHead, promptColumns } from "./cached.resolvers.ts";
 import { type Model, PromptVersion } from "./entities.ts";
@@ -62,7 +63,7 @@ export interface ServedPrompt {
   version: string;
   tag: string | null;
   model: Model | null;
-  warning: string | null;
+  warnings: Warning[];
 }
 
 /**
@@ -74,16 +75,19 @@ export async function servedPrompt(context: Context, input: DescribePromptInput)
   const { slug } = input;
   const prompt = await findPrompt(context, workspaceId, slug);
   if (!prompt) throw promptNotFound(slug);
-  const { version, tag, warning } = selectVersion(prompt, input);
-  if (!version) throw new GabbroError("VERSION_NOT_FOUND", `${warning} Publish one, or ask for another.`);
+  const { version, tag, warnings } = selectVersion(prompt, input);
+  if (!version) {
+    const message = `${warningText(warnings)} Publish one, or ask for another.`;
+    throw new GabbroError("VERSION_NOT_FOUND", message);
+  }
   const [texts, details] = await Promise.all([
     getTexts(context, version.id),
     findDetails(context, version.id),
   ]);
-  return { ...texts, model: details?.model ?? null, version: version.version, slug, tag, warning };
+  return { ...texts, model: details?.model ?? null, version: version.version, slug, tag, warnings };
 }
 
-/** The served version with its variables filled in; the warning names variables without a value and unused values. */
+/** The served version with its variables filled in; the warnings name variables without a value and unused values. */
 export async function renderPrompt(context: Context, input: RenderPromptInput): Promise<ServedPrompt> {
   const served = await servedPrompt(context, input);
   const values = Object.fromEntries((input.variables ?? []).map(({ label, value }) => [label, value ?? ""]));
@@ -97,9 +101,9 @@ export async function renderPrompt(context: Context, input: RenderPromptInput): 
     render(served.text),
     served.systemText === null ? null : render(served.systemText),
   ]);
-  const mismatch = compareVariables([...new Set([...text.names, ...(systemText?.names ?? [])])], values);
-  const warning = [served.warning, mismatch].filter(Boolean).join(" ") || null;
-  return { ...served, text: text.result, systemText: systemText?.result ?? null, warning };
+  const names = [...new Set([...text.names, ...(systemText?.names ?? [])])];
+  const warnings = [...served.warnings, ...compareVariables(names, values)];
+  return { ...served, text: text.result, systemText: systemText?.result ?? null, warnings };
 }
 
 /** What differs between two versions of a prompt, as a unified diff; empty when nothing does. */

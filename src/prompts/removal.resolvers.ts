@@ -11,13 +11,13 @@ import { getPrompt, headOf } from "./authoring.resolvers.ts";
 import { Prompt, PromptVersion } from "./entities.ts";
 
 /**
- * Deletes a prompt with its versions and tags, and returns its slug; its logs stay. PROMPT_NOT_FOUND when there is none.
+ * Deletes a prompt with its versions and tags, and returns its id; its logs stay. PROMPT_NOT_FOUND when there is none.
  * The prompt is soft-deleted, which frees its slug; `removeDeletedPrompts` removes it later, as 100,000 moves of its tags
  * take seconds.
  */
 export async function deletePrompt(context: Context, { slug }: { slug: string }): Promise<string> {
   const workspace = authorize(context, "write");
-  await inTransaction(context.em, async (em) => {
+  return inTransaction(context.em, async (em) => {
     await em.findOne(Prompt, { slug }, { lockMode: LockMode.PESSIMISTIC_WRITE });
     const prompt = await getPrompt(em, slug);
     const { protectedTags } = prompt;
@@ -32,8 +32,8 @@ export async function deletePrompt(context: Context, { slug }: { slug: string })
     recordChange(em, context, { action: "deletePrompt", subject: slug, before, after: null });
     prompt.slug = `~${prompt.id}`; // which no other prompt can have
     prompt.deletedAt = new Date();
+    return prompt.id;
   });
-  return slug;
 }
 
 /** Removes soft-deleted prompts in small steps, until all are gone or `signal` aborts. */

@@ -2,6 +2,7 @@ import type { Context } from "../context.ts";
 import { createLoader } from "../database/loader.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
+import type { Warning } from "../warnings.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import {
   type CachedPrompt,
@@ -40,7 +41,7 @@ export interface PromptDescription extends PromptHead {
   versionId: string | null;
   version: string | null;
   tag: string | null;
-  warning: string | null;
+  warnings: Warning[];
 }
 
 /** The prompt with that slug; PROMPT_NOT_FOUND when the workspace has none. */
@@ -158,6 +159,6 @@ export function describe(prompt: Selectable & PromptHead, selection: Selection):
     versionId: selection.version?.id ?? null,
     version: selection.version?.version ?? null,
     tag: selection.tag,
-    warning: selection.warning,
+    warnings: selection.warnings,
   };
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { App } from "../http/app.ts";
 import { errorBody, errorResponses } from "../rest/errorResponses.ts";
+import { warningText } from "../warnings.ts";
 import { describePromptInput, versionChoice } from "./inputs.ts";
 import { availableVersionsOf, describePrompt, variablesOf } from "./resolvers.ts";
 
@@ -42,7 +43,8 @@ export function promptRoutes(app: App): void {
     },
     handler: async ({ context, params, query }) => {
       const description = await describePrompt(context, { ...params, ...query });
-      const { slug, name, status, availableTags, version, tag, warning } = description;
+      const { slug, name, status, availableTags, version, tag } = description;
+      const warning = warningText(description.warnings);
       const [availableVersions, all] = await Promise.all([
         availableVersionsOf(context, description),
         variablesOf(context, description),

@@ -1,4 +1,5 @@
 import { quoted } from "../errors.ts";
+import type { Warning } from "../warnings.ts";
 import type { VersionChoice } from "./inputs.ts";
 
 export const PRODUCTION = "production";
@@ -22,7 +23,7 @@ export interface Selection<Version extends NamedVersion = NamedVersion> {
   version: Version | null;
   /** The tag by which the version was found; null when it was asked for by its own name, or when there is none. */
   tag: string | null;
-  warning: string | null;
+  warnings: Warning[];
 }
 
 /** The labels of a prompt's tags in order, including `latest` once there is a version. */
@@ -43,15 +44,16 @@ export function selectVersion<Version extends NamedVersion>(
   const match = choice.version
     ? (prompt.versions.find(({ version }) => version === choice.version) ?? null)
     : versionTagged(prompt, label);
-  if (match) return { version: match, tag: choice.version ? null : label, warning: null };
+  if (match) return { version: match, tag: choice.version ? null : label, warnings: [] };
 
-  const missing = `Prompt ${quoted(prompt.slug)} has ${missingChoice(choice)}`;
+  const { what, ...about } = missingChoice(choice);
+  const missing = `Prompt ${quoted(prompt.slug)} has ${what}`;
   if (production) {
-    const warning = `${missing}; the production version ${quoted(production.version)} was used instead.`;
-    return { version: production, tag: PRODUCTION, warning };
+    const message = `${missing}; the production version ${quoted(production.version)} was used instead.`;
+    return { version: production, tag: PRODUCTION, warnings: [{ ...about, message }] };
   }
-  const neither = label === PRODUCTION && !choice.version ? missing : `${missing} and no production version`;
-  return { version: null, tag: null, warning: `${neither}.` };
+  const neither = about.code === "NOT_PUBLISHED" ? missing : `${missing} and no production version`;
+  return { version: null, tag: null, warnings: [{ ...about, message: `${neither}.` }] };
 }
 
 /** Like `selectVersion`, but the newest version stands in when none serves, so that there is always a description. */
@@ -62,9 +64,13 @@ export function selectVersionToDescribe<Version extends NamedVersion>(
   const selection = selectVersion(prompt, choice);
   const newest = prompt.versions.at(-1);
   if (selection.version) return selection;
-  if (!newest) return { ...selection, warning: `Prompt ${quoted(prompt.slug)} has no version yet.` };
+  if (!newest) {
+    const message = `Prompt ${quoted(prompt.slug)} has no version yet.`;
+    return { ...selection, warnings: [{ code: "NOT_PUBLISHED", message, path: "slug" }] };
+  }
   const standIn = `Its newest version ${quoted(newest.version)} is described.`;
-  return { version: newest, tag: LATEST, warning: `${selection.warning} ${standIn}` };
+  const warnings = selection.warnings.map((one) => ({ ...one, message: `${one.message} ${standIn}` }));
+  return { version: newest, tag: LATEST, warnings };
 }
 
 function versionTagged<Version extends NamedVersion>({ versions, tags }: Selectable<Version>, label: string) {
@@ -73,7 +79,8 @@ function versionTagged<Version extends NamedVersion>({ versions, tags }: Selecta
   return versions.find(({ id }) => id === tag?.versionId) ?? null;
 }
 
-function missingChoice({ version, tag }: VersionChoice): string {
-  if (version) return `no version ${quoted(version)}`;
-  return tag && tag !== PRODUCTION ? `no tag ${quoted(tag)}` : "no production version";
+function missingChoice({ version, tag }: VersionChoice): Omit<Warning, "message"> & { what: string } {
+  if (version) return { what: `no version ${quoted(version)}`, code: "VERSION_NOT_FOUND", path: "version" };
+  if (tag && tag !== PRODUCTION) return { what: `no tag ${quoted(tag)}`, code: "TAG_NOT_FOUND", path: "tag" };
+  return { what: "no production version", code: "NOT_PUBLISHED", path: tag ? "tag" : "slug" };
 }

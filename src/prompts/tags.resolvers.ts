@@ -21,6 +21,8 @@ export interface TagState {
   id: string;
   label: string;
   version: string | null;
+  /** The slug of the prompt. */
+  slug: string;
 }
 
 /**
@@ -37,7 +39,10 @@ export async function publishPrompt(context: Context, input: PublishPromptInput)
 }
 
 /** Removes a tag; TAG_NOT_FOUND when the prompt has none of that name. */
-export async function removePromptTag(context: Context, { slug, tag }: PromptTagInput): Promise<TagState> {
+export async function removePromptTag(
+  context: Context,
+  { slug, input: { tag } }: PromptTagInput,
+): Promise<TagState> {
   authorize(context, "write");
   return transactTags(context, async (em) => {
     const prompt = await getPrompt(em, slug);
@@ -48,7 +53,10 @@ export async function removePromptTag(context: Context, { slug, tag }: PromptTag
 }
 
 /** Points a tag to the version before its last move; CONFLICT when it never moved. */
-export async function rollbackPromptTag(context: Context, { slug, tag }: PromptTagInput): Promise<TagState> {
+export async function rollbackPromptTag(
+  context: Context,
+  { slug, input: { tag } }: PromptTagInput,
+): Promise<TagState> {
   authorize(context, "write");
   return transactTags(context, async (em) => {
     const prompt = await getPrompt(em, slug);
@@ -62,10 +70,13 @@ export async function rollbackPromptTag(context: Context, { slug, tag }: PromptT
 }
 
 /** Protects a tag or removes its protection; a tag may be protected before it exists. Needs the scope `publish`. */
-export async function setTagProtection(context: Context, input: SetTagProtectionInput): Promise<string[]> {
+export async function setTagProtection(
+  context: Context,
+  { slug, input }: SetTagProtectionInput,
+): Promise<string[]> {
   authorize(context, "publish");
   return transactTags(context, async (em) => {
-    const prompt = await getPrompt(em, input.slug);
+    const prompt = await getPrompt(em, slug);
     refuseLatest(input.tag);
     const before = prompt.protectedTags;
     const others = before.filter((label) => label !== input.tag);
@@ -74,7 +85,7 @@ export async function setTagProtection(context: Context, input: SetTagProtection
     const after = { protectedTags: prompt.protectedTags };
     recordChange(em, context, {
       action: "setTagProtection",
-      subject: input.slug,
+      subject: slug,
       before: { protectedTags: before },
       after,
     });
@@ -130,7 +141,7 @@ async function moveTag(
       after: { [label]: version },
     });
   }
-  return { id, label, version };
+  return { id, label, version, slug: prompt.slug };
 }
 
 function refuseMoreTags(count: number, what: string): void {

@@ -12,14 +12,16 @@ import {
   versionPage,
 } from "./versions.resolvers.ts";
 
-const PromptTag = builder.objectRef<Awaited<ReturnType<typeof tagsOf>>[number]>("PromptTag").implement({
-  description: "A tag, and the version that it points to.",
-  fields: (t) => ({
-    id: t.exposeID("id", { description: "The id, a UUID." }),
-    label: t.exposeString("label", { description: "Its name, such as `production`." }),
-    version: t.exposeString("version", { description: "The version that it points to." }),
-  }),
-});
+export const PromptTag = builder
+  .objectRef<Omit<Awaited<ReturnType<typeof tagsOf>>[number], "versionId">>("PromptTag")
+  .implement({
+    description: "A tag, and the version that it points to.",
+    fields: (t) => ({
+      id: t.exposeID("id", { description: "The id, a UUID." }),
+      label: t.exposeString("label", { description: "Its name, such as `production`." }),
+      version: t.exposeString("version", { description: "The version that it points to." }),
+    }),
+  });
 
 const PromptTagMove = builder.objectRef<TagMove>("PromptTagMove").implement({
   description: "One move of a tag.",

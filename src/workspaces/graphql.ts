@@ -1,6 +1,7 @@
-import { argumentsOf, builder } from "../graphql/builder.ts";
+import { argumentsOf, builder, inputTypeOf } from "../graphql/builder.ts";
 import { connect, connectionType } from "../graphql/connections.ts";
 import { findsNode, Node } from "../graphql/nodes.ts";
+import { payloadType } from "../graphql/payloads.ts";
 import type { scopes } from "../scopes.ts";
 import { type AuditHead, auditLog, findAuditEntry, stateOf } from "./audit.resolvers.ts";
 import type * as entities from "./entities.ts";
@@ -8,6 +9,7 @@ import {
   accessTokenInput,
   accessTokensInput,
   auditLogInput,
+  createAccessTokenArguments,
   createAccessTokenInput,
   MAX_PAGE,
 } from "./inputs.ts";
@@ -58,19 +60,6 @@ const AccessToken = builder.objectRef<entities.AccessToken>("AccessToken").imple
   }),
 });
 
-const CreateAccessTokenPayload = builder
-  .objectRef<Awaited<ReturnType<typeof createAccessToken>>>("CreateAccessTokenPayload")
-  .implement({
-    description: "The token that was made.",
-    fields: (t) => ({
-      token: t.exposeString("token", { description: "The token itself. It is returned only now: keep it." }),
-      accessToken: t.expose("accessToken", {
-        type: AccessToken,
-        description: "The token without its secret.",
-      }),
-    }),
-  });
-
 const AuditEntry = builder.objectRef<AuditHead>("AuditEntry").implement({
   description: "One change of a prompt, a tag, a dataset's shape, a price or a token.",
   interfaces: [Node],
@@ -117,28 +106,49 @@ builder.queryFields((t) => ({
   }),
 }));
 
+const CreateAccessTokenPayload = payloadType<Awaited<ReturnType<typeof createAccessToken>>>(
+  "CreateAccessTokenPayload",
+  {
+    description: "The token that was made.",
+    fields: (t) => ({
+      token: t.exposeString("token", { description: "The token itself. It is returned only now: keep it." }),
+      accessToken: t.expose("accessToken", {
+        type: AccessToken,
+        description: "The token without its secret.",
+      }),
+    }),
+  },
+);
+
+const RevokeAccessTokenPayload = payloadType<{ accessToken: entities.AccessToken }>(
+  "RevokeAccessTokenPayload",
+  {
+    description: "The token that was ended.",
+    fields: (t) => ({
+      accessToken: t.expose("accessToken", { type: AccessToken, description: "The token as it is now." }),
+    }),
+  },
+);
+
+const CreateAccessTokenInput = inputTypeOf("CreateAccessTokenInput", createAccessTokenInput, {
+  scopes: [Scope],
+  expiresAt: "DateTime",
+});
+
 builder.mutationFields((t) => ({
   createAccessToken: t.field({
     type: CreateAccessTokenPayload,
     description:
       "Makes an access token. Needs the scope `admin`, and every scope that the new token is to have.",
-    args: argumentsOf(t, createAccessTokenInput, {
-      scopes: t.arg({
-        type: [Scope],
-        required: true,
-        description: createAccessTokenInput.shape.scopes.description,
-      }),
-      expiresAt: t.arg({ type: "DateTime", description: createAccessTokenInput.shape.expiresAt.description }),
-    }),
-    resolve: (_, { expiresAt = null, ...args }, context) =>
-      createAccessToken(context, { ...args, expiresAt }),
+    args: argumentsOf(t, createAccessTokenArguments, { input: CreateAccessTokenInput }),
+    resolve: (_, { input: { expiresAt = null, ...input } }, context) =>
+      createAccessToken(context, { ...input, expiresAt }),
   }),
   revokeAccessToken: t.field({
-    type: AccessToken,
-    description: "Ends an access token; servers follow within a second. Needs the scope `admin`.",
-    args: argumentsOf(t, accessTokenInput, {
-      id: t.arg.id({ required: true, description: accessTokenInput.shape.id.description }),
-    }),
-    resolve: (_, args, context) => revokeAccessToken(context, args),
+    type: RevokeAccessTokenPayload,
+    description:
+      "Ends an access token; servers follow within a second. An error `TOKEN_NOT_FOUND` when there is none with that id, or it was ended before. Needs the scope `admin`.",
+    args: argumentsOf(t, accessTokenInput, { id: "ID" }),
+    resolve: async (_, args, context) => ({ accessToken: await revokeAccessToken(context, args) }),
   }),
 }));

@@ -7,15 +7,18 @@ import { idOf, text } from "../validation/text.ts";
 const MAX_SCOPES = 10;
 const scope = z.enum(["read", "write", "publish", "admin"]);
 
-export const createAccessTokenInput = z.object({
-  name: text().min(1).max(256).describe("What it is for."),
-  scopes: list(scope, MAX_SCOPES)
-    .refine((scopes) => scopes.length > 0, { error: "must not be empty" })
-    .describe("What it may do; only what the calling token may do, too."),
-  expiresAt: optionalTimestamp()
-    .refine((time) => time === null || time > new Date(), { error: "must be in the future" })
-    .describe("When it ends; never when absent."),
-});
+export const createAccessTokenInput = z
+  .object({
+    name: text().min(1).max(256).describe("What it is for."),
+    scopes: list(scope, MAX_SCOPES)
+      .refine((scopes) => scopes.length > 0, { error: "must not be empty" })
+      .describe("What it may do; only what the calling token may do, too."),
+    expiresAt: optionalTimestamp()
+      .refine((time) => time === null || time > new Date(), { error: "must be in the future" })
+      .describe("When it ends; never when absent."),
+  })
+  .describe("An access token to make.");
+export const createAccessTokenArguments = z.object({ input: createAccessTokenInput });
 
 export const accessTokenInput = z.object({
   id: idOf("a token").describe("The id of the token."),

@@ -32,14 +32,16 @@ test("what anybody changes of a prompt is seen by the very next request, also wh
     return [described.body.prompt.version, read.body.prompt.version, byGraphql.version, version];
   };
   expect(await served()).toEqual(["1", "1", "1", "1"]);
-  await server.run('mutation { publishPrompt(slug: "changing", newTag: "production", version: "2") { id } }');
+  await server.run(
+    'mutation { publishPrompt(slug: "changing", input: { newTag: "production", to: { version: "2" } }) { promptTag { id } } }',
+  );
   expect(await served()).toEqual(["2", "2", "2", "2"]);
 
   const elsewhere = await openDatabase(server.databaseUrl, entities);
   const context = commandLineContext(elsewhere, await getWorkspaceId(elsewhere, "default"));
   await publishPrompt(context, { slug: "changing", newTag: "production", version: "1" });
   await heard(async () => expect(await served()).toEqual(["1", "1", "1", "1"]));
-  await updatePrompt(context, { slug: "changing", name: "Changed elsewhere" });
+  await updatePrompt(context, { slug: "changing", input: { name: "Changed elsewhere" } });
   const described = () => server.get("/prompts/changing/describe");
   await heard(async () => expect((await described()).body.prompt.name).toBe("Changed elsewhere"));
   await deletePrompt(context, { slug: "changing" });
@@ -186,7 +188,7 @@ test("fields whose answers are cached reach nothing that is written without a un
   expect(kept.map(({ name }) => name)).toContain("describePrompt");
   for (const { type } of kept) reach(type);
   const ofPrompts =
-    /^(?:Prompt|PromptDescription|PromptModel|PromptVariable|PromptTag|ServedPrompt|(?:Prompt|PromptVersion|PromptTagMove)(?:Connection|Edge)|PromptVersion|PromptTagMove|PageInfo)$/;
+    /^(?:Prompt|PromptDescription|PromptModel|PromptVariable|PromptTag|ServedPrompt|(?:Prompt|PromptVersion|PromptTagMove)(?:Connection|Edge)|PromptVersion|PromptTagMove|PageInfo|Warning)$/;
   expect([...reached].filter((name) => !ofPrompts.test(name))).toEqual([]);
 });
 

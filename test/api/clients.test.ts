@@ -10,14 +10,18 @@ const server = await startServer({ sample: true });
 afterAll(() => server[Symbol.asyncDispose]());
 const run = (operation: string) => server.run(`mutation { ${operation} }`);
 
-await run('createPrompt(slug: "greeting", name: "Greeting", featureSlug: "onboarding") { slug }');
 await run(
-  'createPromptVersion(slug: "greeting", input: {version: "1.0.0", text: "Greet {{ name }}.", systemText: "Be {{ tone }}.", model: {model: "gpt-4o-mini", provider: "openai", parameters: {temperature: 0.5}}}) { warning }',
+  'createPrompt(input: { slug: "greeting", name: "Greeting", featureSlug: "onboarding" }) { prompt { slug } }',
 );
 await run(
-  'createPromptVersion(slug: "greeting", input: {version: "1.1.0", text: "Hi {{ name }}"}) { warning }',
+  'createPromptVersion(slug: "greeting", input: {version: "1.0.0", text: "Greet {{ name }}.", systemText: "Be {{ tone }}.", model: {model: "gpt-4o-mini", provider: "openai", parameters: {temperature: 0.5}}}) { warnings { message } }',
 );
-await run('publishPrompt(slug: "greeting", newTag: "production", version: "1.0.0") { id }');
+await run(
+  'createPromptVersion(slug: "greeting", input: {version: "1.1.0", text: "Hi {{ name }}"}) { warnings { message } }',
+);
+await run(
+  'publishPrompt(slug: "greeting", input: { newTag: "production", to: { version: "1.0.0" } }) { promptTag { id } }',
+);
 
 type Read = Record<string, unknown>;
 interface Call {

@@ -15,9 +15,9 @@ await addDataset(server, {
 });
 await server.run(
   `mutation($text: String!) {
-    createPrompt(slug: "long", name: "Long") { slug }
+    createPrompt(input: { slug: "long", name: "Long" }) { prompt { slug } }
     createPromptVersion(slug: "long", input: { version: "1", text: $text }) { promptVersion { version } }
-    publishPrompt(slug: "long", newTag: "production", version: "1") { id }
+    publishPrompt(slug: "long", input: { newTag: "production", to: { version: "1" } }) { promptTag { id } }
   }`,
   { text: "Say it again. ".repeat(2_000) },
 );

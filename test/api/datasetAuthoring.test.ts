@@ -12,13 +12,13 @@ const other = await addWorkspace(server, "other");
 const { run } = server;
 
 const CREATE =
-  "mutation($slug: String!, $name: String, $columns: [DatasetColumnInput!]!) { createDataset(slug: $slug, name: $name, columns: $columns) { slug name columns { name type } rowCount rows { nodes { id } } warning } }";
+  "mutation($slug: String!, $name: String, $columns: [DatasetColumnInput!]!) { createDataset(input: { slug: $slug, name: $name, columns: $columns }) { dataset { slug name columns { name type } rowCount rows { nodes { id } } warning } } }";
 const UPDATE =
-  "mutation($slug: String!, $name: String, $remove: [String!], $rename: [ColumnRenameInput!], $add: [DatasetColumnInput!]) { updateDataset(slug: $slug, name: $name, removeColumns: $remove, renameColumns: $rename, addColumns: $add) { name columns { name type } rows { nodes { values } } warning } }";
+  "mutation($slug: String!, $name: String, $remove: [String!], $rename: [ColumnRenameInput!], $add: [DatasetColumnInput!]) { updateDataset(slug: $slug, input: { name: $name, removeColumns: $remove, renameColumns: $rename, addColumns: $add }) { dataset { name columns { name type } rows { nodes { values } } warning } } }";
 const ADD =
   "mutation($slug: String!, $input: DatasetItemInput!) { addDatasetItem(slug: $slug, input: $input) { datasetRow { id key name values idealOutput metadata } warning } }";
 const ADD_MANY =
-  "mutation($slug: String!, $items: [JSON!]!) { addDatasetItems(slug: $slug, items: $items) { datasetRow { id key values } warning error { message details { path message } } } }";
+  "mutation($slug: String!, $items: [DatasetItemInput!]!) { addDatasetItems(slug: $slug, input: { items: $items }) { datasetRows { id key values } warnings { code message path } errors { index message details { path message } } } }";
 
 const text = (name: string) => ({ name, type: "TEXT" });
 /** A column as it is stored, and as REST has it. */
@@ -122,7 +122,10 @@ test("a row added while its dataset is deleted is stored or refused, never a fau
   const adds = Array.from({ length: 30 }, (_, n) =>
     run(ADD, { slug: "vanishing", input: { values: { a: "x" }, ...(n % 2 && { key: String(n) }) } }),
   );
-  const results = await Promise.all([...adds, run('mutation { deleteDataset(slug: "vanishing") }')]);
+  const results = await Promise.all([
+    ...adds,
+    run('mutation { deleteDataset(slug: "vanishing") { deletedDatasetId } }'),
+  ]);
   for (const result of results) if (result.error) expect(result.error.code).toBe("DATASET_NOT_FOUND");
 });
 
@@ -164,26 +167,30 @@ test("many rows are added at once in their order; those that are wrong are told 
     { values: { a: "bad\u0000" } },
     { values: { a: "3" }, key: "x" },
     { values: [] },
-    { values: {}, name: 5 },
   ];
-  const results = await run(ADD_MANY, { slug: "bulk", items });
-  expect(results).toMatchObject([
-    { datasetRow: { key: "x" }, warning: null, error: null },
-    {
-      datasetRow: { values: { a: "2" } },
-      warning: "The following columns do not exist in the dataset and were omitted: extra",
-    },
-    { datasetRow: null, error: { details: [{ path: "values.a" }] } },
-    { datasetRow: { values: { a: "3" } }, error: null },
-    { datasetRow: null, error: { message: "Invalid input: values must be an object." } },
-    { datasetRow: null, error: { message: "Invalid input: name must be a string." } },
-  ]);
+  expect(await run(ADD_MANY, { slug: "bulk", items })).toMatchObject({
+    datasetRows: [{ key: "x" }, { values: { a: "2" } }, null, { values: { a: "3" } }, null],
+    warnings: [
+      {
+        code: "COLUMN_NOT_FOUND",
+        message: "The following columns do not exist in the dataset and were omitted: extra",
+        path: "items.1.values",
+      },
+    ],
+    errors: [
+      { index: 2, details: [{ path: "values.a" }] },
+      { index: 4, message: "Invalid input: values must be an object." },
+    ],
+  });
+  expect(await run(ADD_MANY, { slug: "bulk", items: [...items, { values: {}, name: 5 }] })).toMatchObject({
+    error: { code: "BAD_INPUT" },
+  });
   expect((await read("bulk")).dataset.rows.map(({ values }: { values: { a: string } }) => values.a)).toEqual([
     "3",
     "2",
   ]);
   const many = Array.from({ length: 1_000 }, (_, n) => ({ values: { a: String(n) } }));
-  expect(await run(ADD_MANY, { slug: "bulk", items: many })).toHaveLength(1_000);
+  expect((await run(ADD_MANY, { slug: "bulk", items: many })).datasetRows).toHaveLength(1_000);
   expect((await read("bulk")).dataset.rows).toHaveLength(1_002);
   expect(await run(ADD_MANY, { slug: "bulk", items: [...many, many[0]] })).toMatchObject({
     error: { code: "BAD_INPUT", details: [{ path: "items", message: "must have at most 1000 items" }] },
@@ -198,22 +205,26 @@ test("a row is changed in what is given and nothing else, and removed", async ()
   });
   const update = (args: string) =>
     run(
-      `mutation { updateDatasetItem(id: "${datasetRow.id}"${args}) { datasetRow { name values idealOutput metadata } warning } }`,
+      `mutation { updateDatasetItem(id: "${datasetRow.id}", input: { ${args} }) { datasetRow { name values idealOutput metadata } warnings { message } } }`,
     );
-  expect(await update(', values: {a: "9", z: 1}')).toEqual({
+  expect(await update('values: {a: "9", z: 1}')).toEqual({
     datasetRow: { name: "n", values: { a: "9", b: "2" }, idealOutput: "i", metadata: { kind: 1 } },
-    warning: "The following columns do not exist in the dataset and were omitted: z",
+    warnings: [{ message: "The following columns do not exist in the dataset and were omitted: z" }],
   });
-  expect((await update(", name: null, idealOutput: null, metadata: null")).datasetRow).toEqual({
+  expect((await update("name: null, idealOutput: null, metadata: null")).datasetRow).toEqual({
     name: null,
     values: { a: "9", b: "2" },
     idealOutput: null,
     metadata: null,
   });
-  expect(await run(`mutation { deleteDatasetItem(id: "${datasetRow.id}") }`)).toBe(datasetRow.id);
+  expect(await run(`mutation { deleteDatasetItem(id: "${datasetRow.id}") { deletedDatasetItemId } }`)).toBe(
+    datasetRow.id,
+  );
   expect((await read("edited")).dataset.rows).toEqual([]);
   expect(await update("")).toMatchObject({ error: { code: "ROW_NOT_FOUND" } });
-  expect(await run(`mutation { deleteDatasetItem(id: "${datasetRow.id}") }`)).toMatchObject({
+  expect(
+    await run(`mutation { deleteDatasetItem(id: "${datasetRow.id}") { deletedDatasetItemId } }`),
+  ).toMatchObject({
     error: { code: "ROW_NOT_FOUND" },
   });
 });
@@ -227,16 +238,20 @@ test.each([
     `mutation { addDatasetItem(slug: "nameless", input: { name: ${first}values: {} }) { datasetRow { id name } } }`,
   );
   if (first === '"", ') return expect(datasetRow.name).toBeNull();
-  const change = `mutation { updateDatasetItem(id: "${datasetRow.id}", name: "") { datasetRow { name } } }`;
+  const change = `mutation { updateDatasetItem(id: "${datasetRow.id}", input: { name: "" }) { datasetRow { name } } }`;
   expect((await run(change)).datasetRow.name).toBeNull();
 });
 
 test("a deleted dataset is gone with its rows, and its slug is free again", async () => {
   await run(CREATE, { slug: "deleted", columns: [text("a")] });
   const { datasetRow } = await run(ADD, { slug: "deleted", input: { values: { a: "1" } } });
-  expect(await run('mutation { deleteDataset(slug: "deleted") }')).toBe("deleted");
+  expect(await run('mutation { deleteDataset(slug: "deleted") { deletedDatasetId } }')).toMatch(
+    /^[0-9a-f-]{36}$/,
+  );
   expect((await server.get("/datasets/deleted")).status).toBe(404);
-  expect(await run(`mutation { deleteDatasetItem(id: "${datasetRow.id}") }`)).toMatchObject({
+  expect(
+    await run(`mutation { deleteDatasetItem(id: "${datasetRow.id}") { deletedDatasetItemId } }`),
+  ).toMatchObject({
     error: { code: "ROW_NOT_FOUND" },
   });
   expect(await run(CREATE, { slug: "deleted", columns: [] })).toMatchObject({ rowCount: 0 });
@@ -318,7 +333,7 @@ test.each([
   ],
   [
     "deleting an unknown dataset",
-    'mutation { deleteDataset(slug: "nope") }',
+    'mutation { deleteDataset(slug: "nope") { deletedDatasetId } }',
     {},
     "DATASET_NOT_FOUND",
     'Dataset "nope" does not exist.',
@@ -344,11 +359,17 @@ test("datasets and rows of another workspace do not exist for any change, and th
   await run(CREATE, { slug: "mine", columns: [text("a")] });
   const { datasetRow } = await run(ADD, { slug: "mine", input: { key: "k", values: { a: "1" } } });
   for (const [change, code] of [
-    ['updateDataset(slug: "mine", name: "x") { slug }', "DATASET_NOT_FOUND"],
-    ['deleteDataset(slug: "mine")', "DATASET_NOT_FOUND"],
-    ['addDatasetItems(slug: "mine", items: [{values: {}}]) { warning }', "DATASET_NOT_FOUND"],
-    [`updateDatasetItem(id: "${datasetRow.id}", name: "x") { warning }`, "ROW_NOT_FOUND"],
-    [`deleteDatasetItem(id: "${datasetRow.id}")`, "ROW_NOT_FOUND"],
+    ['updateDataset(slug: "mine", input: { name: "x" }) { dataset { slug } }', "DATASET_NOT_FOUND"],
+    ['deleteDataset(slug: "mine") { deletedDatasetId }', "DATASET_NOT_FOUND"],
+    [
+      'addDatasetItems(slug: "mine", input: { items: [{values: {}}] }) { errors { message } }',
+      "DATASET_NOT_FOUND",
+    ],
+    [
+      `updateDatasetItem(id: "${datasetRow.id}", input: { name: "x" }) { warnings { message } }`,
+      "ROW_NOT_FOUND",
+    ],
+    [`deleteDatasetItem(id: "${datasetRow.id}") { deletedDatasetItemId }`, "ROW_NOT_FOUND"],
   ]) {
     expect(await run(`mutation { ${change} }`, {}, other.token)).toMatchObject({ error: { code } });
   }
@@ -365,7 +386,7 @@ test("every change of a dataset's shape is in the audit log, and a token that ma
   });
   await run(CREATE, { slug: "audited", columns: [text("a")] });
   await run(UPDATE, { slug: "audited", add: [{ name: "b", type: "JSON" }] });
-  await run('mutation { deleteDataset(slug: "audited") }', {}, token);
+  await run('mutation { deleteDataset(slug: "audited") { deletedDatasetId } }', {}, token);
   expect(await run("{ auditLog(first: 3) { nodes { action subject token before after } } }")).toEqual([
     {
       action: "deleteDataset",
@@ -392,7 +413,7 @@ test("every change of a dataset's shape is in the audit log, and a token that ma
 });
 
 const FROM_LOG =
-  "mutation($logId: ID!, $slug: String!, $columns: [LogColumnInput!]) { addLogToDataset(logId: $logId, slug: $slug, columns: $columns) { datasetRow { values idealOutput metadata log { id output } } warning } }";
+  "mutation($logId: ID!, $slug: String!, $columns: [LogColumnInput!]) { addLogToDataset(slug: $slug, input: { logId: $logId, columns: $columns }) { datasetRow { values idealOutput metadata log { id output } } warnings { message } } }";
 
 test("a logged call becomes a row, by the names of the columns or as told, and is linked to its log", async () => {
   await run(CREATE, { slug: "from-logs", columns: [text("input"), text("answer"), text("country")] });
@@ -408,7 +429,7 @@ test("a logged call becomes a row, by the names of the columns or as told, and i
   const row = { idealOutput: '["Nairobi"]', metadata: { kind: "m" }, log: { id: logId, output: "Nairobi" } };
   expect(await run(FROM_LOG, { logId, slug: "from-logs" })).toEqual({
     datasetRow: { ...row, values: { input: { q: "Capital?" }, country: "Kenya" } },
-    warning: null,
+    warnings: [],
   });
   const columns = [
     { column: "answer", from: "OUTPUT" },
@@ -417,7 +438,7 @@ test("a logged call becomes a row, by the names of the columns or as told, and i
   ];
   expect(await run(FROM_LOG, { logId, slug: "from-logs", columns })).toEqual({
     datasetRow: { ...row, values: { answer: "Nairobi", input: "Kenya" } },
-    warning: "The following columns do not exist in the dataset and were omitted: gone",
+    warnings: [{ message: "The following columns do not exist in the dataset and were omitted: gone" }],
   });
   const wrong = [{ column: "input", from: "VARIABLE", variable: "nope" }];
   expect(await run(FROM_LOG, { logId, slug: "from-logs", columns: wrong })).toMatchObject({
@@ -449,10 +470,11 @@ test.each<[string, unknown, string | null]>([
 });
 
 test.each([
-  ["createDataset", ", columns: []"],
-  ["createPrompt", ""],
-])("%s takes slugs of up to 128 characters", async (create, more) => {
-  const withSlug = (slug: string) => run(`mutation { ${create}(slug: "${slug}"${more}) { slug } }`);
+  ["createDataset", ", columns: []", "dataset"],
+  ["createPrompt", "", "prompt"],
+])("%s takes slugs of up to 128 characters", async (create, more, made) => {
+  const withSlug = (slug: string) =>
+    run(`mutation { ${create}(input: { slug: "${slug}"${more} }) { ${made} { slug } } }`);
   const longest = "x".repeat(128);
   expect(await withSlug(longest)).toEqual({ slug: longest });
   expect(await withSlug(`${longest}x`)).toMatchObject({

@@ -19,7 +19,7 @@ const LARGE = {
   rows: Array(ROWS).fill({ values: { a: "1" } }),
 };
 
-const remove = (slug: string) => run(`mutation { deleteDataset(slug: "${slug}") }`);
+const remove = (slug: string) => run(`mutation { deleteDataset(slug: "${slug}") { deletedDatasetId } }`);
 const never = new AbortController().signal;
 const rowsIn = async ({ database }: Server, id: string) => {
   const { count } = await database.read
@@ -32,7 +32,7 @@ const rowsIn = async ({ database }: Server, id: string) => {
 
 test("a large dataset is gone at once for whoever asks, and its slug is free for another", async () => {
   const { id, rowIds } = await addDataset(server, { slug: "large", ...LARGE });
-  expect(await remove("large")).toBe("large");
+  expect(await remove("large")).toBe(id);
   expect(await rowsIn(server, id)).toBe(ROWS);
   for (const slug of ["large", id]) {
     expect((await server.get(`/datasets/${slug}`)).status).toBe(404);
@@ -44,8 +44,8 @@ test("a large dataset is gone at once for whoever asks, and its slug is free for
   }
   expect(await run("{ datasets { nodes { slug } } }")).toEqual([]);
   for (const mutation of [
-    `deleteDatasetItem(id: "${rowIds[0]}")`,
-    `updateDatasetItem(id: "${rowIds[0]}") { warning }`,
+    `deleteDatasetItem(id: "${rowIds[0]}") { deletedDatasetItemId }`,
+    `updateDatasetItem(id: "${rowIds[0]}", input: {}) { warnings { message } }`,
   ])
     expect(await run(`mutation { ${mutation} }`)).toMatchObject({ error: { code: "ROW_NOT_FOUND" } });
 
@@ -130,8 +130,8 @@ test("a gateway that has not heard yet that a dataset was deleted acknowledges n
     ]);
     expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404, 200]);
     for (const mutation of [
-      'addDatasetItems(slug: "unheard", items: [{ values: { a: "late" } }]) { warning }',
-      `addLogToDataset(logId: "${body.log.id}", slug: "unheard") { warning }`,
+      'addDatasetItems(slug: "unheard", input: { items: [{ values: { a: "late" } }] }) { errors { message } }',
+      `addLogToDataset(slug: "unheard", input: { logId: "${body.log.id}" }) { warnings { message } }`,
     ])
       expect(await run(`mutation { ${mutation} }`)).toMatchObject({ error: { code: "DATASET_NOT_FOUND" } });
     const context = commandLineContext(database, await getWorkspaceId(database, "default"));
@@ -149,7 +149,7 @@ test("a service removes within a minute what was deleted", async () => {
   try {
     await using own = await startServer();
     const { id } = await addDataset(own, { slug: "regular", ...LARGE });
-    await own.run('mutation { deleteDataset(slug: "regular") }');
+    await own.run('mutation { deleteDataset(slug: "regular") { deletedDatasetId } }');
     vi.advanceTimersByTime(60_000);
     await vi.waitUntil(async () => (await rowsIn(own, id)) === 0, { interval: 5, timeout: 5_000 });
   } finally {

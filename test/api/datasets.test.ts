@@ -232,7 +232,10 @@ test("what another process changes of a dataset is seen by the very next request
   expect((await read()).dataset.name).toBe("shared");
   const elsewhere = await openDatabase(server.databaseUrl, entities);
   const context = commandLineContext(elsewhere, await getWorkspaceId(elsewhere, "default"));
-  await updateDataset(context, { slug: "shared", name: "New name", renameColumns: [{ from: "a", to: "b" }] });
+  await updateDataset(context, {
+    slug: "shared",
+    input: { name: "New name", renameColumns: [{ from: "a", to: "b" }] },
+  });
   await heard(async () =>
     expect((await read()).dataset).toMatchObject({ name: "New name", rows: [{ values: { b: "1" } }] }),
   );

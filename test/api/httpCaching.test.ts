@@ -52,9 +52,9 @@ test.each<[string, () => Promise<Answer>, number]>([
 test("an answer that has not changed is asked for again, and the 304 carries what the whole answer carried", async () => {
   await server.run(
     `mutation ($text: String!) {
-      createPrompt(slug: "long") { slug }
-      createPromptVersion(slug: "long", input: { version: "1", text: $text }) { warning }
-      publishPrompt(slug: "long", newTag: "production", version: "1") { id }
+      createPrompt(input: { slug: "long" }) { prompt { slug } }
+      createPromptVersion(slug: "long", input: { version: "1", text: $text }) { warnings { message } }
+      publishPrompt(slug: "long", input: { newTag: "production", to: { version: "1" } }) { promptTag { id } }
     }`,
     { text: "x".repeat(20_000) },
   );
@@ -71,7 +71,7 @@ test("an answer that has not changed is asked for again, and the 304 carries wha
 test("a new access token is stored by no cache, nor is the same answer when it is repeated", async () => {
   const make = (headers: Record<string, string>) =>
     server.graphql(
-      'mutation { createAccessToken(name: "cached", scopes: [READ]) { token } }',
+      'mutation { createAccessToken(input: { name: "cached", scopes: [READ] }) { token } }',
       {},
       { headers },
     );

@@ -105,8 +105,8 @@ test("a refused request keeps no answer: mended, it may come with the same key",
 
 test("all fields of a mutation are one: what the first of them did is not done again when the second was refused", async () => {
   const twoFields = `mutation {
-    createDataset(slug: "made-once", columns: []) { slug rowCount }
-    publishPrompt(slug: "none", newTag: "a", version: "1") { label }
+    createDataset(input: { slug: "made-once", columns: [] }) { dataset { slug rowCount } }
+    publishPrompt(slug: "none", input: { newTag: "a", to: { version: "1" } }) { promptTag { label } }
   }`;
   const first = await server.graphql(twoFields, {}, keyed("two-fields"));
   expect(first.body.errors).toMatchObject([{ extensions: { code: "PROMPT_NOT_FOUND" } }]);
@@ -118,31 +118,31 @@ test("all fields of a mutation are one: what the first of them did is not done a
 test("a mutation with a key answers with all that it wrote", async () => {
   const made = await server.graphql(
     `mutation {
-      createPrompt(slug: "whole", name: "Whole") { slug versions { nodes { version } } }
+      createPrompt(input: { slug: "whole", name: "Whole" }) { prompt { slug versions { nodes { version } } } }
       createPromptVersion(slug: "whole", input: { version: "1.0.0", text: "Hi {{ name }}" }) {
         promptVersion { version variables { label } }
       }
-      publishPrompt(slug: "whole", newTag: "production", version: "1.0.0") { label version }
+      publishPrompt(slug: "whole", input: { newTag: "production", to: { version: "1.0.0" } }) { promptTag { label version } }
       logPrompt(input: { slug: "whole", output: "Hi" }) { log { version prompt { slug } promptVersion { version } } trace { logs { nodes { output } } } }
-      createDataset(slug: "whole", columns: [{ name: "a", type: TEXT }]) { slug }
+      createDataset(input: { slug: "whole", columns: [{ name: "a", type: TEXT }] }) { dataset { slug } }
       addDatasetItem(slug: "whole", input: { key: "1", values: { a: "x" } }) { datasetRow { values } }
-      addDatasetItems(slug: "whole", items: [{ key: "1", values: { a: "y" } }, { values: { a: "z" } }]) { datasetRow { values } }
+      addDatasetItems(slug: "whole", input: { items: [{ key: "1", values: { a: "y" } }, { values: { a: "z" } }] }) { datasetRows { values } }
     }`,
     {},
     keyed("whole"),
   );
   expect(made.body).toEqual({
     data: {
-      createPrompt: { slug: "whole", versions: { nodes: [] } },
+      createPrompt: { prompt: { slug: "whole", versions: { nodes: [] } } },
       createPromptVersion: { promptVersion: { version: "1.0.0", variables: [{ label: "name" }] } },
-      publishPrompt: { label: "production", version: "1.0.0" },
+      publishPrompt: { promptTag: { label: "production", version: "1.0.0" } },
       logPrompt: {
         log: { version: "1.0.0", prompt: { slug: "whole" }, promptVersion: { version: "1.0.0" } },
         trace: { logs: { nodes: [{ output: "Hi" }] } },
       },
-      createDataset: { slug: "whole" },
+      createDataset: { dataset: { slug: "whole" } },
       addDatasetItem: { datasetRow: { values: { a: "x" } } },
-      addDatasetItems: [{ datasetRow: { values: { a: "y" } } }, { datasetRow: { values: { a: "z" } } }],
+      addDatasetItems: { datasetRows: [{ values: { a: "y" } }, { values: { a: "z" } }] },
     },
   });
   expect((await server.get("/datasets/whole")).body.dataset.rows).toHaveLength(2);
@@ -150,7 +150,11 @@ test("a mutation with a key answers with all that it wrote", async () => {
 
 test("requests with keys give their turns back, also those that fail: many more than may be open are all answered", async () => {
   const create = (n: number) =>
-    server.graphql(`mutation { createPrompt(slug: "turn-${n % 10}") { slug } }`, {}, keyed(`turn-${n}`));
+    server.graphql(
+      `mutation { createPrompt(input: { slug: "turn-${n % 10}" }) { prompt { slug } } }`,
+      {},
+      keyed(`turn-${n}`),
+    );
   const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => create(n)));
   expect(answers.filter(({ body }) => !body.errors)).toHaveLength(10);
   expect(answers.map(({ body }) => body.errors?.[0].extensions.code)).toContain("CONFLICT");
@@ -259,7 +263,11 @@ test.each([
     "trace { id }",
     'addDatasetItem(slug: "quiz", input: { values: {} }) { datasetRow { id } }',
   ],
-  ["changes something else", "trace { id }", 'createDataset(slug: "then", columns: []) { slug }'],
+  [
+    "changes something else",
+    "trace { id }",
+    'createDataset(input: { slug: "then", columns: [] }) { dataset { slug } }',
+  ],
 ])(
   "a mutation with a key that adds rows and then %s is answered whole and stored once",
   async (what, read, more) => {
@@ -287,15 +295,23 @@ test("a row for a dataset that has just gone is refused with a key as without on
 });
 
 test("a slug that is taken is a CONFLICT with a key as without one", async () => {
-  const create = 'mutation { createDataset(slug: "quiz", columns: []) { slug } }';
+  const create = 'mutation { createDataset(input: { slug: "quiz", columns: [] }) { dataset { slug } } }';
   const plain = await server.graphql(create);
   expect(plain.body.errors).toMatchObject([{ extensions: { code: "CONFLICT" } }]);
   expect((await server.graphql(create, {}, keyed("taken"))).body).toEqual(plain.body);
 });
 
 test.each([
-  ["a tag", (n: number) => `publishPrompt(slug: "guide", version: "1", newTag: "raced-${n}") { label }`],
-  ["a price", (n: number) => `setModelPrice(model: "raced-${n}", inputPrice: 1, outputPrice: 1) { model }`],
+  [
+    "a tag",
+    (n: number) =>
+      `publishPrompt(slug: "guide", input: { newTag: "raced-${n}", to: { version: "1" } }) { promptTag { label } }`,
+  ],
+  [
+    "a price",
+    (n: number) =>
+      `setModelPrice(input: { model: "raced-${n}", inputPrice: 1, outputPrice: 1 }) { modelPrice { model } }`,
+  ],
   [
     "a row with a key",
     (n: number) => `addDatasetItem(slug: "quiz", input: { key: "raced-${n}", values: {} }) { warning }`,
@@ -317,7 +333,7 @@ test.each([
 );
 
 test("a new token is told again to who made it, and stands nowhere in the database", async () => {
-  const create = 'mutation { createAccessToken(name: "kept", scopes: [READ]) { token } }';
+  const create = 'mutation { createAccessToken(input: { name: "kept", scopes: [READ] }) { token } }';
   const first = await server.graphql(create, {}, keyed("token"));
   const { token } = first.body.data.createAccessToken;
   expect((await server.graphql(create, {}, keyed("token"))).body).toEqual(first.body);

@@ -20,7 +20,7 @@ const LONG = "x".repeat(450_000);
 const REFUSED = [{ message: expect.stringMatching(/^Nothing was stored/) }];
 
 test("a stored answer opens only with the token that got it, whoever's it is made in the database", async () => {
-  const create = 'mutation { createAccessToken(name: "sealed", scopes: [READ]) { token } }';
+  const create = 'mutation { createAccessToken(input: { name: "sealed", scopes: [READ] }) { token } }';
   const { id, token } = await addToken(server, { scopes: ["read", "write", "admin"] });
   const first = await server.graphql(create, {}, keyed("sealed"));
   await execute(server, `update idempotent_answers set token_id = '${id}'`);
@@ -88,7 +88,7 @@ test("a log is published after its commit, so that no subscriber gets one whose 
 
 test("what a refused request has read of its own changes is cached for no other request with a key", async () => {
   const mutation = (slug: string, fields: string) => `mutation ($input: LogPromptInput!) {
-    createPrompt(slug: "${slug}") { slug }
+    createPrompt(input: { slug: "${slug}" }) { prompt { slug } }
     logPrompt(input: $input) { warning ${fields} }
   }`;
   const input = { slug: "refused", output: LONG };
@@ -105,7 +105,7 @@ test("what a refused request has read of its own changes is cached for no other 
 
 test("what a request has read of its own changes is cached for nobody before they are stored", async () => {
   const mutation = `mutation ($input: JSON!) {
-    createPrompt(slug: "phantom") { slug }
+    createPrompt(input: { slug: "phantom" }) { prompt { slug } }
     logPrompt(input: { slug: "phantom", input: $input, output: "o" }) { warning }
   }`;
   let isOver = false;

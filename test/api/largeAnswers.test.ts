@@ -64,8 +64,10 @@ test("lists without pages count as long as they are: 30,000 variables fit into a
   expect((await server.graphql(described(2))).body.data.p1.variables).toHaveLength(MANY_VARIABLES);
   expect(codeOf(await server.graphql(described(3)))).toBe("QUERY_TOO_COMPLEX");
   const inMutation =
-    'mutation { updatePrompt(slug: "wide") { latest { a: variables { label type description } } } }';
-  expect((await server.graphql(inMutation)).body.data.updatePrompt.latest.a).toHaveLength(MANY_VARIABLES);
+    'mutation { updatePrompt(slug: "wide", input: {}) { prompt { latest { a: variables { label type description } } } } }';
+  expect((await server.graphql(inMutation)).body.data.updatePrompt.prompt.latest.a).toHaveLength(
+    MANY_VARIABLES,
+  );
 });
 
 test("names count, too: 40,000 names of versions fit into an answer five times, not six times", async () => {
@@ -153,8 +155,9 @@ test("the audit log is read without what was before and after, unless it is aske
       model: { model: "m", parameters: { a: MEGABYTE.slice(0, 990_000) } },
     };
     const mutation =
-      'mutation ($input: PromptVersionInput!) { createPromptVersion(slug: "audited", input: $input) { warning } }';
-    if (n === 0) await server.run('mutation { createPrompt(slug: "audited") { slug } }');
+      'mutation ($input: PromptVersionInput!) { createPromptVersion(slug: "audited", input: $input) { warnings { message } } }';
+    if (n === 0)
+      await server.run('mutation { createPrompt(input: { slug: "audited" }) { prompt { slug } } }');
     expect((await server.graphql(mutation, { input })).body.errors).toBeUndefined();
   }
   expect(

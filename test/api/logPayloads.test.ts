@@ -140,12 +140,12 @@ test("an export holds a few megabytes of logs at a time", async () => {
 
 test("a row of a dataset that is made of a log reads only the parts that go into it", async () => {
   await server.graphql(
-    'mutation { createDataset(slug: "d", columns: [{ name: "input", type: TEXT }]) { slug } }',
+    'mutation { createDataset(input: { slug: "d", columns: [{ name: "input", type: TEXT }] }) { dataset { slug } } }',
   );
   const { body } = await server.graphql(`{ logs(${ofLong}, first: 1) { nodes { id } } }`);
   const stop = await captureStatements(server);
   const added = await server.graphql(
-    `mutation { addLogToDataset(logId: "${body.data.logs.nodes[0].id}", slug: "d") { datasetRow { values } } }`,
+    `mutation { addLogToDataset(slug: "d", input: { logId: "${body.data.logs.nodes[0].id}" }) { datasetRow { values } } }`,
   );
   const read = columnsRead(stop());
   expect(added.body.data.addLogToDataset.datasetRow.values).toEqual({ input: [expect.any(Number)] });

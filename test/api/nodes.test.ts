@@ -14,7 +14,9 @@ const columns = [{ name: "a", type: "text" as const }];
 const dataset = await addDataset(server, { slug: "d", columns, rows: [{ values: { a: "x" } }] });
 await addPrompt(server, { slug: "p", versions: [{ version: "1" }] });
 const log = (await server.post("/monitor/log", { slug: "p", output: "y" })).body;
-await run('mutation { setModelPrice(model: "m", inputPrice: 1, outputPrice: 1) { id } }');
+await run(
+  'mutation { setModelPrice(input: { model: "m", inputPrice: 1, outputPrice: 1 }) { modelPrice { id } } }',
+);
 
 /** A node of each type, and a query that reads one of its fields. */
 const nodes: Record<string, { id: string; field: string; value: unknown; scope?: "admin" }> = {
@@ -116,8 +118,8 @@ test("a deleted dataset, its rows, a deleted prompt and its versions are null", 
   await addPrompt(server, { slug: "gone", versions: [{ version: "1" }] });
   const { id: datasetId } = await run('{ dataset(slug: "gone") { id } }');
   const { id: promptId, latest } = await run('{ prompt(slug: "gone") { id latest { id } } }');
-  await run('mutation { deleteDataset(slug: "gone") }');
-  await run('mutation { deletePrompt(slug: "gone") }');
+  await run('mutation { deleteDataset(slug: "gone") { deletedDatasetId } }');
+  await run('mutation { deletePrompt(slug: "gone") { deletedPromptId } }');
   const ids = [datasetId, rowIds[0], promptId, latest.id];
   expect(await run("query ($ids: [ID!]!) { nodes(ids: $ids) { id } }", { ids })).toEqual([
     null,

@@ -89,15 +89,17 @@ async function fill(to: Server) {
   const rows = numbers.map((n) => ({ values: { a: String(n) } }));
   for (const n of numbers) {
     await addDataset(to, { slug: name(n), columns, rows: n === 0 ? rows : [] });
-    await to.run(`mutation { createPrompt(slug: "${name(n)}") { slug } }`);
+    await to.run(`mutation { createPrompt(input: { slug: "${name(n)}" }) { prompt { slug } } }`);
     await to.run(
-      `mutation { createPromptVersion(slug: "entry-00", input: { version: "${n}", text: "x" }) { warning } }`,
+      `mutation { createPromptVersion(slug: "entry-00", input: { version: "${n}", text: "x" }) { warnings { message } } }`,
     );
     await to.run(
-      `mutation { publishPrompt(slug: "entry-00", version: "${n}", newTag: "production") { label } }`,
+      `mutation { publishPrompt(slug: "entry-00", input: { newTag: "production", to: { version: "${n}" } }) { promptTag { label } } }`,
     );
-    await to.run(`mutation { setModelPrice(model: "${name(n)}", inputPrice: 1, outputPrice: 1) { id } }`);
-    await to.run(`mutation { createAccessToken(name: "${name(n)}", scopes: [READ]) { token } }`);
+    await to.run(
+      `mutation { setModelPrice(input: { model: "${name(n)}", inputPrice: 1, outputPrice: 1 }) { modelPrice { id } } }`,
+    );
+    await to.run(`mutation { createAccessToken(input: { name: "${name(n)}", scopes: [READ] }) { token } }`);
   }
   await addLogs(to, COUNT, (n) => ({ startTime: new Date(Date.UTC(2026, 0, 1, 0, n % 5)) }));
 }

@@ -10,16 +10,16 @@ const other = await addWorkspace(server, "other");
 
 const noId = "01890a5d-ac96-774b-bcce-b302099a8057";
 const SET = `mutation($model: String!, $provider: String, $inputPrice: Float!, $outputPrice: Float!, $validFrom: DateTime) {
-  setModelPrice(model: $model, provider: $provider, inputPrice: $inputPrice, outputPrice: $outputPrice, validFrom: $validFrom) {
+  setModelPrice(input: { model: $model, provider: $provider, inputPrice: $inputPrice, outputPrice: $outputPrice, validFrom: $validFrom }) { modelPrice {
     id model provider inputPrice outputPrice validFrom createdAt
-  }
+  } }
 }`;
 const LIST =
   "query($model: String, $first: Int, $after: String) { modelPrices(model: $model, first: $first, after: $after) { nodes { id model provider inputPrice outputPrice validFrom } } }";
 const REPRICE = `mutation($from: DateTime!, $to: DateTime!, $dryRun: Boolean) {
-  repriceLogs(from: $from, to: $to, dryRun: $dryRun) { examined changed priced unpriced costBefore costAfter dryRun }
+  repriceLogs(input: { from: $from, to: $to, dryRun: $dryRun }) { examined changed priced unpriced costBefore costAfter dryRun }
 }`;
-const DELETE = "mutation($id: ID!) { deleteModelPrice(id: $id) }";
+const DELETE = "mutation($id: ID!) { deleteModelPrice(id: $id) { deletedModelPriceId } }";
 const always = { from: "0001-01-01", to: "9999-12-31" };
 
 interface NewPrice {
@@ -279,61 +279,65 @@ describe("prices are kept", () => {
   test.each([
     [
       "a price below 0",
-      'setModelPrice(model: "m", inputPrice: -0.1, outputPrice: 1)',
+      'setModelPrice(input: { model: "m", inputPrice: -0.1, outputPrice: 1 })',
       "inputPrice must be at least 0",
     ],
     [
       "the other price below 0",
-      'setModelPrice(model: "m", inputPrice: 1, outputPrice: -1)',
+      'setModelPrice(input: { model: "m", inputPrice: 1, outputPrice: -1 })',
       "outputPrice must be at least 0",
     ],
     [
       "an endless price",
-      'setModelPrice(model: "m", inputPrice: 1e999, outputPrice: 1)',
+      'setModelPrice(input: { model: "m", inputPrice: 1e999, outputPrice: 1 })',
       "inputPrice must be a finite number",
     ],
     [
       "an absurd price",
-      'setModelPrice(model: "m", inputPrice: 1000000.1, outputPrice: 1)',
+      'setModelPrice(input: { model: "m", inputPrice: 1000000.1, outputPrice: 1 })',
       "inputPrice must be at most 1000000",
     ],
     [
       "a text as a price",
-      'setModelPrice(model: "m", inputPrice: "1", outputPrice: 1)',
+      'setModelPrice(input: { model: "m", inputPrice: "1", outputPrice: 1 })',
       "inputPrice must be a number",
     ],
-    ["no price", 'setModelPrice(model: "m", inputPrice: 1)', "outputPrice is required"],
-    ["an empty model", `setModelPrice(model: "", ${price})`, "model must not be empty"],
-    ["a model of spaces", `setModelPrice(model: "  ", ${price})`, "model must not be empty"],
+    ["no price", 'setModelPrice(input: { model: "m", inputPrice: 1 })', "outputPrice is required"],
+    ["an empty model", `setModelPrice(input: { model: "", ${price} })`, "model must not be empty"],
+    ["a model of spaces", `setModelPrice(input: { model: "  ", ${price} })`, "model must not be empty"],
     [
       "a long model",
-      `setModelPrice(model: "${"m".repeat(257)}", ${price})`,
+      `setModelPrice(input: { model: "${"m".repeat(257)}", ${price} })`,
       "model must have at most 256 characters",
     ],
     [
       "a model that cannot be kept",
-      `setModelPrice(model: "\\u0000", ${price})`,
+      `setModelPrice(input: { model: "\\u0000", ${price} })`,
       "model must not contain the character NUL (U+0000)",
     ],
     [
       "a long provider",
-      `setModelPrice(model: "m", provider: "${"p".repeat(257)}", ${price})`,
+      `setModelPrice(input: { model: "m", provider: "${"p".repeat(257)}", ${price} })`,
       "provider must have at most 256 characters",
     ],
     [
       "an impossible time",
-      `setModelPrice(model: "m", validFrom: "2026-02-30", ${price})`,
+      `setModelPrice(input: { model: "m", validFrom: "2026-02-30", ${price} })`,
       "validFrom must be an existing time",
     ],
   ])("what cannot be one is refused: %s", async (_, field, message) => {
-    const { error } = await server.run(`mutation { ${field} { id } }`);
+    const { error } = await server.run(`mutation { ${field} { modelPrice { id } } }`);
     expect(error).toMatchObject({ code: "BAD_INPUT", message: expect.stringContaining(message) });
     expect(await server.run(LIST, { model: "m" })).toEqual([]);
   });
 
   test.each([
-    ["a bad id", 'mutation { deleteModelPrice(id: "1") }', "BAD_INPUT"],
-    ["an unknown id", `mutation { deleteModelPrice(id: "${noId}") }`, "PRICE_NOT_FOUND"],
+    ["a bad id", 'mutation { deleteModelPrice(id: "1") { deletedModelPriceId } }', "BAD_INPUT"],
+    [
+      "an unknown id",
+      `mutation { deleteModelPrice(id: "${noId}") { deletedModelPriceId } }`,
+      "PRICE_NOT_FOUND",
+    ],
     ["a bad cursor", '{ modelPrices(after: "1") { nodes { id } } }', "BAD_INPUT"],
     ["a page with two ends", "{ modelPrices(first: 1, last: 1) { nodes { id } } }", "BAD_INPUT"],
     ["too large a page", "{ modelPrices(first: 1001) { nodes { id } } }", "BAD_INPUT"],

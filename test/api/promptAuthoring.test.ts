@@ -12,12 +12,14 @@ const other = await addWorkspace(server, "other");
 
 const { run } = server;
 
+const UUID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
+
 const CREATE =
-  "mutation($slug: String!, $name: String, $description: String, $featureSlug: String) { createPrompt(slug: $slug, name: $name, description: $description, featureSlug: $featureSlug) { slug name status description availableVersions availableTags featureSlug } }";
+  "mutation($slug: String!, $name: String, $description: String, $featureSlug: String) { createPrompt(input: { slug: $slug, name: $name, description: $description, featureSlug: $featureSlug }) { prompt { slug name status description availableVersions availableTags featureSlug } } }";
 const VERSION =
-  "mutation($slug: String!, $input: PromptVersionInput!) { createPromptVersion(slug: $slug, input: $input) { promptVersion { version text systemText model { provider client model version parameters } variables { label type description } } warning } }";
+  "mutation($slug: String!, $input: PromptVersionInput!) { createPromptVersion(slug: $slug, input: $input) { promptVersion { version text systemText model { provider client model version parameters } variables { label type description } } warnings { code message path } } }";
 const PUBLISH =
-  "mutation($slug: String!, $newTag: String!, $version: String, $tag: String) { publishPrompt(slug: $slug, newTag: $newTag, version: $version, tag: $tag) { label version } }";
+  "mutation($slug: String!, $newTag: String!, $to: PromptVersionSelector!) { publishPrompt(slug: $slug, input: { newTag: $newTag, to: $to }) { promptTag { label version } } }";
 
 /** A prompt with the versions 1.0.0, 1.1.0 and 2.0.0, of which 1.0.0 is in production. */
 async function addPrompt(slug: string) {
@@ -25,7 +27,7 @@ async function addPrompt(slug: string) {
   for (const version of ["1.0.0", "1.1.0", "2.0.0"]) {
     await run(VERSION, { slug, input: { version, text: `Version ${version} for {{ name }}` } });
   }
-  await run(PUBLISH, { slug, newTag: "production", version: "1.0.0" });
+  await run(PUBLISH, { slug, newTag: "production", to: { version: "1.0.0" } });
 }
 
 test("a prompt is made from nothing, gets a version, is published and serves", async () => {
@@ -66,9 +68,9 @@ test("a prompt is made from nothing, gets a version, is published and serves", a
         { label: "tone", type: "string", description: null },
       ],
     },
-    warning: null,
+    warnings: [],
   });
-  expect(await run(PUBLISH, { slug: "greeting", newTag: "production", version: "1.0.0" })).toEqual({
+  expect(await run(PUBLISH, { slug: "greeting", newTag: "production", to: { version: "1.0.0" } })).toEqual({
     label: "production",
     version: "1.0.0",
   });
@@ -99,15 +101,25 @@ test("what cannot be found or fit of the variables is a warning, and they are fo
     text: "{{ used }} {{ undeclared }}",
     variables: [{ label: "used" }, { label: "unused" }],
   };
-  const { warning } = await run(VERSION, { slug: "variables", input: declared });
-  expect(warning).toContain("declared but not used: unused");
-  expect(warning).toContain("not declared: undeclared");
+  const { warnings } = await run(VERSION, { slug: "variables", input: declared });
+  expect(warnings).toEqual([
+    {
+      code: "VARIABLE_NOT_USED",
+      message: "The following variables are declared but not used: unused.",
+      path: "variables",
+    },
+    {
+      code: "VARIABLE_NOT_DECLARED",
+      message: "The following variables are used but were not declared: undeclared.",
+      path: "variables",
+    },
+  ]);
   const found = await run(VERSION, {
     slug: "variables",
     input: { version: "2", text: "{% for x in list %}{{ x }}{% endfor %}{{ tail }}" },
   });
   expect(found).toMatchObject({
-    warning: null,
+    warnings: [],
     promptVersion: { variables: [{ label: "list" }, { label: "tail" }] },
   });
 });
@@ -153,33 +165,44 @@ test.each(["", "Upper", "a b", "-a", "a-", "a--b", "ü", "x".repeat(129), "a\0"]
 );
 
 test.each([
-  ["an unknown prompt", PUBLISH, { slug: "nope", newTag: "t", version: "1" }, "PROMPT_NOT_FOUND"],
-  ["an unknown version", PUBLISH, { slug: "known", newTag: "t", version: "9" }, "VERSION_NOT_FOUND"],
-  ["an unknown tag to follow", PUBLISH, { slug: "known", newTag: "t", tag: "nope" }, "TAG_NOT_FOUND"],
-  ["neither version nor tag", PUBLISH, { slug: "known", newTag: "t" }, "BAD_INPUT"],
-  ["the tag latest", PUBLISH, { slug: "known", newTag: "latest", version: "1.0.0" }, "FORBIDDEN"],
-  ["removing latest", 'mutation { removePromptTag(slug: "known", tag: "latest") { id } }', {}, "FORBIDDEN"],
+  ["an unknown prompt", PUBLISH, { slug: "nope", newTag: "t", to: { version: "1" } }, "PROMPT_NOT_FOUND"],
+  ["an unknown version", PUBLISH, { slug: "known", newTag: "t", to: { version: "9" } }, "VERSION_NOT_FOUND"],
+  ["an unknown tag to follow", PUBLISH, { slug: "known", newTag: "t", to: { tag: "nope" } }, "TAG_NOT_FOUND"],
+  ["neither version nor tag", PUBLISH, { slug: "known", newTag: "t", to: {} }, "BAD_INPUT"],
+  [
+    "both version and tag",
+    PUBLISH,
+    { slug: "known", newTag: "t", to: { version: "1.0.0", tag: "production" } },
+    "BAD_INPUT",
+  ],
+  ["the tag latest", PUBLISH, { slug: "known", newTag: "latest", to: { version: "1.0.0" } }, "FORBIDDEN"],
+  [
+    "removing latest",
+    'mutation { removePromptTag(slug: "known", input: { tag: "latest" }) { deletedPromptTagId } }',
+    {},
+    "FORBIDDEN",
+  ],
   [
     "rolling back latest",
-    'mutation { rollbackPromptTag(slug: "known", tag: "latest") { id } }',
+    'mutation { rollbackPromptTag(slug: "known", input: { tag: "latest" }) { promptTag { id } } }',
     {},
     "FORBIDDEN",
   ],
   [
     "protecting latest",
-    'mutation { setTagProtection(slug: "known", tag: "latest", protected: true) }',
+    'mutation { setTagProtection(slug: "known", input: { tag: "latest", protected: true }) { protectedTags } }',
     {},
     "FORBIDDEN",
   ],
   [
     "removing an unknown tag",
-    'mutation { removePromptTag(slug: "known", tag: "nope") { id } }',
+    'mutation { removePromptTag(slug: "known", input: { tag: "nope" }) { deletedPromptTagId } }',
     {},
     "TAG_NOT_FOUND",
   ],
   [
     "rolling back a tag that never moved",
-    'mutation { rollbackPromptTag(slug: "known", tag: "nope") { id } }',
+    'mutation { rollbackPromptTag(slug: "known", input: { tag: "nope" }) { promptTag { id } } }',
     {},
     "CONFLICT",
   ],
@@ -198,11 +221,16 @@ test.each([
   ],
   [
     "updating an unknown prompt",
-    'mutation { updatePrompt(slug: "nope", name: "x") { slug } }',
+    'mutation { updatePrompt(slug: "nope", input: { name: "x" }) { prompt { slug } } }',
     {},
     "PROMPT_NOT_FOUND",
   ],
-  ["deleting an unknown prompt", 'mutation { deletePrompt(slug: "nope") }', {}, "PROMPT_NOT_FOUND"],
+  [
+    "deleting an unknown prompt",
+    'mutation { deletePrompt(slug: "nope") { deletedPromptId } }',
+    {},
+    "PROMPT_NOT_FOUND",
+  ],
 ])("what cannot be done is an error and changes nothing: %s", async (_, operation, variables, code) => {
   if ((await server.get("/prompts/known/describe")).status === 404) await addPrompt("known");
   const before = (await server.get("/prompts/known/describe")).body;
@@ -212,17 +240,21 @@ test.each([
 
 test("a tag moves by version and by another tag, goes back, is removed, and its history tells by whom", async () => {
   await addPrompt("moving");
-  await run(PUBLISH, { slug: "moving", newTag: "staging", tag: "latest" }, writer);
-  await run(PUBLISH, { slug: "moving", newTag: "production", tag: "staging" }, writer);
+  await run(PUBLISH, { slug: "moving", newTag: "staging", to: { tag: "latest" } }, writer);
+  await run(PUBLISH, { slug: "moving", newTag: "production", to: { tag: "staging" } }, writer);
   const served = async () => (await server.get("/prompts/moving")).body.prompt.version;
   expect(await served()).toBe("2.0.0");
   expect(
-    await run('mutation { rollbackPromptTag(slug: "moving", tag: "production") { label version } }'),
+    await run(
+      'mutation { rollbackPromptTag(slug: "moving", input: { tag: "production" }) { promptTag { label version } } }',
+    ),
   ).toEqual({ label: "production", version: "1.0.0" });
   expect(await served()).toBe("1.0.0");
-  expect(await run('mutation { removePromptTag(slug: "moving", tag: "staging") { version } }')).toEqual({
-    version: null,
-  });
+  expect(
+    await run(
+      'mutation { removePromptTag(slug: "moving", input: { tag: "staging" }) { deletedPromptTagId } }',
+    ),
+  ).toMatch(UUID);
   const prompt = await run(
     '{ prompt(slug: "moving") { availableTags tags { label version } production { version } latest { version } versions { nodes { version } } tagHistory { nodes { tag from to token } } } }',
   );
@@ -240,7 +272,11 @@ test("a tag moves by version and by another tag, goes back, is removed, and its 
       { tag: "production", from: null, to: "1.0.0", token: "first" },
     ],
   });
-  expect(await run('mutation { rollbackPromptTag(slug: "moving", tag: "staging") { version } }')).toEqual({
+  expect(
+    await run(
+      'mutation { rollbackPromptTag(slug: "moving", input: { tag: "staging" }) { promptTag { version } } }',
+    ),
+  ).toEqual({
     version: "2.0.0",
   });
 });
@@ -248,12 +284,14 @@ test("a tag moves by version and by another tag, goes back, is removed, and its 
 test("a protected tag moves only with a token that may publish, whatever the way", async () => {
   await addPrompt("guarded");
   expect(
-    await run('mutation { setTagProtection(slug: "guarded", tag: "production", protected: true) }'),
+    await run(
+      'mutation { setTagProtection(slug: "guarded", input: { tag: "production", protected: true }) { protectedTags } }',
+    ),
   ).toEqual(["production"]);
   const ways = [
-    'publishPrompt(slug: "guarded", newTag: "production", version: "2.0.0") { id }',
-    'removePromptTag(slug: "guarded", tag: "production") { id }',
-    'rollbackPromptTag(slug: "guarded", tag: "production") { id }',
+    'publishPrompt(slug: "guarded", input: { newTag: "production", to: { version: "2.0.0" } }) { promptTag { id } }',
+    'removePromptTag(slug: "guarded", input: { tag: "production" }) { deletedPromptTagId }',
+    'rollbackPromptTag(slug: "guarded", input: { tag: "production" }) { promptTag { id } }',
   ];
   for (const way of ways)
     expect(await run(`mutation { ${way} }`, {}, writer)).toMatchObject({ error: { code: "FORBIDDEN" } });
@@ -265,10 +303,12 @@ test("a protected tag moves only with a token that may publish, whatever the way
   expect(rest).toMatchObject({ status: 403, body: { code: "FORBIDDEN" } });
   expect((await server.get("/prompts/guarded")).body.prompt.version).toBe("1.0.0");
   expect(await run(`mutation { ${ways[0]} }`)).not.toHaveProperty("error");
-  await run('mutation { setTagProtection(slug: "guarded", tag: "production", protected: false) }');
+  await run(
+    'mutation { setTagProtection(slug: "guarded", input: { tag: "production", protected: false }) { protectedTags } }',
+  );
   expect(
     await run(
-      'mutation { publishPrompt(slug: "guarded", newTag: "production", version: "1.1.0") { version } }',
+      'mutation { publishPrompt(slug: "guarded", input: { newTag: "production", to: { version: "1.1.0" } }) { promptTag { version } } }',
       {},
       writer,
     ),
@@ -277,7 +317,9 @@ test("a protected tag moves only with a token that may publish, whatever the way
 
 test("publishing by REST answers 201 with the tag, and the prompt list has what the clients read", async () => {
   await addPrompt("listed");
-  await run('mutation { updatePrompt(slug: "listed", featureSlug: "feature-x", description: "d") { slug } }');
+  await run(
+    'mutation { updatePrompt(slug: "listed", input: { featureSlug: "feature-x", description: "d" }) { prompt { slug } } }',
+  );
   const published = await server.post("/prompts/listed/publish", { newTag: "canary", tag: "latest" });
   expect(published.status).toBe(201);
   expect(publishPromptAnswer.strict().parse(published.body).deploymentTag.label).toBe("canary");
@@ -340,11 +382,11 @@ test.each(["/prompts/tagged", "/prompts/tagged/describe", "/prompts"])(
     for (const known of [`${etag}`, `W/${etag}`, `"other", ${etag}`, "*"])
       expect(await read(known)).toMatchObject({ status: 304, body: "" });
     expect((await read('"other"')).status).toBe(200);
-    await run(PUBLISH, { slug: "tagged", newTag: `t${path.length}`, version: "2.0.0" });
+    await run(PUBLISH, { slug: "tagged", newTag: `t${path.length}`, to: { version: "2.0.0" } });
     await run(PUBLISH, {
       slug: "tagged",
       newTag: "production",
-      version: path.length % 2 ? "2.0.0" : "1.1.0",
+      to: { version: path.length % 2 ? "2.0.0" : "1.1.0" },
     });
     expect((await read(`${etag}`)).status).toBe(200);
   },
@@ -368,16 +410,16 @@ test("a prompt is rendered with values, and what is missing or not used is a war
     slug: "rendered",
     input: { version: "1", text: "Hello {{ name }}{% if vip %}!{% endif %}", systemText: "To {{ name }}" },
   });
-  await run(PUBLISH, { slug: "rendered", newTag: "production", version: "1" });
+  await run(PUBLISH, { slug: "rendered", newTag: "production", to: { version: "1" } });
   const RENDER =
-    'query($variables: [PromptVariableValue!]) { renderPrompt(slug: "rendered", variables: $variables) { text systemText version warning } }';
+    'query($variables: [PromptVariableValue!]) { renderPrompt(slug: "rendered", variables: $variables) { text systemText version warnings { code message path } } }';
   const full = await run(RENDER, {
     variables: [
       { label: "name", value: "Amina" },
       { label: "vip", value: "yes" },
     ],
   });
-  expect(full).toEqual({ text: "Hello Amina!", systemText: "To Amina", version: "1", warning: null });
+  expect(full).toEqual({ text: "Hello Amina!", systemText: "To Amina", version: "1", warnings: [] });
   const partial = await run(RENDER, {
     variables: [
       { label: "name", value: "<b>" },
@@ -385,7 +427,10 @@ test("a prompt is rendered with values, and what is missing or not used is a war
     ],
   });
   expect(partial).toMatchObject({ text: "Hello <b>", systemText: "To <b>" });
-  expect(partial.warning).toMatch(/vip.*extra/s);
+  expect(partial.warnings).toEqual([
+    { code: "VALUE_MISSING", message: "No value was given for: vip.", path: "variables" },
+    { code: "VALUE_NOT_USED", message: "The template does not use: extra.", path: "variables" },
+  ]);
 });
 
 test("two versions are compared as a unified diff", async () => {
@@ -401,7 +446,7 @@ test("two versions are compared as a unified diff", async () => {
 test("a deleted prompt is gone, its logs stay readable, and its slug is free again", async () => {
   await addPrompt("deleted");
   const { body } = await server.post("/monitor/log", { slug: "deleted", output: "kept", name: "n" });
-  expect(await run('mutation { deletePrompt(slug: "deleted") }')).toBe("deleted");
+  expect(await run('mutation { deletePrompt(slug: "deleted") { deletedPromptId } }')).toMatch(UUID);
   expect((await server.get("/prompts/deleted")).status).toBe(404);
   const log = await run(`{ log(id: "${body.log.id}") { output version prompt { slug } trace { name } } }`);
   expect(log).toEqual({ output: "kept", version: "1.0.0", prompt: null, trace: { name: "n" } });
@@ -411,9 +456,9 @@ test("a deleted prompt is gone, its logs stay readable, and its slug is free aga
 test("an update changes what it names and nothing else", async () => {
   await run(CREATE, { slug: "updated", name: "Old", description: "D", featureSlug: "f" });
   const update = (args: string) =>
-    run(`mutation { updatePrompt(slug: "updated"${args}) { name description } }`);
-  expect(await update(', name: "New"')).toEqual({ name: "New", description: "D" });
-  expect(await update(", description: null")).toEqual({ name: "New", description: null });
+    run(`mutation { updatePrompt(slug: "updated", input: { ${args} }) { prompt { name description } } }`);
+  expect(await update('name: "New"')).toEqual({ name: "New", description: "D" });
+  expect(await update("description: null")).toEqual({ name: "New", description: null });
   expect((await server.get("/prompts?featureSlug=f")).body.prompts).toHaveLength(1);
 });
 
@@ -429,24 +474,26 @@ test("a token that may only write is refused before anything is stored where the
 
 test("a prompt with a protected tag is not deleted by who may not move the tag", async () => {
   await addPrompt("kept");
-  await run('mutation { setTagProtection(slug: "kept", tag: "production", protected: true) }');
-  expect(await run('mutation { deletePrompt(slug: "kept") }', {}, writer)).toMatchObject({
+  await run(
+    'mutation { setTagProtection(slug: "kept", input: { tag: "production", protected: true }) { protectedTags } }',
+  );
+  expect(await run('mutation { deletePrompt(slug: "kept") { deletedPromptId } }', {}, writer)).toMatchObject({
     error: { code: "FORBIDDEN" },
   });
   expect((await server.get("/prompts/kept")).status).toBe(200);
-  expect(await run('mutation { deletePrompt(slug: "kept") }')).toBe("kept");
+  expect(await run('mutation { deletePrompt(slug: "kept") { deletedPromptId } }')).toMatch(UUID);
 });
 
 test("what a change in a document changed is seen by the fields after it", async () => {
   await addPrompt("fresh");
   const fields = "{ production { version } tags { version } tagHistory { nodes { to } } }";
   const { body } = await server.graphql(`mutation {
-    before: updatePrompt(slug: "fresh") ${fields}
-    publishPrompt(slug: "fresh", newTag: "production", version: "2.0.0") { label }
-    after: updatePrompt(slug: "fresh") ${fields}
+    before: updatePrompt(slug: "fresh", input: {}) { prompt ${fields} }
+    publishPrompt(slug: "fresh", input: { newTag: "production", to: { version: "2.0.0" } }) { promptTag { label } }
+    after: updatePrompt(slug: "fresh", input: {}) { prompt ${fields} }
   }`);
-  expect(body.data.before.production.version).toBe("1.0.0");
-  expect(body.data.after).toEqual({
+  expect(body.data.before.prompt.production.version).toBe("1.0.0");
+  expect(body.data.after.prompt).toEqual({
     production: { version: "2.0.0" },
     tags: [{ version: "2.0.0" }],
     tagHistory: { nodes: [{ to: "2.0.0" }, { to: "1.0.0" }] },
@@ -455,20 +502,20 @@ test("what a change in a document changed is seen by the fields after it", async
 
 test("a change that changes nothing leaves no line in the audit log", async () => {
   await run(CREATE, { slug: "same", name: "Same" });
-  await run('mutation { updatePrompt(slug: "same", name: "Same") { slug } }');
+  await run('mutation { updatePrompt(slug: "same", input: { name: "Same" }) { prompt { slug } } }');
   expect(await run("{ auditLog(first: 1) { nodes { action } } }")).toEqual([{ action: "createPrompt" }]);
 });
 
 test("prompts of another workspace do not exist for any change", async () => {
   await addPrompt("mine");
   const changes = [
-    'updatePrompt(slug: "mine", name: "x") { slug }',
-    'deletePrompt(slug: "mine")',
-    'createPromptVersion(slug: "mine", input: {version: "9", text: "x"}) { warning }',
-    'publishPrompt(slug: "mine", newTag: "production", version: "2.0.0") { id }',
-    'removePromptTag(slug: "mine", tag: "production") { id }',
-    'rollbackPromptTag(slug: "mine", tag: "production") { id }',
-    'setTagProtection(slug: "mine", tag: "production", protected: true)',
+    'updatePrompt(slug: "mine", input: { name: "x" }) { prompt { slug } }',
+    'deletePrompt(slug: "mine") { deletedPromptId }',
+    'createPromptVersion(slug: "mine", input: {version: "9", text: "x"}) { warnings { message } }',
+    'publishPrompt(slug: "mine", input: { newTag: "production", to: { version: "2.0.0" } }) { promptTag { id } }',
+    'removePromptTag(slug: "mine", input: { tag: "production" }) { deletedPromptTagId }',
+    'rollbackPromptTag(slug: "mine", input: { tag: "production" }) { promptTag { id } }',
+    'setTagProtection(slug: "mine", input: { tag: "production", protected: true }) { protectedTags }',
   ];
   for (const change of changes) {
     expect(await run(`mutation { ${change} }`, {}, other.token)).toMatchObject({
@@ -490,11 +537,15 @@ test("two versions of one name made at once are one version and one CONFLICT", a
 
 test("every change leaves a line in the audit log: who, what, before and after, without secrets", async () => {
   await addPrompt("audited");
-  await run('mutation { updatePrompt(slug: "audited", name: "New") { slug } }', {}, writer);
-  const made = await run(
-    'mutation { createAccessToken(name: "audit-test", scopes: [READ]) { token accessToken { id name scopes } } }',
+  await run(
+    'mutation { updatePrompt(slug: "audited", input: { name: "New" }) { prompt { slug } } }',
+    {},
+    writer,
   );
-  await run(`mutation { revokeAccessToken(id: "${made.accessToken.id}") { revokedAt } }`);
+  const made = await run(
+    'mutation { createAccessToken(input: { name: "audit-test", scopes: [READ] }) { token accessToken { id name scopes } } }',
+  );
+  await run(`mutation { revokeAccessToken(id: "${made.accessToken.id}") { accessToken { revokedAt } } }`);
   const entries = await run("{ auditLog(first: 7) { nodes { id at token action subject before after } } }");
   expect(entries.map(({ action }: { action: string }) => action)).toEqual([
     "revokeAccessToken",
@@ -528,7 +579,7 @@ test("a token gives another no scope that it lacks itself", async () => {
   const { token: admin } = await addToken(server, { scopes: ["admin", "read"] });
   const make = (scopes: string) =>
     run(
-      `mutation { createAccessToken(name: "t", scopes: [${scopes}]) { accessToken { scopes } } }`,
+      `mutation { createAccessToken(input: { name: "t", scopes: [${scopes}] }) { accessToken { scopes } } }`,
       {},
       admin,
     );
@@ -548,7 +599,7 @@ test("a token gives another no scope that it lacks itself", async () => {
 
 test("a token made over GraphQL works until it is revoked, and is listed without its secret", async () => {
   const made = await run(
-    'mutation { createAccessToken(name: "made", scopes: [READ], expiresAt: "2999-01-01") { token accessToken { id expiresAt } } }',
+    'mutation { createAccessToken(input: { name: "made", scopes: [READ], expiresAt: "2999-01-01" }) { token accessToken { id expiresAt } } }',
   );
   expect((await server.get("/prompts", { token: made.token })).status).toBe(200);
   const listed = await run("{ accessTokens { nodes { id name scopes revokedAt lastUsedAt } } }");
@@ -558,9 +609,15 @@ test("a token made over GraphQL works until it is revoked, and is listed without
     revokedAt: null,
   });
   expect(
-    await run(`mutation { revokeAccessToken(id: "${made.accessToken.id}") { name } }`, {}, other.token),
+    await run(
+      `mutation { revokeAccessToken(id: "${made.accessToken.id}") { accessToken { name } } }`,
+      {},
+      other.token,
+    ),
   ).toMatchObject({ error: { code: "TOKEN_NOT_FOUND" } });
   expect(
-    await run('mutation { createAccessToken(name: "x", scopes: [READ], expiresAt: "2001-01-01") { token } }'),
+    await run(
+      'mutation { createAccessToken(input: { name: "x", scopes: [READ], expiresAt: "2001-01-01" }) { token } }',
+    ),
   ).toMatchObject({ error: { details: [{ path: "expiresAt", message: "must be in the future" }] } });
 });

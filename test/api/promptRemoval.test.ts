@@ -14,7 +14,7 @@ afterEach(() => server[Symbol.asyncDispose]());
 const never = new AbortController().signal;
 const NOT_FOUND = { error: { code: "PROMPT_NOT_FOUND" } };
 const PARTS = ["PromptVersion", "PromptTag", "PromptTagMove"] as const;
-const remove = (slug: string) => server.run(`mutation { deletePrompt(slug: "${slug}") }`);
+const remove = (slug: string) => server.run(`mutation { deletePrompt(slug: "${slug}") { deletedPromptId } }`);
 const partsOf = (id: string) =>
   Promise.all(
     PARTS.map(async (entity) => {
@@ -28,7 +28,7 @@ const partsOf = (id: string) =>
   );
 const move = (slug: string, version: string) =>
   server.run(
-    `mutation { publishPrompt(slug: "${slug}", newTag: "production", version: "${version}") { __typename } }`,
+    `mutation { publishPrompt(slug: "${slug}", input: { newTag: "production", to: { version: "${version}" } }) { promptTag { __typename } } }`,
   );
 
 test("a prompt is gone at once for whoever asks, and its slug is free for another", async () => {
@@ -37,7 +37,7 @@ test("a prompt is gone at once for whoever asks, and its slug is free for anothe
   expect(await move("greeting", "1")).not.toHaveProperty("error");
   const logged = await server.post("/monitor/log", { slug: "greeting", output: "x" });
   expect(logged.status).toBe(200);
-  expect(await remove("greeting")).toBe("greeting");
+  expect(await remove("greeting")).toMatch(/^[0-9a-f-]{36}$/);
   expect(await partsOf(id)).toEqual([2, 1, 1]);
 
   for (const slug of ["greeting", id]) {
@@ -47,10 +47,10 @@ test("a prompt is gone at once for whoever asks, and its slug is free for anothe
       `{ prompt(slug: "${slug}") { slug } }`,
       `{ describePrompt(slug: "${slug}") { slug } }`,
       `{ renderPrompt(slug: "${slug}") { text } }`,
-      `mutation { updatePrompt(slug: "${slug}", name: "x") { slug } }`,
+      `mutation { updatePrompt(slug: "${slug}", input: { name: "x" }) { prompt { slug } } }`,
       `mutation { createPromptVersion(slug: "${slug}", input: { version: "3", text: "x" }) { __typename } }`,
-      `mutation { publishPrompt(slug: "${slug}", newTag: "production", version: "1") { __typename } }`,
-      `mutation { deletePrompt(slug: "${slug}") }`,
+      `mutation { publishPrompt(slug: "${slug}", input: { newTag: "production", to: { version: "1" } }) { promptTag { __typename } } }`,
+      `mutation { deletePrompt(slug: "${slug}") { deletedPromptId } }`,
     ])
       expect(await server.run(query)).toMatchObject(NOT_FOUND);
   }
@@ -77,7 +77,9 @@ test("a deleted prompt is removed in steps, and one whose removal was stopped th
   await removal;
   expect(await partsOf(id)).toEqual([40, 0, 0]);
   // Whatever the deleted one is called meanwhile, it takes no slug from anybody.
-  expect(await server.run(`mutation { createPrompt(slug: "${id}") { slug } }`)).toEqual({ slug: id });
+  expect(await server.run(`mutation { createPrompt(input: { slug: "${id}" }) { prompt { slug } } }`)).toEqual(
+    { slug: id },
+  );
 
   const stop = await captureStatements(server);
   await removeDeletedPrompts(server.database, never);

@@ -50,7 +50,7 @@ test("a request that takes too long is answered 503 TIMED_OUT by both APIs, and 
   const key = { "idempotency-key": "late" };
   const release = await lockWrites(server);
   const late = [add(), send("/graphql", { query: logged }, key)];
-  const reprice = 'mutation { repriceLogs(from: "2020-01-01", to: "2040-01-01") { examined } }';
+  const reprice = 'mutation { repriceLogs(input: { from: "2020-01-01", to: "2040-01-01" }) { examined } }';
   const repriced = send("/graphql", { query: reprice });
   expect((await send("/datasets/small")).status).toBe(200);
   const [rest, graphql] = await Promise.all(late);
@@ -239,7 +239,9 @@ test("an operation reports its cost when a header asks for it, from the cache as
 test("a mutation whose answer could be too large changes nothing", async () => {
   const shown =
     "rows { nodes { id name key values idealOutput metadata createdAt log { id input output idealOutput trace { id } prompt { slug } cost costSource version model latencyMs type } } }";
-  const made = await patient.graphql(`mutation { createDataset(slug: "never", columns: []) { ${shown} } }`);
+  const made = await patient.graphql(
+    `mutation { createDataset(input: { slug: "never", columns: [] }) { dataset { ${shown} } } }`,
+  );
   expect(made.body.errors[0].extensions.code).toBe("QUERY_TOO_COMPLEX");
   expect((await patient.get("/datasets/never")).status).toBe(404);
 });

@@ -54,11 +54,11 @@ async function store(server: Server): Promise<void> {
   for (const [n, text] of payloads.entries()) {
     const about = { slug: `p-${n}`, name: text, description: text };
     const create =
-      "mutation ($slug: String!, $name: String!, $description: String) { createPrompt(slug: $slug, name: $name, description: $description) { slug } }";
+      "mutation ($slug: String!, $name: String!, $description: String) { createPrompt(input: { slug: $slug, name: $name, description: $description }) { prompt { slug } } }";
     expect(await server.run(create, about)).toEqual({ slug: about.slug });
     const version = { slug: about.slug, input: { version: "1", text: text.replaceAll("{{", "{ {") } };
     const add =
-      "mutation ($slug: String!, $input: PromptVersionInput!) { createPromptVersion(slug: $slug, input: $input) { warning } }";
+      "mutation ($slug: String!, $input: PromptVersionInput!) { createPromptVersion(slug: $slug, input: $input) { warnings { message } } }";
     expect(await server.run(add, version)).not.toHaveProperty("error");
     const { status } = await server.post("/monitor/log", logOf(text));
     expect(status).toBe(200);

@@ -119,11 +119,11 @@ async function makeNasty(slug: string) {
     idealOutput: text,
     metadata: { text, deep: [{ [text]: null }] },
   }));
-  const results = await addDatasetItems(context, {
+  const { errors } = await addDatasetItems(context, {
     slug,
-    items: [...everywhere, ...fields, { values: {} }, { values: { a: null } }],
+    input: { items: [...everywhere, ...fields, { values: {} }, { values: { a: null } }] },
   });
-  expect(results.filter(({ error }) => error)).toEqual([]);
+  expect(errors).toEqual([]);
 }
 
 test.each(["csv", "jsonl", "json"])(
@@ -153,7 +153,7 @@ test("an export has every row of a dataset, in all formats, also of one that is 
   const context = await at.contextOf();
   await createDataset(context, { slug: "long", columns: [{ name: "a", type: "text" }] });
   const texts = Array.from({ length: 1_200 }, (_, n) => `row ${n}.`);
-  await addDatasetItems(context, { slug: "long", items: texts.map((a) => ({ values: { a } })) });
+  await addDatasetItems(context, { slug: "long", input: { items: texts.map((a) => ({ values: { a } })) } });
   for (const format of ["csv", "jsonl", "json"]) {
     const { code, stdout } = await at.gabbro("export", "dataset", "long", "--format", format);
     expect([format, code, stdout.match(/row \d+\./g)]).toEqual([format, 0, texts]);

@@ -58,7 +58,7 @@ async function makePrompts(workspace: string) {
   await publishPrompt(context, { slug: "nasty", newTag: "production", version: "1.3" });
   for (const newTag of ["1.0: #x", "__proto__", "constructor"])
     await publishPrompt(context, { slug: "nasty", newTag, version: "1.0" });
-  await setTagProtection(context, { slug: "nasty", tag: "production", protected: true });
+  await setTagProtection(context, { slug: "nasty", input: { tag: "production", protected: true } });
   await createPrompt(context, { slug: "bare" });
 }
 
@@ -120,7 +120,7 @@ async function makeWelcome(context: Context) {
   const input = { version: "1.0", text: "Greet {{ name }}.\nBe brief." };
   await createPromptVersion(context, { slug, input });
   await publishPrompt(context, { slug, newTag: "production", version: "1.0" });
-  await setTagProtection(context, { slug, tag: "production", protected: true });
+  await setTagProtection(context, { slug, input: { tag: "production", protected: true } });
 }
 
 test("an import tells what it would change, and changes it only when told to", async () => {

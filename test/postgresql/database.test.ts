@@ -230,7 +230,9 @@ test("a tag that is moved at many places at once keeps a history in which each m
     publishPrompt(context, { slug: "p", newTag: "live", version: `${at}` }),
   );
   expect(statuses(moved)).toEqual(allGood);
-  const back = await gateways.run((context) => rollbackPromptTag(context, { slug: "p", tag: "live" }));
+  const back = await gateways.run((context) =>
+    rollbackPromptTag(context, { slug: "p", input: { tag: "live" } }),
+  );
   expect(statuses(back)).toEqual(allGood);
   const history = await server.database.orm.em
     .fork()
@@ -350,7 +352,8 @@ test("what PostgreSQL tells of a refused row does not reach the log", async () =
   await server.database.orm.em
     .fork()
     .execute("alter table datasets add constraint unlucky check (name <> 'canary-93c')");
-  const operation = 'mutation { createDataset(slug: "d", name: "canary-93c", columns: []) { slug } }';
+  const operation =
+    'mutation { createDataset(input: { slug: "d", name: "canary-93c", columns: [] }) { dataset { slug } } }';
   expect(await server.run(operation)).toMatchObject({ error: { code: "INTERNAL" } });
   expect(lines.join("")).toContain("unlucky");
   expect(lines.join("")).not.toMatch(/Failing row|canary-93c.*detail/);

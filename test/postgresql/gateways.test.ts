@@ -26,7 +26,7 @@ const atTwo = async (method: "GET" | "POST", url: string, payload?: object) => {
 };
 const publish = (version: string) =>
   atTwo("POST", "/graphql", {
-    query: `mutation { publishPrompt(slug: "guide", newTag: "production", version: "${version}") { id } }`,
+    query: `mutation { publishPrompt(slug: "guide", input: { newTag: "production", to: { version: "${version}" } }) { promptTag { id } } }`,
   });
 const servedAtOne = async () => (await one.get("/prompts/guide")).body.prompt.version;
 const caches = async () => {
@@ -50,7 +50,9 @@ test("a token that is revoked at one gateway is refused within a second at the o
   const { id, token } = await addToken(one);
   const read = async () => (await one.get("/prompts/guide", { token })).status;
   expect(await read()).toBe(200);
-  await atTwo("POST", "/graphql", { query: `mutation { revokeAccessToken(id: "${id}") { id } }` });
+  await atTwo("POST", "/graphql", {
+    query: `mutation { revokeAccessToken(id: "${id}") { accessToken { id } } }`,
+  });
   await vi.waitFor(async () => expect(await read()).toBe(401), 1_000);
 });
 
@@ -59,13 +61,14 @@ test("a tag that is protected at one gateway moves at no other one without the r
   const { token } = await addToken(one);
   const move = (version: string) =>
     one.run(
-      `mutation { publishPrompt(slug: "guide", newTag: "stable", version: "${version}") { version } }`,
+      `mutation { publishPrompt(slug: "guide", input: { newTag: "stable", to: { version: "${version}" } }) { promptTag { version } } }`,
       {},
       token,
     );
   expect(await move("1")).toEqual({ version: "1" });
   await atTwo("POST", "/graphql", {
-    query: 'mutation { setTagProtection(slug: "guide", tag: "stable", protected: true) }',
+    query:
+      'mutation { setTagProtection(slug: "guide", input: { tag: "stable", protected: true }) { protectedTags } }',
   });
   expect(await move("2")).toMatchObject({ error: { code: "FORBIDDEN" } });
 });
@@ -132,7 +135,9 @@ test("a token that is revoked while a gateway does not listen is refused once it
     interval: 1,
   });
   expect(await status()).toBe(200);
-  await atTwo("POST", "/graphql", { query: `mutation { revokeAccessToken(id: "${id}") { id } }` });
+  await atTwo("POST", "/graphql", {
+    query: `mutation { revokeAccessToken(id: "${id}") { accessToken { id } } }`,
+  });
   // Not by asking the gateway, which may change what it takes for unchanged.
   await vi.waitFor(async () => {
     const again = (await listeners()).filter((pid) => !before.includes(pid));

@@ -77,7 +77,9 @@ test("what is written meanwhile is in the copy whole or not at all", async () =>
   let written = 0;
   for (; !isDone; written++) {
     await server.post("/monitor/log", { slug: "s", output: "1", inputTokens: 1, outputTokens: 1 });
-    await server.run(`mutation { createPrompt(slug: "p${written}", name: "p") { slug } }`);
+    await server.run(
+      `mutation { createPrompt(input: { slug: "p${written}", name: "p" }) { prompt { slug } } }`,
+    );
   }
   expect(await copying).toMatchObject({ code: 0 });
   expect(written).toBeGreaterThan(10);

@@ -16,12 +16,16 @@ const SLOW = `${"{% for i in range(1000) %}".repeat(5)}${"{% endfor %}".repeat(5
 const LONG = `${"{% if y %}".repeat(500)}${"{{ z }}".repeat(30_000)}${"{% endif %}".repeat(500)}`;
 
 async function addPrompt(slug: string, text: string, token: string): Promise<unknown> {
-  await run("mutation($slug: String!) { createPrompt(slug: $slug) { slug } }", { slug }, token);
+  await run(
+    "mutation($slug: String!) { createPrompt(input: { slug: $slug }) { prompt { slug } } }",
+    { slug },
+    token,
+  );
   const create =
     'mutation($slug: String!, $text: String!) { createPromptVersion(slug: $slug, input: { version: "1", text: $text }) { promptVersion { variables { label } } } }';
   const made = await run(create, { slug, text }, token);
   await run(
-    `mutation { publishPrompt(slug: "${slug}", newTag: "production", version: "1") { id } }`,
+    `mutation { publishPrompt(slug: "${slug}", input: { newTag: "production", to: { version: "1" } }) { promptTag { id } } }`,
     {},
     token,
   );
@@ -66,7 +70,7 @@ test("versions are parsed and prompts rendered beside the server, which goes on 
     answers.push(await addPrompt("long", LONG, greedy.token));
     answers.push(await addPrompt("wrong", LONG.slice(0, -3), greedy.token));
     // On a busy machine it may be refused, as it takes more than a second.
-    await run('{ renderPrompt(slug: "long") { text warning } }', {}, greedy.token);
+    await run('{ renderPrompt(slug: "long") { text warnings { message } } }', {}, greedy.token);
   });
   expect(answers).toMatchObject([
     { promptVersion: { variables: [{ label: "y" }, { label: "z" }] } },

@@ -27,12 +27,12 @@ test("long texts are bound to the statements that store them, and kept as they a
     }
     const id = (await server.run('{ dataset(slug: "rows") { rows { nodes { id } } } }')).rows[0].id;
     const update =
-      "mutation($id: ID!, $name: String!) { updateDatasetItem(id: $id, name: $name) { warning } }";
-    expect(await server.run(update, { id, name: `${LONG}!` })).toEqual({ warning: null });
+      "mutation($id: ID!, $name: String!) { updateDatasetItem(id: $id, input: { name: $name }) { warnings { message } } }";
+    expect(await server.run(update, { id, name: `${LONG}!` })).toEqual({ warnings: [] });
     const input = { version: "1.0.0", text: LONG, systemText: LONG };
     const create =
-      'mutation($input: PromptVersionInput!) { createPromptVersion(slug: "prompt", input: $input) { warning } }';
-    expect(await server.run(create, { input })).toEqual({ warning: null });
+      'mutation($input: PromptVersionInput!) { createPromptVersion(slug: "prompt", input: $input) { warnings { message } } }';
+    expect(await server.run(create, { input })).toEqual({ warnings: [] });
   });
   for (const { sql } of statements) expect(sql.length).toBeLessThan(20_000);
 
@@ -46,7 +46,7 @@ test("long texts are bound to the statements that store them, and kept as they a
 });
 
 const PUT =
-  'mutation($items: [JSON!]!) { addDatasetItems(slug: "keyed", items: $items) { datasetRow { id key values } error { message } } }';
+  'mutation($items: [DatasetItemInput!]!) { addDatasetItems(slug: "keyed", input: { items: $items }) { datasetRows { id key values } errors { message } } }';
 
 test("many rows with keys are written some at a time, without a look at the texts that they replace", async () => {
   await addDataset(server, { slug: "keyed", columns });
@@ -57,12 +57,10 @@ test("many rows with keys are written some at a time, without a look at the text
   const statements = await statementsOf(async () => {
     second = await server.run(PUT, { items: items("new") });
   });
-  expect(second).toEqual(
-    first.map(({ datasetRow, error }: (typeof first)[number], n: number) => ({
-      datasetRow: { ...datasetRow, values: { a: `new ${n}` } },
-      error,
-    })),
-  );
+  expect(second).toEqual({
+    datasetRows: first.datasetRows.map((row: object, n: number) => ({ ...row, values: { a: `new ${n}` } })),
+    errors: [],
+  });
   const { rows } = await server.run('{ dataset(slug: "keyed") { rows { nodes { key values } } } }');
   expect(rows).toHaveLength(245);
   expect(rows[0]).toEqual({ key: "k0", values: { a: "new 245" } }); // of equal keys the last one stays

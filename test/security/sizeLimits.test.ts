@@ -11,7 +11,7 @@ const { run } = server;
 const workspace = await getWorkspaceId(server.database, "default");
 
 const UPDATE =
-  "mutation($slug: String!, $remove: [String!], $rename: [ColumnRenameInput!], $add: [DatasetColumnInput!]) { updateDataset(slug: $slug, removeColumns: $remove, renameColumns: $rename, addColumns: $add) { columns { name } rowCount } }";
+  "mutation($slug: String!, $remove: [String!], $rename: [ColumnRenameInput!], $add: [DatasetColumnInput!]) { updateDataset(slug: $slug, input: { removeColumns: $remove, renameColumns: $rename, addColumns: $add }) { dataset { columns { name } rowCount } } }";
 const columnsNamed = (prefix: string, count: number) =>
   Array.from({ length: count }, (_, n) => ({ name: `${prefix}${n}`, type: "text" as const }));
 /** The same columns as GraphQL takes them. */
@@ -107,7 +107,9 @@ test("a prompt has at most 10,000 versions and 1,000 tags", async () => {
   }));
   await server.database.commit(tags.map((row) => ["PromptTag", row]));
   const publish = (newTag: string) =>
-    run(`mutation { publishPrompt(slug: "full", newTag: "${newTag}", version: "0") { label } }`);
+    run(
+      `mutation { publishPrompt(slug: "full", input: { newTag: "${newTag}", to: { version: "0" } }) { promptTag { label } } }`,
+    );
   expect(await publish("production")).toMatchObject(refused(/at most 1000 tags/));
   expect(await publish("t0")).toEqual({ label: "t0" });
 });
@@ -143,7 +145,8 @@ test("a row of megabytes comes with a key, and is added once", async () => {
 });
 
 test("a description has at most 10,000 characters, and what models are called at most 512", async () => {
-  const describe = 'mutation($text: String!) { createPrompt(slug: "long", description: $text) { slug } }';
+  const describe =
+    'mutation($text: String!) { createPrompt(input: { slug: "long", description: $text }) { prompt { slug } } }';
   expect(await run(describe, { text: "x".repeat(10_001) })).toMatchObject(refused(/description.*10000/));
   expect(await run(describe, { text: "x".repeat(10_000) })).toEqual({ slug: "long" });
   const create = (model: object) =>
@@ -182,7 +185,7 @@ test("a row that is put together of several requests has at most 20,000,000 char
   await server.post("/datasets/wide/items", { values: { c0: "x" } });
   const [{ id }] = (await run('{ dataset(slug: "wide") { rows { nodes { id } } } }')).rows;
   const update =
-    "mutation($id: ID!, $values: JSONObject!) { updateDatasetItem(id: $id, values: $values) { datasetRow { name } } }";
+    "mutation($id: ID!, $values: JSONObject!) { updateDatasetItem(id: $id, input: { values: $values }) { datasetRow { name } } }";
   const grow = (column: string) => run(update, { id, values: { [column]: "x".repeat(9_000_000) } });
   await grow("c1");
   expect(await grow("c2")).toEqual({ datasetRow: { name: null } });
@@ -192,12 +195,17 @@ test("a row that is put together of several requests has at most 20,000,000 char
   const [log] = await run("{ logs(first: 1) { nodes { id } } }");
   const columns = columnsNamed("c", 50).map(({ name: column }) => ({ column, from: "OUTPUT" }));
   const copy =
-    'mutation($id: ID!, $columns: [LogColumnInput!]) { addLogToDataset(logId: $id, slug: "wide", columns: $columns) { datasetRow { name } } }';
+    'mutation($id: ID!, $columns: [LogColumnInput!]) { addLogToDataset(slug: "wide", input: { logId: $id, columns: $columns }) { datasetRow { name } } }';
   expect(await run(copy, { id: log.id, columns })).toMatchObject(refused(/larger than 20,000,000/));
 });
 
 test.each([
-  ["mutation", "each but the first", (n: number) => `a${n}: createPrompt(slug: "turn-${n}") { slug }`, 29],
+  [
+    "mutation",
+    "each but the first",
+    (n: number) => `a${n}: createPrompt(input: { slug: "turn-${n}" }) { prompt { slug } }`,
+    29,
+  ],
   [
     "query",
     "each but the first four",
@@ -227,9 +235,12 @@ test("a workspace has at most 1,000 prices of its own; one that is there is stil
   }));
   await server.database.commit(rows.map((row) => ["ModelPrice", row]));
   const set = (model: string) =>
-    run("mutation($m: String!) { setModelPrice(model: $m, inputPrice: 2, outputPrice: 2) { model } }", {
-      m: model,
-    });
+    run(
+      "mutation($m: String!) { setModelPrice(input: { model: $m, inputPrice: 2, outputPrice: 2 }) { modelPrice { model } } }",
+      {
+        m: model,
+      },
+    );
   expect(await set("m1000")).toMatchObject(refused(/more than 1000 prices/));
   expect(await set("m999")).toEqual({ model: "m999" });
 });

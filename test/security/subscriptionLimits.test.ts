@@ -20,7 +20,7 @@ test("an event that would have too many fields is an error, as the answer of a q
   await addPrompt(server, { slug: "wide" });
   const variables = Array.from({ length: 1_000 }, (_, n) => ({ label: `v${n}` }));
   const create =
-    'mutation($input: PromptVersionInput!) { createPromptVersion(slug: "wide", input: $input) { warning } }';
+    'mutation($input: PromptVersionInput!) { createPromptVersion(slug: "wide", input: $input) { warnings { message } } }';
   for (let n = 0; n < 25; n++) await server.run(create, { input: { version: `${n}`, text: "x", variables } });
   const labels = Array.from({ length: 9 }, (_, n) => `a${n}: label`).join(" ");
   const fields = `prompt { versions { nodes { variables { ${labels} } } } }`;

@@ -61,7 +61,7 @@ async function run(root: string, args: Record<string, unknown> = {}, fields = ""
   expect(body.errors).toBeUndefined();
   if (headers["idempotency-key"]) {
     const again = await server.graphql(query, {}, { headers });
-    const replayed = args.dryRun ? undefined : "true"; // which writes nothing, and so keeps no answer
+    const replayed = (args.input as { dryRun?: boolean } | undefined)?.dryRun ? undefined : "true"; // which writes nothing, and so keeps no answer
     expect([root, again.headers["idempotent-replayed"], again.body]).toEqual([root, replayed, body]);
   }
   return isPage ? body.data[root].nodes : body.data[root];
@@ -84,21 +84,33 @@ const times = { from: "2026-01-01", to: "2036-01-01" };
 
 async function everyPrompt(): Promise<void> {
   const model = { provider: "openai", model: "gpt-4o-mini" };
-  await run("createPrompt", { slug: "a", name: "A" }, "{ slug }");
+  await run("createPrompt", { input: { slug: "a", name: "A" } }, "{ prompt { slug } }");
   for (const version of ["1", "2"])
     await run(
       "createPromptVersion",
       { slug: "a", input: { version, text: `Hello {{ name }} ${version}`, model } },
-      "{ warning }",
+      "{ warnings { message } }",
     );
-  await run("publishPrompt", { slug: "a", newTag: "production", version: "1" }, "{ label }");
-  await run("publishPrompt", { slug: "a", newTag: "production", version: "2" }, "{ label }");
-  await run("rollbackPromptTag", { slug: "a", tag: "production" }, "{ label }");
-  await run("publishPrompt", { slug: "a", newTag: "old", version: "1" }, "{ label }");
-  await run("setTagProtection", { slug: "a", tag: "old", protected: true });
-  await run("setTagProtection", { slug: "a", tag: "old", protected: false });
-  await run("removePromptTag", { slug: "a", tag: "old" }, "{ label }");
-  await run("updatePrompt", { slug: "a", name: "A2", featureSlug: "f" }, "{ slug }");
+  await run(
+    "publishPrompt",
+    { slug: "a", input: { newTag: "production", to: { version: "1" } } },
+    "{ promptTag { label } }",
+  );
+  await run(
+    "publishPrompt",
+    { slug: "a", input: { newTag: "production", to: { version: "2" } } },
+    "{ promptTag { label } }",
+  );
+  await run("rollbackPromptTag", { slug: "a", input: { tag: "production" } }, "{ prompt { slug } }");
+  await run(
+    "publishPrompt",
+    { slug: "a", input: { newTag: "old", to: { version: "1" } } },
+    "{ promptTag { label } }",
+  );
+  await run("setTagProtection", { slug: "a", input: { tag: "old", protected: true } }, "{ protectedTags }");
+  await run("setTagProtection", { slug: "a", input: { tag: "old", protected: false } }, "{ protectedTags }");
+  await run("removePromptTag", { slug: "a", input: { tag: "old" } }, "{ deletedPromptTagId }");
+  await run("updatePrompt", { slug: "a", input: { name: "A2", featureSlug: "f" } }, "{ prompt { slug } }");
   const all =
     "{ slug availableVersions availableTags latest { text } production { text } tagHistory { nodes { to } } tags { label version } versions { nodes { text } } }";
   await run("prompt", { slug: "a" }, all);
@@ -113,21 +125,23 @@ async function everyPrompt(): Promise<void> {
 
 async function everyDataset(): Promise<void> {
   const columns = [{ name: "q", type: "<TEXT>" }];
-  await run("createDataset", { slug: "d", columns }, "{ slug }");
+  await run("createDataset", { input: { slug: "d", columns } }, "{ dataset { slug } }");
   await run(
     "updateDataset",
     {
       slug: "d",
-      name: "D",
-      addColumns: [
-        { name: "b", type: "<TEXT>" },
-        { name: "c", type: "<TEXT>" },
-      ],
-      renameColumns: [{ from: "q", to: "r" }],
+      input: {
+        name: "D",
+        addColumns: [
+          { name: "b", type: "<TEXT>" },
+          { name: "c", type: "<TEXT>" },
+        ],
+        renameColumns: [{ from: "q", to: "r" }],
+      },
     },
-    "{ slug }",
+    "{ dataset { slug } }",
   );
-  await run("updateDataset", { slug: "d", removeColumns: ["c"] }, "{ slug }");
+  await run("updateDataset", { slug: "d", input: { removeColumns: ["c"] } }, "{ dataset { slug } }");
   for (const key of ["<null>", "k", "k"])
     await run(
       "addDatasetItem",
@@ -135,16 +149,16 @@ async function everyDataset(): Promise<void> {
       "{ datasetRow { id log { id } } }",
     );
   const items = ["k", "l", "l"].map((key) => ({ values: { r: 1 }, key }));
-  await run("addDatasetItems", { slug: "d", items }, "{ datasetRow { id } }");
+  await run("addDatasetItems", { slug: "d", input: { items } }, "{ datasetRows { id } }");
   const rows = "{ slug rowCount rows(first: 2) { nodes { id key log { id } } } }";
   const read = await run("dataset", { slug: "d" }, rows);
   const [{ id }] = read.rows.nodes;
   await run("dataset", { slug: "d" }, `{ rows(first: 2, after: "${toCursor(id)}") { nodes { id } } }`);
   await run("datasets", { search: "d", first: 2 }, rows);
   await run("datasets", { before: toCursor("d"), last: 1 }, "{ rowCount }");
-  await run("updateDatasetItem", { id, name: "n", values: { r: "y" } }, "{ datasetRow { id } }");
+  await run("updateDatasetItem", { id, input: { name: "n", values: { r: "y" } } }, "{ datasetRow { id } }");
   await run("nodes", { ids: [id] }, "{ id }");
-  await run("deleteDatasetItem", { id });
+  await run("deleteDatasetItem", { id }, "{ deletedDatasetItemId }");
 }
 
 async function everyLog(): Promise<void> {
@@ -187,7 +201,7 @@ async function everyLog(): Promise<void> {
   const columns = [{ column: "r", from: "<INPUT>" }];
   await run(
     "addLogToDataset",
-    { slug: "d", logId: first.log.id, columns },
+    { slug: "d", input: { logId: first.log.id, columns } },
     "{ datasetRow { id log { id } } }",
   );
   await run("dataset", { slug: "d" }, "{ rows(first: 5) { nodes { id log { id trace { id } } } } }");
@@ -195,16 +209,20 @@ async function everyLog(): Promise<void> {
 
 async function everythingElse(): Promise<void> {
   const price = { model: "gpt-4o-mini", inputPrice: 1, outputPrice: 2 };
-  const { id } = await run("setModelPrice", price, "{ id }");
-  await run("setModelPrice", price, "{ id }");
+  const { id } = (await run("setModelPrice", { input: price }, "{ modelPrice { id } }")).modelPrice;
+  await run("setModelPrice", { input: price }, "{ modelPrice { id } }");
   await run("modelPrices", { model: "gpt", first: 2 }, "{ id }");
   await run("modelPrices", { after: toCursor(id) }, "{ id }");
-  await run("repriceLogs", { ...times, dryRun: true }, "{ examined }");
-  await run("repriceLogs", times, "{ changed }");
-  await run("deleteModelPrice", { id });
-  const token = await run("createAccessToken", { name: "t", scopes: ["<READ>"] }, "{ accessToken { id } }");
+  await run("repriceLogs", { input: { ...times, dryRun: true } }, "{ examined }");
+  await run("repriceLogs", { input: times }, "{ changed }");
+  await run("deleteModelPrice", { id }, "{ deletedModelPriceId }");
+  const token = await run(
+    "createAccessToken",
+    { input: { name: "t", scopes: ["<READ>"] } },
+    "{ accessToken { id } }",
+  );
   await run("accessTokens", { last: 1 }, "{ id }");
-  await run("revokeAccessToken", { id: token.accessToken.id }, "{ id }");
+  await run("revokeAccessToken", { id: token.accessToken.id }, "{ accessToken { id } }");
   const [entry] = await run("auditLog", { first: 1 }, "{ id }");
   await run("node", { id: entry.id }, "{ id }");
   await run("auditLog", { after: toCursor(entry.id) }, "{ id }");
@@ -225,8 +243,8 @@ async function rest(): Promise<void> {
 }
 
 async function deletions(): Promise<void> {
-  await run("deleteDataset", { slug: "d" });
-  await run("deletePrompt", { slug: "a" });
+  await run("deleteDataset", { slug: "d" }, "{ deletedDatasetId }");
+  await run("deletePrompt", { slug: "a" }, "{ deletedPromptId }");
 }
 
 test.each(["once", "twice, with a key"] as const)(

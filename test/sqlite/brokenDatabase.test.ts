@@ -20,7 +20,7 @@ const writes: ((server: Server) => Promise<Answer>)[] = [
   ({ post }) => post("/datasets/d/items", { values: { a: "x".repeat(9_000) }, key: randomUUID() }),
   ({ graphql }) =>
     graphql(
-      `mutation { createPrompt(slug: "p-${randomUUID()}", name: "P", description: "${"x".repeat(9_000)}") { slug } }`,
+      `mutation { createPrompt(input: { slug: "p-${randomUUID()}", name: "P", description: "${"x".repeat(9_000)}" }) { prompt { slug } } }`,
     ),
 ];
 

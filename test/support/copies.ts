@@ -35,9 +35,11 @@ export async function fillWithOddValues(server: Server) {
     versions: [{ version: "1", model: model(null, "m") }, { version: "2" }],
     tags: { production: "1" },
   });
-  await server.run('mutation { publishPrompt(slug: "guide", newTag: "production", version: "2") { label } }');
   await server.run(
-    'mutation { setModelPrice(model: "m", inputPrice: 1e-7, outputPrice: 0.1) { inputPrice } }',
+    'mutation { publishPrompt(slug: "guide", input: { newTag: "production", to: { version: "2" } }) { promptTag { label } } }',
+  );
+  await server.run(
+    'mutation { setModelPrice(input: { model: "m", inputPrice: 1e-7, outputPrice: 0.1 }) { modelPrice { inputPrice } } }',
   );
   const { id: dataset, rowIds } = await addDataset(server, {
     slug: "odd",

@@ -98,7 +98,7 @@ export async function startServer({ sample = false, log, ...settings }: Options 
     /** Runs an operation and gives the whole answer. */
     graphql: (query: string, variables?: Record<string, unknown>, call?: Call) =>
       request("POST", "/graphql", { query, variables }, call),
-    /** Runs an operation and gives its only field, with pages as lists of their nodes; or its first error. */
+    /** Runs an operation and gives its only field, with pages as lists and payloads as what changed; or its first error. */
     // biome-ignore lint/suspicious/noExplicitAny: a field may have any shape
     run: async (operation: string, variables?: Record<string, unknown>, as?: string): Promise<any> => {
       const { body } = await request(
@@ -107,7 +107,7 @@ export async function startServer({ sample = false, log, ...settings }: Options 
         { query: operation, variables },
         as === undefined ? {} : { token: as },
       );
-      if (!body.errors) return pagesAsLists(Object.values(body.data)[0]);
+      if (!body.errors) return changed(pagesAsLists(Object.values(body.data)[0]));
       const [{ message, extensions }] = body.errors;
       return { error: { message, ...extensions } };
     },
@@ -117,6 +117,14 @@ export async function startServer({ sample = false, log, ...settings }: Options 
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Replaces a payload of which nothing but what changed was selected. */
+function changed(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  const [only, ...others] = Object.entries(value);
+  const isChanged = /^(dataset|prompt|promptTag|modelPrice|protectedTags|deleted\w+Id)$/;
+  return only && others.length === 0 && isChanged.test(only[0]) ? only[1] : value;
 }
 
 /** Replaces pages of which nothing but the nodes was selected. */

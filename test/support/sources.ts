@@ -33,7 +33,7 @@ const mayReach: Record<string, string[]> = {
   formats: ["errors.ts", "validation", "datasets", "prompts"],
   graphiql: ["http", "rest", "schema.ts"],
   graphql: [
-    ...["context.ts", "requestContext.ts", "errors.ts", "schema.ts", "database", "graphiql"],
+    ...["context.ts", "requestContext.ts", "errors.ts", "warnings.ts", "schema.ts", "database", "graphiql"],
     ...["http", "limits", "rest", "validation", "workspaces"],
   ],
   metrics: ["database", "http", "workspaces"],
@@ -91,9 +91,9 @@ const mayImport: Record<string, RegExp> = {
   "inputs.ts": /(?:^|[/.])inputs\.ts$|^validation\/|^limits\/jsonSize\.ts$/,
   "resolvers.ts": /^(?!graphql\/|rest\/|http\/|app\.ts)(?!.*[/.](?:graphql|rest|types)\.ts$)/,
   "graphql.ts":
-    /^graphql\/(?:builder|connections|nodes)\.ts$|^database\/pages\.ts$|(?:^|[/.])(?:entities|inputs|resolvers|graphql|types|selection)\.ts$/,
+    /^graphql\/(?:builder|connections|nodes|payloads)\.ts$|^database\/pages\.ts$|(?:^|[/.])(?:entities|inputs|resolvers|graphql|types|selection)\.ts$/,
   "rest.ts":
-    /^rest\/errorResponses\.ts$|^limits\/deadline\.ts$|^validation\/|(?:^|[/.])(?:entities|inputs|resolvers|rest)\.ts$/,
+    /^rest\/errorResponses\.ts$|^warnings\.ts$|^limits\/deadline\.ts$|^validation\/|(?:^|[/.])(?:entities|inputs|resolvers|rest)\.ts$/,
 };
 
 function beyondItsPart({ path, imports }: Source): string[] {

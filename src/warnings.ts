@@ -1,0 +1,27 @@
+/** Every code of a warning, with its meaning. */
+export const warningCodes = {
+  COLUMN_NOT_FOUND: "Values were left out, as the dataset does not have their columns.",
+  PROMPT_NOT_FOUND: "There is no prompt with that slug.",
+  VERSION_NOT_FOUND: "The prompt does not have the version that was asked for.",
+  TAG_NOT_FOUND: "The prompt does not have the tag that was asked for.",
+  NOT_PUBLISHED: "The prompt has no production version, or no version at all.",
+  VARIABLE_NOT_USED: "Variables are declared that the texts do not use.",
+  VARIABLE_NOT_DECLARED: "The texts use variables that are not declared.",
+  VALUE_MISSING: "Variables of the texts were given no value; they are empty.",
+  VALUE_NOT_USED: "Values were given that the texts do not use.",
+} as const;
+
+export type WarningCode = keyof typeof warningCodes;
+
+/** What a caller should know of something that was done: `path` leads to the part of the input that is meant. */
+export interface Warning {
+  code: WarningCode;
+  /** A sentence. */
+  message: string;
+  path: string;
+}
+
+/** The sentences of warnings as one text; null for none. */
+export function warningText(warnings: Warning[]): string | null {
+  return warnings.length === 0 ? null : warnings.map(({ message }) => message).join(" ");
+}
