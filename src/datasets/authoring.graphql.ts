@@ -1,6 +1,7 @@
 import type { ErrorDetail } from "../errors.ts";
 import { argumentsOf, builder, inputTypeOf } from "../graphql/builder.ts";
 import { connect, connectionType } from "../graphql/connections.ts";
+import { ErrorCodeType } from "../graphql/errorCodes.ts";
 import { deletionType, payloadType } from "../graphql/payloads.ts";
 import { createDataset, datasets, deleteDataset, updateDataset } from "./authoring.resolvers.ts";
 import { ColumnType, Dataset, DatasetItemInput, DatasetRow, storedItemFields } from "./graphql.ts";
@@ -88,6 +89,7 @@ const DatasetItemError = builder.objectRef<ItemError>("DatasetItemError").implem
   description: "Why a row was refused.",
   fields: (t) => ({
     index: t.exposeInt("index", { description: "Which of the rows it was; the first one is 0." }),
+    code: t.expose("code", { type: ErrorCodeType, description: "What kind of error it is." }),
     message: t.exposeString("message", { description: "What was wrong, in one sentence." }),
     details: t.expose("details", { type: [InputFault], description: "Every error of the row." }),
   }),

@@ -1,7 +1,7 @@
 import type { Context } from "../context.ts";
 import type { EntityManager } from "../database/open.ts";
 import { inTransaction } from "../database/transaction.ts";
-import { badInput, type ErrorDetail, GabbroError, quoted } from "../errors.ts";
+import { badInput, type ErrorCode, type ErrorDetail, GabbroError, quoted } from "../errors.ts";
 import { detailsOf } from "../validation/messages.ts";
 import type { Warning } from "../warnings.ts";
 import { authorize } from "../workspaces/resolvers.ts";
@@ -27,6 +27,7 @@ import {
 /** Why a row was refused; `index` is its place in the request. */
 export interface ItemError {
   index: number;
+  code: ErrorCode;
   message: string;
   details: ErrorDetail[];
 }
@@ -59,8 +60,8 @@ export async function addDatasetItems(
   const result: StoredItems = { datasetRows: [], errors: [], warnings: [] };
   for (const [index, { error }] of parsed.entries()) {
     if (error) {
-      const { message, details = [] } = badInput(detailsOf(error.issues));
-      result.errors.push({ index, message, details });
+      const { code, message, details = [] } = badInput(detailsOf(error.issues));
+      result.errors.push({ index, code, message, details });
       result.datasetRows.push(null);
       continue;
     }

@@ -44,16 +44,17 @@ export const builder = new SchemaBuilder<{
   validation: { validationError: ({ issues }) => badInput(detailsOf(issues, INPUT)) },
 });
 
+const GENERAL_ERRORS =
+  "The description of a field names the error codes of its own. Beside them, each field may give `BAD_INPUT`, `FORBIDDEN`, `QUERY_TOO_COMPLEX`, `TOO_MANY_REQUESTS`, `UNAVAILABLE`, `TIMED_OUT` and `INTERNAL`.";
+
 builder.addScalarType("DateTime", dateTime);
 builder.addScalarType("JSON", json);
 builder.addScalarType("JSONObject", jsonObject);
 builder.queryType({
-  description:
-    "Everything that can be read. Each field needs a token with the scope `read`, unless it says otherwise.",
+  description: `Everything that can be read. Each field needs a token with the scope \`read\`, unless it says otherwise. ${GENERAL_ERRORS}`,
 });
 builder.mutationType({
-  description:
-    "Everything that can be changed. Each field needs a token with the scope `write`, unless it says otherwise.",
+  description: `Everything that can be changed. Each field needs a token with the scope \`write\`, unless it says otherwise. ${GENERAL_ERRORS}`,
 });
 
 /**

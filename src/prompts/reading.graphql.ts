@@ -64,21 +64,22 @@ builder.queryFields((t) => ({
     type: ServedPromptType,
     nullable: true,
     description:
-      "What an application gets of a prompt: the version asked for, else the production version; an error `VERSION_NOT_FOUND` when there is neither.",
+      "What an application gets of a prompt: the version asked for, else the production version; an error `PROMPT_NOT_FOUND` when there is no such prompt, `VERSION_NOT_FOUND` when there is neither.",
     args: argumentsOf(t, describePromptInput),
     resolve: (_, args, context) => servedPrompt(context, args),
   }),
   renderPrompt: t.field({
     type: ServedPromptType,
     nullable: true,
-    description: "Like `servedPrompt`, with the variables of its texts filled in.",
+    description:
+      "Like `servedPrompt`, with the variables of its texts filled in. It gives the same errors: `PROMPT_NOT_FOUND` and `VERSION_NOT_FOUND`.",
     args: argumentsOf(t, renderPromptInput, { variables: [PromptVariableValue] }),
     resolve: (_, args, context) => renderPrompt(context, args),
   }),
   promptDiff: t.string({
     ...cacheable,
     description:
-      "A unified diff of the texts, the model and the variables of two versions; empty when nothing differs.",
+      "A unified diff of the texts, the model and the variables of two versions; empty when nothing differs. An error `PROMPT_NOT_FOUND` or `VERSION_NOT_FOUND` when there is no such prompt or version.",
     args: argumentsOf(t, promptDiffInput),
     resolve: (_, args, context) => promptDiff(context, args),
   }),

@@ -95,7 +95,7 @@ builder.mutationFields((t) => ({
   rollbackPromptTag: t.field({
     type: tagPayload("RollbackPromptTagPayload", "The tag that was pointed back."),
     description:
-      "Points a tag back to where it pointed before its last move; an error `PROMPT_NOT_FOUND` when there is no such prompt, `CONFLICT` when the tag was never moved, `VERSION_NOT_FOUND` when the version before is gone. A protected tag needs the scope `publish`.",
+      "Points a tag back to where it pointed before its last move; an error `PROMPT_NOT_FOUND` when there is no such prompt, `CONFLICT` when the tag was never moved. A protected tag needs the scope `publish`.",
     args: argumentsOf(t, promptTagInput, {
       input: inputTypeOf("RollbackPromptTagInput", promptTagInput.shape.input),
     }),

@@ -10,6 +10,7 @@ import { migrate } from "../../src/database/migrate.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { entities } from "../../src/entities.ts";
 import { seedDatabase } from "../../src/sample/seed.ts";
+import { checkErrorsAreNamed } from "./errorCodes.ts";
 import { execute, NEW_DATABASE, urlOf } from "./postgresSetup.ts";
 
 export interface Options extends Partial<AppOptions> {
@@ -78,11 +79,12 @@ export async function startServer({ sample = false, log, ...settings }: Options 
       }),
     });
     const isJson = response.body !== "" && response.headers["content-type"]?.toString().includes("json");
-    return {
-      status: response.statusCode,
-      headers: response.headers,
-      body: isJson ? response.json() : response.body,
+    const answer = isJson ? response.json() : response.body;
+    const { query } = ((path === "/graphql" && typeof body === "object" && body) || {}) as {
+      query?: unknown;
     };
+    if (query && answer.errors) checkErrorsAreNamed(query, answer.errors);
+    return { status: response.statusCode, headers: response.headers, body: answer };
   };
 
   return {

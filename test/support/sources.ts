@@ -91,7 +91,7 @@ const mayImport: Record<string, RegExp> = {
   "inputs.ts": /(?:^|[/.])inputs\.ts$|^validation\/|^limits\/jsonSize\.ts$/,
   "resolvers.ts": /^(?!graphql\/|rest\/|http\/|app\.ts)(?!.*[/.](?:graphql|rest|types)\.ts$)/,
   "graphql.ts":
-    /^graphql\/(?:builder|connections|nodes|payloads)\.ts$|^database\/pages\.ts$|(?:^|[/.])(?:entities|inputs|resolvers|graphql|types|selection)\.ts$/,
+    /^graphql\/(?:builder|connections|errorCodes|nodes|payloads)\.ts$|^database\/pages\.ts$|(?:^|[/.])(?:entities|inputs|resolvers|graphql|types|selection)\.ts$/,
   "rest.ts":
     /^rest\/errorResponses\.ts$|^warnings\.ts$|^limits\/deadline\.ts$|^validation\/|(?:^|[/.])(?:entities|inputs|resolvers|rest)\.ts$/,
 };

@@ -1,0 +1,87 @@
+import { afterAll, expect, test } from "vitest";
+import { schema } from "../../src/schema.ts";
+import { addDataset, addPrompt } from "../support/data.ts";
+import { checkErrorsAreNamed, codesOf } from "../support/errorCodes.ts";
+import { startServer } from "../support/server.ts";
+
+const server = await startServer();
+afterAll(() => server[Symbol.asyncDispose]());
+await addDataset(server, { slug: "rows", columns: [{ name: "a", type: "text" }], rows: [] });
+await addPrompt(server, { slug: "guide", versions: [{ version: "1" }] });
+await addPrompt(server, { slug: "draft", versions: [] });
+
+const none = "01a20000-0000-7000-8000-000000000000";
+
+/** Requests for each field that gives errors of its own, by their codes. */
+const requests: Record<string, Record<string, string>> = {
+  addDatasetItem: { DATASET_NOT_FOUND: '(slug: "no", input: { values: {} }) { warning }' },
+  addDatasetItems: { DATASET_NOT_FOUND: '(slug: "no", input: { items: [] }) { errors { code } }' },
+  addLogToDataset: {
+    LOG_NOT_FOUND: `(slug: "rows", input: { logId: "${none}" }) { datasetRow { id } }`,
+    DATASET_NOT_FOUND: '(slug: "no", input: { logId: "<log>" }) { datasetRow { id } }',
+  },
+  createDataset: { CONFLICT: '(input: { slug: "rows", columns: [] }) { dataset { id } }' },
+  createPrompt: { CONFLICT: '(input: { slug: "guide" }) { prompt { id } }' },
+  createPromptVersion: {
+    PROMPT_NOT_FOUND: '(slug: "no", input: { version: "1", text: "x" }) { promptVersion { id } }',
+    CONFLICT: '(slug: "guide", input: { version: "1", text: "x" }) { promptVersion { id } }',
+  },
+  dataset: { DATASET_NOT_FOUND: '(slug: "no") { id }' },
+  deleteDataset: { DATASET_NOT_FOUND: '(slug: "no") { deletedDatasetId }' },
+  deleteDatasetItem: { ROW_NOT_FOUND: `(id: "${none}") { deletedDatasetItemId }` },
+  deleteModelPrice: { PRICE_NOT_FOUND: `(id: "${none}") { deletedModelPriceId }` },
+  deletePrompt: { PROMPT_NOT_FOUND: '(slug: "no") { deletedPromptId }' },
+  describePrompt: { PROMPT_NOT_FOUND: '(slug: "no") { slug }' },
+  log: { LOG_NOT_FOUND: `(id: "${none}") { id }` },
+  prompt: { PROMPT_NOT_FOUND: '(slug: "no") { id }' },
+  promptDiff: {
+    PROMPT_NOT_FOUND: '(slug: "no", from: "1", to: "1")',
+    VERSION_NOT_FOUND: '(slug: "guide", from: "1", to: "9")',
+  },
+  publishPrompt: {
+    PROMPT_NOT_FOUND: '(slug: "no", input: { newTag: "a", to: { version: "1" } }) { prompt { id } }',
+    VERSION_NOT_FOUND: '(slug: "guide", input: { newTag: "a", to: { version: "9" } }) { prompt { id } }',
+    TAG_NOT_FOUND: '(slug: "guide", input: { newTag: "a", to: { tag: "no" } }) { prompt { id } }',
+  },
+  removePromptTag: {
+    PROMPT_NOT_FOUND: '(slug: "no", input: { tag: "a" }) { deletedPromptTagId }',
+    TAG_NOT_FOUND: '(slug: "guide", input: { tag: "no" }) { deletedPromptTagId }',
+  },
+  renderPrompt: { PROMPT_NOT_FOUND: '(slug: "no") { text }', VERSION_NOT_FOUND: '(slug: "draft") { text }' },
+  revokeAccessToken: { TOKEN_NOT_FOUND: `(id: "${none}") { accessToken { id } }` },
+  rollbackPromptTag: {
+    PROMPT_NOT_FOUND: '(slug: "no", input: { tag: "a" }) { prompt { id } }',
+    CONFLICT: '(slug: "guide", input: { tag: "no" }) { prompt { id } }',
+  },
+  servedPrompt: { PROMPT_NOT_FOUND: '(slug: "no") { text }', VERSION_NOT_FOUND: '(slug: "draft") { text }' },
+  setTagProtection: {
+    PROMPT_NOT_FOUND: '(slug: "no", input: { tag: "a", protected: true }) { protectedTags }',
+  },
+  trace: { TRACE_NOT_FOUND: `(id: "${none}") { id }` },
+  updateDataset: {
+    DATASET_NOT_FOUND: '(slug: "no", input: {}) { dataset { id } }',
+    CONFLICT: '(slug: "rows", input: { addColumns: [{ name: "a", type: TEXT }] }) { dataset { id } }',
+  },
+  updateDatasetItem: { ROW_NOT_FOUND: `(id: "${none}", input: {}) { datasetRow { id } }` },
+  updatePrompt: { PROMPT_NOT_FOUND: '(slug: "no", input: {}) { prompt { id } }' },
+};
+
+const named = (["Query", "Mutation"] as const).flatMap((root) => {
+  const type = schema.getType(root) as ReturnType<typeof schema.getQueryType>;
+  return Object.keys(type!.getFields()).flatMap((name) =>
+    codesOf(root, name).map((code): [string, string, string] => [name, code, root.toLowerCase()]),
+  );
+});
+
+test.each(named)("%s gives the error %s that its description names", async (name, code, operation) => {
+  const { body } = await server.post("/monitor/log", { slug: "guide", output: 1 });
+  const request = requests[name]![code]!.replace("<log>", body.log.id);
+  expect(await server.run(`${operation} { ${name}${request} }`)).toMatchObject({ error: { code } });
+});
+
+test("an error of its own that the description of a field does not name is noticed in every test", () => {
+  const failure = (code: string) => [{ path: ["a"], extensions: { code } }];
+  const query = '{ a: dataset(slug: "x") { id } }';
+  expect(() => checkErrorsAreNamed(query, failure("DATASET_NOT_FOUND"))).not.toThrow();
+  expect(() => checkErrorsAreNamed(query, failure("CONFLICT"))).toThrow("description of dataset");
+});

@@ -1,0 +1,35 @@
+import { type FieldNode, GraphQLError, Kind, type OperationDefinitionNode, parse } from "graphql";
+import { schema } from "../../src/schema.ts";
+
+/** The error codes that the description of a field of Query or Mutation names. */
+export function codesOf(root: "Query" | "Mutation", name: string): string[] {
+  const field = schema.getType(root) as ReturnType<typeof schema.getQueryType>;
+  const { description } = field!.getFields()[name]!;
+  return [...(description ?? "").matchAll(/`((?:\w+_NOT_FOUND)|CONFLICT)`/g)].map(([, code]) => code!);
+}
+
+interface Failure {
+  path?: (string | number)[];
+  extensions?: { code?: string };
+}
+
+/** Throws when a field gave an error of its own that its description does not name: callers read which to expect there. */
+export function checkErrorsAreNamed(query: unknown, errors: Failure[]): void {
+  for (const { path, extensions: { code = "" } = {} } of errors) {
+    if (path?.length !== 1 || !/_NOT_FOUND$|^CONFLICT$/.test(code)) continue;
+    const field = fieldAt(String(query), String(path[0]));
+    if (field && !codesOf(field.root, field.name).includes(code))
+      throw new GraphQLError(`The description of ${field.name} does not name its error ${code}.`);
+  }
+}
+
+function fieldAt(query: string, key: string): { root: "Query" | "Mutation"; name: string } | undefined {
+  for (const definition of parse(query).definitions) {
+    const { operation, selectionSet } = definition as OperationDefinitionNode;
+    const field = selectionSet.selections.find(
+      (one): one is FieldNode => one.kind === Kind.FIELD && (one.alias ?? one.name).value === key,
+    );
+    if (field) return { root: operation === "mutation" ? "Mutation" : "Query", name: field.name.value };
+  }
+  return undefined;
+}
