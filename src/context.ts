@@ -19,6 +19,8 @@ export interface Context {
   answerBudget: AnswerBudget;
   /** Set by GraphQL: the root field of a valid operation. */
   topField?: string;
+  /** Set by GraphQL: what a valid operation uses of what is deprecated. */
+  deprecated?: readonly string[];
   /** Set by GraphQL: the code of the first error of the answer. */
   errorCode?: ErrorCode;
 }

@@ -4,6 +4,7 @@ import { processRegularResult } from "graphql-yoga";
 import type { Context } from "../context.ts";
 import { GabbroError } from "../errors.ts";
 import { type Answer, idempotencyKeyOf, runOnce } from "../workspaces/idempotency.resolvers.ts";
+import { deprecatedIn } from "./deprecations.ts";
 import type { DocumentCache } from "./documents.ts";
 import { errorResult, presentErrors } from "./errors.ts";
 import type { Parameters } from "./parameters.ts";
@@ -36,6 +37,7 @@ export async function answerPost(
     if ("errors" in parsed) return present(parsed);
     document = parsed.document;
   }
+  serverContext.deprecated = deprecatedIn(document);
   const operation = getOperationAST(document, operationName);
   if (operation?.operation === "subscription") return undefined;
   if (operation) serverContext.topField = topFieldOf(operation);

@@ -20,6 +20,9 @@ export async function graphqlRoutes(app: App, contextOf: ContextOf, pages: Pages
       request.context = await contextOf(request, reply);
       authenticated(request.context);
     },
+    onSend: async ({ context }, reply) => {
+      if (context?.deprecated?.length) reply.header("gabbro-deprecated", context.deprecated.join(", "));
+    },
     handler: (request, reply) =>
       isFromBrowser(request) ? sendPage(request, reply) : handle(request, reply, request.context),
   });

@@ -6,6 +6,7 @@ import { disableDeadline } from "../limits/deadline.ts";
 import { schema } from "../schema.ts";
 import { refuseTooLarge } from "./answerSize.ts";
 import { costOf, refusalOfCost } from "./cost.ts";
+import { deprecatedIn } from "./deprecations.ts";
 import { type DocumentCache, EXECUTION_OPTIONS, useDocuments } from "./documents.ts";
 import { type ErrorContext, useErrors } from "./errors.ts";
 import { topFieldOf } from "./topField.ts";
@@ -28,7 +29,7 @@ export function createGraphqlServer(documents: DocumentCache) {
     logging: false,
     maskedErrors: false, // useErrors does it, as it needs the request
     parserAndValidationCache: false, // it would cache errors, whose stacks fill the memory
-    plugins: [useDocuments(documents), useTopField, useGraphqlExecution, useCost, useErrors],
+    plugins: [useDocuments(documents), useOperation, useGraphqlExecution, useCost, useErrors],
   });
 }
 
@@ -40,13 +41,18 @@ const useGraphqlExecution: Plugin = {
   onSubscribe: ({ setSubscribeFn }) => setSubscribeFn((args) => subscribe({ ...args, ...EXECUTION_OPTIONS })),
 };
 
-/** Records the root field of a valid operation, for metrics. */
-const useTopField: Plugin<ServerContext> = {
+/** Records the root field of a valid operation and what it uses of what is deprecated, for metrics and a header. */
+const useOperation: Plugin<ServerContext> = {
   onValidate:
     ({ context, params, extendContext }) =>
     ({ valid }) => {
-      const operation = valid && getOperationAST(params.documentAST, context.params?.operationName);
-      if (operation) extendContext({ topField: topFieldOf(operation) });
+      if (!valid) return;
+      const document: DocumentNode = params.documentAST;
+      const operation = getOperationAST(document, context.params?.operationName);
+      extendContext({
+        ...(operation && { topField: topFieldOf(operation) }),
+        deprecated: deprecatedIn(document),
+      });
     },
 };
 

@@ -3,6 +3,7 @@ import type { Database } from "../database/open.ts";
 import type { App } from "../http/app.ts";
 import { bearerToken } from "../workspaces/authentication.resolvers.ts";
 import { unauthenticated } from "../workspaces/resolvers.ts";
+import { countDeprecations } from "./deprecations.ts";
 import { CONTENT_TYPE, type Family, histogram, single, toText } from "./families.ts";
 import { watchProcess } from "./process.ts";
 import { countRequests } from "./requests.ts";
@@ -14,6 +15,7 @@ export function exposeMetrics(
   token: string,
 ): void {
   const requests = countRequests(app);
+  const deprecations = countDeprecations(app);
   const processMetrics = watchProcess();
   app.addHook("onClose", async () => processMetrics.stop());
   app.get("/metrics", { schema: { hide: true } }, async ({ headers }, reply) => {
@@ -37,6 +39,7 @@ export function exposeMetrics(
     );
     const families = [
       ...requests(),
+      deprecations(),
       inFlight,
       refused,
       ...familiesOf(database),

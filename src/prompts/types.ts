@@ -37,7 +37,12 @@ const PromptTagMove = builder.objectRef<TagMove>("PromptTagMove").implement({
       description: "The version after; null when the tag was removed.",
     }),
     token: t.exposeString("tokenName", { description: "The name of the access token that moved it." }),
-    at: t.expose("createdAt", { type: "DateTime", description: "When it was moved." }),
+    createdAt: t.expose("createdAt", { type: "DateTime", description: "When it was moved." }),
+    at: t.expose("createdAt", {
+      type: "DateTime",
+      description: "When it was moved.",
+      deprecationReason: "Since 0.1.0: use `createdAt`, as all types have it.",
+    }),
   }),
 });
 

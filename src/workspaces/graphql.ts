@@ -65,7 +65,12 @@ const AuditEntry = builder.objectRef<AuditHead>("AuditEntry").implement({
   interfaces: [Node],
   fields: (t) => ({
     id: t.exposeID("id", { description: "The id, a UUID." }),
-    at: t.expose("createdAt", { type: "DateTime", description: "When it was made." }),
+    createdAt: t.expose("createdAt", { type: "DateTime", description: "When it was made." }),
+    at: t.expose("createdAt", {
+      type: "DateTime",
+      description: "When it was made.",
+      deprecationReason: "Since 0.1.0: use `createdAt`, as all types have it.",
+    }),
     token: t.exposeString("tokenName", { description: "The name of the access token that made it." }),
     action: t.exposeString("action", { description: "The operation." }),
     subject: t.exposeString("subject", { description: "What was changed, such as the slug of a prompt." }),
