@@ -1,6 +1,6 @@
 import type { Context } from "../context.ts";
 import type { Log } from "../logs/entities.ts";
-import { type LogFilter, logFilter } from "../logs/listing.inputs.ts";
+import { type LogFilter, logFilter } from "../logs/filter.inputs.ts";
 import { type Found, keyOf, logs } from "../logs/listing.resolvers.ts";
 import { printableLines } from "../printable.ts";
 import { checkOptions } from "./options.ts";

@@ -72,9 +72,9 @@ type RootFieldBuilder = Parameters<Parameters<typeof builder.queryField>[1]>[0];
  * The type of an argument or of a member of an input type: a type, the name of a scalar, or a list of one of them. A
  * name that ends with ! or ? says whether the value is required, where the schema does not.
  */
-type InputTypes = Record<string, InputTypeOf | readonly [InputTypeOf]>;
+export type InputTypes = Record<string, InputTypeOf | readonly [InputTypeOf]>;
 type InputTypeOf = InputRef | `${Scalar}${"" | "!" | "?"}`;
-type Scalar = "DateTime" | "Float" | "ID" | "JSON" | "JSONObject";
+type Scalar = "String" | "DateTime" | "Float" | "ID" | "JSON" | "JSONObject";
 
 /**
  * The arguments of a field by the schema of its input, which also validates and types them: their names, scalar types,
@@ -89,17 +89,19 @@ export function argumentsOf<Shape extends z.ZodRawShape>(
   return t.validate(Object.fromEntries(fields) as InputFieldMap, schema);
 }
 
-/** An input type by the schema of an input, like `argumentsOf`. Its description is that of the schema. */
+/** An input type by the schema of an input, like `argumentsOf`, with its description. `types` may refer to the type itself. */
 export function inputTypeOf<Shape extends z.ZodRawShape>(
   name: string,
   schema: z.ZodObject<Shape>,
-  types: InputTypes = {},
+  types: InputTypes | ((self: InputRef) => InputTypes) = {},
 ) {
-  return builder.inputType(name, {
+  const type = builder.inputRef<z.input<z.ZodObject<Shape>>>(name);
+  return type.implement({
     description: schema.description,
     fields: (t) => {
-      const fields = optionsOf(schema, types).map(([name, options]) => [name, t.field(options)]);
-      return Object.fromEntries(fields) as InputFieldMap;
+      const known = typeof types === "function" ? types(type) : types;
+      const fields = optionsOf(schema, known).map(([name, options]) => [name, t.field(options)]);
+      return Object.fromEntries(fields) as never;
     },
   });
 }

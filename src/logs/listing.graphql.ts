@@ -1,14 +1,26 @@
 import type { Page } from "../database/pages.ts";
-import { argumentsOf, builder, inputTypeOf } from "../graphql/builder.ts";
+import { argumentsOf, builder, type InputTypes, inputTypeOf } from "../graphql/builder.ts";
 import { connect, connectionType, type PageArguments } from "../graphql/connections.ts";
-import { logFilter, logsInput, metadataMatch } from "./listing.inputs.ts";
+import { logCondition, logFilter, metadataMatch } from "./filter.inputs.ts";
+import { logsInput } from "./listing.inputs.ts";
 import { type Found, keyOf, logs, traces } from "./listing.resolvers.ts";
 import { LogConnection, LogType, Trace } from "./types.ts";
 
+const conditions: InputTypes = {
+  ...{ slug: ["String"], version: ["String"], tag: ["String"], userId: ["String"] },
+  ...{ organizationId: ["String"], type: [LogType], from: "DateTime", to: "DateTime" },
+};
+const LogCondition = inputTypeOf("LogCondition", logCondition, (self) => ({
+  ...conditions,
+  and: [self],
+  or: [self],
+  not: self,
+}));
 const LogFilter = inputTypeOf("LogFilter", logFilter, {
-  from: "DateTime",
-  to: "DateTime",
-  type: LogType,
+  ...conditions,
+  and: [LogCondition],
+  or: [LogCondition],
+  not: LogCondition,
   metadata: [inputTypeOf("MetadataMatch", metadataMatch, { value: "JSON?" })],
 });
 

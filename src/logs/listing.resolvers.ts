@@ -1,21 +1,13 @@
-import { type Expression, type SqlBool, sql } from "kysely";
 import type { Context } from "../context.ts";
 import type { Page } from "../database/pages.ts";
 import type { Key, Search } from "../database/search.ts";
 import { storedTime } from "../database/times.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { Log, Trace } from "./entities.ts";
-import type { LogFilter } from "./listing.inputs.ts";
+import type { LogFilter } from "./filter.inputs.ts";
+import { type Condition, conditionsOf, narrowestOf } from "./filter.resolvers.ts";
 import { hasHeavyMetadata, havingMembers, membersOf } from "./members.resolvers.ts";
-import {
-  type Lead,
-  type LogBuilder,
-  logsIn,
-  type Place,
-  type Stretch,
-  startOf,
-  stretches,
-} from "./walk.resolvers.ts";
+import { type Lead, logsIn, type Place, type Stretch, startOf, stretches } from "./walk.resolvers.ts";
 
 /** An entry of a list of logs or traces, and where it is in the list. */
 export interface Found<Entity> {
@@ -73,7 +65,7 @@ async function findLogs(
   const few = await fewKeys(search, workspaceId, filter, words);
   if (few?.length === 0) return [];
   const lead: Lead = { workspaceId, by: few ? { keys: few } : narrowestOf(filter) };
-  const conditions = conditionsOf(filter, lead, search);
+  const conditions = conditionsOf(context, filter, lead);
   const range = rangeOf(context, filter, after);
   // An index answers some filters alone, in one read; for the others logs are examined stretch by stretch.
   const isIndexed = few !== null || (words === null && conditions.length === 0 && !filter.metadata?.length);
@@ -133,37 +125,4 @@ function rangeOf(context: Context, { from, to }: Filter, after: Place | null): S
   const end = to ? startOf(context, to) : null;
   const before = end && after ? (end.startTime <= after.startTime ? end : after) : (end ?? after);
   return { before, downTo: from ? startOf(context, from) : null };
-}
-
-function narrowestOf({ userId, organizationId, slug }: Filter): Lead["by"] {
-  if (userId != null) return { userId };
-  if (organizationId != null) return { organizationId };
-  return slug == null ? {} : { promptSlug: slug };
-}
-
-type Condition = (builder: LogBuilder) => Expression<SqlBool>;
-
-/** The conditions of a filter other than its time, its words, its metadata and those of the lead. */
-function conditionsOf(filter: Filter, { by }: Lead, search: Search): Condition[] {
-  const { slug, minCost, maxCost, minLatencyMs, maxLatencyMs } = filter;
-  const { userId, organizationId, version, tag, type } = filter;
-  const equal = Object.entries({ promptSlug: slug, userId, organizationId, version, tag, type });
-  const limits = [
-    ["cost", ">=", minCost],
-    ["cost", "<=", maxCost],
-    ["latencyMs", ">=", minLatencyMs],
-    ["latencyMs", "<=", maxLatencyMs],
-  ] as const;
-  return [
-    ...equal.flatMap(([column, value]): Condition[] =>
-      value == null || column in by
-        ? []
-        : [({ eb, ref }) => eb(search.unindexed(ref(column as "tag")), "=", value)],
-    ),
-    ...limits.flatMap(([column, operator, value]): Condition[] =>
-      value == null
-        ? []
-        : [({ eb }) => eb(column, operator, sql<number>`cast(${value} as double precision)`)],
-    ),
-  ];
 }

@@ -3,7 +3,7 @@ import type { Context } from "../context.ts";
 import { lengthOf } from "../database/lengths.ts";
 import { MAX_PIECE_BYTES, readInPieces } from "../database/pieces.ts";
 import type { Search } from "../database/search.ts";
-import type { LogFilter } from "./listing.inputs.ts";
+import type { LogFilter } from "./filter.inputs.ts";
 import type { LogBuilder, logsIn } from "./walk.resolvers.ts";
 
 type Filter = Pick<Partial<LogFilter>, "metadata">;

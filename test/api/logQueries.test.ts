@@ -135,6 +135,23 @@ test.each<[string, object, RegExp]>([
     { f: { metadata: Array(11).fill({ key: "a", value: 1 }) } },
     /filter\.metadata must have at most 10 items/,
   ],
+  ["too many values", { f: { slug: Array(200).fill("a") } }, /filter must have at most 200 values/],
+  [
+    "too many conditions at any depth",
+    { f: { not: { or: Array(200).fill({}) } } },
+    /filter must have at most 200 values and conditions together/,
+  ],
+  [
+    "hundreds of thousands of conditions",
+    { f: { or: Array(100_000).fill({}) } },
+    /filter must have at most 200 values and conditions together/,
+  ],
+  [
+    "a condition of another kind",
+    { f: { or: [{ not: { minCost: "a lot" } }] } },
+    /filter\.or\.0\.not\.minCost/,
+  ],
+  ["words within a condition", { f: { or: [{ text: "a" }] } }, /Variable "\$f" is invalid/],
   ["a page of less than nothing", { n: -1 }, /first must be at least 0/],
   ["a page too large", { n: 101 }, /first must be at most 100/],
   ["a cursor of another list", { a: toCursor("a-slug") }, /after is not a cursor of this list/],

@@ -72,9 +72,11 @@ function searched() {
 }
 
 type Condition = readonly [object, (row: Row) => boolean];
+/** One value, a list of it, or a list of some, which may be empty or name a value twice. */
 const equal = (name: string, column: keyof Row, among: string[]) => (): Condition => {
-  const value = oneOf(among);
-  return [{ [name]: value }, (row) => row[column] === value];
+  const values = some(oneOf([1, 1, 1, 1, 0, 2, 3]), () => oneOf(among));
+  const given = values.length === 1 && random() < 0.7 ? values[0] : values;
+  return [{ [name]: given }, (row) => (values as unknown[]).includes(row[column])];
 };
 const limit = (name: string, fits: (row: Row, value: number) => boolean, unit: number) => (): Condition => {
   const value = below(300) * unit;
@@ -89,6 +91,30 @@ const since = (): Condition => {
   const from = oneOf(rows).startTime;
   return [{ from }, ({ startTime }) => startTime >= from];
 };
+/** Conditions within conditions; what a log has not is neither above nor below a limit. */
+const nested = (depth: number): Condition => {
+  const [shape, count] = [oneOf(["and", "or", "not"]), below(4)];
+  const make = (): Condition => {
+    const parts = some(1 + below(2), () => (depth < 3 && random() < 0.3 ? nested(depth + 1) : oneOf(flat)()));
+    const all = Object.assign({}, ...parts.map(([part]) => part));
+    // Of two parts about one field the second one replaces the first.
+    const last = new Map(
+      parts.flatMap(([part, fits]) => Object.keys(part).map((name) => [name, fits] as const)),
+    );
+    return [all, (row) => [...last.values()].every((fits) => fits(row))];
+  };
+  const [condition, holds] = make();
+  if (shape === "not") return [{ not: condition }, (row) => !holds(row)];
+  const list = some(count, make);
+  const conditions = list.map(([one]) => one);
+  return shape === "and"
+    ? [{ and: conditions }, (row) => list.every(([, fits]) => fits(row))]
+    : [{ or: conditions }, (row) => list.some(([, fits]) => fits(row))];
+};
+const until = (): Condition => {
+  const to = oneOf(rows).startTime;
+  return [{ to }, ({ startTime }) => startTime < to];
+};
 const conditions: [number, () => Condition][] = [
   [0.2, equal("slug", "promptSlug", [...slugs, "x"])],
   [0.15, equal("version", "version", versions)],
@@ -102,7 +128,10 @@ const conditions: [number, () => Condition][] = [
   [0.2, member],
   [0.2, since],
   [0.4, searched],
+  [0.25, () => nested(0)],
 ];
+/** Those that may stand within another condition. */
+const flat = [...conditions.slice(0, 9).map(([, make]) => make), since, until];
 
 const LOGS =
   "query($f: LogFilter, $n: Int, $a: String) { found: logs(filter: $f, first: $n, after: $a) { nodes { id } } }";
