@@ -22,7 +22,7 @@ export interface Field {
   /** Whether it takes any text. */
   isText: boolean;
   /** What must be there for the field to be read, by the path of what holds it. */
-  holders: { path: Path; value: unknown; takesOne?: boolean }[];
+  holders: { path: Path; value: unknown; takesOne?: boolean; type?: GraphQLInputType }[];
 }
 
 type Holders = Field["holders"];
@@ -39,9 +39,10 @@ function fieldsOf(type: GraphQLInputType, path: Path, holders: Holders): Field[]
   if (isNonNullType(type)) return fieldsOf(type.ofType, path, holders);
   const here = { path, isObject: isInputObjectType(type), isText: String(type) === "String", holders };
   const takesOne = isInputObjectType(type) && type.isOneOf;
-  const within = [...holders, { path, value: minimal(type), takesOne }];
+  const within = [...holders, { path, value: minimal(type), takesOne, type }];
   if (isListType(type)) return [here, ...fieldsOf(type.ofType, [...path, 0], within)];
-  if (!isInputObjectType(type)) return [here];
+  // Conditions hold conditions: one level deep each field of theirs is met.
+  if (!isInputObjectType(type) || holders.some((holder) => holder.type === type)) return [here];
   const members = Object.values(type.getFields());
   return [here, ...members.flatMap((field) => fieldsOf(field.type, [...path, field.name], within))];
 }

@@ -7,6 +7,9 @@ export const warningCodes = {
   NOT_PUBLISHED: "The prompt has no production version, or no version at all.",
   VARIABLE_NOT_USED: "Variables are declared that the texts do not use.",
   VARIABLE_NOT_DECLARED: "The texts use variables that are not declared.",
+  MESSAGES_JOINED: "The text of the prompt shows several messages as one.",
+  PLACEHOLDER_NOT_FILLED: "No messages were given for a placeholder; it is left out.",
+  PLACEHOLDER_NOT_USED: "Messages were given for a placeholder that the prompt does not have.",
   VALUE_MISSING: "Variables of the texts were given no value; they are empty.",
   VALUE_NOT_USED: "Values were given that the texts do not use.",
 } as const;

@@ -70,7 +70,9 @@ function versionSteps(file: PromptFile, current: PromptContent | undefined, deta
     const { version } = input;
     if (firstOf.get(version) !== at)
       detail(["versions", at], `version ${quoted(version)} stands there twice`);
-    const content = contentFor(input, (part, message) => detail(["versions", at, part], message));
+    const content = contentFor(input, (part, message) =>
+      detail(["versions", at, ...part.split(".")], message),
+    );
     const existing = existingVersions.get(version);
     if (content && existing && !isSame(content, input, existing)) {
       detail(

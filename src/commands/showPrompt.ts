@@ -2,6 +2,7 @@ import type { Context } from "../context.ts";
 import { printableText } from "../printable.ts";
 import type { Model, Variable } from "../prompts/entities.ts";
 import { describePromptInput } from "../prompts/inputs.ts";
+import { hasTextsOfMessages, underRole } from "../prompts/messages.ts";
 import { describePrompt, type PromptDescription } from "../prompts/resolvers.ts";
 import { contentColumn, tagsOf } from "../prompts/versions.resolvers.ts";
 import { checkOptions } from "./options.ts";
@@ -31,6 +32,7 @@ type Details = Awaited<ReturnType<typeof readDetails>>;
 
 const textOf = contentColumn("text");
 const systemTextOf = contentColumn("systemText");
+const messagesOf = contentColumn("messages");
 const modelOf = contentColumn("model");
 const createdAtOf = contentColumn("createdAt");
 
@@ -40,27 +42,30 @@ async function readDetails(context: Context, prompt: PromptDescription) {
   const availableVersions = prompt.versions?.map((one) => one.version) ?? [];
   const head = { slug, name, status, description, availableVersions, tags, version, tag, variables };
   if (versionId === null || version === null)
-    return { ...head, createdAt: null, model: null, systemText: null, text: null };
+    return { ...head, createdAt: null, model: null, systemText: null, text: null, messages: null };
   const record = { id: versionId, version };
-  const [createdAt, model, systemText, text] = await Promise.all([
+  const [createdAt, model, systemText, text, messages] = await Promise.all([
     createdAtOf(record, {}, context),
     modelOf(record, {}, context),
     systemTextOf(record, {}, context),
     textOf(record, {}, context),
+    messagesOf(record, {}, context),
   ]);
-  return { ...head, createdAt, model, systemText, text };
+  return { ...head, createdAt, model, systemText, text, messages };
 }
 
 function linesOf({ slug, name, status, description, ...facts }: Details): string[] {
-  const { systemText, text } = facts;
+  const { systemText, text, messages } = facts;
+  const followsFromMessages = text !== null && hasTextsOfMessages({ text, systemText, messages });
   return [
     `${slug} (${status})`,
     ...(name === slug ? [] : [name]),
     ...(description ? [description] : []),
     "",
     ...factsOf(facts),
-    ...(systemText ? ["", "System text:", systemText] : []),
-    ...(text === null ? [] : ["", "Text:", text]),
+    ...(systemText && !followsFromMessages ? ["", "System text:", systemText] : []),
+    ...(text === null || followsFromMessages ? [] : ["", "Text:", text]),
+    ...(messages ? ["", "Messages:", messages.map(underRole).join("\n\n")] : []),
   ];
 }
 

@@ -16,7 +16,10 @@ import {
   promptTagInput,
   promptVariable,
   promptVersionInput,
+  requireText,
 } from "../prompts/inputs.ts";
+import { strictPromptMessages } from "../prompts/messages.inputs.ts";
+import { hasTextsOfMessages } from "../prompts/messages.ts";
 import { detailsOf } from "../validation/messages.ts";
 import { INEXACT, isInexact } from "../validation/numbers.ts";
 import { isObject } from "./rows.ts";
@@ -40,11 +43,14 @@ export const promptFile = z.strictObject({
   protectedTags: z.array(promptTagInput.shape.input.shape.tag).optional(),
   versions: z
     .array(
-      z.strictObject({
-        ...promptVersionInput.shape,
-        model: z.strictObject(promptModel.shape).nullish(),
-        variables: z.array(z.strictObject(promptVariable.shape)).nullish(),
-      }),
+      z
+        .strictObject({
+          ...promptVersionInput.shape,
+          messages: strictPromptMessages.nullish(),
+          model: z.strictObject(promptModel.shape).nullish(),
+          variables: z.array(z.strictObject(promptVariable.shape)).nullish(),
+        })
+        .superRefine(requireText),
     )
     .optional(),
 });
@@ -60,15 +66,23 @@ export function toPromptYaml(prompt: PromptContent): string {
     ...(featureSlug !== null && { featureSlug }),
     ...(tags.size > 0 && { tags }),
     ...(protectedTags.length > 0 && { protectedTags }),
-    versions: versions.map(({ version, systemText, text, model, variables }) => ({
+    versions: versions.map(({ version, model, variables, ...texts }) => ({
       version,
-      ...(systemText !== null && { systemText }),
-      text,
+      ...textsToWrite(texts),
       ...(model && { model: withoutNulls(model) }),
       ...(variables.length > 0 && { variables: variables.map(withoutNulls) }),
     })),
   };
   return stringify(content, { lineWidth: 0, aliasDuplicateObjects: false, blockQuote: "literal" });
+}
+
+/** Texts that follow from the messages are left out. */
+function textsToWrite(texts: Pick<PromptContent["versions"][number], "text" | "systemText" | "messages">) {
+  const { text, systemText, messages } = texts;
+  return {
+    ...(!hasTextsOfMessages(texts) && { ...(systemText !== null && { systemText }), text }),
+    ...(messages && { messages }),
+  };
 }
 
 function withoutNulls(object: object): object {

@@ -13,12 +13,14 @@ import {
   promptVersionInput,
   updatePromptInput,
 } from "./inputs.ts";
+import { promptMessageShape } from "./messages.inputs.ts";
 import { deletePrompt } from "./removal.resolvers.ts";
 import { PromptVersion } from "./versions.graphql.ts";
 
 const PromptVersionInput = inputTypeOf("PromptVersionInput", promptVersionInput, {
   model: inputTypeOf("PromptModelInput", promptModel, { parameters: "JSONObject" }),
   variables: [inputTypeOf("PromptVariableInput", promptVariable)],
+  messages: [inputTypeOf("PromptMessageInput", promptMessageShape)],
 });
 
 const CreatePromptVersionPayload = payloadType<Awaited<ReturnType<typeof createPromptVersion>>>(

@@ -17,6 +17,7 @@ import {
   MAX_VERSIONS,
   type UpdatePromptInput,
 } from "./inputs.ts";
+import { joinedWarnings, templatesOfMessages, textsOf } from "./messages.ts";
 import { prompt, promptNotFound } from "./resolvers.ts";
 import { mergeVariables } from "./variables.ts";
 
@@ -68,9 +69,7 @@ export async function createPromptVersion(
   { slug, input }: CreatePromptVersionInput,
 ): Promise<{ promptVersion: PromptVersion; warnings: Warning[] }> {
   const workspace = authorize(context, "write");
-  const names: string[][] = [];
-  // In sequence, so that the error always names the first of two invalid templates.
-  for (const template of templatesOf(input)) names.push(await findVariables(workspace, template));
+  const names = await findVariables(workspace, templatesOf(input));
   const { content, warnings } = contentOf(input, names.flat());
   const conflict = `Prompt ${quoted(slug)} already has a version ${quoted(input.version)}. Versions never change; choose another name.`;
   const promptVersion = await refuseDuplicates(conflict, () =>
@@ -95,12 +94,16 @@ export async function createPromptVersion(
 type VersionInput = CreatePromptVersionInput["input"];
 
 /** The templates of a version. */
-export function templatesOf({ text, systemText }: VersionInput): NamedTemplate[] {
-  return [{ path: "text", text }, ...(systemText ? [{ path: "systemText" as const, text: systemText }] : [])];
+export function templatesOf({ text, systemText, messages }: VersionInput): NamedTemplate[] {
+  return [
+    ...(text ? [{ path: "text", text }] : []),
+    ...(systemText ? [{ path: "systemText", text: systemText }] : []),
+    ...templatesOfMessages(messages ?? []),
+  ];
 }
 
 /** The content to store for a version whose templates use the variables `names`. */
-export function contentOf({ version, text, systemText, ...input }: VersionInput, names: string[]) {
+export function contentOf({ version, ...input }: VersionInput, names: string[]) {
   const declarations = input.variables?.map(({ label, type, description }) => ({
     label,
     type: type || "string",
@@ -115,9 +118,17 @@ export function contentOf({ version, text, systemText, ...input }: VersionInput,
     version: input.model.version ?? null,
     parameters: input.model.parameters ?? {},
   };
+  const content = { version, ...textsFor(input), model: model ?? null, variables };
+  return { content, warnings: [...warnings, ...joinedWarnings(content)] };
+}
+
+/** The texts and messages to store: where a text is missing, that of the messages. */
+function textsFor({ text, systemText, messages }: Omit<VersionInput, "version">) {
+  const ofMessages = textsOf(messages ?? []);
   return {
-    content: { version, text, systemText: systemText || null, model: model ?? null, variables },
-    warnings,
+    text: text ?? ofMessages.text,
+    systemText: systemText || (text == null ? ofMessages.systemText : null),
+    messages: messages ?? null,
   };
 }
 

@@ -35,6 +35,17 @@ export const servedPromptAnswer = z
       slug: z.string(),
       text: z.string().describe("The text, a Jinja template."),
       systemText: z.string().describe("The text for the system's role; empty when there is none."),
+      messages: z
+        .array(
+          z.object({
+            role: z.string().optional(),
+            content: z.string().optional().describe("A Jinja template."),
+            name: z.string().optional(),
+            placeholder: z.string().optional().describe("Instead of role and content."),
+          }),
+        )
+        .optional()
+        .describe("The messages of a chat; absent when the version has none."),
       version: z.string().describe("The version that serves."),
       tag: z.string().describe("The tag by which it was found; empty when it was asked for by its own name."),
       model: z.object({
@@ -98,13 +109,14 @@ export function promptReadingRoutes(app: App): void {
       response: { 200: servedPromptAnswer, ...errorResponses, ...notFound },
     },
     handler: async ({ context, params, query }) => {
-      const { warnings, systemText, tag, model, ...served } = await servedPrompt(context, {
-        ...params,
-        ...query,
-      });
+      const served = await servedPrompt(context, { ...params, ...query });
+      const { slug, text, systemText, messages, version, tag, model, warnings } = served;
       const warning = warningText(warnings);
       return {
-        prompt: { ...served, systemText: systemText ?? "", tag: tag ?? "", model: completeModel(model) },
+        prompt: {
+          ...{ slug, text, systemText: systemText ?? "", ...(messages && { messages }) },
+          ...{ version, tag: tag ?? "", model: completeModel(model) },
+        },
         ...(warning !== null && { warning }),
       };
     },

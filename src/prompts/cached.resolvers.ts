@@ -88,19 +88,19 @@ export function readVersions(
 export const findDetails = createFind(["model", "variables"]);
 
 /** Apart from the details: texts may have megabytes, and only serving a prompt needs them. */
-const findTexts = createFind(["text", "systemText"]);
+const findTexts = createFind(["text", "systemText", "messages"]);
 
-/** The texts of a version. Throws VERSION_NOT_FOUND when it was removed since its prompt was read. */
+/** The texts and the messages of a version. Throws VERSION_NOT_FOUND when it was removed since its prompt was read. */
 export async function getTexts(
   context: Context,
   versionId: string,
-): Promise<Pick<PromptVersion, "text" | "systemText">> {
+): Promise<Pick<PromptVersion, "text" | "systemText" | "messages">> {
   const texts = await findTexts(context, versionId);
   if (texts) return texts;
   throw versionRemoved();
 }
 
-type Column = "text" | "systemText" | "model" | "variables";
+type Column = "text" | "systemText" | "messages" | "model" | "variables";
 
 /** Makes a cache of columns of versions, which are immutable. Its callers know that the version is of their workspace. */
 function createFind<const Columns extends readonly Column[]>(columns: Columns) {

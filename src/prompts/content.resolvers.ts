@@ -13,7 +13,7 @@ export interface PromptContent {
   tags: ReadonlyMap<string, string>;
   protectedTags: string[];
   /** The oldest first. */
-  versions: Pick<PromptVersion, "version" | "text" | "systemText" | "model" | "variables">[];
+  versions: Pick<PromptVersion, "version" | "text" | "systemText" | "messages" | "model" | "variables">[];
 }
 
 /** All prompts with their tags and versions, in the order of their slugs. */
@@ -34,10 +34,11 @@ export async function promptContents(context: Context): Promise<PromptContent[]>
         featureSlug,
         tags: new Map(tags.map(({ label, version }) => [label, version])),
         protectedTags,
-        versions: versions.map(({ version, text, systemText, model, variables }) => ({
+        versions: versions.map(({ version, text, systemText, messages, model, variables }) => ({
           version,
           text,
           systemText,
+          messages,
           model,
           variables,
         })),

@@ -1,11 +1,13 @@
 import { createTwoFilesPatch, FILE_HEADERS_ONLY, formatPatch } from "diff";
 import type { Model, Variable } from "./entities.ts";
+import { hasTextsOfMessages, type Message, underRole } from "./messages.ts";
 
 /** The parts of a prompt version that are compared. */
 export interface VersionText {
   version: string;
   text: string;
   systemText: string | null;
+  messages: Message[] | null;
   model: Model | null;
   variables: Variable[];
 }
@@ -25,8 +27,9 @@ export function* diffVersions(from: VersionText, to: VersionText): Generator<str
 }
 
 const parts: { name: string; read: (version: VersionText) => string | null }[] = [
-  { name: "text", read: ({ text }) => text },
-  { name: "systemText", read: ({ systemText }) => systemText },
+  { name: "text", read: (version) => (hasTextsOfMessages(version) ? null : version.text) },
+  { name: "systemText", read: (version) => (hasTextsOfMessages(version) ? null : version.systemText) },
+  { name: "messages", read: ({ messages }) => messages && `${messages.map(underRole).join("\n\n")}\n` },
   { name: "model", read: ({ model }) => model && toJson(model) },
   { name: "variables", read: ({ variables }) => toJson(variables) },
 ];

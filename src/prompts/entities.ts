@@ -1,6 +1,7 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import { json, timestamp } from "../database/columnTypes.ts";
 import { Workspace } from "../workspaces/entities.ts";
+import type { Message } from "./messages.ts";
 
 /** The model that a prompt version is written for. */
 export interface Model {
@@ -50,6 +51,7 @@ export const PromptVersion = defineEntity({
     version: p.text(),
     text: p.text(),
     systemText: p.text().strictNullable(),
+    messages: json<Message[]>().strictNullable(),
     model: json<Model>().strictNullable(),
     variables: json<Variable[]>(),
     createdAt: timestamp(),

@@ -4,6 +4,7 @@ import { optionalJsonObject } from "../validation/json.ts";
 import { list } from "../validation/list.ts";
 import { idPage, searchText, slugPage } from "../validation/pagination.ts";
 import { lookUpText, newSlug, optionalText, text } from "../validation/text.ts";
+import { MAX_MESSAGES, placeholderValue, promptMessages } from "./messages.inputs.ts";
 
 /** What picks a version of a prompt: a version wins over a tag; with neither it is the production version. */
 export const versionChoice = z.object({
@@ -87,6 +88,17 @@ export const promptVariable = z
   })
   .describe("A variable of a prompt's text.");
 
+interface VersionTexts {
+  text?: string | null | undefined;
+  messages?: object[] | null | undefined;
+}
+
+/** A version needs something to say. */
+export function requireText({ text, messages }: VersionTexts, context: z.RefinementCtx): void {
+  if (text == null && messages == null)
+    context.addIssue({ code: "custom", path: ["text"], message: "is required, or else messages" });
+}
+
 export const promptVersionInput = z
   .object({
     version: text()
@@ -98,7 +110,13 @@ export const promptVersionInput = z
     text: text()
       .min(1)
       .max(MAX_TEMPLATE_CHARACTERS)
-      .describe("The text of the prompt, a Jinja template of up to 500,000 characters."),
+      .nullish()
+      .describe(
+        "The text of the prompt, a Jinja template of up to 500,000 characters. Without it, `messages` are needed: the text is then that of the user's message, or of all messages under their roles.",
+      ),
+    messages: promptMessages
+      .nullish()
+      .describe("The messages of a chat, in order, at most 1,000; beside the texts, or instead of them."),
     systemText: text()
       .max(MAX_TEMPLATE_CHARACTERS)
       .nullish()
@@ -111,6 +129,7 @@ export const promptVersionInput = z
         "What its variables are. Those that the texts use are found automatically; this adds types and descriptions.",
       ),
   })
+  .superRefine(requireText)
   .describe("A version to add to a prompt.");
 export type PromptVersionInput = z.output<typeof promptVersionInput>;
 
@@ -185,8 +204,15 @@ export const promptVariableValue = z
 export const renderPromptInput = z.object({
   ...describePromptInput.shape,
   variables: list(promptVariableValue, MAX_VARIABLES).nullish().describe("What to fill the variables with."),
+  placeholders: list(placeholderValue, MAX_VARIABLES)
+    .refine((values) => values.reduce((sum, { messages }) => sum + messages.length, 0) <= MAX_MESSAGES, {
+      error: `must have at most ${MAX_MESSAGES} messages together`,
+    })
+    .nullish()
+    .describe("What to put in the place of placeholders."),
 });
-export type RenderPromptInput = DescribePromptInput & Pick<z.output<typeof renderPromptInput>, "variables">;
+export type RenderPromptInput = DescribePromptInput &
+  Partial<Pick<z.output<typeof renderPromptInput>, "variables" | "placeholders">>;
 
 export const promptDiffInput = z.object({
   slug: describePromptInput.shape.slug,

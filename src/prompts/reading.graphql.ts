@@ -1,3 +1,4 @@
+import type { ObjectFieldBuilder } from "@pothos/core";
 import { argumentsOf, builder, cacheable, inputTypeOf } from "../graphql/builder.ts";
 import { connect, connectionType } from "../graphql/connections.ts";
 import { warningsField } from "../graphql/payloads.ts";
@@ -9,35 +10,80 @@ import {
   promptVariableValue,
   renderPromptInput,
 } from "./inputs.ts";
-import { promptDiff, prompts, renderPrompt, type ServedPrompt, servedPrompt } from "./reading.resolvers.ts";
+import { ChatMessageType, PromptMessage } from "./messages.graphql.ts";
+import { insertedMessage, placeholderValue } from "./messages.inputs.ts";
+import { promptDiff, prompts, type ServedPrompt, servedPrompt } from "./reading.resolvers.ts";
+import { type RenderedPrompt, renderPrompt } from "./render.resolvers.ts";
 import { prompt } from "./resolvers.ts";
-import { PromptModel } from "./versions.graphql.ts";
+import { PromptModel, PromptVersion } from "./versions.graphql.ts";
+
+type Served = Omit<ServedPrompt, "messages">;
+
+/** The fields that a prompt has for applications, as stored and as rendered. */
+const servedFields = <Parent extends Served>(
+  t: ObjectFieldBuilder<typeof builder.$inferSchemaTypes, Parent>,
+) => ({
+  slug: t.string({ description: "The slug of the prompt.", resolve: ({ slug }) => slug }),
+  version: t.string({ description: "The version that serves.", resolve: ({ version }) => version }),
+  tag: t.string({
+    nullable: true,
+    description: "The tag by which the version was found; null when it was asked for by its own name.",
+    resolve: ({ tag }) => tag,
+  }),
+  model: t.field({
+    type: PromptModel,
+    nullable: true,
+    description: "The model that the version is written for.",
+    resolve: ({ model }) => model,
+  }),
+  prompt: t.field({ type: Prompt, description: "The prompt itself.", resolve: ({ prompt }) => prompt }),
+  promptVersion: t.field({
+    type: PromptVersion,
+    description: "The version that serves, as it is stored.",
+    resolve: ({ versionId: id, version }) => ({ id, version }),
+  }),
+  warnings: warningsField(t),
+});
 
 const ServedPromptType = builder.objectRef<ServedPrompt>("ServedPrompt").implement({
   description: "A prompt as an application uses it: the texts and the model of the version that serves.",
   fields: (t) => ({
-    slug: t.exposeString("slug", { description: "The slug of the prompt." }),
-    text: t.exposeString("text", { description: "The text; filled in, when it was rendered." }),
+    ...servedFields(t),
+    text: t.exposeString("text", { description: "The text, a Jinja template." }),
     systemText: t.exposeString("systemText", {
       nullable: true,
-      description: "The text for the system's role.",
+      description: "The text for the system's role, a Jinja template.",
     }),
-    version: t.exposeString("version", { description: "The version that serves." }),
-    tag: t.exposeString("tag", {
+    messages: t.field({
+      type: [PromptMessage],
       nullable: true,
-      description: "The tag by which the version was found; null when it was asked for by its own name.",
+      description: "The messages of a chat, in order; null when the version has none.",
+      resolve: ({ messages }) => messages,
     }),
-    model: t.field({
-      type: PromptModel,
-      nullable: true,
-      description: "The model that the version is written for.",
-      resolve: ({ model }) => model,
-    }),
-    warnings: warningsField(t),
   }),
 });
 
-const PromptVariableValue = inputTypeOf("PromptVariableValue", promptVariableValue);
+const RenderedPromptType = builder.objectRef<RenderedPrompt>("RenderedPrompt").implement({
+  description: "A prompt with its variables filled in and its placeholders replaced: what a model gets.",
+  fields: (t) => ({
+    ...servedFields(t),
+    text: t.exposeString("text", { description: "The text, filled in." }),
+    systemText: t.exposeString("systemText", {
+      nullable: true,
+      description: "The text for the system's role, filled in.",
+    }),
+    messages: t.field({
+      type: [ChatMessageType],
+      nullable: true,
+      description: "The messages of a chat, in order; null when the version has none.",
+      resolve: ({ messages }) => messages,
+    }),
+  }),
+});
+
+const PlaceholderValue = inputTypeOf("PlaceholderValue", placeholderValue, {
+  messages: [inputTypeOf("ChatMessageInput", insertedMessage)],
+});
 
 builder.queryFields((t) => ({
   prompt: t.field({
@@ -69,11 +115,14 @@ builder.queryFields((t) => ({
     resolve: (_, args, context) => servedPrompt(context, args),
   }),
   renderPrompt: t.field({
-    type: ServedPromptType,
+    type: RenderedPromptType,
     nullable: true,
     description:
-      "Like `servedPrompt`, with the variables of its texts filled in. It gives the same errors: `PROMPT_NOT_FOUND` and `VERSION_NOT_FOUND`.",
-    args: argumentsOf(t, renderPromptInput, { variables: [PromptVariableValue] }),
+      "The prompt that `servedPrompt` returns, with its variables filled in and its placeholders replaced. It gives the same errors: `PROMPT_NOT_FOUND` and `VERSION_NOT_FOUND`.",
+    args: argumentsOf(t, renderPromptInput, {
+      variables: [inputTypeOf("PromptVariableValue", promptVariableValue)],
+      placeholders: [PlaceholderValue],
+    }),
     resolve: (_, args, context) => renderPrompt(context, args),
   }),
   promptDiff: t.string({

@@ -3,12 +3,12 @@ import { inPage, type Page } from "../database/pages.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { checkDeadline } from "../limits/deadline.ts";
-import { renderTemplate } from "../templates/templates.ts";
 import { type Warning, warningText } from "../warnings.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { findDetails, findPrompt, getTexts, type PromptHead, promptColumns } from "./cached.resolvers.ts";
 import { type Model, PromptVersion } from "./entities.ts";
-import type { DescribePromptInput, PromptDiffInput, PromptsInput, RenderPromptInput } from "./inputs.ts";
+import type { DescribePromptInput, PromptDiffInput, PromptsInput } from "./inputs.ts";
+import { joinedWarnings, type Message } from "./messages.ts";
 import {
   describe,
   loadSelectables,
@@ -17,7 +17,6 @@ import {
   withinBudget,
 } from "./resolvers.ts";
 import { selectVersion, selectVersionToDescribe } from "./selection.ts";
-import { compareVariables } from "./variables.ts";
 
 export type PromptsPage = Page & Pick<PromptsInput, "featureSlug" | "search">;
 
@@ -60,7 +59,10 @@ export interface ServedPrompt {
   slug: string;
   text: string;
   systemText: string | null;
+  messages: Message[] | null;
   version: string;
+  versionId: string;
+  prompt: PromptHead;
   tag: string | null;
   model: Model | null;
   warnings: Warning[];
@@ -84,26 +86,16 @@ export async function servedPrompt(context: Context, input: DescribePromptInput)
     getTexts(context, version.id),
     findDetails(context, version.id),
   ]);
-  return { ...texts, model: details?.model ?? null, version: version.version, slug, tag, warnings };
-}
-
-/** The served version with its variables filled in; the warnings name variables without a value and unused values. */
-export async function renderPrompt(context: Context, input: RenderPromptInput): Promise<ServedPrompt> {
-  const served = await servedPrompt(context, input);
-  const values = Object.fromEntries((input.variables ?? []).map(({ label, value }) => [label, value ?? ""]));
-  const workspaceId = authorize(context, "read");
-  const render = async (template: string) => {
-    const rendered = await renderTemplate(workspaceId, template, values);
-    spendAnswerBytes(context, rendered.result.length);
-    return rendered;
+  return {
+    ...texts,
+    model: details?.model ?? null,
+    version: version.version,
+    versionId: version.id,
+    prompt,
+    slug,
+    tag,
+    warnings: [...warnings, ...joinedWarnings(texts)],
   };
-  const [text, systemText] = await Promise.all([
-    render(served.text),
-    served.systemText === null ? null : render(served.systemText),
-  ]);
-  const names = [...new Set([...text.names, ...(systemText?.names ?? [])])];
-  const warnings = [...served.warnings, ...compareVariables(names, values)];
-  return { ...served, text: text.result, systemText: systemText?.result ?? null, warnings };
 }
 
 /** What differs between two versions of a prompt, as a unified diff; empty when nothing does. */

@@ -1,6 +1,7 @@
 import { builder } from "../graphql/builder.ts";
 import { findsNode, Node } from "../graphql/nodes.ts";
 import type { Model, Variable } from "./entities.ts";
+import { PromptMessage } from "./messages.graphql.ts";
 import { contentColumn, findVersionById, type VersionRecord } from "./versions.resolvers.ts";
 
 export const PromptVariable = builder.objectRef<Variable>("PromptVariable").implement({
@@ -42,6 +43,12 @@ export const PromptVersion = builder.objectRef<VersionRecord>("PromptVersion").i
       nullable: true,
       description: "The text for the system's role.",
       resolve: contentColumn("systemText"),
+    }),
+    messages: t.field({
+      type: [PromptMessage],
+      nullable: true,
+      description: "The messages of a chat, in order; null when it has none.",
+      resolve: contentColumn("messages"),
     }),
     model: t.field({
       type: PromptModel,

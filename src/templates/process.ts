@@ -3,15 +3,16 @@ import { Template } from "@huggingface/jinja";
 import { describeSyntaxError, toProgram } from "./parse.ts";
 import { freeNames } from "./variables.ts";
 
-/** A request to the process: to render a template or, without values, to find its variables. */
+/** A request to the process: to render templates or, without values, to find their variables. */
 export interface TemplateTask {
-  text: string;
+  texts: string[];
   values: Record<string, string> | null;
 }
 
-/** Its response: the variables and the rendered text, empty without values; or the error of the template. */
-export type TemplateAnswer = { names: string[]; result: string } | { error: string };
+/** Its response: the variables and the rendered text of each, empty without values; or the error of the first that fails. */
+export type TemplateAnswer = { names: string[][]; results: string[] } | { error: string; index: number };
 
+/** Of all results together. */
 const MAX_RESULT_CHARACTERS = 10_000_000;
 /** Ends the work for a server that is gone; one that runs ends this process earlier. */
 const ORPHAN_LIMIT_MS = 6_000;
@@ -24,7 +25,25 @@ process.on("message", (task: TemplateTask) => {
 process.on("SIGINT", () => {});
 process.send?.("ready");
 
-function answer({ text, values }: TemplateTask): TemplateAnswer {
+function answer({ texts, values }: TemplateTask): TemplateAnswer {
+  const names: string[][] = [];
+  const results: string[] = [];
+  let left = MAX_RESULT_CHARACTERS;
+  for (const [index, text] of texts.entries()) {
+    const one = answerOne(text, values, left);
+    if ("error" in one) return { ...one, index };
+    names.push(one.names);
+    results.push(one.result);
+    left -= one.result.length;
+  }
+  return { names, results };
+}
+
+function answerOne(
+  text: string,
+  values: TemplateTask["values"],
+  maxCharacters: number,
+): { names: string[]; result: string } | { error: string } {
   let template: Template;
   try {
     if (values === null) return { names: freeNames(toProgram(text)), result: "" };
@@ -34,7 +53,7 @@ function answer({ text, values }: TemplateTask): TemplateAnswer {
   }
   try {
     const result = template.render(values);
-    if (result.length <= MAX_RESULT_CHARACTERS) return { names: freeNames(template.parsed), result };
+    if (result.length <= maxCharacters) return { names: freeNames(template.parsed), result };
     return { error: `must not give more than ${MAX_RESULT_CHARACTERS} characters` };
   } catch (error) {
     return { error: `could not be rendered: ${reasonOf(error)}` };

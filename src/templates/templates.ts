@@ -4,9 +4,9 @@ import { describeSyntaxError, toProgram } from "./parse.ts";
 import type { TemplateAnswer, TemplateTask } from "./process.ts";
 import { BUILT_INS, freeNames } from "./variables.ts";
 
-/** A template, with the member of the input that errors name. */
+/** A template, with the member of the input that errors name, such as `text` or `messages.2.content`. */
 export interface NamedTemplate {
-  path: "text" | "systemText";
+  path: string;
   text: string;
 }
 
@@ -34,32 +34,42 @@ const processes = createWorkerProcesses<TemplateTask, TemplateAnswer>({
   busy: "Too many templates are being rendered. Try again in a while.",
 });
 
-/** Like `parseTemplate`, but in a process beside the server, within 5 seconds and 128 MB. */
-export async function findVariables(workspaceId: string, { path, text }: NamedTemplate): Promise<string[]> {
-  const answer = await processes.run(workspaceId, { text, values: null }, PARSE_LIMIT_MS);
-  if (!answer) throw badInput([{ path, message: `takes more than 5 seconds or ${HEAP_MB} MB to read` }]);
-  if ("error" in answer) throw badInput([{ path, message: answer.error }]);
-  return answer.names;
+/** The variables of each template, like `parseTemplate`, but in a process beside the server, within 5 seconds and 128 MB. */
+export async function findVariables(workspaceId: string, templates: NamedTemplate[]): Promise<string[][]> {
+  const task = { texts: templates.map(({ text }) => text), values: null };
+  const answer = await processes.run(workspaceId, task, PARSE_LIMIT_MS);
+  return resultOf(templates, answer, "5 seconds", "read").names;
 }
 
 /**
- * Renders a template as `new Template(text).render(values)` of `@huggingface/jinja` does in the clients, and returns its
- * variables as well. Runs in a process beside the server, within a second and 128 MB. Throws BAD_INPUT when the template
- * fails or exceeds that, and UNAVAILABLE when too many templates of the workspace are waiting.
+ * Renders templates as `new Template(text).render(values)` of `@huggingface/jinja` does in the clients, and returns the
+ * variables of each as well. Runs in a process beside the server, within a second and 128 MB for all of them. Throws
+ * BAD_INPUT when a template fails or they exceed that, and UNAVAILABLE when too many tasks of the workspace are waiting.
  */
-export async function renderTemplate(
+export async function renderTemplates(
   workspaceId: string,
-  text: string,
+  templates: NamedTemplate[],
   values: Record<string, string>,
-): Promise<{ result: string; names: string[] }> {
+): Promise<{ results: string[]; names: string[][] }> {
   const details = Object.keys(values)
     .filter((name) => BUILT_INS.has(name))
     .map((name) => ({ path: "variables", message: `must not hold "${name}": templates have that built in` }));
   if (details.length > 0) throw badInput(details);
-  const answer = await processes.run(workspaceId, { text, values }, RENDER_LIMIT_MS);
+  const task = { texts: templates.map(({ text }) => text), values };
+  const answer = await processes.run(workspaceId, task, RENDER_LIMIT_MS);
+  return resultOf(templates, answer, "a second", "render");
+}
+
+function resultOf(
+  templates: NamedTemplate[],
+  answer: TemplateAnswer | undefined,
+  limit: string,
+  what: string,
+) {
   if (!answer) {
-    throw badInput([{ path: "text", message: `takes more than a second or ${HEAP_MB} MB to render` }]);
+    const path = templates.length === 1 ? templates[0]!.path : "";
+    throw badInput([{ path, message: `takes more than ${limit} or ${HEAP_MB} MB to ${what}` }]);
   }
-  if ("error" in answer) throw badInput([{ path: "text", message: answer.error }]);
+  if ("error" in answer) throw badInput([{ path: templates[answer.index]!.path, message: answer.error }]);
   return answer;
 }

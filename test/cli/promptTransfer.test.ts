@@ -55,6 +55,15 @@ async function makePrompts(workspace: string) {
       },
     });
   }
+  const messages = [
+    ...nastyTexts.map((content) => ({ role: "user", content, name: "bot" })),
+    { placeholder: "history" },
+  ];
+  for (const [version, own] of [
+    ["2.0", {}],
+    ["2.1", { text: "A text of its own.", systemText: "s" }],
+  ] as const)
+    await createPromptVersion(context, { slug: "nasty", input: { version, messages, ...own } });
   await publishPrompt(context, { slug: "nasty", newTag: "production", version: "1.3" });
   for (const newTag of ["1.0: #x", "__proto__", "constructor"])
     await publishPrompt(context, { slug: "nasty", newTag, version: "1.0" });
@@ -201,6 +210,21 @@ test.each([
     "a text that is no template",
     welcome.replace('- version: "1.0"', '- version: "3"').replace("{{ name }}", "{{ name"),
     "line 8: text is not a valid template",
+  ],
+  [
+    "a message that is no template",
+    `${welcome}  - version: "3"\n    messages:\n      - { role: system, content: ok }\n      - role: user\n        content: "{{ name"\n`,
+    "line 15: messages.1.content is not a valid template",
+  ],
+  [
+    "a member that a message does not have",
+    `${welcome}  - version: "3"\n    messages:\n      - { role: user, contents: x }\n`,
+    "line 13: versions.1.messages.0.contents is not known here",
+  ],
+  [
+    "a version without texts",
+    `${welcome}  - version: "3"\n`,
+    "line 11: versions.1.text is required, or else messages",
   ],
   ["no YAML", "slug: [\n", "line 2: "],
   ["a name that is not known", welcome.replace("name:", "nmae:"), "line 2: nmae is not known here"],

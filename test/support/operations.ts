@@ -73,7 +73,7 @@ const queries: Record<string, Field> = {
   logs: [
     "read",
     ({ log, prompt }) => ({
-      filter: { slug: prompt },
+      filter: { slug: [prompt] },
       after: toCursor(`${Date.parse(to)} ${log}`),
       first: 5,
     }),
@@ -108,19 +108,20 @@ const queries: Record<string, Field> = {
       version: "1.0.0",
       tag: "staging",
       variables: [{ label: "name", value: "Amina" }],
+      placeholders: [{ name: "history", messages: [{ role: "user", content: "Hello" }] }],
     }),
-    "{ text systemText warnings { message } }",
+    "{ text systemText messages { role content name } warnings { message } prompt { name } promptVersion { text } }",
   ],
   servedPrompt: [
     "read",
     ({ prompt }) => ({ slug: prompt, version: "1.0.0", tag: "staging" }),
-    "{ text systemText warnings { message } }",
+    "{ text systemText messages { content } warnings { message } prompt { name } promptVersion { text } }",
   ],
   trace: ["read", ({ trace }) => ({ id: trace }), relations],
   traces: [
     "read",
     ({ trace, prompt }) => ({
-      filter: { slug: prompt },
+      filter: { slug: [prompt] },
       after: toCursor(`${Date.parse(to)} ${trace}`),
       first: 5,
     }),
@@ -167,7 +168,10 @@ const mutations: Record<string, Field> = {
   ],
   createPromptVersion: [
     "write",
-    ({ prompt }) => ({ slug: prompt, input: { version: "3.0.0", text: "Hello" } }),
+    ({ prompt }) => ({
+      slug: prompt,
+      input: { version: "3.0.0", text: "Hello", messages: [{ role: "user", content: "Hello" }] },
+    }),
     "{ promptVersion { version text } warnings { message } }",
   ],
   deleteDataset: ["write", ({ spareDataset }) => ({ slug: spareDataset }), "{ deletedDatasetId }"],

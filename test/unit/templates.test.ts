@@ -7,7 +7,8 @@ import { describe, expect, test } from "vitest";
 import { diffVersions, type VersionText } from "../../src/prompts/diff.ts";
 import type { Model } from "../../src/prompts/entities.ts";
 import { compareVariables, mergeVariables } from "../../src/prompts/variables.ts";
-import { findVariables, parseTemplate, renderTemplate } from "../../src/templates/templates.ts";
+import { findVariables, parseTemplate, renderTemplates } from "../../src/templates/templates.ts";
+import { warningText } from "../../src/warnings.ts";
 
 const MEGABYTE = 1_000_000;
 const FOR_EVER = `${"{% for i in range(1000) %}".repeat(5)}${"{% endfor %}".repeat(5)}`;
@@ -23,7 +24,7 @@ function randomNumbers(seed: number): (below: number) => number {
 
 const variablesIn = (text: string) => parseTemplate({ path: "text", text });
 const rendered = async (text: string, values: Record<string, string>, workspace = "ours") =>
-  (await renderTemplate(workspace, text, values)).result;
+  (await renderTemplates(workspace, [{ path: "text", text }], values)).results[0];
 
 function refusal(text: string): string {
   try {
@@ -235,7 +236,9 @@ describe("the variables of a version", () => {
     ["are warned of both ways", ["c"], ["a"], ["c"], `${unused} a. ${undeclared} c.`],
   ])("%s", (_, found, labels, more, warning) => {
     const variables = [...given(...(labels ?? [])), ...added(...more)];
-    expect(mergeVariables(found, labels && given(...labels))).toEqual({ variables, warning });
+    expect(mergeVariables(found, labels && given(...labels))).toMatchObject({ variables });
+    const { warnings } = mergeVariables(found, labels && given(...labels));
+    expect(warningText(warnings)).toBe(warning);
   });
 
   test.each<[string[], Record<string, string>, string | null]>([
@@ -249,13 +252,13 @@ describe("the variables of a version", () => {
       `No value was given for: ${Array(20).fill("v").join(", ")} and 2 more.`,
     ],
   ])("%j against the values %j: %s", (found, values, warning) => {
-    expect(compareVariables(found, values)).toBe(warning);
+    expect(warningText(compareVariables(found, values))).toBe(warning);
   });
 });
 
 test("a template is refused when its variables take more than 128 MB to find", async () => {
   const text = "{{ a }}".repeat(1_400_000);
-  await expect(findVariables("ours", { path: "text", text })).rejects.toThrow(
+  await expect(findVariables("ours", [{ path: "text", text }])).rejects.toThrow(
     "text takes more than 5 seconds or 128 MB to read",
   );
 });
@@ -352,6 +355,7 @@ describe("the difference of two versions", () => {
     version: "1.0.0",
     text: "a\nb\nc\nd\ne\nf\n",
     systemText: null,
+    messages: null,
     model,
     variables: [],
   };

@@ -2,10 +2,18 @@ import graphql from "@graphql-eslint/eslint-plugin";
 
 /** Values within something that has an id, and results that are computed: a cache cannot keep them by themselves. */
 const withoutId = [
-  ...["DatasetColumn", "LoggedVariable", "Party", "PromptModel", "PromptVariable"],
+  ...[
+    "ChatMessage",
+    "DatasetColumn",
+    "LoggedVariable",
+    "Party",
+    "PromptMessage",
+    "PromptModel",
+    "PromptVariable",
+  ],
   ...["DatasetItemError", "InputFault", "PageInfo", "Warning"],
   // What the caller asks for selects them; they lead to the prompt and its version, which have ids.
-  ...["PromptDescription", "ServedPrompt"],
+  ...["PromptDescription", "RenderedPrompt", "ServedPrompt"],
   "Usage",
 ];
 

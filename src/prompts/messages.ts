@@ -1,0 +1,63 @@
+import type { NamedTemplate } from "../templates/templates.ts";
+import type { Warning } from "../warnings.ts";
+
+/** A message of a chat, whose content is a Jinja template; or the name of a list of messages that applications insert. */
+export type Message = { role: string; content: string; name?: string } | { placeholder: string };
+
+/** The texts that stand for the messages of a version, for clients that know no messages. */
+export interface MessageTexts {
+  text: string;
+  systemText: string | null;
+  /** Whether `text` shows several messages as one. */
+  isJoined: boolean;
+}
+
+/**
+ * The leading system message and, when nothing but a message of the user follows, that message. Otherwise all that
+ * follows is one text, each message under its role.
+ */
+export function textsOf(messages: Message[]): MessageTexts {
+  const [first, ...others] = messages;
+  const leading = first && "role" in first && first.role === "system" ? first : null;
+  const rest = leading ? others : messages;
+  const systemText = leading?.content ?? null;
+  const [only, ...more] = rest;
+  if (only && more.length === 0 && "role" in only && only.role === "user")
+    return { text: only.content, systemText, isJoined: false };
+  return { text: rest.map(underRole).join("\n\n"), systemText, isJoined: true };
+}
+
+/** Text and heading of a message: the form in which several messages are one text, and in which versions are compared. */
+export function underRole(message: Message): string {
+  if ("placeholder" in message) return `[${message.placeholder}]`;
+  const { role, name, content } = message;
+  return `${role}${name === undefined ? "" : ` (${name})`}:\n${content}`;
+}
+
+interface Texts {
+  text: string;
+  systemText: string | null;
+  messages: Message[] | null;
+}
+
+/** Whether the texts of a version are those of its messages, not texts of their own. */
+export function hasTextsOfMessages({ text, systemText, messages }: Texts): boolean {
+  if (!messages) return false;
+  const texts = textsOf(messages);
+  return texts.text === text && texts.systemText === systemText;
+}
+
+/** The templates of messages. */
+export function templatesOfMessages(messages: Message[]): NamedTemplate[] {
+  return messages.flatMap((message, n) =>
+    "content" in message ? [{ path: `messages.${n}.content`, text: message.content }] : [],
+  );
+}
+
+/** The warning of a version whose text shows several messages as one. */
+export function joinedWarnings(texts: Texts): Warning[] {
+  if (!hasTextsOfMessages(texts) || !textsOf(texts.messages!).isJoined) return [];
+  const message =
+    "The text shows several messages as one, each under its role; use the messages where you can.";
+  return [{ code: "MESSAGES_JOINED", message, path: "messages" }];
+}

@@ -1,0 +1,91 @@
+import type { Context } from "../context.ts";
+import { quoted } from "../errors.ts";
+import { spendAnswerBytes } from "../limits/answerBudget.ts";
+import { type NamedTemplate, renderTemplates } from "../templates/templates.ts";
+import type { Warning } from "../warnings.ts";
+import { authorize } from "../workspaces/resolvers.ts";
+import type { RenderPromptInput } from "./inputs.ts";
+import type { PlaceholderValue } from "./messages.inputs.ts";
+import { hasTextsOfMessages, type Message, templatesOfMessages, textsOf } from "./messages.ts";
+import { type ServedPrompt, servedPrompt } from "./reading.resolvers.ts";
+import { compareVariables } from "./variables.ts";
+
+/** A message as a model gets it. */
+export interface ChatMessage {
+  role: string;
+  content: string;
+  name?: string | null | undefined;
+}
+
+export interface RenderedPrompt extends Omit<ServedPrompt, "messages"> {
+  messages: ChatMessage[] | null;
+}
+
+/**
+ * The served version with its variables filled in and its placeholders replaced. Warnings name variables without a value,
+ * unused values, and placeholders that do not match.
+ */
+export async function renderPrompt(context: Context, input: RenderPromptInput): Promise<RenderedPrompt> {
+  const served = await servedPrompt(context, input);
+  const values = Object.fromEntries((input.variables ?? []).map(({ label, value }) => [label, value ?? ""]));
+  const templates = [
+    ...(hasTextsOfMessages(served) ? [] : templatesOfTexts(served)),
+    ...templatesOfMessages(served.messages ?? []),
+  ];
+  const { results, names } = await renderTemplates(authorize(context, "read"), templates, values);
+  spendAnswerBytes(
+    context,
+    results.reduce((sum, { length }) => sum + length, 0),
+  );
+  const rendered = new Map(templates.map(({ path }, n) => [path, results[n]!]));
+  const filled = served.messages && fillPlaceholders(served.messages, rendered, input.placeholders ?? []);
+  const texts = hasTextsOfMessages(served)
+    ? textsOf(filled!.messages.map(({ name, ...message }) => ({ ...message, ...(name != null && { name }) })))
+    : { text: rendered.get("text")!, systemText: rendered.get("systemText") ?? null };
+  const mismatches = compareVariables([...new Set(names.flat())], values);
+  return {
+    ...served,
+    text: texts.text,
+    systemText: texts.systemText,
+    messages: filled?.messages ?? null,
+    warnings: [...served.warnings, ...mismatches, ...(filled?.warnings ?? [])],
+  };
+}
+
+function templatesOfTexts({ text, systemText }: ServedPrompt): NamedTemplate[] {
+  return [{ path: "text", text }, ...(systemText === null ? [] : [{ path: "systemText", text: systemText }])];
+}
+
+/** The rendered messages, with those that were given in the place of each placeholder; one without any is left out. */
+function fillPlaceholders(
+  messages: Message[],
+  rendered: ReadonlyMap<string, string>,
+  values: PlaceholderValue[],
+): { messages: ChatMessage[]; warnings: Warning[] } {
+  const given = new Map(values.map(({ name, messages }) => [name, messages]));
+  const names = new Set(messages.flatMap((one) => ("placeholder" in one ? one.placeholder : [])));
+  const filled = messages.flatMap((one, n): ChatMessage[] =>
+    "placeholder" in one
+      ? (given.get(one.placeholder) ?? [])
+      : [{ ...one, content: rendered.get(`messages.${n}.content`)! }],
+  );
+  const missing = [...names].filter((name) => !given.has(name));
+  const unknown = [...given.keys()].filter((name) => !names.has(name));
+  return {
+    messages: filled,
+    warnings: [
+      ...missing.map((name) =>
+        warning("PLACEHOLDER_NOT_FILLED", `No messages were given for the placeholder ${name}.`),
+      ),
+      ...unknown.map((name) =>
+        warning("PLACEHOLDER_NOT_USED", `The prompt has no placeholder ${quoted(name)}.`),
+      ),
+    ],
+  };
+}
+
+const warning = (code: Warning["code"], message: string): Warning => ({
+  code,
+  message,
+  path: "placeholders",
+});
