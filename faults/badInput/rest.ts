@@ -46,7 +46,12 @@ function schemaIn(
 function unfolded(part: unknown, document: object): unknown {
   if (typeof part !== "object" || part === null) return part;
   if (Array.isArray(part)) return part.map((item) => unfolded(item, document));
+  if ("allOf" in part) {
+    const { allOf, ...own } = part as { allOf: object[] };
+    return unfolded(Object.assign(own, ...allOf), document);
+  }
   if ("$ref" in part) {
+    if (part.$ref === "#/components/schemas/JsonValue") return {}; // any JSON, which has JSON in it again
     const steps = (part.$ref as string).split("/").slice(1);
     return unfolded(
       steps.reduce((within, step) => within[step] as never, document as Record<string, unknown>),

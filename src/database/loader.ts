@@ -34,3 +34,13 @@ export function createLoader<Key, Value>(
     return keys.map((key) => byKey.get(key)!);
   }
 }
+
+/** Batches look-ups by id like `createLoader`: `find` returns those that there are, in any order; the others are null. */
+export function createFinder<Entity extends { id: string }>(
+  find: (context: Context, ids: string[]) => Promise<Entity[]>,
+): (context: Context, id: string) => Promise<Entity | null> {
+  return createLoader<string, Entity | null>(async (context, ids) => {
+    const byId = new Map((await find(context, ids)).map((entity) => [entity.id, entity]));
+    return ids.map((id) => byId.get(id) ?? null);
+  });
+}

@@ -51,6 +51,9 @@ export const loggedVariable = z
   })
   .describe("What a variable of the prompt was filled with.");
 
+/** Longer than any name can be: a log of a version that does not exist is kept, too. */
+const choice = () => optionalText(text().max(MAX_INDEXED_CHARACTERS));
+
 export const logPromptRecord = z
   .object({
     slug: text()
@@ -61,7 +64,8 @@ export const logPromptRecord = z
     name: optionalText().describe(
       "The name of the trace; else it takes the prompt's slug. The empty string counts as absent.",
     ),
-    ...versionChoice.shape,
+    version: choice().describe(versionChoice.shape.version.description!),
+    tag: choice().describe(versionChoice.shape.tag.description!),
     input: optionalJson().describe("What the model was given: any JSON."),
     idealOutput: optionalJson().describe("What the model should have answered: any JSON."),
     variables: list(loggedVariable, MAX_VARIABLES)

@@ -1,6 +1,6 @@
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
-import { createLoader } from "../database/loader.ts";
+import { createFinder } from "../database/loader.ts";
 import { idsInPage, type Page } from "../database/pages.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { badInput, GabbroError, quoted } from "../errors.ts";
@@ -32,12 +32,10 @@ export async function modelPrices(
 }
 
 /** The price with that id; null when the workspace has none. */
-export const findModelPrice: (context: Context, id: string) => Promise<OwnPrice | null> = createLoader(
+export const findModelPrice: (context: Context, id: string) => Promise<OwnPrice | null> = createFinder(
   async (context, ids) => {
     authorize(context, "read");
-    const prices = await context.em.find(ModelPrice, { id: { $in: ids } });
-    const byId = new Map(prices.map((price) => [price.id, toOwnPrice(price)]));
-    return ids.map((id) => byId.get(id) ?? null);
+    return (await context.em.find(ModelPrice, { id: { $in: ids } })).map(toOwnPrice);
   },
 );
 

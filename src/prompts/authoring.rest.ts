@@ -12,6 +12,13 @@ import { describePromptAnswer } from "./rest.ts";
 import { publishPrompt } from "./tags.resolvers.ts";
 
 const slug = describePromptInput.pick({ slug: true });
+/** JSON Schema states what the resolver refuses: neither a version nor a tag. */
+const publishBody = publishPromptInput.omit({ slug: true }).meta({
+  anyOf: ["version", "tag"].map((name) => ({
+    required: [name],
+    properties: { [name]: { type: "string", minLength: 1 } },
+  })),
+});
 const notFound = { 404: errorBody.describe("There is no such prompt, version or tag.") };
 
 export const promptsAnswer = z
@@ -133,7 +140,7 @@ export function promptPublishingRoutes(app: App): void {
       summary: "Point a tag to a version",
       tags: ["prompts"],
       params: slug,
-      body: publishPromptInput.omit({ slug: true }),
+      body: publishBody,
       response: { 201: publishPromptAnswer, ...errorResponsesToBody, ...notFound },
     },
     handler: async ({ context, params, body }, reply) => {

@@ -1,5 +1,5 @@
 import type { Context } from "../context.ts";
-import { createLoader } from "../database/loader.ts";
+import { createFinder } from "../database/loader.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import type { Warning } from "../warnings.ts";
@@ -104,7 +104,7 @@ export function variablesOf(
 }
 
 /** The prompt with that id; null when the workspace has none. */
-export const findPromptById: (context: Context, id: string) => Promise<PromptHead | null> = createLoader(
+export const findPromptById: (context: Context, id: string) => Promise<PromptHead | null> = createFinder(
   async (context, ids) => {
     const workspaceId = authorize(context, "read");
     const prompts = await context.database.read
@@ -114,8 +114,7 @@ export const findPromptById: (context: Context, id: string) => Promise<PromptHea
       .where("deletedAt", "is", null)
       .where("id", "in", ids)
       .execute();
-    const byId = new Map(withinBudget(context, prompts).map((prompt) => [prompt.id, prompt]));
-    return ids.map((id) => byId.get(id) ?? null);
+    return withinBudget(context, prompts);
   },
 );
 

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Context } from "../context.ts";
 import { inTurn, lengthOf, type RowLength, readByLength, readLists } from "../database/lengths.ts";
-import { createLoader } from "../database/loader.ts";
+import { createFinder, createLoader } from "../database/loader.ts";
 import { inPage, type Page } from "../database/pages.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
 import { readVersions, versionRemoved } from "./cached.resolvers.ts";
@@ -99,10 +99,10 @@ export const newestVersionOf: OfPrompt<NamedVersion | null> = createLoader(async
 });
 
 /** The version with that id; null when the workspace has none. */
-export const findVersionById: (context: Context, id: string) => Promise<NamedVersion | null> = createLoader(
+export const findVersionById: (context: Context, id: string) => Promise<NamedVersion | null> = createFinder(
   async (context, ids) => {
     const workspaceId = authorize(context, "read");
-    const versions = await context.database.read
+    return context.database.read
       .selectFrom("PromptVersion")
       .innerJoin("Prompt", "Prompt.id", "PromptVersion.prompt")
       .select(["PromptVersion.id", "PromptVersion.version"])
@@ -111,8 +111,6 @@ export const findVersionById: (context: Context, id: string) => Promise<NamedVer
       .where("Prompt.deletedAt", "is", null)
       .where("PromptVersion.id", "in", ids)
       .execute();
-    const byId = new Map(versions.map((version) => [version.id, version]));
-    return ids.map((id) => byId.get(id) ?? null);
   },
 );
 

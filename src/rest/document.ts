@@ -6,6 +6,7 @@ import type { OpenAPIV3_1 } from "openapi-types";
 import packageJson from "../../package.json" with { type: "json" };
 import type { App } from "../http/app.ts";
 import { createErrorHandler } from "../http/errorHandler.ts";
+import { jsonValueSchema } from "../validation/json.ts";
 import { schemaController } from "./schemas.ts";
 
 /** Whether to serve the pages on which people try the APIs in the browser. */
@@ -32,7 +33,9 @@ export async function createDocument(routes: DocumentedRoute[], pages: Pages): P
         license: { name: "MIT", identifier: "MIT" },
       },
       servers: [{ url: "/" }],
-      components: { securitySchemes: { token: { type: "http", scheme: "bearer" } } },
+      components: {
+        securitySchemes: { token: { type: "http", scheme: "bearer" } },
+      },
       security: [{ token: [] }],
     },
     transform: createJsonSchemaTransform({ zodToJsonConfig }),
@@ -61,6 +64,7 @@ async function showDocument(app: App): Promise<void> {
 }
 
 const zodToJsonConfig = { unrepresentable: "any" } as const;
+const JsonValue = jsonValueSchema as OpenAPIV3_1.SchemaObject;
 const withSchemas = createJsonSchemaTransformObject({ zodToJsonConfig });
 
 const idempotencyKey = {
@@ -82,5 +86,5 @@ function withoutUnused(document: OpenAPIV3_1.Document): OpenAPIV3_1.Document {
   const text = JSON.stringify(document);
   const isUsed = ([name]: [string, unknown]) => text.includes(`"#/components/schemas/${name}"`);
   const schemas = Object.fromEntries(Object.entries(document.components?.schemas ?? {}).filter(isUsed));
-  return { ...document, components: { ...document.components, schemas } };
+  return { ...document, components: { ...document.components, schemas: { ...schemas, JsonValue } } };
 }

@@ -1,19 +1,40 @@
 import { z } from "zod";
 import "./messages.ts";
-import { textError } from "./text.ts";
+import { textError, WITHOUT_NUL } from "./text.ts";
 
 /** The deepest nesting of stored values. */
 export const MAX_JSON_DEPTH = 100;
 
 export type JsonObject = Record<string, unknown>;
 
+const PATTERN = WITHOUT_NUL.source;
+const anyValue = { $ref: "#/components/schemas/JsonValue" };
+const ANY_MEMBERS = {
+  propertyNames: { pattern: PATTERN, not: { const: "__proto__" } },
+  additionalProperties: anyValue,
+};
+
+/** What OpenAPI says of any JSON; that it has at most 100 levels cannot be said there. */
+export const jsonValueSchema = {
+  description: `Any JSON, up to ${MAX_JSON_DEPTH} levels deep.`,
+  anyOf: [
+    { type: ["null", "boolean", "number"] },
+    { type: "string", pattern: PATTERN },
+    { type: "array", items: anyValue },
+    { type: "object", ...ANY_MEMBERS },
+  ],
+};
+
 /** Any JSON value but null, up to 100 levels deep. */
 export const json = () =>
-  z.unknown().superRefine((value, context) => {
-    if (value === undefined) context.addIssue({ code: "custom", message: "is required" });
-    else if (value === null) context.addIssue({ code: "custom", message: "must not be null" });
-    else addJsonError(value, context);
-  });
+  z
+    .unknown()
+    .superRefine((value, context) => {
+      if (value === undefined) context.addIssue({ code: "custom", message: "is required" });
+      else if (value === null) context.addIssue({ code: "custom", message: "must not be null" });
+      else addJsonError(value, context);
+    })
+    .meta({ allOf: [anyValue], not: { type: "null" } });
 
 /** Any JSON value up to 100 levels deep; absent is null. */
 export const optionalJson = () =>
@@ -21,20 +42,21 @@ export const optionalJson = () =>
     .unknown()
     .superRefine(addJsonError)
     .optional()
-    .transform((value) => value ?? null);
+    .transform((value) => value ?? null)
+    .meta({ allOf: [anyValue] });
 
 /** A JSON object with anything in it, up to 100 levels deep. */
 export const jsonObject = () =>
   z
     .custom<JsonObject>(isObject, { error: objectError("an object") })
     .superRefine(addJsonError)
-    .meta({ type: "object", additionalProperties: {} });
+    .meta({ type: "object", ...ANY_MEMBERS });
 
 /** A JSON object; null and absent are null. */
 export const optionalJsonObject = () =>
   nullableJsonObject()
     .transform((value) => value ?? null)
-    .meta({ type: ["object", "null"], additionalProperties: {} });
+    .meta({ type: ["object", "null"], ...ANY_MEMBERS });
 
 /** A JSON object or null; absent stays undefined, which is not the same as null. */
 export const nullableJsonObject = () =>
@@ -44,7 +66,7 @@ export const nullableJsonObject = () =>
     })
     .superRefine(addJsonError)
     .optional()
-    .meta({ type: ["object", "null"], additionalProperties: {} });
+    .meta({ type: ["object", "null"], ...ANY_MEMBERS });
 
 function keyError(key: string): string | undefined {
   const detail = key === "__proto__" ? 'must not be named "__proto__"' : textError(key);

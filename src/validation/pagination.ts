@@ -5,12 +5,16 @@ const MAX_PAGE = 100;
 /** The default number of entries of a page. */
 export const PAGE = 50;
 
+/** Usage is paged by slugs of logs, of 4,096 characters, which JSON may write with six each. */
+const MAX_CURSOR_CHARACTERS = 65_536;
+
 /** The cursor of the entry with a sort key. Opaque to callers. */
 export const toCursor = (key: string): string => Buffer.from(key).toString("base64url");
 
 /** A cursor, parsed to the sort key in it. The entry may be gone: pages continue from where it was. */
 export function cursor(key: z.ZodType<string, string>) {
-  return lookUpText()
+  return text()
+    .max(MAX_CURSOR_CHARACTERS)
     .transform((text, context) => {
       const parsed = key.safeParse(Buffer.from(text, "base64url").toString());
       if (parsed.success && toCursor(parsed.data) === text) return parsed.data;

@@ -1,7 +1,7 @@
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
 import { lengthOf, readByLength } from "../database/lengths.ts";
-import { createLoader } from "../database/loader.ts";
+import { createFinder, createLoader } from "../database/loader.ts";
 import type { EntityManager } from "../database/open.ts";
 import { inPage, type Page } from "../database/pages.ts";
 import { AuditEntry } from "./entities.ts";
@@ -38,12 +38,8 @@ export async function auditLog(context: Context, page: Page): Promise<AuditHead[
 }
 
 /** The entry with that id, without `before` and `after`; null when the workspace has none. */
-export const findAuditEntry: (context: Context, id: string) => Promise<AuditHead | null> = createLoader(
-  async (context, ids) => {
-    const entries = await entriesOf(context).where("id", "in", ids).execute();
-    const byId = new Map(entries.map((entry) => [entry.id, entry]));
-    return ids.map((id) => byId.get(id) ?? null);
-  },
+export const findAuditEntry: (context: Context, id: string) => Promise<AuditHead | null> = createFinder(
+  (context, ids) => entriesOf(context).where("id", "in", ids).execute(),
 );
 
 const entriesOf = (context: Context) =>

@@ -1,7 +1,7 @@
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
 import { inPieces, type Piece } from "../database/lengths.ts";
-import { createLoader } from "../database/loader.ts";
+import { createFinder } from "../database/loader.ts";
 import { idsInPage, type Page } from "../database/pages.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { GabbroError, quoted } from "../errors.ts";
@@ -80,12 +80,10 @@ export async function accessTokenPage(context: Context, page: Page): Promise<Acc
 }
 
 /** The token with that id, without its secret; null when the workspace has none. */
-export const findAccessToken: (context: Context, id: string) => Promise<AccessToken | null> = createLoader(
+export const findAccessToken: (context: Context, id: string) => Promise<AccessToken | null> = createFinder(
   async (context, ids) => {
     authorize(context, "admin");
-    const tokens = await context.em.find(AccessToken, { id: { $in: ids } });
-    const byId = new Map(tokens.map((token) => [token.id, token]));
-    return ids.map((id) => byId.get(id) ?? null);
+    return context.em.find(AccessToken, { id: { $in: ids } });
   },
 );
 

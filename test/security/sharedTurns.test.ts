@@ -89,7 +89,7 @@ test("a diff of versions has others served between its parts", async () => {
   await addPrompt(server, { slug: "compared", versions });
   const turn = vi.spyOn(server.database, "turn");
   expect(await server.run('{ promptDiff(slug: "compared", from: "A", to: "B") }')).toContain("+B5");
-  expect(turn).toHaveBeenCalledTimes(4);
+  expect(turn).toHaveBeenCalledTimes(5);
   turn.mockRestore();
 });
 
