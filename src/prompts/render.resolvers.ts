@@ -33,10 +33,7 @@ export async function renderPrompt(context: Context, input: RenderPromptInput): 
     ...templatesOfMessages(served.messages ?? []),
   ];
   const { results, names } = await renderTemplates(authorize(context, "read"), templates, values);
-  spendAnswerBytes(
-    context,
-    results.reduce((sum, { length }) => sum + length, 0),
-  );
+  spendAnswerBytes(context, bytesOf(results, served.messages ?? [], input.placeholders ?? []));
   const rendered = new Map(templates.map(({ path }, n) => [path, results[n]!]));
   const filled = served.messages && fillPlaceholders(served.messages, rendered, input.placeholders ?? []);
   const texts = hasTextsOfMessages(served)
@@ -50,6 +47,22 @@ export async function renderPrompt(context: Context, input: RenderPromptInput): 
     messages: filled?.messages ?? null,
     warnings: [...served.warnings, ...mismatches, ...(filled?.warnings ?? [])],
   };
+}
+
+/** What a message takes in memory beside its content. */
+const MESSAGE_BYTES = 64;
+
+/** The bytes of a rendered prompt: a few given messages may stand in the place of a thousand placeholders. */
+function bytesOf(results: string[], messages: Message[], values: PlaceholderValue[]): number {
+  const given = new Map(
+    values.map(({ name, messages }) => [
+      name,
+      messages.reduce((sum, { content }) => sum + content.length + MESSAGE_BYTES, 0),
+    ]),
+  );
+  const inserted = messages.map((one) => ("placeholder" in one ? (given.get(one.placeholder) ?? 0) : 0));
+  const sum = [...results.map(({ length }) => length), ...inserted].reduce((all, bytes) => all + bytes, 0);
+  return messages.length > 0 ? 2 * sum : sum; // they are in its text as well
 }
 
 function templatesOfTexts({ text, systemText }: ServedPrompt): NamedTemplate[] {

@@ -258,6 +258,19 @@ test("messages that take too long to render together are refused, and the servic
   expect((await server.get("/health")).status).toBe(200);
 });
 
+test("messages that would fill a thousand placeholders with more than an answer may have are refused", async () => {
+  const { slug } = await addVersion({ messages: Array(1_000).fill(history) });
+  const fill = (messages: object[]) => run(RENDER, { slug, placeholders: [{ name: "history", messages }] });
+  expect((await fill([{ role: "user", content: "x" }])).messages).toHaveLength(1_000);
+  for (const many of [
+    Array(1_000).fill({ role: "user", content: "" }),
+    [{ role: "user", content: "x".repeat(100_000) }],
+  ])
+    expect(await fill(many)).toMatchObject({
+      error: { code: "QUERY_TOO_COMPLEX", message: expect.stringContaining("larger than 32 MB") },
+    });
+});
+
 test("any messages come back as they were given, to their workspace only", async () => {
   const { below, oneOf, maybe } = createRandom(7);
   const other = await addWorkspace(server, "messages");
