@@ -9,6 +9,7 @@ import { costOf, refusalOfCost } from "./cost.ts";
 import { deprecatedIn } from "./deprecations.ts";
 import { type DocumentCache, EXECUTION_OPTIONS, useDocuments } from "./documents.ts";
 import { type ErrorContext, useErrors } from "./errors.ts";
+import { useInputObjects } from "./inputObjects.ts";
 import { topFieldOf } from "./topField.ts";
 
 export interface ServerContext extends Context, ErrorContext {
@@ -29,7 +30,14 @@ export function createGraphqlServer(documents: DocumentCache) {
     logging: false,
     maskedErrors: false, // useErrors does it, as it needs the request
     parserAndValidationCache: false, // it would cache errors, whose stacks fill the memory
-    plugins: [useDocuments(documents), useOperation, useGraphqlExecution, useCost, useErrors],
+    plugins: [
+      useDocuments(documents),
+      useOperation,
+      useGraphqlExecution,
+      useInputObjects,
+      useCost,
+      useErrors,
+    ],
   });
 }
 

@@ -211,6 +211,35 @@ test(
   },
 );
 
+test.each([
+  ["a list", { items: Array(10_001).fill({ values: {} }) }],
+  ["an object in place of a list", { items: { values: {} } }],
+])("input objects are counted before they are converted: %s", SOON, async (kind, input) => {
+  const query =
+    'mutation($i: AddDatasetItemsInput!) { addDatasetItems(slug: "no", input: $i) { errors { code } } }';
+  const { body } = await server.graphql(query, { i: input });
+  expect(body.errors[0]).toMatchObject(
+    kind === "a list"
+      ? {
+          message: "Invalid input: the input has more than 10,000 objects in its lists; send less at once.",
+          extensions: { code: "BAD_INPUT" },
+        }
+      : { extensions: { code: "DATASET_NOT_FOUND" } },
+  );
+  const rows = { values: { many: Array(20_000).fill({ any: {} }) } }; // JSON is no input object
+  const added = await server.graphql(query, { i: { items: [rows] } });
+  expect(added.body.errors[0].extensions.code).toBe("DATASET_NOT_FOUND");
+});
+
+test("they are counted by Yoga's own transport as well", async () => {
+  const filter = { or: Array(10_001).fill({}) };
+  const query = "query($f: LogFilter) { logs(filter: $f) { nodes { id } } }";
+  for (const accept of ["application/json", "application/json, text/event-stream"]) {
+    const { body } = await server.graphql(query, { f: filter }, { headers: { accept } });
+    expect(body.errors[0].message).toContain("more than 10,000 objects");
+  }
+});
+
 test("parameters of a URL that GraphQL does not know cost next to nothing", async () => {
   const unknown = Array.from({ length: 3_000 }, (_, n) => `&p${n}`).join("");
   const { body } = await server.get(`/graphql?query={__typename}${unknown}`);
