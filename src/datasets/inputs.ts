@@ -2,9 +2,9 @@ import { z } from "zod";
 import { jsonObject, nullableJsonObject, optionalJsonObject } from "../validation/json.ts";
 import { list } from "../validation/list.ts";
 import { idPage, searchText, slugPage } from "../validation/pagination.ts";
-import { idOf, lookUpText, newSlug, optionalText, text } from "../validation/text.ts";
+import { idOf, lookUpSlug, newSlug, optionalText, text } from "../validation/text.ts";
 
-export const datasetInput = z.object({ slug: lookUpText().describe("The slug of the dataset.") });
+export const datasetInput = z.object({ slug: lookUpSlug().describe("The slug of the dataset.") });
 
 /** The most rows of a dataset in one answer of GraphQL. */
 export const MAX_ROWS_AT_ONCE = 10_000;

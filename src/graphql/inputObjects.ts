@@ -30,8 +30,8 @@ function hasTooMany({ document, operationName, variableValues = {} }: ExecutionA
   let left = MAX_INPUT_OBJECTS;
   const count = (type: GraphQLInputType | undefined, value: unknown): void => {
     if (!type || left < 0 || typeof value !== "object" || value === null) return;
-    if (isNonNullType(type)) return count(type.ofType, value);
-    if (isListType(type) && Array.isArray(value)) {
+    if (isNonNullType(type)) count(type.ofType, value);
+    else if (isListType(type) && Array.isArray(value)) {
       for (const item of value) if (left >= 0) count(type.ofType, item);
     } else if (isListType(type)) count(type.ofType, value);
     else if (isInputObjectType(type)) {

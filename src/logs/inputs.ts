@@ -3,7 +3,7 @@ import { versionChoice } from "../prompts/inputs.ts";
 import { optionalTimestamp } from "../validation/dateTime.ts";
 import { json, optionalJson, optionalJsonObject } from "../validation/json.ts";
 import { list } from "../validation/list.ts";
-import { idOf, lookUpText, optionalText, text } from "../validation/text.ts";
+import { idOf, lookUpSlug, optionalText, text } from "../validation/text.ts";
 
 const MAX_VARIABLES = 1_000;
 const MAX_TOKENS = 2 ** 31 - 1;
@@ -128,7 +128,7 @@ export const logColumn = z
 export type LogColumn = z.output<typeof logColumn>;
 
 export const addLogToDatasetInput = z.object({
-  slug: lookUpText().describe("The slug of the dataset."),
+  slug: lookUpSlug().describe("The slug of the dataset."),
   input: z
     .object({
       logId: idOf("a log").describe("The id of the log."),

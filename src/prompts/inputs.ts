@@ -3,7 +3,7 @@ import { jsonSize } from "../limits/jsonSize.ts";
 import { optionalJsonObject } from "../validation/json.ts";
 import { list } from "../validation/list.ts";
 import { idPage, searchText, slugPage } from "../validation/pagination.ts";
-import { lookUpText, newSlug, optionalText, text } from "../validation/text.ts";
+import { lookUpSlug, lookUpText, newSlug, optionalText, text } from "../validation/text.ts";
 import { MAX_MESSAGES, placeholderValue, promptMessages } from "./messages.inputs.ts";
 
 /** What picks a version of a prompt: a version wins over a tag; with neither it is the production version. */
@@ -18,7 +18,7 @@ export const versionChoice = z.object({
 export type VersionChoice = z.input<typeof versionChoice>;
 
 export const describePromptInput = z.object({
-  slug: lookUpText().describe("The slug of the prompt."),
+  slug: lookUpSlug().describe("The slug of the prompt."),
   ...versionChoice.shape,
 });
 export type DescribePromptInput = z.input<typeof describePromptInput>;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { idOf, lookUpText, text } from "./text.ts";
+import { idOf, lookUpSlug, text } from "./text.ts";
 
 const MAX_PAGE = 100;
 /** The default number of entries of a page. */
@@ -24,7 +24,7 @@ export function cursor(key: z.ZodType<string, string>) {
     .nullish();
 }
 
-const slugKey = () => lookUpText().min(1);
+const slugKey = () => lookUpSlug().min(1);
 const idKey = () => idOf("an entry");
 /** The years 1 to 9999, which every database stores, in milliseconds since 1970. */
 const MIN_TIME_MS = Date.parse("0001-01-01T00:00:00Z");

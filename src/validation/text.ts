@@ -21,10 +21,17 @@ export const text = () =>
  * Longer than any name. Three of them, with the twelve bytes that a character may take in a URL, fit into the 16 kB that
  * Node.js reads of all headers.
  */
-const MAX_LOOKUP_CHARACTERS = 400;
+const MAX_NAME_CHARACTERS = 400;
 
-/** Text by which something is looked up. */
-export const lookUpText = () => text().max(MAX_LOOKUP_CHARACTERS);
+/** The name of a version or a tag to look up. */
+export const lookUpText = () => text().max(MAX_NAME_CHARACTERS);
+
+/** As long as a path may be. The ORM takes time for each character of a key: 8 s for 10 MB. */
+const MAX_SLUG_TO_LOOK_UP = 16_384;
+
+/** A slug to look up. Callers ask for what is not there, which is no invalid input; OpenAPI says what makes sense. */
+export const lookUpSlug = () =>
+  text().max(MAX_SLUG_TO_LOOK_UP).meta({ type: "string", maxLength: MAX_NAME_CHARACTERS });
 
 /** Text that is absent when it is empty, as one published client sends it. */
 export const optionalText = (schema = text()) => schema.nullish().transform((value) => value || null);
