@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { IsolationLevel } from "@mikro-orm/core";
 import { GabbroError } from "../errors.ts";
 import { whileWaiting } from "../limits/eventLoop.ts";
+import { afterTurns } from "../limits/turns.ts";
 import { endsTransaction, isUniqueViolation } from "./driverErrors.ts";
 import type { Database, EntityManager } from "./open.ts";
 
@@ -76,7 +77,9 @@ function createUnit(database: Database, workspaceId: string, endsAtDuplicate: bo
     return failure;
   };
   const begin = async () => {
-    endTurn = await whileWaiting(() => database.requestTransactions.acquire(workspaceId));
+    const release = await whileWaiting(() => database.requestTransactions.acquire(workspaceId));
+    const sinceMs = performance.now();
+    endTurn = () => afterTurns(sinceMs, release); // as `inTransaction` does
     await transaction.begin({ isolationLevel: IsolationLevel.SERIALIZABLE });
     for (const statement of database.dialect.openTransaction) await transaction.execute(statement);
     em.setTransactionContext(transaction.getTransactionContext());

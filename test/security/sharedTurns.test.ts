@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterAll, expect, test, vi } from "vitest";
@@ -96,6 +97,30 @@ test("a diff of versions has others served between its parts", async () => {
 const contextWith = (budget: Parameters<typeof newAnswerBudget>[0]): Context => ({
   ...commandLineContext(server.database, workspaceId),
   answerBudget: newAnswerBudget(budget),
+});
+
+test.each([
+  ["without keys", () => ({})],
+  ["with keys", (n: number) => ({ "idempotency-key": `turns-${n}` })],
+])("the transactions of many callers have others served in between: requests %s", async (kind, headers) => {
+  const slug = `turns-${kind.replace(" ", "-")}`;
+  await addPrompt(server, { slug, versions: [{ version: "1" }] });
+  const publish = (n: number) =>
+    server.graphql(
+      `mutation { publishPrompt(slug: "${slug}", input: { newTag: "t${n}", to: { version: "1" } }) { promptTag { id } } }`,
+      {},
+      { headers: headers(n) },
+    );
+  let turn = 0;
+  const answers: number[] = [];
+  const all = Array.from({ length: 40 }, async (_, n) => {
+    await publish(n);
+    answers.push(turn);
+  });
+  const isOver = Promise.all(all).then(() => true);
+  while (!(await Promise.race([isOver, nextTurn(false)]))) turn += 1;
+  const inOneTurn = Object.values(Object.groupBy(answers, String)).map((some) => some!.length);
+  expect(Math.max(...inOneTurn)).toBeLessThanOrEqual(3);
 });
 
 test("a streamed dataset holds memory for its largest piece of rows, and keeps no rows before", async () => {
