@@ -44,21 +44,21 @@ export const prompts: SamplePrompt[] = [
     versions: [
       {
         version: "1.0.0",
-        text: "Answer this question about {{ country }}: {{ question }}",
+        text: "Answer this question about {{country}}: {{question}}",
         systemText: null,
         model: model("openai", "gpt-4o-mini", { temperature: 0.7 }),
         variables: [country, question],
       },
       {
         version: "1.1.0",
-        text: "Country: {{ country }}\nQuestion: {{ question }}",
+        text: "Country: {{country}}\nQuestion: {{question}}",
         systemText: "You are a travel guide. Answer in one sentence. When you are not sure, say so.",
         model: model("openai", "gpt-4o-mini", { temperature: 0.2 }),
         variables: [country, question],
       },
       {
         version: "2.0.0",
-        text: "Country: {{ country }}\nQuestion: {{ question }}\nWrite for {{ audience }}.",
+        text: "Country: {{country}}\nQuestion: {{question}}\nWrite for {{audience}}.",
         systemText: "You are a travel guide. Answer in one sentence. When you are not sure, say so.",
         model: model("openai", "gpt-5-mini", {}),
         variables: [country, question, audience],
@@ -73,7 +73,7 @@ export const prompts: SamplePrompt[] = [
     versions: [
       {
         version: "0.1.0",
-        text: "Describe this flag in two sentences: {{ flag }}",
+        text: "Describe this flag in two sentences: {{flag}}",
         systemText: null,
         model: model("anthropic", "claude-sonnet-4-5", { max_tokens: 200 }),
         variables: [{ label: "flag", type: "image", description: "A picture of the flag." }],

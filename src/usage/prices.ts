@@ -51,7 +51,7 @@ function priceFrom({ calcPrice, findProvider }: PriceLibrary, call: PricedCall):
   try {
     const price = calcPrice(
       { input_tokens: call.inputTokens, output_tokens: call.outputTokens },
-      model,
+      modelIdOf(providerName, model),
       provider
         ? { provider, timestamp: call.at }
         : { providerId: providerIdOf(providerName, findProvider), timestamp: call.at },
@@ -87,6 +87,18 @@ function providerIdOf(name: string | null, findProvider: PriceLibrary["findProvi
   const id = PROVIDERS.get((name ?? "").toLowerCase().replace(/[^a-z0-9]/g, "")) ?? name;
   // "litellm" has the library read a provider before a slash in the model's name, else the model's name alone.
   return id && findProvider({ providerId: id }) ? id : "litellm";
+}
+
+/**
+ * The published clients leave `claude` out and put the version first, as in `3.5-sonnet` and `4.5-haiku`. Anthropic has put
+ * the family first since version 4: `claude-3-5-sonnet`, but `claude-haiku-4-5`.
+ */
+function modelIdOf(provider: string | null, model: string): string {
+  const [, major, minor, family] =
+    (provider?.toLowerCase() === "anthropic" && /^(\d)(?:\.(\d))?-([a-z]+)$/.exec(model)) || [];
+  if (!major || !family) return model;
+  const version = minor ? `${major}-${minor}` : major;
+  return Number(major) < 4 ? `claude-${version}-${family}` : `claude-${family}-${version}`;
 }
 
 /** Clients' spellings, without case and punctuation, that the library does not know or takes for another provider. */

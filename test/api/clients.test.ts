@@ -228,3 +228,15 @@ test("what fails comes with a sentence that the client can show", async () => {
   expect(failures.map(({ failed }) => failed)).toEqual([404, 404, 404, 404, 400, 401]);
   for (const { error } of failures) expect(error).toMatch(/\w.*\.$/);
 });
+
+test("clients that fill in only variables written without spaces fill in the whole sample", async () => {
+  const { prompts } = (await server.get("/prompts")).body;
+  const samples = prompts.filter(({ slug }: Read) => slug === "country-guide" || slug === "flag-describer");
+  expect(samples).toHaveLength(2);
+  for (const { slug, availableVersions } of samples)
+    for (const version of availableVersions) {
+      const { body } = await server.get(`/prompts/${slug}?version=${version}`);
+      expect(body.prompt.text).toMatch(/\{\{\w+\}\}/);
+      expect(body.prompt.text.replace(/\{\{\w+\}\}/g, "x")).not.toContain("{");
+    }
+});
