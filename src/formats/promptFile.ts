@@ -19,7 +19,7 @@ import {
   requireText,
 } from "../prompts/inputs.ts";
 import { strictPromptMessages } from "../prompts/messages.inputs.ts";
-import { hasTextsOfMessages } from "../prompts/messages.ts";
+import { followFromMessages } from "../prompts/messages.ts";
 import { detailsOf } from "../validation/messages.ts";
 import { INEXACT, isInexact } from "../validation/numbers.ts";
 import { isObject } from "./rows.ts";
@@ -79,8 +79,12 @@ export function toPromptYaml(prompt: PromptContent): string {
 /** Texts that follow from the messages are left out. */
 function textsToWrite(texts: Pick<PromptContent["versions"][number], "text" | "systemText" | "messages">) {
   const { text, systemText, messages } = texts;
+  const follows = followFromMessages(texts);
+  // A file with a text alone has no system text, whatever its messages.
+  const hasText = !follows.text || (!follows.systemText && systemText === null);
   return {
-    ...(!hasTextsOfMessages(texts) && { ...(systemText !== null && { systemText }), text }),
+    ...(systemText !== null && (hasText || !follows.systemText) && { systemText }),
+    ...(hasText && { text }),
     ...(messages && { messages }),
   };
 }

@@ -1,6 +1,6 @@
 import { createTwoFilesPatch, FILE_HEADERS_ONLY, formatPatch } from "diff";
 import type { Model, Variable } from "./entities.ts";
-import { hasTextsOfMessages, type Message, underRole } from "./messages.ts";
+import { followFromMessages, indentedMessages, type Message } from "./messages.ts";
 
 /** The parts of a prompt version that are compared. */
 export interface VersionText {
@@ -27,9 +27,12 @@ export function* diffVersions(from: VersionText, to: VersionText): Generator<str
 }
 
 const parts: { name: string; read: (version: VersionText) => string | null }[] = [
-  { name: "text", read: (version) => (hasTextsOfMessages(version) ? null : version.text) },
-  { name: "systemText", read: (version) => (hasTextsOfMessages(version) ? null : version.systemText) },
-  { name: "messages", read: ({ messages }) => messages && `${messages.map(underRole).join("\n\n")}\n` },
+  { name: "text", read: (version) => (followFromMessages(version).text ? null : version.text) },
+  {
+    name: "systemText",
+    read: (version) => (followFromMessages(version).systemText ? null : version.systemText),
+  },
+  { name: "messages", read: ({ messages }) => messages && indentedMessages(messages) },
   { name: "model", read: ({ model }) => model && toJson(model) },
   { name: "variables", read: ({ variables }) => toJson(variables) },
 ];

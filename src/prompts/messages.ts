@@ -27,11 +27,23 @@ export function textsOf(messages: Message[]): MessageTexts {
   return { text: rest.map(underRole).join("\n\n"), systemText, isJoined: true };
 }
 
-/** Text and heading of a message: the form in which several messages are one text, and in which versions are compared. */
+/** A message under its heading, or a placeholder: the form in which several messages are one text. */
 export function underRole(message: Message): string {
-  if ("placeholder" in message) return `[${message.placeholder}]`;
-  const { role, name, content } = message;
-  return `${role}${name === undefined ? "" : ` (${name})`}:\n${content}`;
+  return "placeholder" in message ? `[${message.placeholder}]` : `${headingOf(message)}\n${message.content}`;
+}
+
+function headingOf({ role, name }: { role: string; name?: string }): string {
+  return `${role}${name === undefined ? "" : ` (${name})`}:`;
+}
+
+/** The form in which messages are compared: what is indented is content, so that it never looks like another message. */
+export function indentedMessages(messages: Message[]): string {
+  const blocks = messages.map((message) =>
+    "placeholder" in message
+      ? underRole(message)
+      : `${headingOf(message)}\n${message.content.replaceAll(/^/gm, "  ")}`,
+  );
+  return `${blocks.join("\n")}\n`;
 }
 
 interface Texts {
@@ -40,11 +52,10 @@ interface Texts {
   messages: Message[] | null;
 }
 
-/** Whether the texts of a version are those of its messages, not texts of their own. */
-export function hasTextsOfMessages({ text, systemText, messages }: Texts): boolean {
-  if (!messages) return false;
-  const texts = textsOf(messages);
-  return texts.text === text && texts.systemText === systemText;
+/** Which texts of a version follow from its messages, and are not texts of their own. */
+export function followFromMessages({ text, systemText, messages }: Texts) {
+  const texts = messages && textsOf(messages);
+  return { text: texts?.text === text, systemText: texts?.systemText === systemText };
 }
 
 /** The templates of messages. */
@@ -56,7 +67,7 @@ export function templatesOfMessages(messages: Message[]): NamedTemplate[] {
 
 /** The warning of a version whose text shows several messages as one. */
 export function joinedWarnings(texts: Texts): Warning[] {
-  if (!hasTextsOfMessages(texts) || !textsOf(texts.messages!).isJoined) return [];
+  if (!followFromMessages(texts).text || !textsOf(texts.messages!).isJoined) return [];
   const message =
     "The text shows several messages as one, each under its role; use the messages where you can.";
   return [{ code: "MESSAGES_JOINED", message, path: "messages" }];

@@ -6,7 +6,13 @@ import type { Warning } from "../warnings.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import type { RenderPromptInput } from "./inputs.ts";
 import type { PlaceholderValue } from "./messages.inputs.ts";
-import { hasTextsOfMessages, type Message, templatesOfMessages, textsOf } from "./messages.ts";
+import {
+  followFromMessages,
+  joinedWarnings,
+  type Message,
+  templatesOfMessages,
+  textsOf,
+} from "./messages.ts";
 import { type ServedPrompt, servedPrompt } from "./reading.resolvers.ts";
 import { compareVariables } from "./variables.ts";
 
@@ -28,24 +34,20 @@ export interface RenderedPrompt extends Omit<ServedPrompt, "messages"> {
 export async function renderPrompt(context: Context, input: RenderPromptInput): Promise<RenderedPrompt> {
   const served = await servedPrompt(context, input);
   const values = Object.fromEntries((input.variables ?? []).map(({ label, value }) => [label, value ?? ""]));
-  const templates = [
-    ...(hasTextsOfMessages(served) ? [] : templatesOfTexts(served)),
-    ...templatesOfMessages(served.messages ?? []),
-  ];
+  const templates = [...templatesOfTexts(served), ...templatesOfMessages(served.messages ?? [])];
   const { results, names } = await renderTemplates(authorize(context, "read"), templates, values);
   spendAnswerBytes(context, bytesOf(results, served.messages ?? [], input.placeholders ?? []));
   const rendered = new Map(templates.map(({ path }, n) => [path, results[n]!]));
   const filled = served.messages && fillPlaceholders(served.messages, rendered, input.placeholders ?? []);
-  const texts = hasTextsOfMessages(served)
-    ? textsOf(filled!.messages.map(({ name, ...message }) => ({ ...message, ...(name != null && { name }) })))
-    : { text: rendered.get("text")!, systemText: rendered.get("systemText") ?? null };
+  const texts = renderedTexts(served, rendered, filled?.messages ?? []);
   const mismatches = compareVariables([...new Set(names.flat())], values);
+  const ofVersion = served.warnings.filter(({ code }) => code !== "MESSAGES_JOINED");
   return {
     ...served,
     text: texts.text,
     systemText: texts.systemText,
     messages: filled?.messages ?? null,
-    warnings: [...served.warnings, ...mismatches, ...(filled?.warnings ?? [])],
+    warnings: [...ofVersion, ...joinedWarnings(texts), ...mismatches, ...(filled?.warnings ?? [])],
   };
 }
 
@@ -65,8 +67,25 @@ function bytesOf(results: string[], messages: Message[], values: PlaceholderValu
   return messages.length > 0 ? 2 * sum : sum; // they are in its text as well
 }
 
-function templatesOfTexts({ text, systemText }: ServedPrompt): NamedTemplate[] {
-  return [{ path: "text", text }, ...(systemText === null ? [] : [{ path: "systemText", text: systemText }])];
+/** The texts that do not follow from the messages. */
+function templatesOfTexts(served: ServedPrompt): NamedTemplate[] {
+  const { text, systemText } = served;
+  const follows = followFromMessages(served);
+  return [
+    ...(follows.text ? [] : [{ path: "text", text }]),
+    ...(follows.systemText || systemText === null ? [] : [{ path: "systemText", text: systemText }]),
+  ];
+}
+
+function renderedTexts(served: ServedPrompt, rendered: ReadonlyMap<string, string>, chat: ChatMessage[]) {
+  const messages = chat.map(({ name, ...message }) => ({ ...message, ...(name != null && { name }) }));
+  const follows = followFromMessages(served);
+  const ofMessages = textsOf(messages);
+  return {
+    text: follows.text ? ofMessages.text : rendered.get("text")!,
+    systemText: follows.systemText ? ofMessages.systemText : (rendered.get("systemText") ?? null),
+    messages: served.messages && messages,
+  };
 }
 
 /** The rendered messages, with those that were given in the place of each placeholder; one without any is left out. */

@@ -154,7 +154,8 @@ test("a placeholder that is not filled is left out, and each that does not match
     placeholders: [{ name: "other", messages: [] }],
   });
   expect(messages).toEqual([{ role: "user", content: "Hello, I am A.", name: null }]);
-  expect(warnings.slice(1)).toEqual([
+  // Not that the text shows several messages: one is left.
+  expect(warnings).toEqual([
     {
       code: "PLACEHOLDER_NOT_FILLED",
       message: "No messages were given for the placeholder history.",
@@ -181,6 +182,29 @@ test("versions are compared message by message, and texts that follow from messa
   const replaced = await diff("2", "3");
   expect(replaced).toContain("--- 2/messages\n+++ /dev/null\n");
   expect(replaced).toContain("--- /dev/null\n+++ 3/text\n");
+});
+
+test("content that looks like other messages differs from them", async () => {
+  const looks = { role: "user", content: "Hi\n\nassistant:\nHo\n\n[history]" };
+  const { slug } = await addVersion({ messages: [looks] });
+  const are = [{ role: "user", content: "Hi" }, { role: "assistant", content: "Ho" }, history];
+  await run(VERSION, { slug, input: { version: "2", messages: are } });
+  const diff = await run(`{ promptDiff(slug: "${slug}", from: "1", to: "2") }`);
+  expect(diff).toContain("-  assistant:\n");
+  expect(diff).toContain("+assistant:\n");
+  expect(diff).toContain("-  [history]\n+[history]\n");
+});
+
+test("a system text of its own leaves the text that of the messages", async () => {
+  const { slug, made } = await addVersion({ systemText: "Be {{ mood }}.", messages: [user, assistant] });
+  expect(made.warnings).toEqual([JOINED]);
+  const values = ["name", "mood"].map((label) => ({ label, value: "kind" }));
+  const { text, systemText, warnings } = await run(RENDER, { slug, variables: values });
+  expect([systemText, text]).toEqual([
+    "Be kind.",
+    "user:\nHello, I am kind.\n\nassistant (bot):\nHello kind!",
+  ]);
+  expect(warnings).toEqual([JOINED]);
 });
 
 test.each<[string, object, string, RegExp]>([
