@@ -46,7 +46,7 @@ function refuseRows(tables: string[], { orm }: Database): [string[], string[]] {
   if (onPostgresql)
     return [
       tables.map(
-        (table) => `alter table ${table} add constraint spoilt check (created_at is null) not valid`,
+        (table) => `alter table ${table} add constraint spoilt check (workspace_id is null) not valid`,
       ),
       tables.map((table) => `alter table ${table} drop constraint spoilt`),
     ];

@@ -1,4 +1,10 @@
-import { Dataset, DatasetRow } from "./datasets/entities.ts";
+import {
+  Dataset,
+  DatasetColumnsRevision,
+  DatasetRow,
+  DatasetRowRevision,
+  DatasetTag,
+} from "./datasets/entities.ts";
 import { Log, Trace } from "./logs/entities.ts";
 import { ModelPrice } from "./pricing/entities.ts";
 import { Prompt, PromptTag, PromptTagMove, PromptVersion } from "./prompts/entities.ts";
@@ -12,6 +18,9 @@ export const entities = [
   IdempotentAnswer,
   Dataset,
   DatasetRow,
+  DatasetRowRevision,
+  DatasetColumnsRevision,
+  DatasetTag,
   Prompt,
   PromptVersion,
   PromptTag,

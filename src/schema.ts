@@ -1,6 +1,7 @@
 import "./workspaces/graphql.ts";
 import "./datasets/graphql.ts";
 import "./datasets/authoring.graphql.ts";
+import "./datasets/versions.graphql.ts";
 import "./prompts/graphql.ts";
 import "./prompts/types.ts";
 import "./prompts/reading.graphql.ts";

@@ -17,11 +17,16 @@ export function addExportCommands(program: Command): void {
     .description("write a dataset, so that `import dataset` makes the same of it")
     .argument("<slug>", "the slug of the dataset")
     .option("--output <file>", "the file to write; else the standard output")
+    .option("--at <version>", "a version of the dataset; else the newest")
+    .option("--tag <tag>", "a tag that names a version of the dataset")
     .addOption(formatOption("what to write; else the ending of the file decides, else jsonl"))
     .addOption(workspaceOption())
     .addHelpText(
       "after",
-      examples("export dataset country-quiz --format csv", "export dataset country-quiz --output quiz.jsonl"),
+      examples(
+        "export dataset country-quiz --format csv",
+        "export dataset country-quiz --at 2 --output quiz.jsonl",
+      ),
     )
     .action((slug: string, { workspace, ...options }: WithWorkspace<ExportDatasetOptions>) =>
       withWorkspace(workspace, async (context) => {

@@ -1,8 +1,10 @@
 import { InvalidArgumentError } from "commander";
 import type { Context } from "../context.ts";
 import { rowCount } from "../datasets/counts.resolvers.ts";
+import { datasetChoice } from "../datasets/inputs.ts";
 import { allDatasetRows, readWarning } from "../datasets/reading.resolvers.ts";
-import { dataset, type Row } from "../datasets/resolvers.ts";
+import type { Row } from "../datasets/resolvers.ts";
+import { dataset } from "../datasets/versions.resolvers.ts";
 import { datasetText } from "../formats/datasetText.ts";
 import { type Format, formatOf, formats } from "../formats/formats.ts";
 import { writeOut } from "./output.ts";
@@ -12,21 +14,27 @@ import { warn } from "./workspace.ts";
 export interface ExportDatasetOptions {
   format?: Format;
   output?: string;
+  /** A version of the dataset. */
+  at?: string;
+  /** A tag that names a version. */
+  tag?: string;
 }
 
 /** Writes a dataset to a file or to the standard output. */
 export async function exportDataset(
   context: Context,
   slug: string,
-  { format, output }: ExportDatasetOptions,
+  { format, output, at, tag }: ExportDatasetOptions,
 ): Promise<void> {
   const chosen = format ?? (output === undefined ? "jsonl" : formatOf(output));
   if (!chosen)
     throw new InvalidArgumentError(
       `The ending of ${output} names no format. Name it with --format: ${formats.join(", ")}.`,
     );
-  const head = await dataset(context, { slug });
-  const progress = showProgress(await rowCount(context, head.id));
+  const version = datasetChoice.shape.version.safeParse(at);
+  if (!version.success) throw new InvalidArgumentError(`--at ${version.error.issues[0]!.message}.`);
+  const head = await dataset(context, { slug, version: version.data, tag, withVersion: true });
+  const progress = showProgress(await rowCount(context, head));
   const omitted = new Set<string>();
   async function* rows(): AsyncGenerator<Row[]> {
     let count = 0;

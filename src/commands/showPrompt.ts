@@ -2,7 +2,7 @@ import type { Context } from "../context.ts";
 import { printableText } from "../printable.ts";
 import type { Model, Variable } from "../prompts/entities.ts";
 import { describePromptInput } from "../prompts/inputs.ts";
-import { hasTextsOfMessages, underRole } from "../prompts/messages.ts";
+import { followFromMessages, underRole } from "../prompts/messages.ts";
 import { describePrompt, type PromptDescription } from "../prompts/resolvers.ts";
 import { contentColumn, tagsOf } from "../prompts/versions.resolvers.ts";
 import { checkOptions } from "./options.ts";
@@ -56,15 +56,15 @@ async function readDetails(context: Context, prompt: PromptDescription) {
 
 function linesOf({ slug, name, status, description, ...facts }: Details): string[] {
   const { systemText, text, messages } = facts;
-  const followsFromMessages = text !== null && hasTextsOfMessages({ text, systemText, messages });
+  const follows = text === null ? null : followFromMessages({ text, systemText, messages });
   return [
     `${slug} (${status})`,
     ...(name === slug ? [] : [name]),
     ...(description ? [description] : []),
     "",
     ...factsOf(facts),
-    ...(systemText && !followsFromMessages ? ["", "System text:", systemText] : []),
-    ...(text === null || followsFromMessages ? [] : ["", "Text:", text]),
+    ...(systemText && !follows?.systemText ? ["", "System text:", systemText] : []),
+    ...(text === null || follows?.text ? [] : ["", "Text:", text]),
     ...(messages ? ["", "Messages:", messages.map(underRole).join("\n\n")] : []),
   ];
 }

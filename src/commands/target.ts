@@ -3,7 +3,8 @@ import { createDataset, updateDataset } from "../datasets/authoring.resolvers.ts
 import { findKeys, putDatasetItems } from "../datasets/bulk.resolvers.ts";
 import type { Column } from "../datasets/entities.ts";
 import { columnInput, createDatasetInput, type DatasetRowInput } from "../datasets/inputs.ts";
-import { type DatasetHead, dataset } from "../datasets/resolvers.ts";
+import type { DatasetHead } from "../datasets/resolvers.ts";
+import { dataset } from "../datasets/versions.resolvers.ts";
 import { badInput, GabbroError } from "../errors.ts";
 import type { ColumnType, RowFile } from "../formats/rows.ts";
 import { detailsOf } from "../validation/messages.ts";

@@ -3,12 +3,17 @@ import type { Database } from "./open.ts";
 
 const MAX_CHARACTERS = 8_000_000;
 
-/** Returns the cached value of a key in a workspace, or else the result of `load`. */
-type Cache<Value> = (
-  database: Database,
-  of: { workspaceId: string; key: string },
-  load: () => Promise<Value | null>,
-) => Promise<Value | null>;
+interface Cache<Value> {
+  /** Returns the cached value of a key in a workspace, or else the result of `load`. */
+  (database: Database, of: Key, load: () => Promise<Value | null>): Promise<Value | null>;
+  /** Replaces a cached value that `isOutdated` finds to be older than one that was read beside the cache. */
+  replace(database: Database, of: Key, value: Value, isOutdated: (cached: Value) => boolean): void;
+}
+
+interface Key {
+  workspaceId: string;
+  key: string;
+}
 
 /**
  * Caches values that are read often and seldom change, until any write may have changed any of them: the next request sees
@@ -16,7 +21,7 @@ type Cache<Value> = (
  */
 export function createCache<Value extends object>(): Cache<Value> {
   const caches = new WeakMap<Database["orm"], { generation: string; values: LRUCache<string, Value> }>();
-  return async (database, { workspaceId, key }, load) => {
+  const get = async (database: Database, { workspaceId, key }: Key, load: () => Promise<Value | null>) => {
     const generation = database.generation.now();
     if (generation === null) {
       database.generation.reuse.misses += 1;
@@ -40,6 +45,14 @@ export function createCache<Value extends object>(): Cache<Value> {
     if (loaded) values.set(cacheKey, loaded);
     return loaded;
   };
+  const replace: Cache<Value>["replace"] = (database, { workspaceId, key }, value, isOutdated) => {
+    const cache = caches.get(database.orm);
+    if (!cache || cache.generation !== database.generation.now()) return; // null: in a transaction, which may roll back
+    const cacheKey = `${workspaceId} ${key}`;
+    const cached = cache.values.peek(cacheKey);
+    if (cached && isOutdated(cached)) cache.values.set(cacheKey, value);
+  };
+  return Object.assign(get, { replace });
 }
 
 /** A cache with a limit of characters: with a limit of entries, a few huge values would fill the memory. */

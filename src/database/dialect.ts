@@ -26,6 +26,13 @@ export interface Connections {
   waiting: number;
 }
 
+/** Statements one after another, each of which may depend on the rows that those before it returned. */
+export type Steps<Result> = Generator<
+  { statement: string; values: unknown[] },
+  Result,
+  Record<string, unknown>[]
+>;
+
 type Orm = Pick<SqlMikroORM, "migrator"> & { em: SqlEntityManager };
 
 /** Everything that differs between databases, except the codes of their errors. */
@@ -68,8 +75,8 @@ export interface Dialect {
   placeholder(n: number): string;
   /** How many rows one statement puts at most. */
   rowsPerStatement: number;
-  /** Runs statements in one transaction, and returns the ids that each returns. */
-  runEach(orm: Orm, statements: { statement: string; values: unknown[] }[]): Promise<string[][]>;
+  /** Runs in one transaction the statements that a generator yields, which gets the rows of each. */
+  runSteps<Result>(orm: Orm, steps: () => Steps<Result>): Promise<Result>;
   /** Inserts row by row in one transaction, where that is faster than many rows in a statement. */
   insertEach?(orm: Orm, inserts: Insert[]): Promise<void>;
   insertAlong: InsertAlong;

@@ -1,8 +1,8 @@
 import type { Kysely } from "kysely";
+import { assignVersions, withPlaceForVersion } from "./datasetVersions.ts";
 import type { createEncoder } from "./encode.ts";
 import type { Insert, InsertAlong, Rows } from "./inserts.ts";
 import { retryWhileLocked } from "./retry.ts";
-import { refuseDeleted } from "./softDelete.ts";
 
 type Encoder = ReturnType<typeof createEncoder>;
 
@@ -14,12 +14,12 @@ export function createInsert<DB>(encode: Encoder, insertAlong: InsertAlong) {
   return async (transaction: Kysely<DB>, rows: Rows<DB>): Promise<void> => {
     for (const [entity, group] of Map.groupBy(rows, ([name]) => name)) {
       const plain = group.map(([, row]) => row as Record<string, unknown>);
+      await assignVersions(transaction, entity, plain);
       for (const chunk of inStatements(plain.map(encode(entity))))
         await transaction
           .insertInto(entity)
           .values(chunk as never)
           .execute();
-      await refuseDeleted(transaction, entity, plain);
       await insertAlong(transaction, entity, plain);
     }
   };
@@ -42,7 +42,9 @@ export function insertOneByOne<DB>(
 ) {
   const toInserts = ([entity, group]: [string, Rows<DB>]): Insert[] => {
     const encodeRow = encode(entity);
-    const rows = group.map(([, row]) => encodeRow(row as Record<string, unknown>));
+    const rows = group.map(([, row]) =>
+      withPlaceForVersion(entity, encodeRow(row as Record<string, unknown>)),
+    );
     const alike = Map.groupBy(rows, (row) => Object.keys(row).join());
     return [...alike.values()].map((group) => {
       const fields = Object.keys(group[0]!);

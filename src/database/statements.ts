@@ -1,4 +1,5 @@
 import type { MetadataStorage, Platform } from "@mikro-orm/core";
+import { orphan, VERSIONED, versionStatements } from "./datasetVersions.ts";
 import type { Dialect } from "./dialect.ts";
 import type { createEncoder } from "./encode.ts";
 import { retryWhileLocked } from "./retry.ts";
@@ -8,45 +9,60 @@ export interface Replacement {
   key: string[];
   /** The fields that are replaced; a row that already equals them is not updated. */
   content: string[];
+  /** Fields that change along with the content. */
+  along: string[];
 }
 
 type Encoded = Record<string, unknown>;
 
 /**
- * Makes the writer of many rows at once. It reuses one statement for each number of rows: Kysely would build every statement
- * anew, and on SQLite that garbage outside of the heap would accumulate.
+ * Makes the writer of many rows of one dataset at once. It reuses one statement for each number of rows: Kysely would build
+ * every statement anew, and on SQLite that garbage outside of the heap would accumulate.
  */
 export function createBulk(
-  orm: Parameters<Dialect["runEach"]>[0],
-  { runEach, rowsPerStatement }: Pick<Dialect, "runEach" | "rowsPerStatement">,
+  orm: Parameters<Dialect["runSteps"]>[0],
+  { runSteps, rowsPerStatement, placeholder }: Pick<Dialect, "runSteps" | "rowsPerStatement" | "placeholder">,
   encode: ReturnType<typeof createEncoder>,
   sqlOf: ReturnType<typeof createStatements>["put"],
 ) {
+  const version = versionStatements(placeholder);
   /**
-   * Puts rows with ids into the table of an entity in one transaction, in their order. Returns how many rows are new and how
-   * many replaced the content of another row; all other rows were stored already.
+   * Puts rows with ids in one transaction, in their order. Returns how many rows are new and how many replaced the content of
+   * another row; all other rows were stored already. Makes a version of the dataset unless all of them were.
    */
-  return async (entity: string, rows: { id: string }[], replacement: Replacement) => {
+  return async (
+    dataset: { id: string; workspace: string },
+    rows: { id: string }[],
+    replacement: Replacement,
+  ) => {
     if (rows.length === 0) return { added: 0, changed: 0 };
-    const fields = Object.keys(rows[0]!);
-    const groups = groupByDistinctKeys(rows.map(encode(entity)), replacement.key, rowsPerStatement);
+    const fields = [...Object.keys(rows[0]!), "version"];
+    const groups = groupByDistinctKeys(rows.map(encode(VERSIONED)), replacement.key, rowsPerStatement);
     const sqlCache = new Map<number, string>();
     const sqlFor = (count: number) => {
-      const statement = sqlCache.get(count) ?? sqlOf(entity, fields, replacement, count);
+      const statement = sqlCache.get(count) ?? sqlOf(VERSIONED, fields, replacement, count);
       sqlCache.set(count, statement);
       return statement;
     };
-    const statements = groups.map((group) => ({
-      statement: sqlFor(group.length),
-      values: group.flatMap((row) => fields.map((field) => row[field])),
-    }));
-    const ids = await retryWhileLocked(() => runEach(orm, statements));
-    const counts = ids.map((returnedIds, at) => {
-      const newIds = new Set(groups[at]!.map(({ id }) => id));
-      return { all: returnedIds.length, added: returnedIds.filter((id) => newIds.has(id)).length };
-    });
-    const added = counts.reduce((sum, count) => sum + count.added, 0);
-    return { added, changed: counts.reduce((sum, count) => sum + count.all, 0) - added };
+    const ids = [dataset.id, dataset.workspace];
+    return retryWhileLocked(() =>
+      runSteps(orm, function* () {
+        const [made] = yield { statement: version.next, values: ids };
+        if (!made) throw orphan();
+        const result = { added: 0, changed: 0 };
+        for (const group of groups) {
+          for (const row of group) row.version = made.version;
+          const values = group.flatMap((row) => fields.map((field) => row[field]));
+          const stored = yield { statement: sqlFor(group.length), values };
+          const newIds = new Set(group.map(({ id }) => id));
+          const added = stored.filter(({ id }) => newIds.has(id)).length;
+          result.added += added;
+          result.changed += stored.length - added;
+        }
+        if (result.added + result.changed === 0) yield { statement: version.takeBack, values: ids };
+        return result;
+      }),
+    );
   };
 }
 
@@ -96,12 +112,12 @@ export function createStatements(
       sqlCache.set(key, statement);
       return statement;
     },
-    put: (entity: string, fields: string[], { key, content }: Replacement, rows: number): string => {
+    put: (entity: string, fields: string[], { key, content, along }: Replacement, rows: number): string => {
       const { table, columnsOf } = namesOf(entity);
       const columns = columnsOf(content);
       return [
         insert(entity, fields, rows),
-        `on conflict (${columnsOf(key)}) do update set ${columns.map((column) => `${column} = excluded.${column}`)}`,
+        `on conflict (${columnsOf(key)}) do update set ${columnsOf([...content, ...along]).map((column) => `${column} = excluded.${column}`)}`,
         `where ${columns.map((column) => `${table}.${column} is distinct from excluded.${column}`).join(" or ")}`,
         `returning ${table}.${columnsOf(["id"])} as id`,
       ].join(" ");

@@ -8,6 +8,8 @@ import { retryWhileLocked } from "./retry.ts";
 import { writeQueueOf } from "./writeQueue.ts";
 
 const isolationLevels = {
+  // Of what `run` locks before it reads it. Waiting for the lock is no conflict.
+  "locked rows": IsolationLevel.READ_COMMITTED,
   // Does not overwrite concurrent changes: PostgreSQL refuses the update, and the transaction is retried.
   "own changes": IsolationLevel.REPEATABLE_READ,
   // Also protects the rows that the transaction only reads.

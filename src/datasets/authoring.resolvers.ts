@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from "node:util";
+import { LockMode } from "@mikro-orm/core";
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
 import { lengthOf, readByLength } from "../database/lengths.ts";
@@ -9,7 +11,7 @@ import { badInput, GabbroError, quoted } from "../errors.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { type Columns, keyOf, withColumns } from "./columns.ts";
-import { Dataset } from "./entities.ts";
+import { Dataset, DatasetColumnsRevision } from "./entities.ts";
 import {
   type CreateDatasetInput,
   type DatasetsInput,
@@ -17,7 +19,8 @@ import {
   type UpdateDatasetInput,
 } from "./inputs.ts";
 import { removeDataset } from "./removal.resolvers.ts";
-import { type DatasetHead, datasetNotFound, headColumns } from "./resolvers.ts";
+import { type DatasetHead, datasetNotFound } from "./resolvers.ts";
+import { stateColumns } from "./versions.resolvers.ts";
 
 /** A page of the datasets, in the order of their slugs, without their rows. */
 export async function datasets(
@@ -48,7 +51,7 @@ export async function datasets(
     {
       measure: async () =>
         sizes.map(({ id, columnBytes, removedBytes }) => ({ id, bytes: columnBytes + removedBytes })),
-      read: (ids) => inWorkspace.select(headColumns).where("id", "in", ids).execute(),
+      read: (ids) => inWorkspace.select(stateColumns).where("id", "in", ids).execute(),
     },
   );
   return sizes.flatMap(({ id }) => heads.get(id) ?? []);
@@ -60,12 +63,12 @@ export async function createDataset(context: Context, input: CreateDatasetInput)
   const workspace = authorize(context, "write");
   const { slug, columns } = input;
   refuseDuplicateColumns(columns.map(({ name }) => name));
-  const fields = { slug, name: input.name ?? slug, columns, removedColumns: [] };
+  const fields = { slug, name: input.name ?? slug, columns, removedColumns: [], protectedTags: [] };
   const change = { action: "createDataset", subject: slug, before: null, after: auditFieldsOf(fields) };
   return refuseDuplicates(`A dataset with the slug ${quoted(slug)} exists already.`, () =>
     inTransaction(context.em, async (em) => {
       recordChange(em, context, change);
-      return em.create(Dataset, { ...fields, id: newId(), workspace, createdAt: new Date() });
+      return em.create(Dataset, { ...fields, id: newId(), workspace, version: 1, createdAt: new Date() });
     }),
   );
 }
@@ -77,29 +80,46 @@ export async function updateDataset(
 ): Promise<DatasetHead> {
   authorize(context, "read"); // before it writes, because it answers with the dataset
   authorize(context, "write");
-  return inTransaction(context.em, async (em) => {
-    const dataset = await getDatasetEntity(em, slug);
-    const before = auditFieldsOf(dataset);
-    if (input.name) dataset.name = input.name;
-    const { columns, removedColumns } = changeColumns(dataset, input);
-    refuseDuplicateColumns(columns.map(({ name }) => name));
-    dataset.columns = columns;
-    dataset.removedColumns = removedColumns;
-    recordChange(em, context, {
-      action: "updateDataset",
-      subject: slug,
-      before,
-      after: auditFieldsOf(dataset),
-    });
-    return dataset;
-  });
+  return inTransaction(
+    context.em,
+    async (em) => {
+      const dataset = await getDatasetEntity(em, slug, LockMode.PESSIMISTIC_WRITE);
+      const before = auditFieldsOf(dataset);
+      if (input.name) dataset.name = input.name;
+      replaceColumns(em, dataset, changeColumns(dataset, input));
+      recordChange(em, context, {
+        action: "updateDataset",
+        subject: slug,
+        before,
+        after: auditFieldsOf(dataset),
+      });
+      return dataset;
+    },
+    "locked rows",
+  );
 }
+
+/** Makes a version of a dataset with other columns, and keeps those that it had. */
+function replaceColumns(em: EntityManager, dataset: Dataset, changed: Columns): void {
+  if (isDeepStrictEqual(named(dataset), named(changed))) return;
+  refuseDuplicateColumns(changed.columns.map(({ name }) => name));
+  const { columns, removedColumns, workspace } = dataset;
+  dataset.version += 1;
+  dataset.columnsVersion = dataset.version;
+  const until = dataset.version;
+  em.create(DatasetColumnsRevision, { id: newId(), workspace, dataset, until, columns, removedColumns });
+  dataset.columns = changed.columns;
+  dataset.removedColumns = changed.removedColumns;
+}
+
+const named = ({ columns }: Columns) => columns.map((column) => ({ ...column, key: keyOf(column) }));
 
 /** Deletes a dataset with its rows and returns its id. */
 export async function deleteDataset(context: Context, { slug }: { slug: string }): Promise<string> {
   authorize(context, "write");
   return inTransaction(context.em, async (em) => {
     const dataset = await getDatasetEntity(em, slug);
+    if (dataset.protectedTags.length > 0) authorize(context, "publish"); // as it deletes protected tags
     recordChange(em, context, {
       action: "deleteDataset",
       subject: slug,
@@ -172,8 +192,12 @@ function firstDuplicate(names: string[]): string | undefined {
   return names.find((name) => seen.size === seen.add(name).size);
 }
 
-async function getDatasetEntity(em: EntityManager, slug: string): Promise<Dataset> {
-  const dataset = await em.findOne(Dataset, { slug });
+export async function getDatasetEntity(
+  em: EntityManager,
+  slug: string,
+  lockMode: LockMode = LockMode.NONE,
+): Promise<Dataset> {
+  const dataset = await em.findOne(Dataset, { slug }, { lockMode });
   if (!dataset) throw datasetNotFound(slug);
   return dataset;
 }

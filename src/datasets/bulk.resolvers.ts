@@ -3,7 +3,7 @@ import { newId } from "../database/ids.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { valuesEncoder } from "./columns.ts";
 import type { DatasetRowInput } from "./inputs.ts";
-import { datasetNotFound, getDataset, readDataset, refuseOrphans } from "./resolvers.ts";
+import { getDataset, refuseOrphans } from "./resolvers.ts";
 
 /** The result of storing many rows at once. */
 export interface BulkResult {
@@ -18,6 +18,7 @@ export interface BulkResult {
 const replacement = {
   key: ["dataset", "workspace", "key"],
   content: ["name", "values", "idealOutput", "metadata"],
+  along: ["version"],
 };
 
 /**
@@ -36,15 +37,18 @@ export async function putDatasetItems(
   const rows = items.map(({ values, ...item }) => {
     const encoded = encode(values);
     for (const name of encoded.omitted) omitted.add(name);
-    const ours = { id: newId(), workspace, dataset: parent.id, logId: null, createdAt };
+    const ours = {
+      id: newId(),
+      workspace,
+      dataset: parent.id,
+      logId: null,
+      createdAt,
+    };
     return { ...item, ...ours, values: encoded.values };
   });
   const { added, changed } = await refuseOrphans(slug, () =>
-    context.database.putInBulk("DatasetRow", rows, replacement),
+    context.database.putInBulk({ id: parent.id, workspace }, rows, replacement),
   );
-  // Rows of a dataset that was soft-deleted meanwhile are about to be removed.
-  const current = await readDataset(context.database, workspace, slug);
-  if (current?.id !== parent.id) throw datasetNotFound(slug);
   return { added, changed, unchanged: items.length - added - changed, omitted };
 }
 

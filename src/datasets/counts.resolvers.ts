@@ -4,6 +4,9 @@ import { inTurn } from "../database/lengths.ts";
 import { createLoader } from "../database/loader.ts";
 import { checkDeadline } from "../limits/deadline.ts";
 import { authorize } from "../workspaces/resolvers.ts";
+import { isIn, walkEntries } from "./entries.resolvers.ts";
+import type { DatasetHead } from "./resolvers.ts";
+import { isNewest } from "./versions.resolvers.ts";
 
 /** Rows that one statement counts, in 10 ms: SQLite blocks other requests meanwhile. */
 const MAX_ROWS_IN_STATEMENT = 100_000;
@@ -16,8 +19,20 @@ interface Count {
   last: string | null;
 }
 
-/** The number of rows of a dataset. */
-export const rowCount: (context: Context, datasetId: string) => Promise<number> = createLoader(
+/** The number of rows of a dataset; where it has a version, exactly of that one. */
+export async function rowCount(context: Context, parent: DatasetHead): Promise<number> {
+  if (!parent.isOld) {
+    const rows = await newestRowCount(context, parent.id);
+    if (await isNewest(context, parent)) return rows;
+  }
+  const counted = { datasetId: parent.id, after: null, isWanted: isIn(parent.version!) };
+  let rows = 0;
+  for await (const entries of walkEntries(context, counted))
+    rows += new Set(entries.map(({ row }) => row)).size;
+  return rows;
+}
+
+const newestRowCount: (context: Context, datasetId: string) => Promise<number> = createLoader(
   async (context, ids) => {
     const counts = ids.map((dataset): Count => ({ dataset, rows: 0, last: null }));
     let unfinished = counts;

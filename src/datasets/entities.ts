@@ -22,6 +22,12 @@ export const Dataset = defineEntity({
     columns: json<Column[]>(),
     /** Columns that were removed: rows keep their values, which come back with a column of the same name. */
     removedColumns: json<Column[]>().default("[]"),
+    /** Grows by one with every transaction that changes its rows or columns. */
+    version: p.integer().default(1),
+    /** The version that brought the columns as they are. */
+    columnsVersion: p.integer().default(1),
+    /** Labels of tags that only a token with the scope `publish` may move. */
+    protectedTags: json<string[]>().default("[]"),
     createdAt: timestamp(),
     /** The time of its soft delete, while its rows are being removed; its slug is then ~ and its id. */
     deletedAt: timestamp().nullable(),
@@ -48,9 +54,78 @@ export const DatasetRow = defineEntity({
     idealOutput: p.text().strictNullable(),
     metadata: json<Record<string, unknown>>().strictNullable(),
     createdAt: timestamp(),
+    /** The version of the dataset that brought this content. */
+    version: p.integer().default(1),
   },
   // Begins with the parent: the database finds the children of a deleted parent by it.
-  indexes: [{ properties: ["dataset", "workspace", "id"] }],
+  // With the version: older versions are found without the row, whose version SQLite would look for behind its long texts.
+  indexes: [{ properties: ["dataset", "workspace", "id", "version"] }],
   uniques: [{ properties: ["dataset", "workspace", "key"] }],
 });
 export type DatasetRow = InferEntity<typeof DatasetRow>;
+
+/**
+ * What a row was before it was changed or deleted. Written by triggers of the database alone, so that no write forgets it,
+ * and never changed.
+ */
+export const DatasetRowRevision = defineEntity({
+  name: "DatasetRowRevision",
+  tableName: "dataset_row_revisions",
+  properties: {
+    /** The id of the row, @ and `until` in ten digits: a row's revisions are in their order. */
+    id: p.text().primary(),
+    workspace: () => p.manyToOne(Workspace).ref().index(false),
+    dataset: () => p.manyToOne(Dataset).ref().index(false).deleteRule("cascade"),
+    /** The version of the dataset that brought this content. */
+    version: p.integer(),
+    /** The version of the dataset that replaced this content, or deleted the row. */
+    until: p.integer(),
+    createdAt: timestamp(),
+    logId: p.uuid().strictNullable(),
+    name: p.text().strictNullable(),
+    key: p.text().strictNullable(),
+    idealOutput: p.text().strictNullable(),
+    metadata: json<Record<string, unknown>>().strictNullable(),
+    values: json<Record<string, unknown>>(),
+  },
+  indexes: [
+    {
+      name: "dataset_row_revisions_in_order",
+      properties: ["dataset", "workspace", "id", "version", "until"],
+    },
+  ],
+});
+export type DatasetRowRevision = InferEntity<typeof DatasetRowRevision>;
+
+/** The columns of a dataset before they were changed. */
+export const DatasetColumnsRevision = defineEntity({
+  name: "DatasetColumnsRevision",
+  tableName: "dataset_columns_revisions",
+  properties: {
+    id: p.uuid().primary(),
+    workspace: () => p.manyToOne(Workspace).ref().index(false),
+    dataset: () => p.manyToOne(Dataset).ref().index(false).deleteRule("cascade"),
+    /** The version of the dataset that replaced these columns. */
+    until: p.integer(),
+    columns: json<Column[]>(),
+    removedColumns: json<Column[]>(),
+  },
+  uniques: [{ properties: ["dataset", "workspace", "until"] }],
+});
+export type DatasetColumnsRevision = InferEntity<typeof DatasetColumnsRevision>;
+
+/** Names one version of its dataset. `latest` is not stored: it is the newest. */
+export const DatasetTag = defineEntity({
+  name: "DatasetTag",
+  tableName: "dataset_tags",
+  properties: {
+    id: p.uuid().primary(),
+    workspace: () => p.manyToOne(Workspace).ref().index(false),
+    dataset: () => p.manyToOne(Dataset).ref().index(false).deleteRule("cascade"),
+    label: p.text(),
+    version: p.integer(),
+    createdAt: timestamp(),
+  },
+  uniques: [{ properties: ["dataset", "workspace", "label"] }],
+});
+export type DatasetTag = InferEntity<typeof DatasetTag>;

@@ -3,14 +3,15 @@ import { argumentsOf, builder, inputTypeOf } from "../graphql/builder.ts";
 import { connect, connectionType } from "../graphql/connections.ts";
 import { findsNode, Node } from "../graphql/nodes.ts";
 import { payloadType, warningField } from "../graphql/payloads.ts";
-import { selectedNodeFields } from "../graphql/selection.ts";
+import { selectedFields, selectedNodeFields } from "../graphql/selection.ts";
+import { ROW_COLUMNS, type RowColumn } from "./contents.resolvers.ts";
 import { rowCount } from "./counts.resolvers.ts";
 import type { Column } from "./entities.ts";
 import { addDatasetItemInput, datasetInput, datasetRowInput, MAX_ROWS_AT_ONCE, rowsInput } from "./inputs.ts";
-import { findDataset, findDatasetRow } from "./nodes.resolvers.ts";
+import { findDataset, findDatasetAt, findDatasetRow, findDatasetRowAt } from "./nodes.resolvers.ts";
 import { datasetRows, datasetWarning } from "./reading.resolvers.ts";
-import { addDatasetItem, type DatasetHead, dataset, type Row, type StoredItem } from "./resolvers.ts";
-import { ROW_COLUMNS, type RowColumn } from "./stored.resolvers.ts";
+import { addDatasetItem, type DatasetHead, type Row, type StoredItem } from "./resolvers.ts";
+import { currentVersion, dataset } from "./versions.resolvers.ts";
 
 export const ColumnType = builder.enumType("ColumnType", {
   description:
@@ -37,7 +38,10 @@ export const DatasetRow = builder.objectRef<Row>("DatasetRow").implement({
   description: "A row of a dataset: one case to evaluate.",
   interfaces: [Node],
   fields: (t) => ({
-    id: t.exposeID("id", { description: "The id, a UUID." }),
+    id: t.id({
+      description: "The id, a UUID; with @ and the version where the dataset was asked for in a version.",
+      resolve: ({ id, asOf }) => (asOf === undefined ? id : `${id}@${asOf}`),
+    }),
     name: t.exposeString("name", {
       nullable: true,
       description: "The name of the row; null when it has none.",
@@ -69,9 +73,19 @@ export const Dataset = builder.objectRef<DatasetHead>("Dataset").implement({
   description: "A dataset: cases to evaluate prompts with, as rows under columns.",
   interfaces: [Node],
   fields: (t) => ({
-    id: t.exposeID("id", { description: "The id, a UUID." }),
+    id: t.id({
+      description: "The id, a UUID; with @ and the version where the dataset was asked for in a version.",
+      resolve: ({ id, version, isPinned }) => (isPinned ? `${id}@${version}` : id),
+    }),
     slug: t.exposeString("slug", { description: "The slug, unique in the workspace." }),
-    name: t.exposeString("name", { description: "The name to show." }),
+    name: t.exposeString("name", {
+      description: "The name to show, which is that of today in each version.",
+    }),
+    version: t.int({
+      description:
+        "The version: 1 for a new dataset, and one more with each change of its rows or columns. What was read can be read again by it.",
+      resolve: ({ id, version }, _, context) => version ?? currentVersion(context, id),
+    }),
     columns: t.field({
       type: [DatasetColumn],
       description: "The columns in order.",
@@ -79,7 +93,7 @@ export const Dataset = builder.objectRef<DatasetHead>("Dataset").implement({
     }),
     rowCount: t.int({
       description: "How many rows the dataset has.",
-      resolve: ({ id }, _, context) => rowCount(context, id),
+      resolve: (parent, _, context) => rowCount(context, parent),
     }),
     rows: t.field({
       type: DatasetRowConnection,
@@ -108,8 +122,8 @@ export const Dataset = builder.objectRef<DatasetHead>("Dataset").implement({
   }),
 });
 
-findsNode(Dataset, "read", findDataset);
-findsNode(DatasetRow, "read", findDatasetRow);
+findsNode(Dataset, "read", { find: findDataset, findAt: findDatasetAt });
+findsNode(DatasetRow, "read", { find: findDatasetRow, findAt: findDatasetRowAt });
 
 function columnsFor(fields: Set<string>): RowColumn[] {
   return ROW_COLUMNS.filter((column) => fields.has(column === "logId" ? "log" : column));
@@ -136,9 +150,11 @@ builder.queryField("dataset", (t) =>
   t.field({
     type: Dataset,
     nullable: true,
-    description: "The dataset with that slug; an error `DATASET_NOT_FOUND` when there is none.",
+    description:
+      "The dataset with that slug, as it is or as it was in a version; an error `DATASET_NOT_FOUND`, `VERSION_NOT_FOUND` or `TAG_NOT_FOUND` when there is none.",
     args: argumentsOf(t, datasetInput),
-    resolve: (_, args, context) => dataset(context, args),
+    resolve: (_, args, context, info) =>
+      dataset(context, { ...args, withVersion: selectedFields(info).has("version") }),
   }),
 );
 

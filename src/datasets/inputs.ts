@@ -2,9 +2,56 @@ import { z } from "zod";
 import { jsonObject, nullableJsonObject, optionalJsonObject } from "../validation/json.ts";
 import { list } from "../validation/list.ts";
 import { idPage, searchText, slugPage } from "../validation/pagination.ts";
-import { idOf, lookUpSlug, newSlug, optionalText, text } from "../validation/text.ts";
+import { idOf, lookUpSlug, lookUpText, newSlug, optionalText, text } from "../validation/text.ts";
 
-export const datasetInput = z.object({ slug: lookUpSlug().describe("The slug of the dataset.") });
+export const datasetSlugInput = z.object({ slug: lookUpSlug().describe("The slug of the dataset.") });
+
+/** The largest version that the databases store. */
+const MAX_VERSION = 2_147_483_647;
+const version = () => z.int().min(1).max(MAX_VERSION).nullish();
+const tagToLookUp = () => optionalText(lookUpText());
+
+/** What picks a version of a dataset: a number wins over a tag; with neither it is the newest. */
+export const datasetInput = datasetSlugInput.extend({
+  version: version().describe("The version, to read the dataset as it was. It wins over `tag`."),
+  tag: tagToLookUp().describe(
+    "A tag, to read the dataset as it was in the version with that tag, such as `latest`. The empty string counts as absent.",
+  ),
+});
+export type DatasetInput = z.input<typeof datasetInput>;
+
+/** The version or the tag; GraphQL refuses anything but one of them, as the type is `@oneOf`. */
+export const datasetVersionSelector = datasetInput
+  .omit({ slug: true })
+  .refine(({ version, tag }) => Boolean(version || tag), {
+    path: ["version"],
+    error: "is required, or else tag",
+  })
+  .describe("A version of a dataset, by its number or by a tag.");
+
+const changesPage = idPage();
+export const datasetDiffInput = z.object({
+  slug: datasetSlugInput.shape.slug,
+  from: datasetVersionSelector.describe("The version to begin with."),
+  to: datasetVersionSelector.describe("The version to end with."),
+  first: changesPage.first,
+  after: changesPage.after,
+});
+
+/** The same in the query of a URL, where a number is a text. */
+export const datasetChoice = z.object({
+  version: z
+    .union([
+      z.literal(""),
+      z.stringFormat("version", /^[1-9][0-9]{0,8}$/, { error: "must be a whole number from 1" }),
+    ])
+    .nullish()
+    .transform((value) => (value ? Number(value) : null))
+    .describe(
+      "The version, to read the dataset as it was. It wins over `tag`. The empty string counts as absent.",
+    ),
+  tag: datasetInput.shape.tag,
+});
 
 /** The most rows of a dataset in one answer of GraphQL. */
 export const MAX_ROWS_AT_ONCE = 10_000;
@@ -52,7 +99,7 @@ export const datasetRowInput = z
 export type DatasetRowInput = z.output<typeof datasetRowInput>;
 
 export const addDatasetItemInput = z.object({
-  slug: datasetInput.shape.slug,
+  slug: datasetSlugInput.shape.slug,
   input: datasetRowInput,
 });
 export type AddDatasetItemInput = z.output<typeof addDatasetItemInput>;
@@ -103,7 +150,7 @@ const datasetChanges = z.object({
     .describe("Columns to add at the end; a dataset has at most 1,000."),
 });
 export const updateDatasetInput = z.object({
-  slug: datasetInput.shape.slug,
+  slug: datasetSlugInput.shape.slug,
   input: datasetChanges.describe("What to change of a dataset; what is absent stays as it is."),
 });
 export type UpdateDatasetInput = z.output<typeof updateDatasetInput>;
@@ -111,7 +158,7 @@ export type UpdateDatasetInput = z.output<typeof updateDatasetInput>;
 const MAX_ITEMS = 1_000;
 
 export const addDatasetItemsInput = z.object({
-  slug: datasetInput.shape.slug,
+  slug: datasetSlugInput.shape.slug,
   input: z
     .object({
       // Each row is validated on its own, so that an invalid one does not reject the others.
@@ -148,3 +195,33 @@ export const datasetsInput = z.object({
   ...slugPage(),
 });
 export type DatasetsInput = z.output<typeof datasetsInput>;
+
+/** The most tags of a dataset, and the most protected ones. */
+export const MAX_DATASET_TAGS = 1_000;
+const MAX_TAG_CHARACTERS = 128;
+const tag = text().min(1).max(MAX_TAG_CHARACTERS).describe("The tag, such as `release-gate`.");
+
+export const tagDatasetInput = z.object({
+  slug: datasetSlugInput.shape.slug,
+  input: z
+    .object({ tag, to: datasetVersionSelector.describe("The version that the tag is to name.") })
+    .describe("A tag for a version of a dataset."),
+});
+export type TagDatasetInput = z.output<typeof tagDatasetInput>;
+
+export const removeDatasetTagInput = z.object({
+  slug: datasetSlugInput.shape.slug,
+  input: z.object({ tag }).describe("A tag of a dataset."),
+});
+export type RemoveDatasetTagInput = z.output<typeof removeDatasetTagInput>;
+
+export const setDatasetTagProtectionInput = z.object({
+  slug: datasetSlugInput.shape.slug,
+  input: z
+    .object({
+      tag,
+      protected: z.boolean().describe("Whether moving the tag needs a token with the scope `publish`."),
+    })
+    .describe("A tag to protect, or no longer to protect."),
+});
+export type SetDatasetTagProtectionInput = z.output<typeof setDatasetTagProtectionInput>;

@@ -6,7 +6,7 @@ import { detailsOf } from "../validation/messages.ts";
 import type { Warning } from "../warnings.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { valuesEncoder } from "./columns.ts";
-import { Dataset, DatasetRow } from "./entities.ts";
+import { type Dataset, DatasetRow } from "./entities.ts";
 import {
   type AddDatasetItemsInput,
   type DatasetRowInput,
@@ -14,7 +14,9 @@ import {
   type UpdateDatasetItemInput,
 } from "./inputs.ts";
 import {
+  findLocked,
   getDataset,
+  nextVersion,
   omittedColumns,
   putRows,
   type Row,
@@ -54,7 +56,7 @@ export async function addDatasetItems(
   const parsed = items.map((item) => datasetRowInput.safeParse(item));
   const valid = parsed.flatMap(({ data }): DatasetRowInput[] => (data ? [data] : []));
   const rows = await refuseOrphans(slug, () =>
-    inTransaction(context.em, (em) => putRows(em, workspace, parent, valid)),
+    inTransaction(context.em, (em) => putRows(em, workspace, parent, valid), "locked rows"),
   );
   const stored = rows.values();
   const result: StoredItems = { datasetRows: [], errors: [], warnings: [] };
@@ -79,14 +81,14 @@ export async function updateDatasetItem(
 ): Promise<StoredItem> {
   authorize(context, "read"); // before it writes, because it answers with the whole row
   authorize(context, "write");
-  return inTransaction(context.em, async (em) => {
-    const { row, parent } = await getRow(em, id);
+  return changeRow(context, id, ({ row, parent, version }) => {
     const encoded = valuesEncoder(parent)(values ?? {});
     row.values = { ...row.values, ...encoded.values };
     refuseLargeRow(row.values);
     if (changes.name !== undefined) row.name = changes.name || null;
     if (changes.idealOutput !== undefined) row.idealOutput = changes.idealOutput;
     if (changes.metadata !== undefined) row.metadata = changes.metadata;
+    row.version = version;
     return { datasetRow: rowDecoder(parent)(row), warnings: omittedColumns(encoded.omitted) };
   });
 }
@@ -94,13 +96,34 @@ export async function updateDatasetItem(
 /** Deletes a row and returns its id; ROW_NOT_FOUND when the workspace has none with that id. */
 export async function deleteDatasetItem(context: Context, { id }: { id: string }): Promise<string> {
   authorize(context, "write");
-  await inTransaction(context.em, async (em) => em.remove((await getRow(em, id)).row));
+  await changeRow(context, id, ({ em, row }) => em.remove(row));
   return id;
 }
 
-async function getRow(em: EntityManager, id: string): Promise<{ row: DatasetRow; parent: Dataset }> {
-  const row = await em.findOne(DatasetRow, { id });
-  const parent = row && (await em.findOne(Dataset, { id: row.dataset.id }));
-  if (!parent) throw new GabbroError("ROW_NOT_FOUND", `Row ${quoted(id)} does not exist.`);
-  return { row, parent };
+interface RowToChange {
+  em: EntityManager;
+  row: DatasetRow;
+  parent: Dataset;
+  /** The version of the dataset that the change makes. */
+  version: number;
+}
+
+function changeRow<T>(context: Context, id: string, change: (found: RowToChange) => T): Promise<T> {
+  return inTransaction(
+    context.em,
+    async (em) => {
+      const found = await em.findOne(DatasetRow, { id }, { fields: ["dataset"] });
+      const parent = found && (await findLocked(em, found.dataset.id));
+      if (!parent) throw rowNotFound(id);
+      const version = await nextVersion(em, parent);
+      const row = await em.findOne(DatasetRow, { id }, { refresh: true });
+      if (!row) throw rowNotFound(id);
+      return change({ em, row, parent, version });
+    },
+    "locked rows",
+  );
+}
+
+function rowNotFound(id: string): GabbroError {
+  return new GabbroError("ROW_NOT_FOUND", `Row ${quoted(id)} does not exist.`);
 }

@@ -1,12 +1,17 @@
 import { sql } from "kysely";
 import type { Context } from "../context.ts";
-import { lengthOf, readByLength } from "../database/lengths.ts";
+import { inTurn, lengthOf, readByLength } from "../database/lengths.ts";
 import { createLoader } from "../database/loader.ts";
+import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { authorize } from "../workspaces/resolvers.ts";
-import { type DatasetHead, headColumns, type Row, rowDecoder } from "./resolvers.ts";
+import { ROW_COLUMNS, readEntries, type StoredRow } from "./contents.resolvers.ts";
+import { afterRevisionsOf, type Entry, isIn, revisionId } from "./entries.resolvers.ts";
+import { rowParser } from "./parsing.ts";
+import type { DatasetHead, Row } from "./resolvers.ts";
+import { asOf, type DatasetState, stateColumns } from "./versions.resolvers.ts";
 
 /** The dataset with that id, without its rows; null when the workspace has none. */
-export const findDataset: (context: Context, id: string) => Promise<DatasetHead | null> = createLoader(
+export const findDataset: (context: Context, id: string) => Promise<DatasetState | null> = createLoader(
   async (context, all) => {
     const datasets = (ids: string[]) =>
       context.database.read
@@ -19,40 +24,125 @@ export const findDataset: (context: Context, id: string) => Promise<DatasetHead 
         datasets(ids)
           .select(["id", sql<number>`${lengthOf("columns")} + ${lengthOf("removedColumns")}`.as("bytes")])
           .execute(),
-      read: (ids) => datasets(ids).select(headColumns).execute(),
+      read: (ids) => datasets(ids).select(stateColumns).execute(),
     });
     return all.map((id) => heads.get(id) ?? null);
   },
 );
 
-const rowColumns = ["id", "name", "key", "logId", "values", "idealOutput", "metadata", "createdAt"] as const;
-const texts = ["name", "values", "idealOutput", "metadata"] as const;
+/** The dataset with that id as it was in a version; null when the workspace has none, or it has no such version. */
+export async function findDatasetAt(
+  context: Context,
+  { id, version }: { id: string; version: number },
+): Promise<DatasetHead | null> {
+  const state = await findDataset(context, id);
+  return state && version <= state.version ? asOf(context, state, version) : null;
+}
 
 /** The row with that id, of whichever dataset; null when the workspace has none. */
-export const findDatasetRow: (context: Context, id: string) => Promise<Row | null> = createLoader(
-  async (context, all) => {
-    const withIds = (ids: string[]) =>
-      context.database.read
-        .selectFrom("DatasetRow")
-        .where("workspace", "=", authorize(context, "read"))
-        .where("id", "in", ids);
-    const bytes = sql<number>`${sql.join(texts.map(lengthOf), sql` + `)}`;
-    const rows = await readByLength(context, all, {
-      measure: (ids) =>
-        withIds(ids)
-          .select(["id", bytes.as("bytes")])
-          .execute(),
-      read: (ids) =>
-        withIds(ids)
-          .select([...rowColumns, "dataset"])
-          .execute(),
-    });
-    return Promise.all(
-      all.map(async (id) => {
-        const row = rows.get(id);
-        const parent = row && (await findDataset(context, row.dataset));
-        return parent ? rowDecoder(parent)(row) : null;
-      }),
+export async function findDatasetRow(context: Context, id: string): Promise<Row | null> {
+  const found = await findEntry(context, id);
+  const parent = found && (await findDataset(context, found.dataset));
+  return parent ? rowParser(parent)({ ...found.content }).row : null; // as the parser changes it
+}
+
+/** The row with that id as it was in a version of its dataset; null when it was not there. */
+export async function findDatasetRowAt(
+  context: Context,
+  { id, version }: { id: string; version: number },
+): Promise<Row | null> {
+  const found = await findEntry(context, `${id}@${version}`);
+  const parent = found && (await findDatasetAt(context, { id: found.dataset, version }));
+  return parent ? rowParser(parent)({ ...found.content }).row : null; // as the parser changes it
+}
+
+interface FoundEntry {
+  dataset: string;
+  content: StoredRow;
+}
+
+type Located = Entry & { dataset: string };
+
+/** What rows hold, by their ids, or did, by their ids, @ and a version of their dataset. */
+const findEntry: (context: Context, key: string) => Promise<FoundEntry | null> = createLoader(
+  async (context, keys) => {
+    const ids = [...new Set(keys.map((key) => key.split("@")[0]!))];
+    const query = context.database.read
+      .selectFrom("DatasetRow")
+      .select(["id as row", "dataset as dataset", "version as version"])
+      .where("workspace", "=", authorize(context, "read"))
+      .where("id", "in", ids);
+    const rows = await inTurn(context, () => context.database.rows(query));
+    const current = new Map(
+      rows.map((row): [string, Located] => [row.row, { ...row, version: Number(row.version), until: null }]),
     );
+    const located = new Map<string, Located>();
+    const others: string[] = [];
+    for (const key of keys) {
+      const [id, version] = key.split("@") as [string, string | undefined];
+      const entry = current.get(id);
+      if (entry && (version === undefined || isIn(Number(version))(entry))) located.set(key, entry);
+      else if (version !== undefined) others.push(key);
+    }
+    for (const [key, entry] of await findRevisions(context, others)) located.set(key, entry);
+    const contents = await readAll(context, [...located.values()]);
+    return keys.map((key) => {
+      const entry = located.get(key);
+      const content = entry && contents.get(entry);
+      return content ? { dataset: entry.dataset, content } : null;
+    });
   },
 );
+
+async function readAll(context: Context, entries: Located[]): Promise<Map<Entry, StoredRow>> {
+  const contents = new Map<Entry, StoredRow>();
+  const spend = (bytes: number) => spendAnswerBytes(context, bytes);
+  const distinct = [...new Set(entries)];
+  for await (const piece of readEntries(context, distinct, { columns: ROW_COLUMNS, spend }))
+    for (const [entry, content] of piece) contents.set(entry, content);
+  return contents;
+}
+
+/** Building a union of so many searches takes 3 ms. */
+const MAX_IN_STATEMENT = 25;
+
+/** The revisions that rows held in a version of their dataset, with one search of an index for each. */
+async function findRevisions(context: Context, keys: string[]): Promise<[string, Located][]> {
+  const found: [string, Located][] = [];
+  for (let from = 0; from < keys.length; from += MAX_IN_STATEMENT) {
+    const [first, ...others] = keys
+      .slice(from, from + MAX_IN_STATEMENT)
+      .map((key) => revisionQuery(context, key));
+    const query = others.reduce((union, one) => union.unionAll(one), first!);
+    for (const { key, parent: dataset, ...entry } of await inTurn(context, () =>
+      context.database.rows(query),
+    )) {
+      const located = { ...entry, dataset, version: Number(entry.version), until: Number(entry.until) };
+      if (isIn(Number(key.split("@")[1]))(located)) found.push([key, located]);
+    }
+  }
+  return found;
+}
+
+function revisionQuery(context: Context, key: string) {
+  const [row, version] = key.split("@") as [string, string];
+  const { read } = context.database;
+  const next = read
+    .selectFrom("DatasetRowRevision")
+    .select(["id as id", "dataset as parent", "version as version", "until as until"])
+    .where("workspace", "=", authorize(context, "read"))
+    .where("id", ">", revisionId({ row, until: Number(version) }))
+    .where("id", "<", afterRevisionsOf(row))
+    .orderBy("id")
+    .limit(1);
+  const text = (value: string) => sql<string>`cast(${value} as text)`;
+  return read
+    .selectFrom(next.as("next"))
+    .select([
+      text(key).as("key"),
+      text(row).as("row"),
+      "parent as parent",
+      "version as version",
+      "until as until",
+    ]);
+}

@@ -3,9 +3,11 @@ import { createLoader } from "../database/loader.ts";
 import { badInput } from "../errors.ts";
 import { spendAnswerBytes, spendAnswerValues } from "../limits/answerBudget.ts";
 import { valuesDecoder } from "./columns.ts";
+import { ROW_COLUMNS, type RowColumn, type StoredRow } from "./contents.resolvers.ts";
 import { MAX_ROWS_AT_ONCE } from "./inputs.ts";
+import { rowParser } from "./parsing.ts";
 import { type DatasetHead, joinNames, type Row } from "./resolvers.ts";
-import { ROW_COLUMNS, type RowColumn, type StoredRow, storedRows } from "./stored.resolvers.ts";
+import { openRows, storedRows } from "./stored.resolvers.ts";
 
 interface RowsPage {
   after?: string | null | undefined;
@@ -53,7 +55,7 @@ interface WholeRead {
 
 /** Reads all rows of a dataset once for all fields of one operation. */
 const readWhole = createLoader<WholeRead, RowSet>(async (context, reads) => {
-  const ofDataset = [...Map.groupBy(reads, ({ parent }) => parent.id).values()];
+  const ofDataset = [...Map.groupBy(reads, ({ parent }) => `${parent.id} ${parent.version}`).values()];
   const results = ofDataset.map(async (some) => {
     const { parent } = some[0]!;
     const columns = [...new Set(some.flatMap((one) => one.columns ?? []))];
@@ -109,15 +111,29 @@ export async function* allDatasetRows(
   }
 }
 
-/** Like `allDatasetRows`, but as texts of JSON with id, values, ideal output and metadata: most are sent as stored, unparsed. */
-export async function* allDatasetRowTexts(
+/** The rows of a dataset as texts of JSON, and the names of columns that it has no more. */
+interface RowTexts {
+  texts: string[];
+  omitted: string[];
+}
+
+/**
+ * Like `allDatasetRows`, but as texts of JSON with id, values, ideal output and metadata: most are sent as stored, unparsed.
+ * With the dataset in the version that they are of.
+ */
+export async function allDatasetRowTexts(
   context: Context,
-  parent: DatasetHead,
-): AsyncGenerator<{ texts: string[]; omitted: string[] }> {
-  const decode = valuesDecoder(parent);
+  head: DatasetHead,
+): Promise<{ parent: DatasetHead; pieces: AsyncGenerator<RowTexts> }> {
   const hold = holdLargest(context);
-  const range = { ...ALL, hold, columns: ["values", "idealOutput", "metadata"] } as const;
-  for await (const piece of storedRows(context, parent, range)) {
+  const columns = ["values", "idealOutput", "metadata"] as const;
+  const { parent, rows } = await openRows(context, head, { columns, hold });
+  return { parent, pieces: toTexts(parent, rows) };
+}
+
+async function* toTexts(parent: DatasetHead, rows: AsyncGenerator<StoredRow[]>): AsyncGenerator<RowTexts> {
+  const decode = valuesDecoder(parent);
+  for await (const piece of rows) {
     const omittedHere: string[] = [];
     const texts = piece.map(({ id, values, idealOutput, metadata }) => {
       const parsed = JSON.parse(values);
@@ -137,24 +153,6 @@ function holdLargest({ answerBudget }: Context): (bytes: number) => void {
     if (bytes <= held) return;
     answerBudget.hold?.(bytes - held);
     held = bytes;
-  };
-}
-
-/** Parses stored rows; calls `spend` with each text before parsing it. */
-function rowParser(parent: DatasetHead, spend: (text: string) => void = () => {}) {
-  const decode = valuesDecoder(parent);
-  const parse = (text: string) => {
-    spend(text);
-    return JSON.parse(text);
-  };
-  return (stored: StoredRow): { row: Row; omitted: string[] } => {
-    const row = stored as unknown as Row; // no copy, as there may be very many rows
-    if (stored.createdAt !== undefined) row.createdAt = new Date(stored.createdAt);
-    if (stored.metadata) row.metadata = parse(stored.metadata);
-    if (stored.values === undefined) return { row, omitted: [] };
-    const { values, omitted } = decode(parse(stored.values));
-    row.values = values;
-    return { row, omitted };
   };
 }
 

@@ -1,3 +1,4 @@
+import { LockMode } from "@mikro-orm/core";
 import type { Context } from "../context.ts";
 import { createCache } from "../database/cache.ts";
 import { isOrphan } from "../database/driverErrors.ts";
@@ -14,18 +15,30 @@ import { Dataset, DatasetRow } from "./entities.ts";
 import type { AddDatasetItemInput, DatasetRowInput } from "./inputs.ts";
 
 /** The columns of a dataset that are read without its rows. */
-export const headColumns = ["id", "slug", "name", "columns", "removedColumns", "createdAt"] as const;
-export type DatasetHead = Pick<Dataset, (typeof headColumns)[number]>;
+export const headColumns = [
+  "id",
+  "slug",
+  "name",
+  "columns",
+  "removedColumns",
+  "columnsVersion",
+  "createdAt",
+] as const;
+export type DatasetHead = Pick<Dataset, (typeof headColumns)[number]> & {
+  /** The version whose rows are read; absent where any serves, which is the newest at that time. */
+  version?: number;
+  /** Whether the version was asked for, so that the dataset and its rows never change. */
+  isPinned?: boolean;
+  /** Whether a newer version was there already. */
+  isOld?: boolean;
+};
 export type Row = Pick<
   DatasetRow,
   "id" | "name" | "key" | "logId" | "values" | "idealOutput" | "metadata" | "createdAt"
->;
-
-/** The dataset with that slug, without its rows; DATASET_NOT_FOUND when the workspace has none. */
-export async function dataset(context: Context, input: { slug: string }): Promise<DatasetHead> {
-  const workspaceId = authorize(context, "read");
-  return getDataset(context, workspaceId, input.slug);
-}
+> & {
+  /** The version of the dataset that the row was asked for in; absent for the newest. */
+  asOf?: number;
+};
 
 /** The dataset with that slug, once the caller is authorized. */
 export async function getDataset(
@@ -42,7 +55,17 @@ export async function getDataset(
 
 const datasetCache = createCache<DatasetHead>();
 
-export async function readDataset(
+/** Takes over columns that were read beside the cache: who has seen them may add values for them at once. */
+export function renewColumns({ database }: Context, workspaceId: string, head: DatasetHead): void {
+  datasetCache.replace(
+    database,
+    { workspaceId, key: head.slug },
+    head,
+    ({ id, columnsVersion }) => id === head.id && columnsVersion < head.columnsVersion,
+  );
+}
+
+async function readDataset(
   { read }: Database,
   workspaceId: string,
   slug: string,
@@ -88,7 +111,7 @@ export async function addDatasetItem(
   const parent = await getDataset(context, workspace, slug);
   if (input.key !== null) {
     const [added] = await refuseOrphans(slug, () =>
-      inTransaction(context.em, (em) => putRows(em, workspace, parent, [input])),
+      inTransaction(context.em, (em) => putRows(em, workspace, parent, [input]), "locked rows"),
     );
     return added!;
   }
@@ -107,19 +130,41 @@ type RowToPut = DatasetRowInput & { logId?: string };
 
 /** Adds rows, or changes those that have their keys, in the transaction of `em`; the last of equal keys wins. */
 export async function putRows(em: EntityManager, workspace: string, parent: DatasetHead, inputs: RowToPut[]) {
-  if ((await em.count(Dataset, { id: parent.id })) === 0) throw datasetNotFound(parent.slug);
+  if (inputs.length === 0) return [];
+  const locked = await findLocked(em, parent.id);
+  if (!locked) throw datasetNotFound(parent.slug);
+  const version = await nextVersion(em, locked);
   const results: StoredItem[] = [];
   let sinceMs = 0;
   for (let from = 0; from < inputs.length; from += MAX_ROWS_IN_FLUSH) {
     if (from > 0) await pauseAfter(sinceMs);
     sinceMs = performance.now();
-    results.push(...(await putSome(em, workspace, parent, inputs.slice(from, from + MAX_ROWS_IN_FLUSH))));
+    const some = inputs.slice(from, from + MAX_ROWS_IN_FLUSH);
+    results.push(...(await putSome(em, { workspace, parent, version, inputs: some })));
     await em.flush();
   }
   return results;
 }
 
-async function putSome(em: EntityManager, workspace: string, parent: DatasetHead, inputs: RowToPut[]) {
+/** The dataset with that id; until the transaction ends no other one changes it or its rows. Read those afterwards. */
+export const findLocked = (em: EntityManager, id: string): Promise<Dataset | null> =>
+  em.findOne(Dataset, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+
+/** Makes the next version of a locked dataset and returns it. */
+export async function nextVersion(em: EntityManager, locked: Dataset): Promise<number> {
+  locked.version += 1;
+  await em.flush(); // the triggers that keep what rows were read it
+  return locked.version;
+}
+
+interface Put {
+  workspace: string;
+  parent: DatasetHead;
+  version: number;
+  inputs: RowToPut[];
+}
+
+async function putSome(em: EntityManager, { workspace, parent, version, inputs }: Put) {
   const keys = inputs.flatMap(({ key }) => key ?? []);
   const where = { dataset: parent.id, key: { $in: keys } };
   // The texts are replaced, so they are not read: 100 rows may hold 2 GB.
@@ -133,7 +178,7 @@ async function putSome(em: EntityManager, workspace: string, parent: DatasetHead
     const { values, omitted } = encode(named);
     const current = input.key === null ? undefined : byKey.get(input.key);
     const row = current
-      ? Object.assign(current, { ...input, values })
+      ? Object.assign(current, { ...input, values, version })
       : em.create(DatasetRow, {
           ...input,
           id: newId(),
@@ -142,6 +187,7 @@ async function putSome(em: EntityManager, workspace: string, parent: DatasetHead
           logId: input.logId ?? null,
           values,
           createdAt: new Date(),
+          version,
         });
     if (row.key !== null) byKey.set(row.key, row);
     return { datasetRow: decode(row), warnings: omittedColumns(omitted) };

@@ -9,11 +9,14 @@ import { warningText } from "../warnings.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { datasets } from "./authoring.resolvers.ts";
 import { type Column, columnTypes } from "./entities.ts";
-import { datasetInput, datasetRowInput } from "./inputs.ts";
+import { datasetChoice, datasetRowInput, datasetSlugInput } from "./inputs.ts";
 import { allDatasetRowTexts, readWarning } from "./reading.resolvers.ts";
-import { addDatasetItem, type DatasetHead, dataset } from "./resolvers.ts";
+import { addDatasetItem, type DatasetHead } from "./resolvers.ts";
+import { dataset } from "./versions.resolvers.ts";
 
-const notFound = { 404: errorBody.describe("There is no dataset with that slug.") };
+const notFound = {
+  404: errorBody.describe("There is no dataset with that slug, or it has no such version or tag."),
+};
 
 const rowAnswer = z.object({
   id: z.string().describe("The id, a UUID."),
@@ -33,6 +36,7 @@ export const datasetAnswer = z
       columns: z
         .array(z.object({ name: z.string(), type: z.enum(columnTypes) }))
         .describe("The columns in order."),
+      version: z.int().describe("The version: one more with each change of its rows or columns."),
       rows: z.array(rowAnswer).describe("All rows in the order in which they were added."),
     }),
     warning: z
@@ -82,11 +86,12 @@ export function datasetRoutes(app: App): void {
       operationId: "dataset",
       summary: "Read a dataset with its columns and rows",
       tags: ["datasets"],
-      params: datasetInput,
+      params: datasetSlugInput,
+      querystring: datasetChoice,
       response: { 200: datasetAnswer, ...errorResponses, ...notFound },
     },
-    handler: async ({ context, params }, reply) => {
-      const head = await dataset(context, params);
+    handler: async ({ context, params, query }, reply) => {
+      const head = await dataset(context, { ...params, ...query });
       disableDeadline(context); // a piece at a time, as fast as the client reads
       return sendJson(reply, datasetJson(context, head));
     },
@@ -99,7 +104,7 @@ export function datasetRoutes(app: App): void {
       operationId: "addDatasetItem",
       summary: "Add a row to a dataset",
       tags: ["datasets"],
-      params: datasetInput,
+      params: datasetSlugInput,
       body: datasetRowInput,
       response: { 201: addDatasetItemAnswer, ...errorResponsesToBody, ...notFound },
     },
@@ -162,10 +167,11 @@ async function* datasetsJson(context: Context): AsyncGenerator<string> {
 
 /** The answer piece by piece, so that no dataset is in memory as a whole. */
 async function* datasetJson(context: Context, head: DatasetHead): AsyncGenerator<string> {
-  const { slug, name, columns } = head;
+  const { parent, pieces } = await allDatasetRowTexts(context, head);
+  const { slug, name, columns, version } = parent;
   const omitted = new Set<string>();
-  let before = `{"dataset":${JSON.stringify({ slug, name, columns: columns.map(publicColumn) }).slice(0, -1)},"rows":[`;
-  for await (const piece of allDatasetRowTexts(context, head)) {
+  let before = `{"dataset":${JSON.stringify({ slug, name, columns: columns.map(publicColumn), version }).slice(0, -1)},"rows":[`;
+  for await (const piece of pieces) {
     for (const column of piece.omitted) omitted.add(column);
     yield before + piece.texts.join(",");
     before = ",";

@@ -5,6 +5,7 @@ export const examples: Example[] = [
   dataset(slug: $slug) {
     slug
     name
+    version
     columns {
       name
       type

@@ -2,12 +2,18 @@ import { brandWithType, type ObjectRef } from "@pothos/core";
 import { z } from "zod";
 import type { Context } from "../context.ts";
 import { list } from "../validation/list.ts";
-import { idOf } from "../validation/text.ts";
+import { idOf, text } from "../validation/text.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
 import { argumentsOf, batched, builder } from "./builder.ts";
 
 /** What has an id of its own. */
 export const Node = builder.nodeInterfaceRef();
+
+/** How nodes of a type are found: by their ids, and where the type has versions by their ids in one of them. */
+interface Finders<Found> {
+  find: (context: Context, id: string) => Promise<Found | null>;
+  findAt?: (context: Context, of: { id: string; version: number }) => Promise<Found | null>;
+}
 
 interface Finder {
   scope: "read" | "admin";
@@ -16,18 +22,22 @@ interface Finder {
 
 const finders: Finder[] = [];
 
-/** Has `node` find the nodes of a type, for tokens with a scope; `find` returns null when the workspace has none with an id. */
+/** Has `node` find the nodes of a type, for tokens with a scope; the finders return null when the workspace has none. */
 export function findsNode<Found extends object>(
   type: ObjectRef<typeof builder.$inferSchemaTypes, Found>,
   scope: Finder["scope"],
-  find: (context: Context, id: string) => Promise<Found | null>,
+  { find, findAt }: Finders<Found>,
 ): void {
   finders.push({
     scope,
-    find: async (context, id) => {
-      const found = await find(context, id);
+    find: async (context, nodeId) => {
+      const [id, version] = nodeId.split("@") as [string, string | undefined];
+      const found =
+        version === undefined
+          ? await find(context, id)
+          : await findAt?.(context, { id, version: Number(version) });
       if (found) brandWithType(found, type as never);
-      return found;
+      return found ?? null;
     },
   });
 }
@@ -44,9 +54,21 @@ async function node(context: Context, id: string): Promise<object | null> {
 
 const MAX_NODES = 100;
 
-const nodeInput = z.object({ id: idOf("a node").describe("The id of the node.") });
+const VERSIONED = /^([0-9a-f-]{36})@([1-9]\d{0,8})$/i;
+
+/** An id, or one with @ and a version. */
+const nodeId = () =>
+  text().transform((value, context) => {
+    const [, id = value, version] = VERSIONED.exec(value) ?? [];
+    const parsed = idOf("a node").safeParse(id);
+    if (parsed.success) return version === undefined ? parsed.data : `${parsed.data}@${version}`;
+    context.addIssue({ code: "custom", message: "must be the id of a node" });
+    return z.NEVER;
+  });
+
+const nodeInput = z.object({ id: nodeId().describe("The id of the node.") });
 const nodesInput = z.object({
-  ids: list(idOf("a node"), MAX_NODES).describe(`The ids of the nodes, at most ${MAX_NODES}.`),
+  ids: list(nodeId(), MAX_NODES).describe(`The ids of the nodes, at most ${MAX_NODES}.`),
 });
 
 builder.queryFields((t) => ({

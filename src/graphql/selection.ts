@@ -1,5 +1,11 @@
 import { type FieldNode, type GraphQLResolveInfo, Kind, type SelectionSetNode } from "graphql";
 
+/** The names of the fields that are selected of an object. */
+export function selectedFields({ fieldNodes, fragments }: GraphQLResolveInfo): Set<string> {
+  const fields = fieldNodes.flatMap(({ selectionSet }) => fieldsOf(selectionSet, fragments));
+  return new Set(fields.map(({ name }) => name.value));
+}
+
 /** The names of the fields that are selected of the nodes of a connection. */
 export function selectedNodeFields({ fieldNodes, fragments }: GraphQLResolveInfo): Set<string> {
   const within = (fields: FieldNode[], ...names: string[]) =>

@@ -34,7 +34,7 @@ export async function addLogToDataset(
   const { idealOutput, metadata } = call;
   const row = { name: null, key: null, values, idealOutput: textOf(idealOutput), metadata, logId: log.id };
   const [added] = await refuseOrphans(slug, () =>
-    inTransaction(context.em, (em) => putRows(em, workspace, parent, [row])),
+    inTransaction(context.em, (em) => putRows(em, workspace, parent, [row]), "locked rows"),
   );
   return added!;
 }

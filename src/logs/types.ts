@@ -145,8 +145,8 @@ Log.implement({
   }),
 });
 
-findsNode(Trace, "read", findTrace);
-findsNode(Log, "read", findLog);
+findsNode(Trace, "read", { find: findTrace });
+findsNode(Log, "read", { find: findLog });
 
 builder.objectFields(Log, (t) => ({
   promptVersion: t.field({

@@ -35,7 +35,7 @@ const ModelPrice = builder.objectRef<OwnPrice>("ModelPrice").implement({
   }),
 });
 
-findsNode(ModelPrice, "read", findModelPrice);
+findsNode(ModelPrice, "read", { find: findModelPrice });
 
 builder.queryField("modelPrices", (t) =>
   t.field({

@@ -51,7 +51,7 @@ export const Prompt = builder.objectRef<PromptHead>("Prompt").implement({
   }),
 });
 
-findsNode(Prompt, "read", findPromptById);
+findsNode(Prompt, "read", { find: findPromptById });
 
 const PromptDescriptionType = builder.objectRef<PromptDescription>("PromptDescription").implement({
   description: "A prompt, as one of its versions shows it.",

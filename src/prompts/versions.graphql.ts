@@ -69,4 +69,4 @@ export const PromptVersion = builder.objectRef<VersionRecord>("PromptVersion").i
   }),
 });
 
-findsNode(PromptVersion, "read", findVersionById);
+findsNode(PromptVersion, "read", { find: findVersionById });

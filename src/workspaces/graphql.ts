@@ -89,8 +89,8 @@ const AuditEntry = builder.objectRef<AuditHead>("AuditEntry").implement({
   }),
 });
 
-findsNode(AccessToken, "admin", findAccessToken);
-findsNode(AuditEntry, "admin", findAuditEntry);
+findsNode(AccessToken, "admin", { find: findAccessToken });
+findsNode(AuditEntry, "admin", { find: findAuditEntry });
 
 builder.queryFields((t) => ({
   accessTokens: t.field({

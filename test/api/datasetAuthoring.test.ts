@@ -44,6 +44,7 @@ test("a dataset is made from nothing, listed, filled and read", async () => {
       slug: "fresh",
       name: "Fresh",
       columns: storedColumns,
+      version: 2,
       rows: [{ id: expect.any(String), values: { question: "Why?" }, idealOutput: null, metadata: null }],
     },
   });

@@ -38,6 +38,7 @@ test("REST gives a dataset with its columns and all rows in the order in which t
       slug: "long",
       name: "A long one",
       columns,
+      version: 4, // the rows came in three transactions
       rows: rows.map(({ values }) => ({ id: expect.any(String), values, idealOutput: null, metadata: null })),
     },
   });
@@ -46,7 +47,7 @@ test("REST gives a dataset with its columns and all rows in the order in which t
 test("a dataset without rows has an empty list of rows and no warning at both APIs", async () => {
   await addDataset(server, { slug: "empty", columns });
   expect((await server.get("/datasets/empty")).body).toEqual({
-    dataset: { slug: "empty", name: "empty", columns, rows: [] },
+    dataset: { slug: "empty", name: "empty", columns, version: 1, rows: [] },
   });
   const { body } = await server.graphql(READ, { slug: "empty" });
   expect(body.data.dataset).toMatchObject({ rowCount: 0, rows: { nodes: [] }, warning: null });

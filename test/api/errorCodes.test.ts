@@ -26,7 +26,16 @@ const requests: Record<string, Record<string, string>> = {
     PROMPT_NOT_FOUND: '(slug: "no", input: { version: "1", text: "x" }) { promptVersion { id } }',
     CONFLICT: '(slug: "guide", input: { version: "1", text: "x" }) { promptVersion { id } }',
   },
-  dataset: { DATASET_NOT_FOUND: '(slug: "no") { id }' },
+  dataset: {
+    DATASET_NOT_FOUND: '(slug: "no") { id }',
+    VERSION_NOT_FOUND: '(slug: "rows", version: 99) { id }',
+    TAG_NOT_FOUND: '(slug: "rows", tag: "no") { id }',
+  },
+  datasetDiff: {
+    DATASET_NOT_FOUND: '(slug: "no", from: { version: 1 }, to: { version: 1 }) { nodes { kind } }',
+    VERSION_NOT_FOUND: '(slug: "rows", from: { version: 1 }, to: { version: 99 }) { nodes { kind } }',
+    TAG_NOT_FOUND: '(slug: "rows", from: { tag: "no" }, to: { version: 1 }) { nodes { kind } }',
+  },
   deleteDataset: { DATASET_NOT_FOUND: '(slug: "no") { deletedDatasetId }' },
   deleteDatasetItem: { ROW_NOT_FOUND: `(id: "${none}") { deletedDatasetItemId }` },
   deleteModelPrice: { PRICE_NOT_FOUND: `(id: "${none}") { deletedModelPriceId }` },
@@ -43,6 +52,10 @@ const requests: Record<string, Record<string, string>> = {
     VERSION_NOT_FOUND: '(slug: "guide", input: { newTag: "a", to: { version: "9" } }) { prompt { id } }',
     TAG_NOT_FOUND: '(slug: "guide", input: { newTag: "a", to: { tag: "no" } }) { prompt { id } }',
   },
+  removeDatasetTag: {
+    DATASET_NOT_FOUND: '(slug: "no", input: { tag: "a" }) { deletedDatasetTagId }',
+    TAG_NOT_FOUND: '(slug: "rows", input: { tag: "no" }) { deletedDatasetTagId }',
+  },
   removePromptTag: {
     PROMPT_NOT_FOUND: '(slug: "no", input: { tag: "a" }) { deletedPromptTagId }',
     TAG_NOT_FOUND: '(slug: "guide", input: { tag: "no" }) { deletedPromptTagId }',
@@ -54,8 +67,16 @@ const requests: Record<string, Record<string, string>> = {
     CONFLICT: '(slug: "guide", input: { tag: "no" }) { prompt { id } }',
   },
   servedPrompt: { PROMPT_NOT_FOUND: '(slug: "no") { text }', VERSION_NOT_FOUND: '(slug: "draft") { text }' },
+  setDatasetTagProtection: {
+    DATASET_NOT_FOUND: '(slug: "no", input: { tag: "a", protected: true }) { protectedTags }',
+  },
   setTagProtection: {
     PROMPT_NOT_FOUND: '(slug: "no", input: { tag: "a", protected: true }) { protectedTags }',
+  },
+  tagDatasetVersion: {
+    DATASET_NOT_FOUND: '(slug: "no", input: { tag: "a", to: { version: 1 } }) { datasetTag { id } }',
+    VERSION_NOT_FOUND: '(slug: "rows", input: { tag: "a", to: { version: 99 } }) { datasetTag { id } }',
+    TAG_NOT_FOUND: '(slug: "rows", input: { tag: "a", to: { tag: "no" } }) { datasetTag { id } }',
   },
   trace: { TRACE_NOT_FOUND: `(id: "${none}") { id }` },
   updateDataset: {

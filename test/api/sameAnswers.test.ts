@@ -25,7 +25,7 @@ const operations = {
       restOutcome("GET", `/datasets/${encodeURIComponent(slug as string)}`, undefined, "dataset"),
     graphql: (input: Input) =>
       graphqlOutcome(
-        "query($slug: String!) { dataset(slug: $slug) { slug name columns { name type } rows { nodes { id values idealOutput metadata } } warning } }",
+        "query($slug: String!) { dataset(slug: $slug) { slug name columns { name type } version rows { nodes { id values idealOutput metadata } } warning } }",
         input,
         ({ dataset: { warning, rows, columns, ...dataset } }) => ({
           answer: { ...dataset, columns: columns.map(typeInLowerCase), rows: rows.nodes },

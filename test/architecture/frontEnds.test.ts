@@ -3,7 +3,13 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type GraphQLField, type GraphQLObjectType, isObjectType } from "graphql";
+import {
+  type GraphQLField,
+  type GraphQLObjectType,
+  getNamedType,
+  isInputObjectType,
+  isObjectType,
+} from "graphql";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { printedSchema, schema } from "../../src/schema.ts";
 import type { Fixtures } from "../support/fixtures.ts";
@@ -79,7 +85,7 @@ function paginationFragment([type, field]: [GraphQLObjectType, Field]): string {
   const name = `${type.name}_${field.name}`;
   const more = field.args
     .filter(({ type }) => String(type).endsWith("!"))
-    .map((arg) => `${arg.name}: "2026-01-01", `);
+    .map(({ name, type }) => `${name}: ${isInputObjectType(getNamedType(type)) ? "{}" : '"2026-01-01"'}, `);
   return `graphql\`fragment fragments_${name} on ${type.name}
     @refetchable(queryName: "fragments${name}Query")
     @argumentDefinitions(count: { type: "Int", defaultValue: 10 }, cursor: { type: "String" }) {

@@ -53,7 +53,7 @@ test("the schema has the operations of the interface with exactly their argument
   expect(
     ["dataset", "describePrompt", "log", "trace"].map((name) => signature(schema.getQueryType(), name)),
   ).toEqual([
-    "dataset(slug: String!): Dataset",
+    "dataset(slug: String!,tag: String,version: Int): Dataset",
     "describePrompt(slug: String!,tag: String,version: String): PromptDescription",
     "log(id: ID!): Log",
     "trace(id: ID!): Trace",

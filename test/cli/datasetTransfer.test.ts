@@ -4,7 +4,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createDataset } from "../../src/datasets/authoring.resolvers.ts";
 import { addDatasetItems } from "../../src/datasets/items.resolvers.ts";
 import { allDatasetRows } from "../../src/datasets/reading.resolvers.ts";
-import { dataset } from "../../src/datasets/resolvers.ts";
+import { tagDatasetVersion } from "../../src/datasets/tags.resolvers.ts";
+import { dataset } from "../../src/datasets/versions.resolvers.ts";
 import { logPromptRecord } from "../../src/logs/inputs.ts";
 import { logPrompt } from "../../src/logs/resolvers.ts";
 import { createWorkspace } from "../../src/workspaces/resolvers.ts";
@@ -147,6 +148,25 @@ test("a first column whose name begins with a byte order mark keeps it on the wa
   await at.gabbro("export", "dataset", "marked", "--output", "marked.csv");
   expect(await importing("marked.csv", "marked-again")).toMatchObject({ code: 0 });
   expect((await stored("marked-again")).columns).toEqual(["\uFEFFfirst:text"]);
+});
+
+test("an older version of a dataset is exported as it was, by its number or by a tag", async () => {
+  const exported = async (...more: string[]) =>
+    (await at.gabbro("export", "dataset", "dated", "--format", "csv", ...more)).stdout;
+  await give("dated.csv", "key,values.a\n1,old\n");
+  await importing("dated.csv", "dated");
+  const old = await exported();
+  await give("dated.csv", "key,values.a\n1,new\n2,more\n");
+  await importing("dated.csv", "dated");
+  await tagDatasetVersion(await at.contextOf(), {
+    ...{ slug: "dated", input: { tag: "gate", to: { version: 2, tag: null } } },
+  });
+  expect(old).toContain("old");
+  expect([await exported("--at", "2"), await exported("--tag", "gate")]).toEqual([old, old]);
+  expect(await exported("--at", "3")).toBe(await exported());
+  expect(await exported()).toContain("new");
+  const { code, stderr } = await at.gabbro("export", "dataset", "dated", "--at", "99");
+  expect([code, stderr]).toEqual([1, 'gabbro: Dataset "dated" has no version 99; its newest is 3.\n']);
 });
 
 test("an export has every row of a dataset, in all formats, also of one that is read in several pieces", async () => {
@@ -507,6 +527,7 @@ test.each<[number, string, string]>([
   [1, "import dataset there.csv --slug UPPER", "slug must be lower-case letters"],
   [1, "import dataset there.csv --slug x --workspace nope", 'workspace "nope" does not exist'],
   [1, "export dataset nope", 'Dataset "nope" does not exist.'],
+  [2, "export dataset dated --at 1.5", "--at must be a whole number from 1."],
   [2, "export dataset nope --output nope.txt", "The ending of nope.txt names no format"],
   [2, "export logs --from 2026-02-30", "not an existing time"],
 ])("a command that cannot run says why and ends with %i: gabbro %s", async (code, command, reason) => {

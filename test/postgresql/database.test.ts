@@ -395,7 +395,7 @@ test.each([
   [
     "the rows of a dataset in order",
     `select * from dataset_rows where workspace_id = ${id} and dataset_id = ${id} and id > ${id} order by id limit 10`,
-    "dataset_rows_dataset_id_workspace_id_id_index",
+    "dataset_rows_dataset_id_workspace_id_id_version_index",
   ],
   [
     "the versions of a prompt in order",

@@ -7,7 +7,7 @@ import type { Context } from "../../src/context.ts";
 import { inTransaction } from "../../src/database/transaction.ts";
 import { Dataset } from "../../src/datasets/entities.ts";
 import { allDatasetRowTexts } from "../../src/datasets/reading.resolvers.ts";
-import { dataset } from "../../src/datasets/resolvers.ts";
+import { dataset } from "../../src/datasets/versions.resolvers.ts";
 import { newAnswerBudget } from "../../src/limits/answerBudget.ts";
 import { createEventLoopSlots, runShared } from "../../src/limits/eventLoop.ts";
 import { createTurns } from "../../src/limits/turns.ts";
@@ -138,7 +138,8 @@ test("a streamed dataset holds memory for its largest piece of rows, and keeps n
   const { heapUsed } = process.memoryUsage();
   let count = 0;
   let peak = 0;
-  for await (const { texts } of allDatasetRowTexts(context, parent)) {
+  const { pieces } = await allDatasetRowTexts(context, parent);
+  for await (const { texts } of pieces) {
     count += texts.length;
     collectGarbage();
     peak = Math.max(peak, process.memoryUsage().heapUsed);
@@ -156,7 +157,7 @@ test("a stream for which there is no memory is refused", async () => {
     },
   });
   await addDataset(server, { slug: "refused", columns, rows: [{ values: { a: "z" } }] });
-  const pieces = allDatasetRowTexts(context, await dataset(context, { slug: "refused" }));
+  const { pieces } = await allDatasetRowTexts(context, await dataset(context, { slug: "refused" }));
   await expect(pieces.next()).rejects.toThrow("no memory");
 });
 

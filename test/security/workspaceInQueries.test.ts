@@ -150,7 +150,7 @@ async function everyDataset(): Promise<void> {
     );
   const items = ["k", "l", "l"].map((key) => ({ values: { r: 1 }, key }));
   await run("addDatasetItems", { slug: "d", input: { items } }, "{ datasetRows { id } }");
-  const rows = "{ slug rowCount rows(first: 2) { nodes { id key log { id } } } }";
+  const rows = "{ id slug rowCount rows(first: 2) { nodes { id key log { id } } } }";
   const read = await run("dataset", { slug: "d" }, rows);
   const [{ id }] = read.rows.nodes;
   await run("dataset", { slug: "d" }, `{ rows(first: 2, after: "${toCursor(id)}") { nodes { id } } }`);
@@ -159,6 +159,21 @@ async function everyDataset(): Promise<void> {
   await run("updateDatasetItem", { id, input: { name: "n", values: { r: "y" } } }, "{ datasetRow { id } }");
   await run("nodes", { ids: [id] }, "{ id }");
   await run("deleteDatasetItem", { id }, "{ deletedDatasetItemId }");
+  const tagged = "{ datasetTag { label } dataset { tags { label } protectedTags } }";
+  await run("tagDatasetVersion", { slug: "d", input: { tag: "t", to: { version: 2 } } }, tagged);
+  await run("tagDatasetVersion", { slug: "d", input: { tag: "t", to: { tag: "t" } } }, tagged);
+  await run("dataset", { slug: "d", version: 1 }, "{ version columns { name } }");
+  await run("dataset", { slug: "d", version: 7 }, `{ version columns { name } ${rows.slice(1)}`);
+  await run("dataset", { slug: "d", tag: "t" }, rows);
+  await run("nodes", { ids: [`${id}@7`, `${read.id}@1`] }, "{ id }");
+  const sides = "{ before { values } after { values } }";
+  await run("datasetDiff", { slug: "d", from: { version: 3 }, to: { tag: "latest" } }, sides);
+  await run(
+    "setDatasetTagProtection",
+    { slug: "d", input: { tag: "t", protected: false } },
+    "{ protectedTags }",
+  );
+  await run("removeDatasetTag", { slug: "d", input: { tag: "t" } }, "{ deletedDatasetTagId }");
 }
 
 async function everyLog(): Promise<void> {

@@ -241,7 +241,7 @@ test.each([
   [
     "the rows of a dataset in order",
     "select * from dataset_rows where workspace_id = 'w' and dataset_id = 'd' and id > 'x' order by id limit 10",
-    "dataset_rows_dataset_id_workspace_id_id_index",
+    "dataset_rows_dataset_id_workspace_id_id_version_index",
   ],
   [
     "a prompt by its slug",

@@ -50,6 +50,15 @@ export async function fillWithOddValues(server: Server) {
       { values: {}, metadata: {} },
     ],
   });
+  await server.run(
+    `mutation { updateDatasetItem(id: "${rowIds[0]}", input: { values: { q: "x" } }) { datasetRow { id } } }`,
+  );
+  await server.run(
+    'mutation { updateDataset(slug: "odd", input: { renameColumns: [{ from: "q", to: "r" }] }) { dataset { id } } }',
+  );
+  await server.run(
+    'mutation { tagDatasetVersion(slug: "odd", input: { tag: "gate", to: { version: 2 } }) { datasetTag { id } } }',
+  );
   await addDataset(server, { slug: "odd", columns: [], rows: [{ values: { x: 1 } }], workspace: other.name });
   const values = [
     { startTime: time("0001-01-01T00:00:00.001Z"), cost: 1e-7, latencyMs: 0, input: "" },

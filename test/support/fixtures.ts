@@ -4,6 +4,7 @@ import type { Database } from "../../src/database/open.ts";
 import { createDataset } from "../../src/datasets/authoring.resolvers.ts";
 import { datasetRowInput } from "../../src/datasets/inputs.ts";
 import { addDatasetItem } from "../../src/datasets/resolvers.ts";
+import { tagDatasetVersion } from "../../src/datasets/tags.resolvers.ts";
 import { logPromptRecord } from "../../src/logs/inputs.ts";
 import { logPrompt } from "../../src/logs/resolvers.ts";
 import { setModelPrice } from "../../src/pricing/resolvers.ts";
@@ -97,6 +98,8 @@ async function addDatasets(context: () => Context, { dataset, spareDataset, key 
   const { datasetRow } = await add({});
   const spare = await add({});
   await add({ key });
+  for (const tag of ["gate", "spare"])
+    await tagDatasetVersion(context(), { slug: dataset, input: { tag, to: { version: 3, tag: null } } });
   return { row: datasetRow.id, spareRow: spare.datasetRow.id };
 }
 

@@ -55,9 +55,20 @@ const queries: Record<string, Field> = {
   ],
   dataset: [
     "read",
-    ({ dataset, row }) => ({ slug: dataset, rowsAfter: toCursor(row), rowsFirst: 5 }),
-    "{ slug name rowCount columns { name } rows(after: $rowsAfter, first: $rowsFirst) { nodes { values log { input } } } warning }",
+    ({ dataset, row }) => ({
+      ...{ slug: dataset, version: 4, tag: "gate" },
+      ...{ rowsAfter: toCursor(row), rowsFirst: 5 },
+    }),
+    "{ slug name version tags { label } protectedTags rowCount columns { name } rows(after: $rowsAfter, first: $rowsFirst) { nodes { values log { input } } } warning }",
     "$rowsAfter: String, $rowsFirst: Int",
+  ],
+  datasetDiff: [
+    "read",
+    ({ dataset, row }) => ({
+      ...{ slug: dataset, from: { version: 2 }, to: { tag: "latest" } },
+      ...{ first: 5, after: toCursor(row) },
+    }),
+    "{ nodes { kind before { values } after { values log { input } } } }",
   ],
   datasets: [
     "read",
@@ -188,6 +199,11 @@ const mutations: Record<string, Field> = {
     ({ prompt }) => ({ slug: prompt, input: { newTag: "one", to: { version: "1.0.0" } } }),
     "{ promptTag { label version } prompt { name } }",
   ],
+  removeDatasetTag: [
+    "write",
+    ({ dataset }) => ({ slug: dataset, input: { tag: "spare" } }),
+    "{ deletedDatasetTagId dataset { name } }",
+  ],
   removePromptTag: [
     "write",
     ({ prompt }) => ({ slug: prompt, input: { tag: "spare" } }),
@@ -204,6 +220,11 @@ const mutations: Record<string, Field> = {
     ({ prompt }) => ({ slug: prompt, input: { tag: "staging" } }),
     "{ promptTag { label version } prompt { name } }",
   ],
+  setDatasetTagProtection: [
+    "publish",
+    ({ dataset }) => ({ slug: dataset, input: { tag: "gate", protected: true } }),
+    "{ protectedTags }",
+  ],
   setModelPrice: [
     "admin",
     ({ prompt }) => ({
@@ -215,6 +236,11 @@ const mutations: Record<string, Field> = {
     "publish",
     ({ prompt }) => ({ slug: prompt, input: { tag: "staging", protected: true } }),
     "{ protectedTags }",
+  ],
+  tagDatasetVersion: [
+    "write",
+    ({ dataset }) => ({ slug: dataset, input: { tag: "one", to: { version: 1 } } }),
+    "{ datasetTag { label version } dataset { name } }",
   ],
   updateDataset: [
     "read and write",

@@ -65,7 +65,7 @@ export function postgresql(url: string, { poolSize, replicaUrls, silenceMs }: Co
       }),
       ensureDatabase: false, // would reconnect over our own pool to make a missing database
       discovery: { onMetadata: adaptToPostgresql },
-      schemaGenerator: { skipTables: ["log_texts"], ignoreRoutines: true },
+      schemaGenerator: { skipTables: ["log_texts"], ignoreRoutines: true, ignoreTriggers: true },
     },
     folder: "postgresql",
     migrations: postgresqlMigrations,
@@ -83,7 +83,7 @@ export function postgresql(url: string, { poolSize, replicaUrls, silenceMs }: Co
     openTransaction: ["set local lock_timeout = '500ms'"],
     placeholder,
     rowsPerStatement: 500,
-    runEach,
+    runSteps,
     insertAlong: async (transaction, entity, rows) => {
       await insertWords(transaction, entity, rows);
       await notifyOfLogs(self, transaction, entity, rows);
@@ -141,17 +141,21 @@ const migrateAlone: Dialect["migrateAlone"] = ({ em }, apply) =>
     return apply({ transaction });
   });
 
-const runEach: Dialect["runEach"] = ({ em }, statements) =>
+const runSteps: Dialect["runSteps"] = ({ em }, steps) =>
   em
     .getKysely()
     .transaction()
     .execute(async (transaction) => {
-      const ids: string[][] = [];
-      for (const { statement, values } of statements) {
-        const { rows } = await transaction.executeQuery<{ id: string }>(CompiledQuery.raw(statement, values));
-        ids.push(rows.map(({ id }) => id));
+      const running = steps();
+      let step = running.next();
+      while (!step.done) {
+        const { statement, values } = step.value;
+        const { rows } = await transaction.executeQuery<Record<string, unknown>>(
+          CompiledQuery.raw(statement, values),
+        );
+        step = running.next(rows);
       }
-      return ids;
+      return step.value;
     });
 
 const PLANNING = [

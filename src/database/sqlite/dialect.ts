@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
 import type { Database, Statement } from "better-sqlite3";
 import { CompiledQuery } from "kysely";
-import type { Dialect } from "../dialect.ts";
+import { assignVersionsSync } from "../datasetVersions.ts";
+import type { Dialect, Steps } from "../dialect.ts";
 import type { Insert } from "../inserts.ts";
 import { sqliteMigrations } from "../migrations/sqlite/list.ts";
-import { refuseDeletedSync } from "../softDelete.ts";
 import { Driver, handleOf, placeholder } from "./connection.ts";
 import { createSqliteCopier } from "./copier.ts";
 import { createFile, inspectFile, isWorldReadable } from "./file.ts";
@@ -49,7 +49,7 @@ export function sqlite(url: string): Dialect {
     openTransaction: [],
     placeholder,
     rowsPerStatement: 1, // a prepared statement per row takes half the time of one for all rows
-    runEach: (orm, statements) => writeAlone(orm, runEach(statements)),
+    runSteps: (orm, steps) => writeAlone(orm, runSteps(steps)),
     insertEach: (orm, inserts) => writeAlone(orm, insertEach(inserts)),
     connections: () => [],
     insertAlong: async () => {}, // a trigger updates the full-text index
@@ -75,6 +75,8 @@ const migrateAlone: Dialect["migrateAlone"] = async ({ em }, apply) => {
   // Rebuilding a table drops the old one, and with foreign keys on that silently deletes the rows that point to it.
   // The pragma does nothing inside a transaction, so it stands around the migrator's.
   await connection.execute("pragma foreign_keys = off");
+  // Else SQLite refuses to rename the new table as long as a trigger names the old one.
+  await connection.execute("pragma legacy_alter_table = on");
   await connection.execute("pragma busy_timeout = 10000");
   try {
     const applied = await apply({});
@@ -86,6 +88,7 @@ const migrateAlone: Dialect["migrateAlone"] = async ({ em }, apply) => {
     return applied;
   } finally {
     await connection.execute(`pragma busy_timeout = ${BUSY_MS}`);
+    await connection.execute("pragma legacy_alter_table = off");
     await connection.execute("pragma foreign_keys = on");
   }
 };
@@ -109,17 +112,26 @@ const openChangeFeed: Dialect["openChangeFeed"] = async ({ em }) => {
 
 type Prepare = (statement: string) => Statement;
 
-const runEach = (statements: { statement: string; values: unknown[] }[]) => (prepare: Prepare) =>
-  statements.map(({ statement, values }) =>
-    (prepare(statement).all(values) as { id: string }[]).map(({ id }) => id),
-  );
+const runSteps =
+  <Result>(steps: () => Steps<Result>) =>
+  (prepare: Prepare): Result => {
+    const running = steps();
+    let step = running.next();
+    while (!step.done) {
+      const prepared = prepare(step.value.statement);
+      const rows = prepared.reader ? prepared.all(step.value.values) : [];
+      if (!prepared.reader) prepared.run(step.value.values);
+      step = running.next(rows as Record<string, unknown>[]);
+    }
+    return step.value;
+  };
 
 const insertEach = (inserts: Insert[]) => (prepare: Prepare) => {
-  refuseDeletedSync(inserts, prepare);
   const indexWords = assignSearchIds(inserts, prepare);
-  for (const { statement, rows } of inserts) {
-    const prepared = prepare(statement);
-    for (const values of rows) prepared.run(values);
+  for (const insert of inserts) {
+    assignVersionsSync(insert, prepare);
+    const prepared = prepare(insert.statement);
+    for (const values of insert.rows) prepared.run(values);
   }
   indexWords();
 };
@@ -131,7 +143,7 @@ const statementsOf = new WeakMap<Database, Map<string, Statement>>();
  * connection that writes would block this process.
  */
 function writeAlone<Result>(
-  { em }: Parameters<Dialect["runEach"]>[0],
+  { em }: Parameters<Dialect["runSteps"]>[0],
   write: (prepare: Prepare) => Result,
 ): Promise<Result> {
   return em

@@ -11,7 +11,7 @@ const withoutId = [
     "PromptModel",
     "PromptVariable",
   ],
-  ...["DatasetItemError", "InputFault", "PageInfo", "Warning"],
+  ...["DatasetItemError", "DatasetRowChange", "InputFault", "PageInfo", "Warning"],
   // What the caller asks for selects them; they lead to the prompt and its version, which have ids.
   ...["PromptDescription", "RenderedPrompt", "ServedPrompt"],
   "Usage",

@@ -1,0 +1,88 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Context } from "../context.ts";
+import { spendAnswerBytes } from "../limits/answerBudget.ts";
+import { ROW_COLUMNS, readEntries, type StoredRow } from "./contents.resolvers.ts";
+import { type Entry, isIn, walkEntries } from "./entries.resolvers.ts";
+import type { DatasetInput } from "./inputs.ts";
+import { rowParser } from "./parsing.ts";
+import type { DatasetHead, Row } from "./resolvers.ts";
+import { getState, pin } from "./versions.resolvers.ts";
+
+/** A row that two versions do not have alike; one of them may not have it at all. */
+export interface RowChange {
+  /** The id of the row. */
+  id: string;
+  before: Row | null;
+  after: Row | null;
+}
+
+interface DatasetDiffInput {
+  slug: string;
+  from: Omit<DatasetInput, "slug">;
+  to: Omit<DatasetInput, "slug">;
+  after?: string | null | undefined;
+  limit: number;
+}
+
+/** Changes that are read together: both sides of each are in memory. */
+const MAX_CHANGES_IN_PIECE = 100;
+
+/**
+ * A page of the rows in which two versions differ, in the order of their ids. DATASET_NOT_FOUND, VERSION_NOT_FOUND or
+ * TAG_NOT_FOUND for what is not there.
+ */
+export async function datasetDiff(
+  context: Context,
+  { slug, after = null, limit, ...versions }: DatasetDiffInput,
+): Promise<RowChange[]> {
+  const state = await getState(context, slug);
+  const diff = { from: await pin(context, state, versions.from), to: await pin(context, state, versions.to) };
+  const [isBefore, isAfter] = [isIn(diff.from.version!), isIn(diff.to.version!)];
+  const isWanted = (entry: Entry) => isBefore(entry) !== isAfter(entry);
+  const changes: RowChange[] = [];
+  for await (const entries of walkEntries(context, { datasetId: diff.from.id, after, isWanted })) {
+    const sides = [...Map.groupBy(entries, ({ row }) => row).values()].map((ofRow) => ({
+      before: ofRow.find(isBefore),
+      after: ofRow.find(isAfter),
+    }));
+    for (let from = 0; from < sides.length; from += MAX_CHANGES_IN_PIECE) {
+      const piece = sides.slice(from, from + Math.min(MAX_CHANGES_IN_PIECE, limit - changes.length));
+      changes.push(...(await readChanges(context, diff, piece)));
+      if (changes.length >= limit) return changes;
+    }
+  }
+  return changes;
+}
+
+interface Diff {
+  from: DatasetHead;
+  to: DatasetHead;
+}
+
+interface Sides {
+  before: Entry | undefined;
+  after: Entry | undefined;
+}
+
+/** The changes of some rows, without those that hold the same again. */
+async function readChanges(context: Context, diff: Diff, sides: Sides[]): Promise<RowChange[]> {
+  const entries = sides.flatMap(({ before, after }) =>
+    [before, after].filter((entry) => entry !== undefined),
+  );
+  const contents = new Map<Entry, StoredRow>();
+  const spend = (bytes: number) => spendAnswerBytes(context, bytes);
+  for await (const piece of readEntries(context, entries, { columns: ROW_COLUMNS, spend }))
+    for (const [entry, content] of piece) contents.set(entry, content);
+  const [parseBefore, parseAfter] = [rowParser(diff.from), rowParser(diff.to)];
+  return sides.flatMap(({ before, after }): RowChange[] => {
+    const [old, now] = [before && contents.get(before), after && contents.get(after)];
+    if (old && now && ROW_COLUMNS.every((column) => isDeepStrictEqual(old[column], now[column]))) return [];
+    return [
+      {
+        id: (before ?? after)!.row,
+        before: old ? parseBefore(old).row : null,
+        after: now ? parseAfter(now).row : null,
+      },
+    ];
+  });
+}

@@ -1,0 +1,22 @@
+import { valuesDecoder } from "./columns.ts";
+import type { StoredRow } from "./contents.resolvers.ts";
+import type { DatasetHead, Row } from "./resolvers.ts";
+
+/** Parses stored rows; calls `spend` with each text before parsing it. */
+export function rowParser(parent: DatasetHead, spend: (text: string) => void = () => {}) {
+  const decode = valuesDecoder(parent);
+  const parse = (text: string) => {
+    spend(text);
+    return JSON.parse(text);
+  };
+  return (stored: StoredRow): { row: Row; omitted: string[] } => {
+    const row = stored as unknown as Row; // no copy, as there may be very many rows
+    if (parent.isPinned) row.asOf = parent.version!;
+    if (stored.createdAt !== undefined) row.createdAt = new Date(stored.createdAt);
+    if (stored.metadata) row.metadata = parse(stored.metadata);
+    if (stored.values === undefined) return { row, omitted: [] };
+    const { values, omitted } = decode(parse(stored.values));
+    row.values = values;
+    return { row, omitted };
+  };
+}

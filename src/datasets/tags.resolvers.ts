@@ -1,0 +1,166 @@
+import { LockMode } from "@mikro-orm/core";
+import type { Context } from "../context.ts";
+import { newId } from "../database/ids.ts";
+import { createLoader } from "../database/loader.ts";
+import type { EntityManager } from "../database/open.ts";
+import { inTransaction } from "../database/transaction.ts";
+import { badInput, GabbroError } from "../errors.ts";
+import { recordChange } from "../workspaces/audit.resolvers.ts";
+import { authenticated, authorize } from "../workspaces/resolvers.ts";
+import { getDatasetEntity } from "./authoring.resolvers.ts";
+import { type Dataset, DatasetTag } from "./entities.ts";
+import {
+  MAX_DATASET_TAGS,
+  type RemoveDatasetTagInput,
+  type SetDatasetTagProtectionInput,
+  type TagDatasetInput,
+} from "./inputs.ts";
+import { datasetTagNotFound, datasetVersionNotFound, LATEST } from "./versions.resolvers.ts";
+
+/** A tag after a change; `version` is null when the tag was removed. */
+export interface DatasetTagState {
+  id: string;
+  label: string;
+  version: number | null;
+  /** The slug of the dataset. */
+  slug: string;
+}
+
+/** The tags of a dataset, in the order of their names. */
+export const datasetTags = createLoader(async (context, ids: string[]) => {
+  const tags = await context.database.read
+    .selectFrom("DatasetTag")
+    .select(["id", "label", "version", "dataset"])
+    .where("workspace", "=", authorize(context, "read"))
+    .where("dataset", "in", ids)
+    .orderBy("label")
+    .execute();
+  const byDataset = Map.groupBy(tags, ({ dataset }) => dataset);
+  return ids.map((id) => byDataset.get(id) ?? []);
+});
+
+/** The protected tags of a dataset, by name. */
+export const protectedDatasetTags = createLoader(async (context, ids: string[]) => {
+  const datasets = await context.database.read
+    .selectFrom("Dataset")
+    .select(["id", "protectedTags"])
+    .where("workspace", "=", authorize(context, "read"))
+    .where("id", "in", ids)
+    .execute();
+  const byId = new Map(datasets.map(({ id, protectedTags }) => [id, protectedTags]));
+  return ids.map((id) => byId.get(id) ?? []);
+});
+
+/**
+ * Has a tag name a version, given by number or by another tag; creates the tag when the dataset has none of that name.
+ * NOT_FOUND for a missing version or tag, FORBIDDEN for `latest` and for protected tags.
+ */
+export async function tagDatasetVersion(
+  context: Context,
+  { slug, input: { tag: label, to } }: TagDatasetInput,
+): Promise<DatasetTagState> {
+  authorize(context, "write");
+  return changeTag(context, { slug, label, action: "tagDatasetVersion" }, async (em, dataset) => {
+    const version = to.version ?? (await versionOf(em, dataset, to.tag ?? LATEST));
+    if (version > dataset.version) throw datasetVersionNotFound(dataset, version);
+    return version;
+  });
+}
+
+/** Removes a tag; TAG_NOT_FOUND when the dataset has none of that name. */
+export async function removeDatasetTag(
+  context: Context,
+  { slug, input: { tag: label } }: RemoveDatasetTagInput,
+): Promise<DatasetTagState> {
+  authorize(context, "write");
+  return changeTag(context, { slug, label, action: "removeDatasetTag" }, async (em, dataset) => {
+    await versionOf(em, dataset, label);
+    return null;
+  });
+}
+
+/** Protects a tag or removes its protection; a tag may be protected before it exists. Needs the scope `publish`. */
+export async function setDatasetTagProtection(
+  context: Context,
+  { slug, input }: SetDatasetTagProtectionInput,
+): Promise<string[]> {
+  authorize(context, "publish");
+  refuseLatest(input.tag);
+  return withDataset(context, slug, async (em, dataset) => {
+    const before = dataset.protectedTags;
+    const others = before.filter((label) => label !== input.tag);
+    if (input.protected) refuseMoreTags(others.length, "protected tags");
+    dataset.protectedTags = input.protected ? [...others, input.tag].toSorted() : others;
+    recordChange(em, context, {
+      action: "setDatasetTagProtection",
+      subject: slug,
+      before: { protectedTags: before },
+      after: { protectedTags: dataset.protectedTags },
+    });
+    return dataset.protectedTags;
+  });
+}
+
+interface TagChange {
+  slug: string;
+  label: string;
+  action: string;
+}
+
+/** Changes a tag to the version that `choose` returns, or removes it, and records that in the audit log. */
+async function changeTag(
+  context: Context,
+  { slug, label, action }: TagChange,
+  choose: (em: EntityManager, dataset: Dataset) => Promise<number | null>,
+): Promise<DatasetTagState> {
+  refuseLatest(label);
+  return withDataset(context, slug, async (em, dataset) => {
+    if (dataset.protectedTags.includes(label)) authorize(context, "publish");
+    const version = await choose(em, dataset);
+    const tag = await em.findOne(DatasetTag, { dataset, label });
+    const from = tag?.version ?? null;
+    const id = tag?.id ?? newId();
+    const { workspaceId: workspace } = authenticated(context);
+    if (version === null) em.remove(tag ?? []);
+    else if (tag) tag.version = version;
+    else {
+      refuseMoreTags(await em.count(DatasetTag, { dataset }), "tags");
+      em.create(DatasetTag, { id, workspace, dataset, label, version, createdAt: new Date() });
+    }
+    if (from !== version) {
+      const [before, after] = [{ [label]: from }, { [label]: version }];
+      recordChange(em, context, { action, subject: slug, before, after });
+    }
+    return { id, label, version, slug };
+  });
+}
+
+/** Locks the dataset, so that neither its version nor its tags change before the commit. */
+function withDataset<T>(
+  context: Context,
+  slug: string,
+  run: (em: EntityManager, dataset: Dataset) => Promise<T>,
+): Promise<T> {
+  const locked = async (em: EntityManager) =>
+    run(em, await getDatasetEntity(em, slug, LockMode.PESSIMISTIC_WRITE));
+  return inTransaction(context.em, locked, "locked rows");
+}
+
+async function versionOf(em: EntityManager, dataset: Dataset, label: string): Promise<number> {
+  if (label === LATEST) return dataset.version;
+  const tag = await em.findOne(DatasetTag, { dataset, label });
+  if (!tag) throw datasetTagNotFound(dataset.slug, label);
+  return tag.version;
+}
+
+function refuseMoreTags(count: number, what: string): void {
+  if (count < MAX_DATASET_TAGS) return;
+  const message = `cannot be added: a dataset has at most ${MAX_DATASET_TAGS} ${what}`;
+  throw badInput([{ path: "tag", message }]);
+}
+
+function refuseLatest(label: string): void {
+  if (label !== LATEST) return;
+  const message = `The tag "${LATEST}" names the newest version by itself; it cannot be moved.`;
+  throw new GabbroError("FORBIDDEN", message);
+}

@@ -1,0 +1,179 @@
+import type { ObjectFieldBuilder } from "@pothos/core";
+import type { Context } from "../context.ts";
+import { argumentsOf, builder, inputTypeOf } from "../graphql/builder.ts";
+import { connect, connectionType } from "../graphql/connections.ts";
+import { payloadType } from "../graphql/payloads.ts";
+import { authenticated } from "../workspaces/resolvers.ts";
+import { datasetDiff, type RowChange } from "./diff.resolvers.ts";
+import { Dataset, DatasetRow } from "./graphql.ts";
+import {
+  datasetDiffInput,
+  datasetVersionSelector,
+  removeDatasetTagInput,
+  setDatasetTagProtectionInput,
+  tagDatasetInput,
+} from "./inputs.ts";
+import {
+  type DatasetTagState,
+  datasetTags,
+  protectedDatasetTags,
+  removeDatasetTag,
+  setDatasetTagProtection,
+  tagDatasetVersion,
+} from "./tags.resolvers.ts";
+import { dataset } from "./versions.resolvers.ts";
+
+const DatasetTag = builder.objectRef<{ id: string; label: string; version: number }>("DatasetTag").implement({
+  description: "A tag, and the version of a dataset that it names.",
+  fields: (t) => ({
+    id: t.exposeID("id", { description: "The id, a UUID." }),
+    label: t.exposeString("label", { description: "Its name." }),
+    version: t.exposeInt("version", { description: "The version that it names." }),
+  }),
+});
+
+builder.objectFields(Dataset, (t) => ({
+  tags: t.field({
+    type: [DatasetTag],
+    description: "The tags of today, in the order of their names.",
+    resolve: ({ id }, _, context) => datasetTags(context, id),
+  }),
+  protectedTags: t.stringList({
+    description: "The tags that only a token with the scope `publish` may move.",
+    resolve: ({ id }, _, context) => protectedDatasetTags(context, id),
+  }),
+}));
+
+const DatasetVersionSelector = builder.inputType("DatasetVersionSelector", {
+  description: datasetVersionSelector.description,
+  isOneOf: true,
+  fields: (t) => ({
+    version: t.int({ description: "The number of the version." }),
+    tag: t.string({ description: "A tag that names the version, such as `latest`." }),
+  }),
+});
+
+const RowChangeKind = builder.enumType("DatasetRowChangeKind", {
+  description: "How two versions of a dataset differ in a row.",
+  values: {
+    ADDED: { description: "Only the second version has it." },
+    CHANGED: { description: "Both have it, with other content." },
+    REMOVED: { description: "Only the first version has it." },
+  },
+});
+
+const DatasetRowChange = builder.objectRef<RowChange>("DatasetRowChange").implement({
+  description: "A row in which two versions of a dataset differ.",
+  fields: (t) => ({
+    kind: t.field({
+      type: RowChangeKind,
+      description: "How they differ.",
+      resolve: ({ before, after }) => (before ? (after ? "CHANGED" : "REMOVED") : "ADDED"),
+    }),
+    before: t.expose("before", {
+      type: DatasetRow,
+      nullable: true,
+      description: "The row in the first version; null when it was not there.",
+    }),
+    after: t.expose("after", {
+      type: DatasetRow,
+      nullable: true,
+      description: "The row in the second version; null when it was not there.",
+    }),
+  }),
+});
+
+builder.queryField("datasetDiff", (t) =>
+  t.field({
+    type: connectionType(DatasetRowChange, "the rows in which two versions of a dataset differ"),
+    description:
+      "The rows in which two versions of a dataset differ, in the order in which they were added; an error `DATASET_NOT_FOUND`, `VERSION_NOT_FOUND` or `TAG_NOT_FOUND` when what is named is not there.",
+    args: argumentsOf(t, datasetDiffInput, { from: DatasetVersionSelector, to: DatasetVersionSelector }),
+    resolve: (_, { slug, from, to, ...args }, context) =>
+      connect(args, {
+        read: (page) => datasetDiff(context, { slug, from, to, ...page }),
+        key: ({ id }) => id,
+      }),
+  }),
+);
+
+/** The dataset after a change; null when the token may write but not read. */
+async function readableDataset(context: Context, { slug }: { slug: string }) {
+  return authenticated(context).scopes.includes("read") ? dataset(context, { slug }) : null;
+}
+
+type StateFieldBuilder = ObjectFieldBuilder<typeof builder.$inferSchemaTypes, DatasetTagState>;
+
+const datasetField = (t: StateFieldBuilder) =>
+  t.field({
+    type: Dataset,
+    nullable: true,
+    description: "The dataset as it is now; null when the token lacks the scope `read`.",
+    resolve: (state, _, context) => readableDataset(context, state),
+  });
+
+const TagDatasetVersionPayload = payloadType<DatasetTagState>("TagDatasetVersionPayload", {
+  description: "The tag that names a version now.",
+  fields: (t) => ({
+    datasetTag: t.field({
+      type: DatasetTag,
+      description: "The tag as it is now.",
+      resolve: ({ id, label, version }) => ({ id, label, version: version! }),
+    }),
+    dataset: datasetField(t),
+  }),
+});
+
+const RemoveDatasetTagPayload = payloadType<DatasetTagState>("RemoveDatasetTagPayload", {
+  description: "The tag that was removed.",
+  fields: (t) => ({
+    deletedDatasetTagId: t.exposeID("id", { description: "The id of the tag that was removed." }),
+    dataset: datasetField(t),
+  }),
+});
+
+const SetDatasetTagProtectionPayload = payloadType<{ protectedTags: string[] }>(
+  "SetDatasetTagProtectionPayload",
+  {
+    description: "The protected tags of the dataset.",
+    fields: (t) => ({
+      protectedTags: t.exposeStringList("protectedTags", {
+        description: "The tags that are protected now, by name.",
+      }),
+    }),
+  },
+);
+
+const NAMED =
+  "an error `DATASET_NOT_FOUND`, `VERSION_NOT_FOUND` or `TAG_NOT_FOUND` when what is named is not there";
+
+builder.mutationFields((t) => ({
+  tagDatasetVersion: t.field({
+    type: TagDatasetVersionPayload,
+    description: `Has a tag name a version of a dataset, and makes the tag when there is none of that name; ${NAMED}. A protected tag needs the scope \`publish\`.`,
+    args: argumentsOf(t, tagDatasetInput, {
+      input: inputTypeOf("TagDatasetVersionInput", tagDatasetInput.shape.input, {
+        to: DatasetVersionSelector,
+      }),
+    }),
+    resolve: (_, args, context) => tagDatasetVersion(context, args),
+  }),
+  removeDatasetTag: t.field({
+    type: RemoveDatasetTagPayload,
+    description:
+      "Removes a tag of a dataset; an error `DATASET_NOT_FOUND` or `TAG_NOT_FOUND` when there is none of that name. A protected tag needs the scope `publish`.",
+    args: argumentsOf(t, removeDatasetTagInput, {
+      input: inputTypeOf("RemoveDatasetTagInput", removeDatasetTagInput.shape.input),
+    }),
+    resolve: (_, args, context) => removeDatasetTag(context, args),
+  }),
+  setDatasetTagProtection: t.field({
+    type: SetDatasetTagProtectionPayload,
+    description:
+      "Protects a tag of a dataset or removes its protection; an error `DATASET_NOT_FOUND` when there is no such dataset. Needs the scope `publish`.",
+    args: argumentsOf(t, setDatasetTagProtectionInput, {
+      input: inputTypeOf("SetDatasetTagProtectionInput", setDatasetTagProtectionInput.shape.input),
+    }),
+    resolve: async (_, args, context) => ({ protectedTags: await setDatasetTagProtection(context, args) }),
+  }),
+}));
