@@ -1,0 +1,102 @@
+/** What kind of step a log records. */
+export type ReportedType =
+  | "generation"
+  | "span"
+  | "function"
+  | "tool"
+  | "retrieval"
+  | "event"
+  | "agent"
+  | "embedding"
+  | "evaluator"
+  | "guardrail";
+
+/** Tokens in disjoint parts: none is counted in two of them. Null is unknown. */
+export interface TokenParts {
+  /** Input that neither came from a cache nor was written to one. */
+  inputTokens: number | null;
+  cacheReadTokens: number | null;
+  cacheWriteTokens: number | null;
+  /** Output without reasoning. */
+  outputTokens: number | null;
+  reasoningTokens: number | null;
+}
+
+/** A user or an organization. */
+export interface ReportedParty {
+  id: string;
+  name: string | null;
+}
+
+/** What a client reports of a whole trace. Every member may be null. */
+export interface ReportedTrace {
+  name: string | null;
+  featureSlug: string | null;
+  input: unknown;
+  output: unknown;
+  idealOutput: unknown;
+  metadata: Record<string, unknown> | null;
+  evaluators: { slug: string }[] | null;
+  /** The share of traces that are evaluated, from 0 to 1. */
+  sampleRate: number | null;
+  experimentId: string | null;
+  sessionId: string | null;
+  environment: string | null;
+  user: ReportedParty | null;
+  organization: ReportedParty | null;
+}
+
+/** One step of a trace as a client reports it, whichever way it comes. */
+export interface ReportedLog extends TokenParts {
+  /** The client's id of the step, unique within the trace; for OpenTelemetry 16 hexadecimal digits. */
+  externalId: string | null;
+  /** The client's id of the step around it; null at the top. */
+  parentExternalId: string | null;
+  type: ReportedType;
+  name: string | null;
+  status: "ok" | "error" | null;
+  statusMessage: string | null;
+  startTime: Date | null;
+  endTime: Date | null;
+  input: unknown;
+  output: unknown;
+  idealOutput: unknown;
+  metadata: Record<string, unknown> | null;
+  variables: { label: string; value: string | null }[] | null;
+  evaluators: { slug: string }[] | null;
+  promptSlug: string | null;
+  version: string | null;
+  tag: string | null;
+  /** The provider and the model that answered, as the client writes them. */
+  provider: string | null;
+  model: string | null;
+  /** In US dollars; null when the client does not know it. */
+  cost: number | null;
+  timeToFirstTokenMs: number | null;
+  /** A call of a client library to Gabbro itself: stored without content, hidden and never counted. */
+  isInternal: boolean;
+  /** Everything else that came with it, as it came; null when nothing did. */
+  attributes: Record<string, unknown> | null;
+  events: ReportedEvent[] | null;
+}
+
+/** Something that happened at a time within a step, such as an exception. */
+export interface ReportedEvent {
+  name: string;
+  /** ISO 8601 in UTC. */
+  time: string | null;
+  attributes: Record<string, unknown>;
+}
+
+/** A span of OpenTelemetry after the mapping. Its `externalId` is never null. */
+export interface ReportedSpan {
+  /** The id of the trace, 32 hexadecimal digits in lower case. */
+  traceId: string;
+  log: ReportedLog & { externalId: string; startTime: Date };
+  /** It is the root of its trace in this service: it has no parent, or the parent is a span of another service. */
+  isRoot: boolean;
+  /** What the span says of its trace. */
+  trace: ReportedTrace;
+  /** Sentences about what the mapping had to assume. */
+  warnings: string[];
+}
