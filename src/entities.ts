@@ -5,7 +5,7 @@ import {
   DatasetRowRevision,
   DatasetTag,
 } from "./datasets/entities.ts";
-import { Log, Trace } from "./logs/entities.ts";
+import { Experiment, Log, Trace } from "./logs/entities.ts";
 import { ModelPrice } from "./pricing/entities.ts";
 import { Prompt, PromptTag, PromptTagMove, PromptVersion } from "./prompts/entities.ts";
 import { AccessToken, AuditEntry, IdempotentAnswer, Workspace } from "./workspaces/entities.ts";
@@ -27,6 +27,7 @@ export const entities = [
   PromptTagMove,
   Trace,
   Log,
+  Experiment,
   ModelPrice,
 ] as const;
 

@@ -10,6 +10,8 @@ import "./prompts/tags.graphql.ts";
 import "./logs/graphql.ts";
 import "./logs/datasets.graphql.ts";
 import "./logs/listing.graphql.ts";
+import "./logs/trees.graphql.ts";
+import "./logs/traces.graphql.ts";
 import "./analytics/graphql.ts";
 import "./pricing/graphql.ts";
 import "./logs/live.graphql.ts";

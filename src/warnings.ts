@@ -11,6 +11,9 @@ export const warningCodes = {
   PLACEHOLDER_NOT_FILLED: "No messages were given for a placeholder; it is left out.",
   PLACEHOLDER_NOT_USED: "Messages were given for a placeholder that the prompt does not have.",
   VALUE_MISSING: "Variables of the texts were given no value; they are empty.",
+  FORM_CONVERTED: "A value came in another form than documented, and was read all the same.",
+  EXPERIMENT_NOT_FOUND: "There is no experiment with that id.",
+  END_BEFORE_START: "An end lies before its start; both were kept.",
   VALUE_NOT_USED: "Values were given that the texts do not use.",
 } as const;
 
@@ -24,7 +27,13 @@ export interface Warning {
   path: string;
 }
 
-/** The sentences of warnings as one text; null for none. */
+/** More say little, and a trace may have one for each of its logs. */
+const MAX_SENTENCES = 20;
+
+/** The sentences of warnings as one text, each once; null for none. */
 export function warningText(warnings: Warning[]): string | null {
-  return warnings.length === 0 ? null : warnings.map(({ message }) => message).join(" ");
+  const sentences = [...new Set(warnings.map(({ message }) => message))];
+  const more = sentences.length - MAX_SENTENCES;
+  if (more > 0) sentences.splice(MAX_SENTENCES, more, `There are ${more} more warnings.`);
+  return sentences.length === 0 ? null : sentences.join(" ");
 }

@@ -33,7 +33,7 @@ const tags = one("select label, version_id from prompt_tags where workspace_id =
 const version = one("select text, system_text, version, model, variables from prompt_versions where id = ?");
 const dataset = one("select id, slug, name, columns from datasets where workspace_id = ? and slug = ?");
 const rows = one(
-  'select "values", ideal_output, metadata from dataset_rows where dataset_id = ? and workspace_id = ? order by id',
+  'select id, "values", ideal_output, metadata from dataset_rows where dataset_id = ? and workspace_id = ? order by id',
 );
 
 type Write = { run: () => void; done: () => void };
@@ -127,11 +127,14 @@ async function addRow(slug: string, body: Json): Promise<Json> {
 
 function readDataset(slug: string): Json {
   const { id, name, columns } = dataset.get(workspace, slug) as Json;
-  const all = (rows.all(id, workspace) as Json[]).map(({ values, ideal_output: idealOutput, metadata }) => ({
-    values: JSON.parse(values),
-    idealOutput,
-    metadata: metadata && JSON.parse(metadata),
-  }));
+  const all = (rows.all(id, workspace) as Json[]).map(
+    ({ id, values, ideal_output: idealOutput, metadata }) => ({
+      id,
+      values: JSON.parse(values),
+      idealOutput,
+      metadata: metadata && JSON.parse(metadata),
+    }),
+  );
   return { dataset: { slug, name, columns: JSON.parse(columns), rows: all } };
 }
 

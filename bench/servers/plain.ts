@@ -75,7 +75,9 @@ async function logPrompt(_: unknown, { input }: { input: Record }) {
   const common = { workspace, metadata: input.metadata, startTime: now, endTime: null, createdAt: now };
   const trace = em.create(Trace, {
     ...common,
-    ...{ id: uuidv7(), name: input.slug, organization: null, user: null },
+    ...{ id: uuidv7(), name: input.slug, organization: null, user: null, rootId: null },
+    ...{ sampleRate: null, externalId: null, sessionId: null, environment: null, experimentId: null },
+    ...{ featureSlug: null, evaluators: null, idealOutput: null, input: null, output: null },
   });
   const log = em.create(Log, {
     ...common,
@@ -83,7 +85,10 @@ async function logPrompt(_: unknown, { input }: { input: Record }) {
     ...{ tag: "production", provider: "openai", model: "gpt-4o-mini", userId: null, organizationId: null },
     ...{ input: input.input, output: input.output, idealOutput: null, variables: null, latencyMs: null },
     ...{ inputTokens: input.inputTokens, outputTokens: input.outputTokens, cost: input.cost },
-    ...{ costSource: "REPORTED", searchId: null },
+    ...{ costSource: "REPORTED", searchId: null, statusMessage: null, evaluators: null },
+    ...{ aggregateUsage: null, attributes: null, events: null, status: null, externalId: null },
+    ...{ parentExternalId: null, remoteParentId: null, name: null, timeToFirstTokenMs: null },
+    ...{ cacheReadTokens: null, cacheWriteTokens: null, reasoningTokens: null },
   });
   await em.persist([trace, log]).flush();
   return { trace, log, warning: null };

@@ -29,12 +29,28 @@ const UsageType = builder.objectRef<Usage>("Usage").implement({
       nullable: true,
       description: "The slug of the prompt, when grouped by prompt or version.",
     }),
-    logs: t.exposeFloat("logs", { description: "How many logs there are." }),
+    logs: t.exposeFloat("logs", {
+      description:
+        "How many logs there are whose usage counts: calls of models, and steps that report it for them.",
+    }),
     unpricedLogs: t.exposeFloat("unpricedLogs", {
       description: "How many of them have no known cost; they are not in `cost`.",
     }),
-    inputTokens: t.exposeFloat("inputTokens", { description: "The tokens of the inputs, where known." }),
-    outputTokens: t.exposeFloat("outputTokens", { description: "The tokens of the outputs, where known." }),
+    inputTokens: t.exposeFloat("inputTokens", {
+      description: "The tokens of the inputs, where known, those of caches included.",
+    }),
+    outputTokens: t.exposeFloat("outputTokens", {
+      description: "The tokens of the outputs, where known, reasoning included.",
+    }),
+    cacheReadTokens: t.exposeFloat("cacheReadTokens", {
+      description: "The tokens of the inputs that came from caches.",
+    }),
+    cacheWriteTokens: t.exposeFloat("cacheWriteTokens", {
+      description: "The tokens of the inputs that were written to caches.",
+    }),
+    reasoningTokens: t.exposeFloat("reasoningTokens", {
+      description: "The tokens of the outputs that were reasoning.",
+    }),
     totalTokens: t.float({
       description: "The tokens of inputs and outputs together.",
       resolve: ({ inputTokens, outputTokens }) => inputTokens + outputTokens,

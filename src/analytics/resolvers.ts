@@ -3,12 +3,16 @@ import type { Context } from "../context.ts";
 import type { Page } from "../database/pages.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { type Lead, logsIn, type Stretch, startOf, stretches } from "../logs/walk.resolvers.ts";
+import { tokenParts, totalInput, totalOutput } from "../usage/tokenParts.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import type { Day } from "./days.ts";
 import type { UsageInput } from "./inputs.ts";
 import { addSums, type Latencies, largest, noSums, percentiles, type Sums } from "./sums.ts";
 
-/** What the calls of one group took together; a latency is null when none was reported. */
+/**
+ * What the calls of one group took together; a latency is null when none was reported. The tokens of the input include those
+ * of caches, and the tokens of the output those of reasoning.
+ */
 export interface Usage extends Sums {
   /** Its sort key: the number of logs, then what the group has in common. */
   sortKey: string;
@@ -122,7 +126,7 @@ async function* partsOf(
 ): AsyncGenerator<Logs[]> {
   const { summedParts, unindexed } = context.database.search;
   for await (const stretch of stretches(context, lead, range)) {
-    const logs = logsIn(context, lead, stretch);
+    const logs = logsIn(context, lead, stretch).where("costSource", "<>", "NONE");
     // The index by prompt lacks the columns to sum up.
     const matches =
       slug == null ? logs : logs.where(({ eb, ref }) => eb(unindexed(ref("promptSlug")), "=", slug));
@@ -143,8 +147,7 @@ function sumsIn(logs: Logs, columns: Column[]) {
       ...columns.map(aliasOf),
       fn.countAll<number>().as("logs"),
       fn.countAll<number>().filterWhere("costSource", "=", "UNPRICED").as("unpricedLogs"),
-      fn.sum<number | null>("inputTokens").as("inputTokens"),
-      fn.sum<number | null>("outputTokens").as("outputTokens"),
+      ...tokenParts.map((part) => fn.sum<number | null>(part).as(part)),
       fn.sum<number | null>("cost").as("cost"),
     ])
     .$if(columns.length > 0, (query) => query.groupBy(columns));
@@ -170,6 +173,8 @@ function toUsage(groupKey: string, sums: Sums, latencies: Latencies, columns: Co
   const [p50LatencyMs, p95LatencyMs, p99LatencyMs] = percentiles(latencies, [50, 95, 99]);
   return {
     ...sums,
+    inputTokens: totalInput(sums)!,
+    outputTokens: totalOutput(sums)!,
     sortKey: `${sums.logs} ${groupKey}`,
     key: values.at(-1) ?? null,
     promptSlug: (columns[0] === "promptSlug" && values[0]) || null,

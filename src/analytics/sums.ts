@@ -1,9 +1,14 @@
-const sumNames = ["logs", "unpricedLogs", "inputTokens", "outputTokens", "cost"] as const;
+import { tokenParts } from "../usage/tokenParts.ts";
 
-/** Sums over calls; unknown values count as 0. The cost is in US dollars. */
+const sumNames = ["logs", "unpricedLogs", "cost", ...tokenParts] as const;
+
+/** Sums over calls, tokens in disjoint parts; unknown values count as 0. The cost is in US dollars. */
 export type Sums = Record<(typeof sumNames)[number], number>;
 
-export const noSums: Sums = { logs: 0, unpricedLogs: 0, inputTokens: 0, outputTokens: 0, cost: 0 };
+export const noSums: Sums = {
+  ...{ logs: 0, unpricedLogs: 0, cost: 0, inputTokens: 0, outputTokens: 0 },
+  ...{ cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 },
+};
 
 export function addSums(sums: Sums, more: { [Name in keyof Sums]?: Sums[Name] | null }): Sums {
   const added = sumNames.map((name) => [name, sums[name] + Number(more[name] ?? 0)]);

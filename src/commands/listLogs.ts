@@ -3,6 +3,7 @@ import type { Log } from "../logs/entities.ts";
 import { type LogFilter, logFilter } from "../logs/filter.inputs.ts";
 import { type Found, keyOf, logs } from "../logs/listing.resolvers.ts";
 import { printableLines } from "../printable.ts";
+import { totalInput, totalOutput } from "../usage/tokenParts.ts";
 import { checkOptions } from "./options.ts";
 import { writeOut } from "./output.ts";
 import { readUpTo } from "./pages.ts";
@@ -84,8 +85,8 @@ const columns: Column<Log>[] = [
   { title: "PROMPT", cell: ({ promptSlug }) => promptSlug },
   { title: "VERSION", cell: ({ version }) => version },
   { title: "MODEL", cell: ({ model }) => model },
-  { title: "IN", cell: ({ inputTokens }) => formatCount(inputTokens), align: "right" },
-  { title: "OUT", cell: ({ outputTokens }) => formatCount(outputTokens), align: "right" },
+  { title: "IN", cell: (log) => formatCount(totalInput(log)), align: "right" },
+  { title: "OUT", cell: (log) => formatCount(totalOutput(log)), align: "right" },
   { title: "COST", cell: ({ cost }) => formatCost(cost), align: "right" },
   { title: "LATENCY", cell: ({ latencyMs }) => formatMs(latencyMs), align: "right" },
   { title: "ID", cell: ({ id }) => id, isWhole: true },

@@ -4,6 +4,7 @@ import type { ExportedLog } from "../logs/export.resolvers.ts";
 import { logPayload, tracePayload } from "../logs/payloads.resolvers.ts";
 import { getLog, traceOf } from "../logs/resolvers.ts";
 import { printableText } from "../printable.ts";
+import { totalInput, totalOutput } from "../usage/tokenParts.ts";
 import { formatCost, formatCount, formatMs, formatTime, printJson, printLines } from "./printing.ts";
 
 /** Prints one log with all its fields. */
@@ -27,11 +28,12 @@ export async function readWhole(context: Context, log: Log): Promise<ExportedLog
     tracePayload(context, trace, "organization"),
   ]);
   const { id, type, promptSlug, version, tag, model, startTime, endTime, latencyMs } = log;
-  const { inputTokens, outputTokens, cost, costSource, createdAt } = log;
+  const { cost, costSource, createdAt } = log;
+  const tokens = { inputTokens: totalInput(log), outputTokens: totalOutput(log) };
   return {
     ...{ id, traceId: trace.id, traceName, type, promptSlug, version, tag, model },
     ...{ input, output, idealOutput, variables, metadata, startTime, endTime, latencyMs },
-    ...{ inputTokens, outputTokens, cost, costSource, user, organization, createdAt },
+    ...{ ...tokens, cost, costSource, user, organization, createdAt },
   };
 }
 

@@ -4,7 +4,8 @@ import { GabbroError } from "../errors.ts";
 /** The message that is published once a log is committed. */
 export interface LogAddedMessage {
   id: string;
-  /** Null when the slug is too long for a message. */
+  traceId: string;
+  /** The empty text when the log names no prompt; null when the slug is too long for a message. */
   promptSlug: string | null;
 }
 
@@ -35,9 +36,9 @@ export function createPubSub() {
   const listeners = new Set<Listener>();
   let isClosed = false;
   return {
-    publish: (workspaceId: string, { id, promptSlug }: LogAddedMessage): void => {
+    publish: (workspaceId: string, { id, traceId, promptSlug }: LogAddedMessage): void => {
       const isLong = promptSlug !== null && promptSlug.length > MAX_SLUG_CHARACTERS;
-      const message = { id, promptSlug: isLong ? null : promptSlug };
+      const message = { id, traceId, promptSlug: isLong ? null : promptSlug };
       for (const listener of listeners) if (listener.workspaceId === workspaceId) listener.deliver(message);
     },
     /**

@@ -21,7 +21,10 @@ import { defaultsOf } from "./argumentDetails.ts";
 
 /** The average number of entries of a list of introspection: types, fields and arguments. */
 const ENTRIES_IN_SCHEMA = 10;
-/** The most entries of a page, unless the field has the extension `maxPageEntries`. */
+/**
+ * The most entries of a page, unless the field has the extension `maxPageEntries`; a page of no given size counts as such a
+ * one, unless the field has the extension `defaultPageEntries`.
+ */
 const MAX_PAGE_ENTRIES = 100;
 
 type Variables = Readonly<Record<string, unknown>> | null | undefined;
@@ -74,8 +77,9 @@ function countFields(
   const sizes: Sizes = {
     page: (field, node) => {
       if (!isPaged(field)) return 1;
-      const max = (field.extensions.maxPageEntries as number | undefined) ?? MAX_PAGE_ENTRIES;
-      return Math.min(Math.max(numberIn(node, "first") ?? numberIn(node, "last") ?? max, 0), max);
+      const { maxPageEntries: max = MAX_PAGE_ENTRIES, defaultPageEntries: size = max } =
+        field.extensions as PageExtensions;
+      return Math.min(Math.max(numberIn(node, "first") ?? numberIn(node, "last") ?? size, 0), max);
     },
     list: (field, page) => (isIntrospectionType(getNamedType(field.type)) ? ENTRIES_IN_SCHEMA : page),
   };
@@ -84,6 +88,11 @@ function countFields(
   const fields = count(schema.getRootType(operation.operation)!, operation.selectionSet);
   if (!dependsOnVariables) fieldCounts.set(operation, fields);
   return fields;
+}
+
+interface PageExtensions {
+  maxPageEntries?: number;
+  defaultPageEntries?: number;
 }
 
 function isPaged({ args }: GraphQLField<unknown, unknown>): boolean {

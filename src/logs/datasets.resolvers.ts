@@ -53,9 +53,11 @@ function partNamed({ name }: { name: string }): Part {
   return name === "input" || name === "output" ? name : "variable";
 }
 
+type CallPayload = Pick<LogPayload, "input" | "output" | "variables" | "idealOutput" | "metadata">;
+
 /** Reads only those parts of a payload that the row takes: each may be megabytes. */
-async function readCall(context: Context, log: Log, parts: Part[]): Promise<LogPayload> {
-  const read = <Column extends keyof LogPayload>(column: Column, part: Part) =>
+async function readCall(context: Context, log: Log, parts: Part[]): Promise<CallPayload> {
+  const read = <Column extends keyof CallPayload>(column: Column, part: Part) =>
     parts.includes(part) ? logPayload(context, log, column) : null;
   const [input, output, variables, idealOutput, metadata] = await Promise.all([
     read("input", "input"),
@@ -67,7 +69,7 @@ async function readCall(context: Context, log: Log, parts: Part[]): Promise<LogP
   return { input, output, variables, idealOutput, metadata };
 }
 
-function valuesBy(columns: LogColumn[], call: LogPayload): Record<string, unknown> {
+function valuesBy(columns: LogColumn[], call: CallPayload): Record<string, unknown> {
   const values = columns.map(({ column, from, variable }, at) => {
     if (from !== "variable") return [column, call[from]];
     const source = call.variables?.find(({ label }) => label === variable);
@@ -79,7 +81,7 @@ function valuesBy(columns: LogColumn[], call: LogPayload): Record<string, unknow
   return Object.fromEntries(values.filter(([, value]) => value !== null));
 }
 
-function valuesByName(columns: { name: string }[], call: LogPayload): Record<string, unknown> {
+function valuesByName(columns: { name: string }[], call: CallPayload): Record<string, unknown> {
   const variables = (call.variables ?? []).map(({ label, value }) => [label, value] as const);
   const parts = new Map<string, unknown>([["input", call.input], ["output", call.output], ...variables]);
   const values = columns.map(({ name }) => [name, parts.get(name) ?? null] as const);

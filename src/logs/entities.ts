@@ -2,6 +2,7 @@ import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import { json, timestamp } from "../database/columnTypes.ts";
 import { Prompt } from "../prompts/entities.ts";
 import { Workspace } from "../workspaces/entities.ts";
+import type { ReportedEvent, TokenParts } from "./reported.ts";
 
 /** The user or the organization that a call was made for. */
 export interface Party {
@@ -14,8 +15,32 @@ export interface LoggedVariable {
   value: string | null;
 }
 
-export const logTypes = ["generation"] as const;
-export const costSources = ["REPORTED", "COMPUTED", "UNPRICED"] as const;
+export const logTypes = [
+  "generation",
+  "span",
+  "function",
+  "tool",
+  "retrieval",
+  "event",
+  "agent",
+  "embedding",
+  "evaluator",
+  "guardrail",
+  "internal",
+] as const;
+export const logStatuses = ["ok", "error"] as const;
+/** What a client reported of a step that is no call of a model, such as the sum of the calls below it. */
+export interface AggregateUsage extends TokenParts {
+  cost: number | null;
+}
+
+/** An evaluation that a client asks for. */
+export interface Evaluator {
+  slug: string;
+}
+
+/** NONE: the log takes nothing by itself, as it is no call of a model, or one whose usage the logs below it count. */
+export const costSources = ["REPORTED", "COMPUTED", "UNPRICED", "NONE"] as const;
 
 /** Columns of any length are lazy: `payloads.resolvers.ts` reads them on request. */
 export const Trace = defineEntity({
@@ -24,14 +49,27 @@ export const Trace = defineEntity({
   properties: {
     id: p.uuid().primary(),
     workspace: () => p.manyToOne(Workspace).ref().index(false),
+    startTime: timestamp(),
+    endTime: timestamp().strictNullable(),
+    createdAt: timestamp(),
+    /** The log at the top that the trace takes its name, input and output from; null until it is stored. */
+    rootId: p.uuid().strictNullable(),
+    sampleRate: p.double().$type<number>().strictNullable(),
+    /** The id by which the client knows the trace. */
+    externalId: p.text().strictNullable(),
+    sessionId: p.text().strictNullable(),
+    environment: p.text().strictNullable(),
+    /** As the client names it: the experiment may be gone. */
+    experimentId: p.text().strictNullable(),
+    featureSlug: p.text().strictNullable(),
     name: p.text().lazy(),
     organization: json<Party>().strictNullable().lazy(),
     user: json<Party>().strictNullable().lazy(),
     metadata: json<Record<string, unknown>>().strictNullable().lazy(),
-    startTime: timestamp(),
-    endTime: timestamp().strictNullable(),
-    createdAt: timestamp(),
-    logs: () => p.oneToMany(Log).mappedBy("trace").orderBy({ id: "asc" }),
+    evaluators: json<Evaluator[]>().strictNullable().lazy(),
+    idealOutput: json<unknown>().strictNullable().lazy(),
+    input: json<unknown>().strictNullable().lazy(),
+    output: json<unknown>().strictNullable().lazy(),
   },
   indexes: [{ properties: ["workspace", "startTime", "id"] }],
 });
@@ -51,11 +89,15 @@ const coveredColumns = [
   "cost",
   "costSource",
   "searchId",
+  "cacheReadTokens",
+  "cacheWriteTokens",
+  "reasoningTokens",
 ] as const;
 
 /**
- * One call of a model. No foreign key ties it to its prompt, and it keeps the prompt's slug and version as text: a log
- * is accepted and stays readable whatever happens to the prompt.
+ * One step of a trace, such as a call of a model. No foreign key ties it to its prompt, and it keeps the prompt's slug and
+ * version as text: a log is accepted and stays readable whatever happens to the prompt. Nor does a key tie it to its parent,
+ * which may be stored later or never.
  */
 export const Log = defineEntity({
   name: "Log",
@@ -66,7 +108,7 @@ export const Log = defineEntity({
     trace: () => p.manyToOne(Trace).ref().index(false).deleteRule("cascade"),
     type: p.enum(logTypes),
     prompt: () => p.manyToOne(Prompt).ref().strictNullable().index(false).createForeignKeyConstraint(false),
-    promptSlug: p.text(),
+    promptSlug: p.text().strictNullable(),
     version: p.text().strictNullable(),
     tag: p.text().strictNullable(),
     provider: p.text().strictNullable(),
@@ -75,12 +117,30 @@ export const Log = defineEntity({
     userId: p.text().strictNullable(),
     organizationId: p.text().strictNullable(),
     input: json<unknown>().strictNullable().lazy(),
-    output: json<unknown>().lazy(),
+    output: json<unknown>().strictNullable().lazy(),
     idealOutput: json<unknown>().strictNullable().lazy(),
     variables: json<LoggedVariable[]>().strictNullable().lazy(),
     metadata: json<Record<string, unknown>>().strictNullable().lazy(),
+    statusMessage: p.text().strictNullable().lazy(),
+    evaluators: json<Evaluator[]>().strictNullable().lazy(),
+    /** What was reported of a log whose own columns of usage are null, as logs below it count. */
+    aggregateUsage: json<AggregateUsage>().strictNullable().lazy(),
+    attributes: json<Record<string, unknown>>().strictNullable().lazy(),
+    events: json<ReportedEvent[]>().strictNullable().lazy(),
     startTime: timestamp(),
     endTime: timestamp().strictNullable(),
+    /** Null when the client does not say. */
+    status: p.enum(logStatuses).strictNullable(),
+    /** The ids by which the client knows the log and its parent, unique within the trace. */
+    externalId: p.text().strictNullable(),
+    parentExternalId: p.text().strictNullable(),
+    /** The id of a parent that is a span of another service, in place of the one above. */
+    remoteParentId: p.text().strictNullable(),
+    name: p.text().strictNullable(),
+    timeToFirstTokenMs: p.double().$type<number>().strictNullable(),
+    cacheReadTokens: p.integer().strictNullable(),
+    cacheWriteTokens: p.integer().strictNullable(),
+    reasoningTokens: p.integer().strictNullable(),
     latencyMs: p.bigint("number").strictNullable(),
     inputTokens: p.integer().strictNullable(),
     outputTokens: p.integer().strictNullable(),
@@ -110,14 +170,43 @@ export const Log = defineEntity({
 });
 export type Log = InferEntity<typeof Log>;
 
-/** A trace as an entity, or as a plain row without relations. */
-export type TraceRecord = Trace | Omit<Trace, "workspace" | "logs">;
+/** A trace as an entity, or as a plain row, in which what the client did not report may be absent. */
+export type TraceRecord = Trace | TraceRow;
+type ReportedOfTrace =
+  | ("rootId" | "sampleRate" | "externalId" | "sessionId" | "environment" | "experimentId" | "featureSlug")
+  | ("evaluators" | "idealOutput" | "input" | "output");
+type TraceRow = Omit<Trace, "workspace" | ReportedOfTrace> & Partial<Pick<Trace, ReportedOfTrace>>;
+
+/** The columns of a log that may have any length. */
+export const logPayloadColumns = [
+  ...["input", "output", "idealOutput", "variables", "metadata"],
+  ...["statusMessage", "evaluators", "aggregateUsage", "attributes", "events"],
+] as const;
+/** Columns that are null in logs of a single call. */
+export const treeColumns = [
+  ...["status", "name", "externalId", "parentExternalId", "remoteParentId"],
+  ...["timeToFirstTokenMs", "cacheReadTokens", "cacheWriteTokens", "reasoningTokens"],
+] as const;
 /** A log as an entity, or as a plain row with the ids of its relations, perhaps without its payload. */
 export type LogRecord = Log | LogRow;
+type Payload = (typeof logPayloadColumns)[number];
+type OfTree = (typeof treeColumns)[number];
 type Relations = "workspace" | "trace" | "prompt";
-type Payload = "input" | "output" | "idealOutput" | "variables" | "metadata";
-type LogRow = Omit<
-  Log,
-  Relations | Payload | "createdAt" | "provider" | "userId" | "organizationId" | "searchId"
-> &
-  Partial<Pick<Log, Payload>> & { trace: string; prompt: string | null };
+type Unread = "createdAt" | "provider" | "userId" | "organizationId" | "searchId";
+export type LogRow = Omit<Log, Relations | Payload | OfTree | Unread> &
+  Partial<Pick<Log, Payload | OfTree>> & { trace: string; prompt: string | null };
+
+/** A try of a feature whose traces are compared. */
+export const Experiment = defineEntity({
+  name: "Experiment",
+  tableName: "experiments",
+  properties: {
+    id: p.uuid().primary(),
+    workspace: () => p.manyToOne(Workspace).ref().index(false),
+    featureSlug: p.text(),
+    name: p.text(),
+    createdAt: timestamp(),
+  },
+  indexes: [{ properties: ["workspace", "id"] }],
+});
+export type Experiment = InferEntity<typeof Experiment>;

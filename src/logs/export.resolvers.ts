@@ -1,8 +1,9 @@
 import type { Context } from "../context.ts";
 import { piecesOf } from "../database/pieces.ts";
 import { storedTime } from "../database/times.ts";
+import { totalInput, totalOutput } from "../usage/tokenParts.ts";
 import { authorize } from "../workspaces/resolvers.ts";
-import type { Log, Trace } from "./entities.ts";
+import { type Log, type Trace, treeColumns } from "./entities.ts";
 import { bytesOfLog } from "./payloads.resolvers.ts";
 
 const PAGE_LOGS = 200;
@@ -29,11 +30,31 @@ const logFields = [
   "createdAt",
 ] as const;
 
-/** A log with the name and the parties of its trace. */
+/** Left out of a log in which they are null. */
+const treeFields = [
+  ...treeColumns,
+  "statusMessage",
+  "evaluators",
+  "aggregateUsage",
+  "attributes",
+  "events",
+] as const;
+
+/** A log with the name and the parties of its trace. Its tokens are those of the whole input and the whole output. */
 export type ExportedLog = Pick<Log, (typeof logFields)[number]> & {
   traceId: string;
   traceName: string;
-} & Pick<Trace, "user" | "organization">;
+} & Pick<Trace, "user" | "organization"> &
+  Partial<Pick<Log, (typeof treeFields)[number]>>;
+
+/** A log as it is exported, by its columns. */
+export function toExported<Row extends ExportedLog>(log: Row): Row {
+  const totals = { inputTokens: totalInput(log), outputTokens: totalOutput(log) };
+  const empty = treeFields.filter((field) => log[field] === null);
+  return Object.fromEntries(
+    Object.entries({ ...log, ...totals }).filter(([field]) => !empty.includes(field as "name")),
+  ) as Row;
+}
 
 export interface Period {
   /** Inclusive; null for no start. */
@@ -48,7 +69,7 @@ export async function* logsOfPeriod(context: Context, period: Period): AsyncGene
   for await (const places of placesOf(context, workspaceId, period)) {
     for (const { piece } of piecesOf(places, ({ bytes }) => bytes)) {
       const ids = piece.map(({ id }) => id);
-      yield (await readLogs(context, workspaceId, ids)) as ExportedLog[];
+      yield ((await readLogs(context, workspaceId, ids)) as ExportedLog[]).map(toExported);
       await context.database.turn(workspaceId);
     }
   }
@@ -86,7 +107,7 @@ function readLogs({ database }: Context, workspaceId: string, ids: string[]) {
   return database.read
     .selectFrom("Log")
     .innerJoin("Trace", "Trace.id", "Log.trace")
-    .select(logFields.map((field) => `Log.${field}` as const))
+    .select([...logFields, ...treeFields].map((field) => `Log.${field}` as const))
     .select([
       "Trace.id as traceId",
       "Trace.name as traceName",

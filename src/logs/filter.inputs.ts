@@ -2,6 +2,7 @@ import { z } from "zod";
 import { optionalTimestamp } from "../validation/dateTime.ts";
 import { list } from "../validation/list.ts";
 import { text } from "../validation/text.ts";
+import { logTypes } from "./entities.ts";
 
 const MAX_METADATA_MEMBERS = 10;
 const MAX_SEARCH_CHARACTERS = 1_000;
@@ -21,7 +22,7 @@ const conditions = {
   organizationId: anyOf(text()).describe("The organization has one of these ids, as the caller knows them."),
   from: optionalTimestamp().describe("Calls that began then or later."),
   to: optionalTimestamp().describe("Calls that began before then."),
-  type: anyOf(z.enum(["generation"])).describe("One of these kinds of steps."),
+  type: anyOf(z.enum(logTypes)).describe("One of these kinds of steps."),
   minCost: amount().describe("Calls that cost at least so much, in US dollars."),
   maxCost: amount().describe("Calls that cost at most so much, in US dollars."),
   minLatencyMs: amount().describe("Calls that took at least so many milliseconds."),

@@ -4,8 +4,8 @@ import { loggedVariable, logInput, logPromptInput, logPromptRecord, party, trace
 import { getLog, getTrace, type LoggedPrompt, logPrompt } from "./resolvers.ts";
 import { Log, Trace } from "./types.ts";
 
-const PartyInput = inputTypeOf("PartyInput", party);
-const LoggedVariableInput = inputTypeOf("LoggedVariableInput", loggedVariable);
+export const PartyInput = inputTypeOf("PartyInput", party);
+export const LoggedVariableInput = inputTypeOf("LoggedVariableInput", loggedVariable);
 const LogPromptInput = inputTypeOf("LogPromptInput", logPromptRecord, {
   output: "JSON!",
   input: "JSON",

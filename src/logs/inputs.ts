@@ -16,7 +16,7 @@ export const logAddedInput = z.object({
   slug: text().nullish().describe("Only logs of the prompt with this slug."),
 });
 
-const tokens = () =>
+export const tokens = () =>
   z
     .int()
     .min(0)
@@ -24,8 +24,16 @@ const tokens = () =>
     .nullish()
     .transform((value) => value ?? null);
 
+export const costInput = () =>
+  z
+    .number()
+    .min(0)
+    .max(MAX_COST)
+    .nullish()
+    .transform((value) => value ?? null);
+
 /** The longest text that may stand in an index of logs. */
-const MAX_INDEXED_CHARACTERS = 4_096;
+export const MAX_INDEXED_CHARACTERS = 4_096;
 
 export const party = z
   .object({
@@ -39,7 +47,7 @@ export const party = z
   })
   .describe("An organization or a user on whose behalf a call was made.");
 
-const partyOrNothing = () => party.nullish().transform((value) => (value?.id ? value : null));
+export const partyOrNothing = () => party.nullish().transform((value) => (value?.id ? value : null));
 
 export const loggedVariable = z
   .object({
@@ -52,7 +60,7 @@ export const loggedVariable = z
   .describe("What a variable of the prompt was filled with.");
 
 /** Longer than any name can be: a log of a version that does not exist is kept, too. */
-const choice = () => optionalText(text().max(MAX_INDEXED_CHARACTERS));
+export const choice = () => optionalText(text().max(MAX_INDEXED_CHARACTERS));
 
 export const logPromptRecord = z
   .object({
@@ -78,15 +86,9 @@ export const logPromptRecord = z
     endTime: optionalTimestamp().describe("When the call ended, written like `startTime` and not before it."),
     inputTokens: tokens().describe("The tokens of the input. Counted from `input` when omitted."),
     outputTokens: tokens().describe("The tokens of the output. Counted from `output` when omitted."),
-    cost: z
-      .number()
-      .min(0)
-      .max(MAX_COST)
-      .nullish()
-      .transform((value) => value ?? null)
-      .describe(
-        "What the call cost, in US dollars. Computed from the tokens and the model's price when omitted.",
-      ),
+    cost: costInput().describe(
+      "What the call cost, in US dollars. Computed from the tokens and the model's price when omitted.",
+    ),
     organization: partyOrNothing().describe("The organization on whose behalf the call was made."),
     user: partyOrNothing().describe("The user on whose behalf the call was made."),
     metadata: optionalJsonObject().describe("Anything else worth keeping with the call."),

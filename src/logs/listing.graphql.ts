@@ -3,7 +3,8 @@ import { argumentsOf, builder, type InputTypes, inputTypeOf } from "../graphql/b
 import { connect, connectionType, type PageArguments } from "../graphql/connections.ts";
 import { logCondition, logFilter, metadataMatch } from "./filter.inputs.ts";
 import { logsInput } from "./listing.inputs.ts";
-import { type Found, keyOf, logs, traces } from "./listing.resolvers.ts";
+import { type Found, keyOf, logs } from "./listing.resolvers.ts";
+import { traces } from "./traceListing.resolvers.ts";
 import { LogConnection, LogType, Trace } from "./types.ts";
 
 const conditions: InputTypes = {
@@ -47,7 +48,8 @@ builder.queryFields((t) => ({
   }),
   traces: t.field({
     type: connectionType(Trace, "traces"),
-    description: "The traces that have such a log, the latest first. New traces do not shift the pages.",
+    description:
+      "The traces that have such a log, the latest first, each once: at its newest such log, and without a filter at its own start. New traces do not shift the pages.",
     args: listArguments(t),
     resolve: (_, { filter, ...args }, context) =>
       connectFound(args, (page) => traces(context, { filter, ...page })),

@@ -3,7 +3,7 @@ import type { Page } from "../database/pages.ts";
 import type { Key, Search } from "../database/search.ts";
 import { storedTime } from "../database/times.ts";
 import { authorize } from "../workspaces/resolvers.ts";
-import { Log, Trace } from "./entities.ts";
+import { Log } from "./entities.ts";
 import type { LogFilter } from "./filter.inputs.ts";
 import { type Condition, conditionsOf, narrowestOf } from "./filter.resolvers.ts";
 import { hasHeavyMetadata, havingMembers, membersOf } from "./members.resolvers.ts";
@@ -16,7 +16,7 @@ export interface Found<Entity> {
   place: Place;
 }
 
-type LogsPage = Page & { filter?: LogFilter | null | undefined };
+export type LogsPage = Page & { filter?: LogFilter | null | undefined };
 
 /** A page of the logs that match a filter, the newest first. */
 export async function logs(context: Context, page: LogsPage): Promise<Found<Log>[]> {
@@ -25,14 +25,7 @@ export async function logs(context: Context, page: LogsPage): Promise<Found<Log>
   return found(matches, ids, await context.em.find(Log, { id: { $in: ids } }));
 }
 
-/** A page of the traces with a log that matches a filter, the newest first. */
-export async function traces(context: Context, page: LogsPage): Promise<Found<Trace>[]> {
-  const matches = await matchesIn(context, page);
-  const ids = matches.map(({ trace }) => trace); // without duplicates, as a trace has one log
-  return found(matches, ids, await context.em.find(Trace, { id: { $in: ids } }));
-}
-
-function found<Entity extends { id: string }>(matches: Match[], ids: string[], entities: Entity[]) {
+export function found<Entity extends { id: string }>(matches: Match[], ids: string[], entities: Entity[]) {
   const byId = new Map(entities.map((entity) => [entity.id, entity]));
   return ids.map((id, at): Found<Entity> => ({ entity: byId.get(id) ?? null, place: matches[at]! }));
 }
@@ -40,7 +33,7 @@ function found<Entity extends { id: string }>(matches: Match[], ids: string[], e
 /** The sort key of a log: the time at which it began, in milliseconds since 1970, and its id. */
 export const keyOf = ({ startTime, id }: Place): string => `${new Date(startTime).getTime()} ${id}`;
 
-function placeOf({ database }: Context, key: string): Place {
+export function placeOf({ database }: Context, key: string): Place {
   const [ms, id] = key.split(" ") as [string, string];
   return { startTime: storedTime(database, new Date(Number(ms))), id };
 }
@@ -51,10 +44,11 @@ async function matchesIn(context: Context, { filter, limit, after }: LogsPage) {
   return findLogs(context, workspaceId, filter ?? {}, { after: place, limit });
 }
 
-type Match = Place & { trace: string; searchId: number | null };
+export type Match = Place & { trace: string; searchId: number | null };
 type Filter = Partial<LogFilter>;
 
-async function findLogs(
+/** Logs that match a filter, the newest first, after a place. */
+export async function findLogs(
   context: Context,
   workspaceId: string,
   filter: Filter,
@@ -65,7 +59,7 @@ async function findLogs(
   const few = await fewKeys(search, workspaceId, filter, words);
   if (few?.length === 0) return [];
   const lead: Lead = { workspaceId, by: few ? { keys: few } : narrowestOf(filter) };
-  const conditions = conditionsOf(context, filter, lead);
+  const conditions = [...conditionsOf(context, filter, lead), ...hidden(filter)];
   const range = rangeOf(context, filter, after);
   // An index answers some filters alone, in one read; for the others logs are examined stretch by stretch.
   const isIndexed = few !== null || (words === null && conditions.length === 0 && !filter.metadata?.length);
@@ -84,6 +78,10 @@ async function findLogs(
   }
   return matches;
 }
+
+/** Leaves out calls of client libraries to Gabbro, unless a filter names their type. */
+export const hidden = ({ type }: Filter): Condition[] =>
+  type == null ? [({ eb }) => eb("type", "<>", "internal")] : [];
 
 /** Above this number of matches it is faster to walk the logs and check each stretch. */
 const FEW = 2_000;
@@ -113,7 +111,7 @@ function inOrderOfTime(context: Context, lead: Lead, stretch: Stretch, condition
     .orderBy("id", "desc");
 }
 
-async function havingWords(search: Search, words: unknown, logs: Match[]): Promise<Match[]> {
+export async function havingWords(search: Search, words: unknown, logs: Match[]): Promise<Match[]> {
   const matching = await search.filterKeys(
     words,
     logs.flatMap((log) => log[search.key] ?? []),
@@ -121,7 +119,7 @@ async function havingWords(search: Search, words: unknown, logs: Match[]): Promi
   return logs.filter((log) => matching.has(log[search.key] ?? ""));
 }
 
-function rangeOf(context: Context, { from, to }: Filter, after: Place | null): Stretch {
+export function rangeOf(context: Context, { from, to }: Filter, after: Place | null): Stretch {
   const end = to ? startOf(context, to) : null;
   const before = end && after ? (end.startTime <= after.startTime ? end : after) : (end ?? after);
   return { before, downTo: from ? startOf(context, from) : null };

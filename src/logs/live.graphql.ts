@@ -1,6 +1,6 @@
 import { argumentsOf, builder } from "../graphql/builder.ts";
-import { logAddedInput } from "./inputs.ts";
-import { logAdded } from "./live.resolvers.ts";
+import { logAddedInput, traceInput } from "./inputs.ts";
+import { logAdded, traceChanged } from "./live.resolvers.ts";
 import { Log } from "./types.ts";
 
 builder.subscriptionType({
@@ -15,6 +15,17 @@ builder.subscriptionField("logAdded", (t) =>
       "Each log that is added from now on, once it is stored. It ends after an hour, with the next log after its token has ended, when the service stops, and when the listener falls a thousand logs behind; listen again then. What is read for one event has at most 1 MB: ask for a larger log with `log`. A token may have 20 subscriptions open at a time, a workspace 100. Needs the scope `read`.",
     args: argumentsOf(t, logAddedInput),
     subscribe: (_, args, context) => logAdded(context, args),
+    resolve: (log) => log,
+  }),
+);
+
+builder.subscriptionField("traceChanged", (t) =>
+  t.field({
+    type: Log,
+    description:
+      "Each log that is added to a trace from now on, once it is stored: how a running agent goes on. A log that is sent again with more attributes comes again, too. Ends like `logAdded`. Needs the scope `read`. May give `TRACE_NOT_FOUND`.",
+    args: argumentsOf(t, traceInput, { id: "ID" }),
+    subscribe: (_, args, context) => traceChanged(context, args),
     resolve: (log) => log,
   }),
 );

@@ -2,10 +2,13 @@ import { Repeater } from "@graphql-yoga/subscription";
 import { LRUCache } from "lru-cache";
 import type { Context } from "../context.ts";
 import type { Database } from "../database/open.ts";
+import type { LogAddedMessage } from "../database/pubsub.ts";
 import { MAX_EVENT_BYTES, newAnswerBudget } from "../limits/answerBudget.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
 import type { LogRecord } from "./entities.ts";
 import { share } from "./payloads.resolvers.ts";
+import { getTrace } from "./resolvers.ts";
+import { findLogRow } from "./rows.resolvers.ts";
 
 /** The time limit of one event. */
 const MAX_EVENT_MS = 10_000;
@@ -18,23 +21,45 @@ export function logAdded(
   context: Context,
   { slug }: { slug?: string | null | undefined },
 ): Repeater<LogRecord> {
+  return logsFrom(
+    context,
+    ({ promptSlug }) => slug == null || promptSlug === null || slug === promptSlug,
+    (log) => slug == null || slug === log.promptSlug,
+  );
+}
+
+/** The logs whose message is of interest, and that still are once they are read. */
+function logsFrom(
+  context: Context,
+  isWanted: (message: LogAddedMessage) => boolean,
+  isMatch: (log: LogRecord) => boolean = () => true,
+): Repeater<LogRecord> {
   const workspaceId = authorize(context, "read");
   const { pubSub, turn } = context.database;
   const { tokenId } = authenticated(context);
   const messages = pubSub.listen({ workspaceId, tokenId });
   return new Repeater<LogRecord>(async (push, stop) => {
     void stop.then(() => messages.return(undefined));
-    for await (const { id, promptSlug } of messages) {
-      if (slug != null && promptSlug !== null && slug !== promptSlug) continue;
+    for await (const message of messages) {
+      if (!isWanted(message)) continue;
       if (!(await mayStillRead(context))) break;
-      const log = await sharedLog(context.database, workspaceId, id);
-      if (!log || (slug != null && slug !== log.promptSlug)) continue;
-      await turn(workspaceId);
       beginEvent(context, workspaceId);
+      const log = await sharedLog(context, workspaceId, message.id);
+      if (!log || log.type === "internal" || !isMatch(log)) continue;
+      await turn(workspaceId);
       await push(log);
     }
     stop();
   });
+}
+
+/**
+ * The logs that are added to a trace from now on, each after its commit, and so how a running agent goes on. Ends like
+ * `logAdded`. TRACE_NOT_FOUND when the workspace has no such trace.
+ */
+export async function traceChanged(context: Context, { id }: { id: string }): Promise<Repeater<LogRecord>> {
+  await getTrace(context, { id });
+  return logsFrom(context, (message) => message.traceId === id);
 }
 
 /** Runs each event like a request of its own, so that what the last one loaded is freed. */
@@ -50,13 +75,13 @@ const SHARED_MS = 2_000;
 const sharedLogs = new WeakMap<Database, LRUCache<string, Promise<LogRecord | null>>>();
 
 /** Reads a log once for all its concurrent subscribers; null when it is gone. */
-function sharedLog(database: Database, workspaceId: string, id: string): Promise<LogRecord | null> {
-  const cache = sharedLogs.get(database) ?? newCache();
-  sharedLogs.set(database, cache);
+function sharedLog(context: Context, workspaceId: string, id: string): Promise<LogRecord | null> {
+  const cache = sharedLogs.get(context.database) ?? newCache();
+  sharedLogs.set(context.database, cache);
   const key = `${workspaceId} ${id}`;
   const cached = cache.get(key);
   if (cached) return cached;
-  const read = readLog(database, workspaceId, id);
+  const read = readLog(context, id);
   read.catch(() => cache.delete(key));
   cache.set(key, read);
   return read;
@@ -69,14 +94,8 @@ const newCache = () =>
     ttlAutopurge: true,
   });
 
-async function readLog({ read }: Database, workspaceId: string, id: string): Promise<LogRecord | null> {
-  const row = await read
-    .selectFrom("Log")
-    .select(["id", "workspace", "trace", "type", "prompt", "promptSlug", "version", "tag", "model"])
-    .select(["startTime", "endTime", "latencyMs", "inputTokens", "outputTokens", "cost", "costSource"])
-    .where("workspace", "=", workspaceId)
-    .where("id", "=", id)
-    .executeTakeFirst();
+async function readLog(context: Context, id: string): Promise<LogRecord | null> {
+  const row = await findLogRow(context, id);
   return row ? share(row) : null;
 }
 

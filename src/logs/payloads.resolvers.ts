@@ -6,17 +6,19 @@ import { readInPieces } from "../database/pieces.ts";
 import { GabbroError } from "../errors.ts";
 import { spendAnswerBytes, spendAnswerValues } from "../limits/answerBudget.ts";
 import { authenticated } from "../workspaces/resolvers.ts";
-import type { Log, Trace } from "./entities.ts";
+import { type Log, logPayloadColumns as logColumns, type Trace } from "./entities.ts";
 
 /** The columns of a log that may have any length. */
-export type LogPayload = Pick<Log, "input" | "output" | "idealOutput" | "variables" | "metadata">;
+export type LogPayload = Pick<Log, (typeof logColumns)[number]>;
 /** Those of a trace. */
-export type TracePayload = Pick<Trace, "name" | "organization" | "user" | "metadata">;
+export type TracePayload = Pick<Trace, (typeof traceColumns)[number]>;
 
-const logColumns = ["input", "output", "idealOutput", "variables", "metadata"] as const;
-const traceColumns = ["name", "organization", "user", "metadata"] as const;
-/** The one column that is not JSON. */
-const PLAIN_TEXT = "name";
+const traceColumns = [
+  ...["name", "organization", "user", "metadata"],
+  ...["evaluators", "idealOutput", "input", "output"],
+] as const;
+/** The columns that are not JSON. */
+const PLAIN_TEXTS = ["name", "statusMessage"];
 
 /** A column of the payload of a log: from the row, else from the database in one batch with those of other logs. */
 export const logPayload = payloadOf<LogPayload>("Log", logColumns);
@@ -166,7 +168,7 @@ async function readColumns(
     ),
   );
   const parse = (column: string, text: unknown) => {
-    if (column === PLAIN_TEXT || text === null) return text;
+    if (PLAIN_TEXTS.includes(column) || text === null) return text;
     spendAnswerValues(context, text as string);
     return JSON.parse(text as string);
   };

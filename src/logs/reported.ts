@@ -1,3 +1,7 @@
+import type { TokenParts } from "../usage/tokenParts.ts";
+
+export type { TokenParts } from "../usage/tokenParts.ts";
+
 /** What kind of step a log records. */
 export type ReportedType =
   | "generation"
@@ -10,17 +14,6 @@ export type ReportedType =
   | "embedding"
   | "evaluator"
   | "guardrail";
-
-/** Tokens in disjoint parts: none is counted in two of them. Null is unknown. */
-export interface TokenParts {
-  /** Input that neither came from a cache nor was written to one. */
-  inputTokens: number | null;
-  cacheReadTokens: number | null;
-  cacheWriteTokens: number | null;
-  /** Output without reasoning. */
-  outputTokens: number | null;
-  reasoningTokens: number | null;
-}
 
 /** A user or an organization. */
 export interface ReportedParty {
@@ -52,6 +45,8 @@ export interface ReportedLog extends TokenParts {
   externalId: string | null;
   /** The client's id of the step around it; null at the top. */
   parentExternalId: string | null;
+  /** The id of the span of another service around it, in place of the one above. */
+  remoteParentId?: string | null;
   type: ReportedType;
   name: string | null;
   status: "ok" | "error" | null;

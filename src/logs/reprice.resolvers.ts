@@ -3,6 +3,7 @@ import { storedTime } from "../database/times.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { disableDeadline } from "../limits/deadline.ts";
 import { loadOwnPrices } from "../pricing/resolvers.ts";
+import { type TokenParts, tokenParts } from "../usage/tokenParts.ts";
 import { type FindOwnPrice, measureUsage, rounded } from "../usage/usage.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
@@ -50,10 +51,7 @@ export async function repriceLogs(context: Context, input: RepriceLogsInput): Pr
   return result;
 }
 
-type LogRow = Pick<
-  Log,
-  "id" | "startTime" | "provider" | "model" | "inputTokens" | "outputTokens" | "cost" | "costSource"
->;
+type LogRow = Pick<Log, "id" | "startTime" | "provider" | "model" | "cost" | "costSource" | keyof TokenParts>;
 type Cost = Pick<Log, "cost" | "costSource">;
 
 interface NewCost {
@@ -69,7 +67,7 @@ async function* pagesOf(
 ): AsyncGenerator<LogRow[]> {
   const inPeriod = database.read
     .selectFrom("Log")
-    .select(["id", "startTime", "provider", "model", "inputTokens", "outputTokens", "cost", "costSource"])
+    .select(["id", "startTime", "provider", "model", "cost", "costSource", ...tokenParts])
     .where("workspace", "=", workspaceId)
     .where("startTime", "<", to)
     .orderBy("startTime")
@@ -91,7 +89,8 @@ type ComputableLog = LogRow & { model: string; inputTokens: number; outputTokens
 
 function isComputable(log: LogRow): log is ComputableLog {
   const { model, inputTokens, outputTokens, costSource } = log;
-  return costSource !== "REPORTED" && model !== null && inputTokens !== null && outputTokens !== null;
+  const isToCompute = costSource === "COMPUTED" || costSource === "UNPRICED";
+  return isToCompute && model !== null && inputTokens !== null && outputTokens !== null;
 }
 
 async function computeCost(
@@ -99,11 +98,11 @@ async function computeCost(
   log: ComputableLog,
   findOwnPrice: FindOwnPrice,
 ): Promise<NewCost> {
-  const { provider, model, inputTokens, outputTokens, startTime: at } = log;
-  const counts = { input: null, output: null, inputTokens, outputTokens };
+  const { provider, model, startTime: at } = log;
+  const parts = Object.fromEntries(tokenParts.map((part) => [part, log[part]]));
   const { cost, costSource } = await measureUsage(workspaceId, {
-    ...counts,
-    model: { provider, model },
+    ...parts,
+    ...{ input: null, output: null, model: { provider, model } },
     at,
     findOwnPrice,
   });

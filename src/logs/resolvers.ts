@@ -1,17 +1,16 @@
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
-import type { Page } from "../database/pages.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { ownPriceFinder } from "../pricing/resolvers.ts";
-import { findDetails, findPrompt, type PromptHead } from "../prompts/cached.resolvers.ts";
+import type { PromptHead } from "../prompts/cached.resolvers.ts";
 import { findPromptById } from "../prompts/resolvers.ts";
-import { type NamedVersion, selectVersion } from "../prompts/selection.ts";
+import type { NamedVersion } from "../prompts/selection.ts";
 import { versionNamed } from "../prompts/versions.resolvers.ts";
 import { measureUsage } from "../usage/usage.ts";
-import type { Warning } from "../warnings.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
-import { Log, type LogRecord, Trace, type TraceRecord } from "./entities.ts";
+import { Log, type LogRecord, Trace } from "./entities.ts";
 import type { LogPromptRecord } from "./inputs.ts";
+import { findServed } from "./served.resolvers.ts";
 
 /** What was stored, as plain rows. */
 export type LoggedPrompt = Awaited<ReturnType<typeof logPrompt>>;
@@ -73,26 +72,8 @@ export async function logPrompt(context: Context, input: LogPromptRecord) {
     ["Trace", trace],
     ["Log", log],
   ]);
-  context.database.pubSub.publish(workspaceId, { id: log.id, promptSlug: log.promptSlug });
+  context.database.pubSub.publish(workspaceId, { id: log.id, traceId: trace.id, promptSlug: log.promptSlug });
   return { trace, log, warnings: served.warnings };
-}
-
-async function findServed(context: Context, workspaceId: string, input: LogPromptRecord) {
-  const prompt = await findPrompt(context, workspaceId, input.slug);
-  if (!prompt) {
-    const message = `Prompt ${quoted(input.slug)} does not exist; the log was kept without a link to a prompt.`;
-    const warnings: Warning[] = [{ code: "PROMPT_NOT_FOUND", message, path: "slug" }];
-    return { promptId: null, version: null, tag: null, model: null, warnings };
-  }
-  const { version, tag, warnings } = selectVersion(prompt, input);
-  const details = version && (await findDetails(context, version.id));
-  return {
-    promptId: prompt.id,
-    version: version?.version ?? null,
-    tag,
-    model: details?.model ?? null,
-    warnings,
-  };
 }
 
 /** The trace with that id; TRACE_NOT_FOUND when the workspace has none. */
@@ -125,19 +106,12 @@ export async function findLog(context: Context, id: string): Promise<Log | null>
   return reference.isInitialized() ? log : null;
 }
 
-/** A page of the logs of a trace, the oldest first. */
-export async function logsOf(context: Context, parent: TraceRecord, { after, limit }: Page): Promise<Log[]> {
-  authenticated(context); // no scope: a writer may see the logs of the trace that its mutation added
-  // `merge`, as the unit of work would insert a `create`d entity before the next read.
-  const entity = "logs" in parent ? parent : context.em.merge(Trace, parent);
-  const logs = (await entity.logs.load({ dataloader: true })).getItems();
-  return logs.filter(({ id }) => after === undefined || id > after).slice(0, limit);
-}
-
 /** The trace that a log belongs to. */
 export async function traceOf(context: Context, child: LogRecord): Promise<Trace> {
   authenticated(context);
-  const reference = typeof child.trace === "string" ? context.em.merge(Log, child).trace : child.trace;
+  const { trace } = child;
+  const reference =
+    typeof trace === "string" ? context.em.getReference(Trace, trace, { wrapped: true }) : trace;
   return reference.loadOrFail({ dataloader: true });
 }
 

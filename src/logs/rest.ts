@@ -1,9 +1,13 @@
 import { z } from "zod";
-import type { App } from "../http/app.ts";
+import type { App, FastifyRequest } from "../http/app.ts";
 import { errorResponsesToBody } from "../rest/errorResponses.ts";
-import { warningText } from "../warnings.ts";
+import { type Warning, warningText } from "../warnings.ts";
+import { type ClientForms, readFlatForms, readTraceForms } from "./clientForms.inputs.ts";
+import { createExperiment } from "./experiments.resolvers.ts";
 import { logPromptRecord } from "./inputs.ts";
 import { logPrompt } from "./resolvers.ts";
+import { experimentRecord, traceRecord } from "./traces.inputs.ts";
+import { logTrace } from "./traces.resolvers.ts";
 
 export const logPromptAnswer = z
   .object({
@@ -12,6 +16,36 @@ export const logPromptAnswer = z
     warning: z.string().nullable().describe("Says when the prompt or the version asked for was not found."),
   })
   .describe("What was stored.");
+
+const logTraceAnswer = z
+  .object({
+    trace: z.object({ id: z.string().describe("The id of the trace that was made.") }),
+    warning: z.string().nullable().describe("Says what was not found or not as documented."),
+  })
+  .describe("What was stored.");
+
+const experimentAnswer = z
+  .object({
+    id: z.string().describe("The id, for `experiment.id` of traces."),
+    name: z.string().describe("The name."),
+    featureSlug: z.string().describe("The feature, as it was sent."),
+    createdAt: z.iso.datetime().describe("When it was created."),
+  })
+  .describe("The experiment that was created.");
+
+const formWarnings = new WeakMap<FastifyRequest, Warning[]>();
+
+/** Reads the forms of published clients before the body is validated. */
+function readForms(read: (body: unknown, request: FastifyRequest) => ClientForms) {
+  return async (request: FastifyRequest): Promise<void> => {
+    const { body, warnings } = read(request.body, request);
+    request.body = body;
+    formWarnings.set(request, warnings);
+  };
+}
+
+const withForms = (request: FastifyRequest, warnings: Warning[]): string | null =>
+  warningText([...(formWarnings.get(request) ?? []), ...warnings]);
 
 /** The REST routes of monitoring. */
 export function monitorRoutes(app: App): void {
@@ -25,9 +59,41 @@ export function monitorRoutes(app: App): void {
       body: logPromptRecord,
       response: { 200: logPromptAnswer, ...errorResponsesToBody },
     },
+    preValidation: readForms((body) => readFlatForms(body)),
+    handler: async (request) => {
+      const { trace, log, warnings } = await logPrompt(request.context, request.body);
+      return { trace: { id: trace.id }, log: { id: log.id }, warning: withForms(request, warnings) };
+    },
+  });
+  app.route({
+    method: "POST",
+    url: "/monitor/trace",
+    schema: {
+      operationId: "logTrace",
+      summary: "Record a trace with its steps",
+      tags: ["monitor"],
+      body: traceRecord,
+      response: { 200: logTraceAnswer, ...errorResponsesToBody },
+    },
+    preValidation: readForms((body, { headers }) => readTraceForms(body, headers["x-basalt-sdk-type"])),
+    handler: async (request) => {
+      const { trace, warnings } = await logTrace(request.context, request.body);
+      return { trace: { id: trace.id }, warning: withForms(request, warnings) };
+    },
+  });
+  app.route({
+    method: "POST",
+    url: "/monitor/experiments",
+    schema: {
+      operationId: "createExperiment",
+      summary: "Create an experiment, whose id traces name",
+      tags: ["monitor"],
+      body: experimentRecord,
+      response: { 200: experimentAnswer, ...errorResponsesToBody },
+    },
     handler: async ({ context, body }) => {
-      const { trace, log, warnings } = await logPrompt(context, body);
-      return { trace: { id: trace.id }, log: { id: log.id }, warning: warningText(warnings) };
+      const { id, name, featureSlug, createdAt } = await createExperiment(context, body);
+      return { id, name, featureSlug, createdAt: createdAt.toISOString() };
     },
   });
 }

@@ -3,17 +3,41 @@ import { connect, connectionType } from "../graphql/connections.ts";
 import { findsNode, Node } from "../graphql/nodes.ts";
 import { Prompt } from "../prompts/graphql.ts";
 import { PromptVersion } from "../prompts/versions.graphql.ts";
+import { totalInput, totalOutput } from "../usage/tokenParts.ts";
+import { PAGE } from "../validation/pagination.ts";
 import type * as entities from "./entities.ts";
-import { traceLogsInput } from "./listing.inputs.ts";
+import { MAX_TRACE_PAGE, traceLogsInput } from "./listing.inputs.ts";
 import { logPayload, tracePayload } from "./payloads.resolvers.ts";
-import { findLog, findTrace, logsOf, promptOf, promptVersionOf, traceOf } from "./resolvers.ts";
+import { findLog, findTrace, promptOf, promptVersionOf, traceOf } from "./resolvers.ts";
+import { logsOf } from "./trees.resolvers.ts";
 
 export const LogType = builder.enumType("LogType", {
   description: "What kind of step a log records.",
-  values: { GENERATION: { value: "generation", description: "A call of a model." } } satisfies Record<
-    Uppercase<entities.LogRecord["type"]>,
-    object
-  >,
+  values: {
+    GENERATION: { value: "generation", description: "A call of a model." },
+    SPAN: { value: "span", description: "A step that contains others, or any other step." },
+    FUNCTION: { value: "function", description: "A function of the application." },
+    TOOL: { value: "tool", description: "A call of a tool." },
+    RETRIEVAL: { value: "retrieval", description: "A search for documents." },
+    EVENT: { value: "event", description: "Something that happened." },
+    AGENT: { value: "agent", description: "A run of an agent." },
+    EMBEDDING: { value: "embedding", description: "A call of a model for embeddings." },
+    EVALUATOR: { value: "evaluator", description: "A run of an evaluator." },
+    GUARDRAIL: { value: "guardrail", description: "A check of what went in or came out." },
+    INTERNAL: {
+      value: "internal",
+      description:
+        "A call of a client library to Gabbro, without its content. Lists leave these out unless a filter asks for them.",
+    },
+  } satisfies Record<Uppercase<entities.LogRecord["type"]>, object>,
+});
+
+export const LogStatus = builder.enumType("LogStatus", {
+  description: "How a step ended.",
+  values: {
+    OK: { value: "ok", description: "Well, as the client says." },
+    ERROR: { value: "error", description: "With an error." },
+  } satisfies Record<Uppercase<NonNullable<entities.LogRecord["status"]>>, object>,
 });
 
 const CostSource = builder.enumType("CostSource", {
@@ -22,6 +46,7 @@ const CostSource = builder.enumType("CostSource", {
     REPORTED: { description: "The caller reported it." },
     COMPUTED: { description: "Computed from the tokens and the price of the model at the time of the call." },
     UNPRICED: { description: "Unknown: the model has no known price, or a count of tokens is missing." },
+    NONE: { description: "There is none: the log is no call of a model, or the logs below it count." },
   } as const,
 });
 
@@ -48,12 +73,13 @@ export const Log = builder.objectRef<entities.LogRecord>("Log");
 export const LogConnection = connectionType(Log, "logs");
 
 Trace.implement({
-  description: "One request of an application, with the calls of models that it took.",
+  description: "One request of an application, with the steps that it took, such as calls of models.",
   interfaces: [Node],
   fields: (t) => ({
     id: t.exposeID("id", { description: "The id, a UUID." }),
     name: t.string({
-      description: "The name given; else the slug of the prompt.",
+      description:
+        "The name given; else the slug of the feature or the prompt, or the name of a log at the top.",
       resolve: (trace, _, context) => tracePayload(context, trace, "name"),
     }),
     organization: t.field({
@@ -78,8 +104,10 @@ Trace.implement({
     endTime: t.expose("endTime", { type: "DateTime", nullable: true, description: "When it ended." }),
     logs: t.field({
       type: LogConnection,
-      description: "Its logs, the oldest first.",
-      args: argumentsOf(t, traceLogsInput),
+      description:
+        "Its logs as a flat list in display order: each before those below it, with `parentId` and `depth`.",
+      args: argumentsOf(t, traceLogsInput, { types: [LogType], status: LogStatus }),
+      extensions: { maxPageEntries: MAX_TRACE_PAGE, defaultPageEntries: PAGE },
       resolve: (parent, args, context) =>
         connect(args, { read: (page) => logsOf(context, parent, page), key: ({ id }) => id }),
     }),
@@ -87,7 +115,7 @@ Trace.implement({
 });
 
 Log.implement({
-  description: "One call of a model: what went in, what came out, what it took.",
+  description: "One step of a trace, such as a call of a model: what went in, what came out, what it took.",
   interfaces: [Node],
   fields: (t) => ({
     id: t.exposeID("id", { description: "The id, a UUID." }),
@@ -100,7 +128,8 @@ Log.implement({
     }),
     output: t.field({
       type: "JSON",
-      description: "What the model answered.",
+      nullable: true,
+      description: "What the model answered; null when nothing was reported.",
       resolve: (log, _, context) => logPayload(context, log, "output"),
     }),
     idealOutput: t.field({
@@ -163,19 +192,24 @@ builder.objectFields(Log, (t) => ({
     nullable: true,
     description: "Milliseconds from start to end; null unless both were reported.",
   }),
-  inputTokens: t.exposeInt("inputTokens", {
+  inputTokens: t.float({
     nullable: true,
-    description: "The tokens of the input, reported or counted; null when there was no input to count.",
+    description:
+      "The tokens of the input, cached ones included, reported or counted; null when there was no input to count.",
+    resolve: (log) => totalInput(log),
   }),
-  outputTokens: t.exposeInt("outputTokens", {
+  outputTokens: t.float({
     nullable: true,
-    description: "The tokens of the output, reported or counted.",
+    description: "The tokens of the output, reasoning included, reported or counted.",
+    resolve: (log) => totalOutput(log),
   }),
   totalTokens: t.float({
     nullable: true,
     description: "The tokens of input and output together; null when either is unknown.",
-    resolve: ({ inputTokens, outputTokens }) =>
-      inputTokens == null || outputTokens == null ? null : inputTokens + outputTokens,
+    resolve: (log) => {
+      const [input, output] = [totalInput(log), totalOutput(log)];
+      return input === null || output === null ? null : input + output;
+    },
   }),
   cost: t.float({
     nullable: true,

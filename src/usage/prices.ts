@@ -1,4 +1,5 @@
 import type { PriceCalculation, Provider } from "@pydantic/genai-prices";
+import { type TokenParts, totalInput, totalOutput } from "./tokenParts.ts";
 
 /** A model by its own name and that of its provider, both as the client writes them. */
 export interface PricedModel {
@@ -12,7 +13,7 @@ export interface TokenPrice {
   outputPrice: number;
 }
 
-export interface PricedCall {
+export interface PricedCall extends TokenParts {
   model: PricedModel;
   inputTokens: number;
   outputTokens: number;
@@ -30,9 +31,9 @@ export async function priceOf(call: PricedCall): Promise<number | null> {
   return priceFrom(await library, call);
 }
 
-/** The price of a call by a given price of its tokens. */
+/** The price of a call by a given price of its tokens, which holds for cached input and for reasoning, too. */
 export function priceBy({ inputPrice, outputPrice }: TokenPrice, call: PricedCall): number {
-  return rounded((call.inputTokens * inputPrice + call.outputTokens * outputPrice) / 1_000_000);
+  return rounded((totalInput(call)! * inputPrice + totalOutput(call)! * outputPrice) / 1_000_000);
 }
 
 /** Rounds to 12 decimal places: less than a single token costs, but more than the errors of binary fractions. */
@@ -50,7 +51,7 @@ function priceFrom({ calcPrice, findProvider }: PriceLibrary, call: PricedCall):
   if (provider === null) return null;
   try {
     const price = calcPrice(
-      { input_tokens: call.inputTokens, output_tokens: call.outputTokens },
+      toLibraryUsage(call),
       modelIdOf(providerName, model),
       provider
         ? { provider, timestamp: call.at }
@@ -63,6 +64,17 @@ function priceFrom({ calcPrice, findProvider }: PriceLibrary, call: PricedCall):
   } catch {
     return null; // it throws for a negative count or an impossible date
   }
+}
+
+/** The library's totals include their parts; it charges a part without a price of its own as the rest. */
+function toLibraryUsage(call: PricedCall) {
+  const { cacheReadTokens, cacheWriteTokens } = call;
+  return {
+    input_tokens: totalInput(call)!,
+    output_tokens: totalOutput(call)!,
+    ...(cacheReadTokens !== null && { cache_read_tokens: cacheReadTokens }),
+    ...(cacheWriteTokens !== null && { cache_write_tokens: cacheWriteTokens }),
+  };
 }
 
 /**

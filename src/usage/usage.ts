@@ -1,16 +1,16 @@
 import { setImmediate } from "node:timers/promises";
 import { type PricedModel, priceBy, priceOf, type TokenPrice } from "./prices.ts";
+import type { SomeTokenParts, TokenParts } from "./tokenParts.ts";
 import { countTokens, encodingOf } from "./tokens.ts";
 
 export { type PricedModel, rounded, type TokenPrice } from "./prices.ts";
 
 /** One call of a model: what went in and came out, what its caller reported about it, and when it happened. */
-export interface MeasuredCall {
+export interface MeasuredCall extends SomeTokenParts {
   model: PricedModel | null;
+  /** Null when its tokens are not to be counted, and so is the output. */
   input: unknown;
   output: unknown;
-  inputTokens?: number | null;
-  outputTokens?: number | null;
   /** In US dollars. */
   cost?: number | null;
   at: Date;
@@ -21,9 +21,7 @@ export interface MeasuredCall {
 export type FindOwnPrice = (model: PricedModel, at: Date) => Promise<TokenPrice | null>;
 
 /** Token counts, null where there was nothing to count, and the cost in US dollars, null if and only if it is UNPRICED. */
-export interface Usage {
-  inputTokens: number | null;
-  outputTokens: number | null;
+export interface Usage extends TokenParts {
   cost: number | null;
   costSource: "REPORTED" | "COMPUTED" | "UNPRICED";
 }
@@ -41,13 +39,19 @@ export async function measureUsage(workspaceId: string, call: MeasuredCall): Pro
   return { ...counts, cost, costSource: cost === null ? "UNPRICED" : "COMPUTED" };
 }
 
-type Counts = Pick<Usage, "inputTokens" | "outputTokens">;
-
-function reportedCounts({ inputTokens, outputTokens }: MeasuredCall): Counts | undefined {
-  return isReported(inputTokens) && isReported(outputTokens) ? { inputTokens, outputTokens } : undefined;
+function reportedCounts(call: MeasuredCall): TokenParts | undefined {
+  const { inputTokens, outputTokens } = call;
+  return isReported(inputTokens) && isReported(outputTokens)
+    ? { ...partsOf(call), inputTokens, outputTokens }
+    : undefined;
 }
 
-async function countMissing(workspaceId: string, call: MeasuredCall): Promise<Counts> {
+/** The parts that no text can be counted for. */
+function partsOf({ cacheReadTokens = null, cacheWriteTokens = null, reasoningTokens = null }: MeasuredCall) {
+  return { cacheReadTokens, cacheWriteTokens, reasoningTokens };
+}
+
+async function countMissing(workspaceId: string, call: MeasuredCall): Promise<TokenParts> {
   const encoding = encodingOf(call.model?.model ?? null);
   const count = async (field: unknown) => {
     if (field === null || field === undefined) return null;
@@ -59,14 +63,14 @@ async function countMissing(workspaceId: string, call: MeasuredCall): Promise<Co
     call.inputTokens ?? count(call.input),
     call.outputTokens ?? count(call.output),
   ]);
-  return { inputTokens, outputTokens };
+  return { ...partsOf(call), inputTokens, outputTokens };
 }
 
-async function computeCost(call: MeasuredCall, counts: Counts): Promise<number | null> {
+async function computeCost(call: MeasuredCall, counts: TokenParts): Promise<number | null> {
   const { model, at } = call;
   const { inputTokens, outputTokens } = counts;
   if (model === null || inputTokens === null || outputTokens === null) return null;
-  const priced = { model, inputTokens, outputTokens, at };
+  const priced = { ...counts, model, inputTokens, outputTokens, at };
   const ownPrice = await call.findOwnPrice?.(model, at);
   return ownPrice ? priceBy(ownPrice, priced) : priceOf(priced);
 }

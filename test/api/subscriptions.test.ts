@@ -73,8 +73,8 @@ test("a listener hears nothing of another workspace, however much is added there
   const workspace = await getWorkspaceId(server.database, "default");
   const listening = pubSub.listen({ workspaceId: workspace, tokenId: null });
   const first = listening.next();
-  for (let n = 0; n < 1_100; n++) pubSub.publish(other.id, { id: `${n}`, promptSlug: null });
-  pubSub.publish(workspace, { id: "own", promptSlug: null });
+  for (let n = 0; n < 1_100; n++) pubSub.publish(other.id, { id: `${n}`, traceId: "", promptSlug: null });
+  pubSub.publish(workspace, { id: "own", traceId: "", promptSlug: null });
   expect((await first).value).toMatchObject({ id: "own" });
   await listening.return(undefined);
 });
@@ -83,7 +83,7 @@ test("a log of another workspace is told to nobody, though its id were announced
   await using events = await subscribe(server, ADDED);
   const theirs = await add({ output: "theirs" }, other.token);
   const workspace = await getWorkspaceId(server.database, "default");
-  server.database.pubSub.publish(workspace, { id: theirs.body.log.id, promptSlug: null });
+  server.database.pubSub.publish(workspace, { id: theirs.body.log.id, traceId: "", promptSlug: null });
   const { body } = await add({});
   expect((await events.next()).data.logAdded.id).toBe(body.log.id);
 });
@@ -142,7 +142,7 @@ test("a field of a log that fails has its code and leaves the log's other fields
   );
   await server.database.orm.em.fork().execute("alter table prompt_versions rename to elsewhere");
   try {
-    server.database.pubSub.publish(workspace, { id: body.log.id, promptSlug: "guide" });
+    server.database.pubSub.publish(workspace, { id: body.log.id, traceId: "", promptSlug: "guide" });
     const { data, errors } = await events.next();
     expect(data.logAdded.first).toBeNull();
     expect(errors).toMatchObject([
@@ -161,6 +161,7 @@ test("a failure while listening is told without its insides, and logged whole", 
   await own.database.orm.em.fork().execute("alter table logs rename to elsewhere");
   own.database.pubSub.publish(workspace, {
     id: "01890a5d-ac96-774b-bcce-b302099a8057",
+    traceId: "",
     promptSlug: "x",
   });
   expect(await events.next()).toMatchObject({ errors: [{ extensions: { code: "INTERNAL" } }] });
@@ -214,7 +215,7 @@ test("a listener that falls a thousand logs behind is cut off, and the others ar
   expect((await first).value).toMatchObject({ id: body.log.id });
   expect((await events.next()).data.logAdded.id).toBe(body.log.id);
   for (let n = 0; n < 1_100; n++)
-    own.database.pubSub.publish(workspace, { id: body.log.id, promptSlug: "x" });
+    own.database.pubSub.publish(workspace, { id: body.log.id, traceId: "", promptSlug: "x" });
   await vi.waitFor(() => expect(own.database.pubSub.count()).toBeLessThan(2));
   let told = 0;
   for await (const _ of slow) told++;
@@ -226,7 +227,8 @@ test("the logs that wait for a listener are told with others served in between",
   const workspace = await getWorkspaceId(own.database, "default");
   await using events = await subscribe(own, "subscription { logAdded { id } }");
   const { body } = await own.post("/monitor/log", { slug: "x", output: 1 });
-  for (let n = 0; n < 500; n++) own.database.pubSub.publish(workspace, { id: body.log.id, promptSlug: "x" });
+  for (let n = 0; n < 500; n++)
+    own.database.pubSub.publish(workspace, { id: body.log.id, traceId: "", promptSlug: "x" });
   let turns = 0;
   const turn = () => {
     turns += 1;

@@ -85,7 +85,9 @@ test("GET /openapi.json describes REST in OpenAPI 3.1, without a token", async (
     "GET /prompts/{slug} servedPrompt",
     "GET /prompts/{slug}/describe describePrompt",
     "POST /datasets/{slug}/items addDatasetItem",
+    "POST /monitor/experiments createExperiment",
     "POST /monitor/log logPrompt",
+    "POST /monitor/trace logTrace",
     "POST /prompts/{slug}/publish publishPrompt",
   ]);
 });

@@ -144,7 +144,7 @@ test("a listener that does not read is cut off, and nothing is gathered for it",
   const workspace = await getWorkspaceId(server.database, "default");
   const { body: logged } = await log({ output: "word ".repeat(200_000) });
   for (let told = 0; pubSub.count() > 0 && told < 3_000; told++) {
-    pubSub.publish(workspace, { id: logged.log.id, promptSlug: "x" });
+    pubSub.publish(workspace, { id: logged.log.id, traceId: "", promptSlug: "x" });
     await new Promise((resolve) => setImmediate(resolve));
   }
   await vi.waitFor(() => expect(pubSub.count()).toBe(0));

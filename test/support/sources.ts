@@ -88,10 +88,10 @@ function towardsTheRight({ path, imports }: Source): string[] {
 /** What each of a feature's five files may import of ours, beside types and what stands at the top of src. */
 const mayImport: Record<string, RegExp> = {
   "entities.ts": /(?:^|\/)entities\.ts$|^database\/columnTypes\.ts$/,
-  "inputs.ts": /(?:^|[/.])inputs\.ts$|^validation\/|^limits\/jsonSize\.ts$/,
+  "inputs.ts": /(?:^|[/.])(?:inputs|entities)\.ts$|^validation\/|^limits\/jsonSize\.ts$/,
   "resolvers.ts": /^(?!graphql\/|rest\/|http\/|app\.ts)(?!.*[/.](?:graphql|rest|types)\.ts$)/,
   "graphql.ts":
-    /^graphql\/(?:builder|connections|errorCodes|nodes|payloads)\.ts$|^database\/pages\.ts$|(?:^|[/.])(?:entities|inputs|resolvers|graphql|types|selection)\.ts$/,
+    /^graphql\/(?:builder|connections|errorCodes|nodes|payloads)\.ts$|^database\/pages\.ts$|(?:^|[/.])(?:entities|inputs|resolvers|graphql|types|selection|tokenParts)\.ts$/,
   "rest.ts":
     /^rest\/errorResponses\.ts$|^warnings\.ts$|^limits\/deadline\.ts$|^validation\/|(?:^|[/.])(?:entities|inputs|resolvers|rest)\.ts$/,
 };

@@ -27,8 +27,8 @@ export function openPostgresqlChangeFeed(
         if (origin !== self) changes += 1;
       },
       [LOGS]: (payload) => {
-        const { origin, workspaceId, id, promptSlug } = JSON.parse(payload);
-        if (origin !== self) publish(workspaceId, { id, promptSlug });
+        const { origin, workspaceId, id, traceId, promptSlug } = JSON.parse(payload);
+        if (origin !== self) publish(workspaceId, { id, traceId, promptSlug });
       },
     },
   });
@@ -48,9 +48,10 @@ export async function notifyOfLogs(
   rows: Record<string, unknown>[],
 ): Promise<void> {
   if (entity !== "Log") return;
-  const payloads = rows.map(({ id, workspace, promptSlug }) => {
-    const slug = String(promptSlug).length > MAX_SLUG_CHARACTERS ? null : promptSlug;
-    return JSON.stringify({ origin: self, workspaceId: workspace, id, promptSlug: slug });
+  const payloads = rows.map(({ id, workspace, trace: traceId, promptSlug }) => {
+    const slug = promptSlug ?? "";
+    const short = String(slug).length > MAX_SLUG_CHARACTERS ? null : slug;
+    return JSON.stringify({ origin: self, workspaceId: workspace, id, traceId, promptSlug: short });
   });
   await sql`select pg_notify(${LOGS}, payload) from unnest(cast(${payloads} as text[])) as payload`.execute(
     transaction,

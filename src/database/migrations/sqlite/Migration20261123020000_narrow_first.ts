@@ -6,8 +6,15 @@ const INDEXED_CHARACTERS = 100_000;
 const wordsOf = (column: string) =>
   `(select substr(group_concat(atom, char(10)), 1, ${INDEXED_CHARACTERS}) from (select substr(atom, 1, ${INDEXED_CHARACTERS}) as atom from json_tree(\`logs\`.\`${column}\`) where type in ('text', 'integer', 'real') limit ${INDEXED_CHARACTERS}))`;
 
+/** The view and the triggers that keep the words of logs. */
+export const fullTextStatements = [
+  `create view \`log_words\` as select \`id\`, \`search_id\`, replace(\`workspace_id\`, '-', '') as \`workspace\`, ${wordsOf("input")} as \`input\`, ${wordsOf("output")} as \`output\` from \`logs\`;`,
+  "create trigger `logs_search_insert` after insert on `logs` when new.`search_id` is null begin insert into `log_texts` (`workspace`, `input`, `output`) select `workspace`, `input`, `output` from `log_words` where `id` = new.`id`; update `logs` set `search_id` = last_insert_rowid() where `id` = new.`id`; end;",
+  "create trigger `logs_search_delete` after delete on `logs` begin delete from `log_texts` where rowid = old.`search_id`; end;",
+];
+
 /** Of each index: how many rows share its first column, its first two, and so on. Dropping a table drops these, too. */
-const statistics = [
+export const logStatistics = [
   ["logs", "sqlite_autoindex_logs_1", "1"],
   ["logs", "logs_by_time", `10000 2 ${"1 ".repeat(14).trim()}`],
   ["logs", "logs_by_prompt", "10000 500 2 1"],
@@ -38,7 +45,7 @@ export class Migration20261123020000_narrow_first extends Migration {
     this.rebuildTraces();
     this.rebuildLogs();
     this.restoreFullTextIndex();
-    for (const [table, index, figures] of statistics)
+    for (const [table, index, figures] of logStatistics)
       this.addSql(
         `insert into sqlite_stat1 (tbl, idx, stat) values ('${table}', '${index}', '1000000 ${figures}');`,
       );
@@ -87,14 +94,6 @@ export class Migration20261123020000_narrow_first extends Migration {
   }
 
   private restoreFullTextIndex(): void {
-    this.addSql(
-      `create view \`log_words\` as select \`id\`, \`search_id\`, replace(\`workspace_id\`, '-', '') as \`workspace\`, ${wordsOf("input")} as \`input\`, ${wordsOf("output")} as \`output\` from \`logs\`;`,
-    );
-    this.addSql(
-      "create trigger `logs_search_insert` after insert on `logs` when new.`search_id` is null begin insert into `log_texts` (`workspace`, `input`, `output`) select `workspace`, `input`, `output` from `log_words` where `id` = new.`id`; update `logs` set `search_id` = last_insert_rowid() where `id` = new.`id`; end;",
-    );
-    this.addSql(
-      "create trigger `logs_search_delete` after delete on `logs` begin delete from `log_texts` where rowid = old.`search_id`; end;",
-    );
+    for (const statement of fullTextStatements) this.addSql(statement);
   }
 }

@@ -1,0 +1,89 @@
+import type { Warning } from "../warnings.ts";
+
+/**
+ * Reads what published clients send in forms of their own, where only one meaning is possible: objects and times as text, lists
+ * and objects in a wrapper of the editor, and the cost 0 for an unknown one. A warning names each form but the last.
+ */
+export interface ClientForms {
+  body: unknown;
+  warnings: Warning[];
+}
+
+type Members = Record<string, unknown>;
+
+const isObject = (value: unknown): value is Members =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The body of a row or a single log, whose client may send `metadata` and times as text. */
+export function readFlatForms(body: unknown): ClientForms {
+  const warnings: Warning[] = [];
+  return { body: isObject(body) ? withTexts(body, "", warnings) : body, warnings };
+}
+
+/** The body of a trace. `sdk` is the client's own name for itself. */
+export function readTraceForms(body: unknown, sdk: unknown): ClientForms {
+  const warnings: Warning[] = [];
+  if (!isObject(body)) return { body, warnings };
+  const trace = unwrap(withTexts(body, "", warnings), "evaluators", "evaluatorValues", "", warnings);
+  if (!Array.isArray(trace.logs)) return { body: trace, warnings };
+  const logs = trace.logs.map((log, at) =>
+    isObject(log) ? readLog(log, `logs.${at}.`, { sdk, warnings }) : log,
+  );
+  return { body: { ...trace, logs }, warnings };
+}
+
+function readLog(
+  log: Members,
+  path: string,
+  { sdk, warnings }: { sdk: unknown; warnings: Warning[] },
+): Members {
+  let read = withTexts(log, path, warnings);
+  read = unwrap(read, "prompt", "promptValues", path, warnings);
+  read = unwrap(read, "variables", "variableValues", path, warnings);
+  read = unwrap(read, "evaluators", "evaluatorValues", path, warnings);
+  const isUnknownCost = sdk === "nodejs" && read.cost === 0; // the SDK sends 0 when nothing was set
+  return isUnknownCost ? { ...read, cost: null } : read;
+}
+
+const MAX_DIGITS = 16;
+
+function withTexts(object: Members, path: string, warnings: Warning[]): Members {
+  const { metadata, startTime, endTime } = object;
+  const read = { ...object };
+  if (metadata === "") read.metadata = null;
+  else if (typeof metadata === "string") {
+    const parsed = parseObject(metadata);
+    if (parsed) {
+      read.metadata = parsed;
+      warnings.push(converted(`${path}metadata`, "is an object written as text; it was read as the object"));
+    }
+  }
+  for (const [name, time] of Object.entries({ startTime, endTime }))
+    if (typeof time === "string" && time.length <= MAX_DIGITS && /^\d+$/.test(time)) {
+      read[name] = Number(time);
+      warnings.push(
+        converted(`${path}${name}`, "is a number written as text; it was read as epoch milliseconds"),
+      );
+    }
+  return read;
+}
+
+function parseObject(text: string): Members | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined; // the validation of the body refuses it with its path
+  }
+}
+
+function unwrap(object: Members, name: string, wrapper: string, path: string, warnings: Warning[]): Members {
+  const value = object[name];
+  if (!isObject(value) || !Object.hasOwn(value, wrapper) || Object.keys(value).length !== 1) return object;
+  warnings.push(converted(`${path}${name}`, `is wrapped in ${wrapper}; what is inside was read`));
+  return { ...object, [name]: value[wrapper] };
+}
+
+function converted(path: string, what: string): Warning {
+  return { code: "FORM_CONVERTED", message: `${path} ${what}.`, path };
+}

@@ -1,0 +1,45 @@
+import { type TokenParts, tokenParts } from "../usage/tokenParts.ts";
+import type { AggregateUsage } from "./entities.ts";
+import type { Placed, TreeLog } from "./tree.ts";
+
+/** The types of logs that call a model, which takes tokens and costs something. */
+const CALLS: readonly string[] = ["generation", "embedding"];
+
+export const isCall = ({ type }: { type: string }): boolean => CALLS.includes(type);
+
+/** A log, and the usage that its client reported of it. */
+export interface ReportingLog extends TreeLog {
+  model: string | null;
+  reported: AggregateUsage | null;
+}
+
+export const hasUsage = (usage: TokenParts & { cost: number | null }): boolean =>
+  usage.cost !== null || tokenParts.some((part) => usage[part] !== null);
+
+/**
+ * The ids of the logs of a trace whose usage counts, so that nothing is counted twice: calls of models, but for one around a
+ * single call of the same model with the same numbers; and other steps that report usage while nothing below them does.
+ */
+export function countedIds(placed: Placed<ReportingLog>[]): Set<string> {
+  const counted = new Set<string>();
+  const below = new Map<string, ReportingLog[]>(); // by log: those that count, of which two are enough to know
+  for (const { log, parentId } of placed.toReversed()) {
+    const inner = below.get(log.id) ?? [];
+    const counts = isCall(log)
+      ? !(inner.length === 1 && isSameCall(log, inner[0]!))
+      : log.reported !== null && inner.length === 0;
+    if (counts) counted.add(log.id);
+    if (parentId === null) continue;
+    const above = below.get(parentId) ?? [];
+    below.set(parentId, [...above, ...(counts && log.reported ? [log] : []), ...inner].slice(0, 2));
+  }
+  return counted;
+}
+
+function isSameCall(outer: ReportingLog, inner: ReportingLog): boolean {
+  return (
+    isCall(inner) &&
+    outer.model === inner.model &&
+    tokenParts.every((part) => (outer.reported?.[part] ?? 0) === (inner.reported?.[part] ?? 0))
+  );
+}

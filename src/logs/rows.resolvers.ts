@@ -1,0 +1,41 @@
+import type { Context } from "../context.ts";
+import { createFinder } from "../database/loader.ts";
+import { readInPieces } from "../database/pieces.ts";
+import { authenticated } from "../workspaces/resolvers.ts";
+import { type LogRow, treeColumns } from "./entities.ts";
+
+const columns = [
+  ...["id", "trace", "type", "prompt", "promptSlug", "version", "tag", "model"],
+  ...["startTime", "endTime", "latencyMs", "inputTokens", "outputTokens", "cost", "costSource"],
+  ...treeColumns,
+] as const;
+
+type StoredRow = LogRow & { id: string };
+
+/** A log without its payload as a plain row; null when the workspace has none with that id. */
+export const findLogRow: (context: Context, id: string) => Promise<LogRow | null> = createFinder(readLogRows);
+
+async function readLogRows(context: Context, ids: string[]): Promise<LogRow[]> {
+  const { workspaceId } = authenticated(context);
+  const { database } = context;
+  const query = database.read
+    .selectFrom("Log")
+    .select(columns.map((column) => `${column as "id"} as ${column as "id"}` as const))
+    .where("workspace", "=", workspaceId)
+    .$castTo<StoredRow>();
+  const rows = await readInPieces(context, workspaceId, {
+    rows: ids,
+    bytesOf: () => 0,
+    read: (some) => database.rows(query.where("id", "in", some)),
+  });
+  return rows.map(toLogRow);
+}
+
+/** SQLite returns times as numbers. */
+function toLogRow(row: StoredRow): LogRow {
+  return {
+    ...row,
+    startTime: new Date(row.startTime),
+    endTime: row.endTime && new Date(row.endTime),
+  };
+}

@@ -1,0 +1,41 @@
+import type { Context } from "../context.ts";
+import { quoted } from "../errors.ts";
+import { findDetails, findPrompt } from "../prompts/cached.resolvers.ts";
+import { selectVersion } from "../prompts/selection.ts";
+import type { PricedModel } from "../usage/usage.ts";
+import type { Warning } from "../warnings.ts";
+
+/** The prompt that a log names, and what the client asked for of it. */
+interface Asked {
+  slug: string;
+  version: string | null;
+  tag: string | null;
+}
+
+/** The version of a prompt that served a call; everything is null when the prompt does not exist. */
+export interface Served {
+  promptId: string | null;
+  version: string | null;
+  tag: string | null;
+  model: PricedModel | null;
+  warnings: Warning[];
+}
+
+/** Finds the version of a prompt that served a call. Warnings say what was not found. */
+export async function findServed(context: Context, workspaceId: string, asked: Asked): Promise<Served> {
+  const prompt = await findPrompt(context, workspaceId, asked.slug);
+  if (!prompt) {
+    const message = `Prompt ${quoted(asked.slug)} does not exist; the log was kept without a link to a prompt.`;
+    const warnings: Warning[] = [{ code: "PROMPT_NOT_FOUND", message, path: "slug" }];
+    return { promptId: null, version: null, tag: null, model: null, warnings };
+  }
+  const { version, tag, warnings } = selectVersion(prompt, asked);
+  const details = version && (await findDetails(context, version.id));
+  return {
+    promptId: prompt.id,
+    version: version?.version ?? null,
+    tag,
+    model: details?.model ?? null,
+    warnings,
+  };
+}

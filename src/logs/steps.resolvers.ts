@@ -1,0 +1,142 @@
+import type { Context } from "../context.ts";
+import { ownPriceFinder } from "../pricing/resolvers.ts";
+import { measureUsage, type PricedModel, type Usage } from "../usage/usage.ts";
+import type { Warning } from "../warnings.ts";
+import { countedIds, hasUsage, isCall, type ReportingLog } from "./counted.ts";
+import type { AggregateUsage } from "./entities.ts";
+import type { ReportedLog, ReportedParty } from "./reported.ts";
+import { findServed, type Served } from "./served.resolvers.ts";
+import { treeOf } from "./tree.ts";
+
+/** Where a reported log is stored. */
+export interface Place {
+  id: string;
+  traceId: string;
+  startTime: Date;
+  arrival: Date;
+  user: ReportedParty | null;
+  organization: ReportedParty | null;
+  /** Whether tokens that the client does not report are counted in its texts, or stay unknown. */
+  tokens: "counted" | "reported";
+}
+
+/** A log to store, with the usage that it has if it counts. */
+export interface Step {
+  row: ReturnType<typeof toRow>;
+  /** What the client reported; null for nothing. */
+  reported: AggregateUsage | null;
+  usage: Usage | null;
+  warnings: Warning[];
+}
+
+/** The columns of usage of a log that takes nothing by itself. */
+export const NO_USAGE = {
+  ...{ inputTokens: null, cacheReadTokens: null, cacheWriteTokens: null },
+  ...{ outputTokens: null, reasoningTokens: null, cost: null },
+  costSource: "NONE",
+} as const;
+
+const NOT_SERVED: Served = { promptId: null, version: null, tag: null, model: null, warnings: [] };
+
+/** Completes a reported log: finds the version of the prompt that served, and measures what it took. */
+export async function toStep(
+  context: Context,
+  workspaceId: string,
+  log: ReportedLog,
+  place: Place,
+): Promise<Step> {
+  const { promptSlug: slug, version, tag } = log;
+  const served = slug === null ? NOT_SERVED : await findServed(context, workspaceId, { slug, version, tag });
+  const model = modelOf(log, served);
+  const usage = await usageOf(context, workspaceId, { log, model, place });
+  const reported = reportedUsage(log, usage);
+  return {
+    row: toRow(workspaceId, log, { place, served, model }),
+    reported,
+    usage,
+    warnings: served.warnings,
+  };
+}
+
+/** The model that the client names, else that of the version that served a call. */
+function modelOf(log: ReportedLog, { model }: Served): PricedModel | null {
+  if (log.model !== null) return { provider: log.provider ?? model?.provider ?? null, model: log.model };
+  return log.type === "generation" ? model : null;
+}
+
+interface Measured {
+  log: ReportedLog;
+  model: PricedModel | null;
+  place: Place;
+}
+
+async function usageOf(context: Context, workspaceId: string, { log, model, place }: Measured) {
+  if (!isCall(log) && !hasUsage(log)) return null;
+  const isToCount = place.tokens === "counted" && log.type === "generation";
+  const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens, cost } = log;
+  return measureUsage(workspaceId, {
+    ...{ inputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens, cost },
+    outputTokens: outputTokens ?? (log.type === "embedding" ? 0 : null),
+    ...(isToCount ? { input: log.input, output: log.output } : { input: null, output: null }),
+    model,
+    at: place.startTime,
+    findOwnPrice: ownPriceFinder(context, workspaceId),
+  });
+}
+
+/** What a log reports in numbers, counted ones included; null when it reports nothing. */
+function reportedUsage(log: ReportedLog, usage: Usage | null): AggregateUsage | null {
+  const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens } = usage ?? log;
+  const parts = { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens };
+  const all = { ...parts, cost: log.cost };
+  return hasUsage(all) ? all : null;
+}
+
+function toRow(
+  workspaceId: string,
+  log: ReportedLog,
+  { place, served, model }: { place: Place; served: Served; model: PricedModel | null },
+) {
+  const { startTime, endTime } = log;
+  const tookMs = startTime && endTime ? endTime.getTime() - startTime.getTime() : null;
+  return {
+    id: place.id,
+    workspace: workspaceId,
+    trace: place.traceId,
+    type: log.isInternal ? ("internal" as const) : log.type,
+    prompt: served.promptId,
+    ...{ promptSlug: log.promptSlug, version: served.version ?? log.version, tag: served.tag ?? log.tag },
+    ...{ provider: model?.provider ?? log.provider, model: model?.model ?? log.model },
+    ...{ userId: place.user?.id ?? null, organizationId: place.organization?.id ?? null },
+    ...{ input: log.input, output: log.output, idealOutput: log.idealOutput },
+    ...{ variables: log.variables, metadata: log.metadata, evaluators: log.evaluators },
+    ...{ attributes: log.attributes, events: log.events },
+    ...{ name: log.name, status: log.status, statusMessage: log.statusMessage },
+    ...{ externalId: log.externalId, parentExternalId: log.parentExternalId },
+    remoteParentId: log.remoteParentId ?? null,
+    startTime: place.startTime,
+    endTime,
+    latencyMs: tookMs !== null && tookMs >= 0 ? tookMs : null,
+    timeToFirstTokenMs: log.timeToFirstTokenMs,
+    createdAt: place.arrival,
+    searchId: null,
+  };
+}
+
+/** The logs of a trace as rows: those whose usage counts have it in their columns, others keep what was reported. */
+export function toRows(steps: Step[], counted = countedAmong(steps)) {
+  return steps.map(({ row, reported, usage }) =>
+    usage && counted.has(row.id)
+      ? { ...row, ...usage, aggregateUsage: null }
+      : { ...row, ...NO_USAGE, aggregateUsage: reported },
+  );
+}
+
+function countedAmong(steps: Step[]): Set<string> {
+  return countedIds(treeOf(steps.map(toReporting)));
+}
+
+/** A log to store as a part of a tree. */
+export function toReporting({ row, reported }: Step): ReportingLog {
+  return { ...row, ...NO_USAGE, startMs: row.startTime.getTime(), reported };
+}

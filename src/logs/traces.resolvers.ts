@@ -1,0 +1,114 @@
+import type { Context } from "../context.ts";
+import { newId } from "../database/ids.ts";
+import { checkDeadline } from "../limits/deadline.ts";
+import type { Warning } from "../warnings.ts";
+import { authorize } from "../workspaces/resolvers.ts";
+import { findExperiment } from "./experiments.resolvers.ts";
+import type { ReportedLog } from "./reported.ts";
+import { type Step, toRows, toStep } from "./steps.resolvers.ts";
+import type { LogOfTrace, TraceReport } from "./traces.inputs.ts";
+
+/** Logs that are completed at once; then other requests run. */
+const LOGS_AT_ONCE = 100;
+
+/**
+ * Records a trace with its steps, in one transaction. Tokens and costs of calls of models that were not reported are measured.
+ * Resolves after the commit. Warnings name prompts, versions and experiments that do not exist, and ends before their starts.
+ */
+export async function logTrace(context: Context, report: TraceReport) {
+  const workspaceId = authorize(context, "write");
+  const arrival = new Date();
+  const logs = report.logs ?? [];
+  const trace = toTraceRow(workspaceId, report, { logs, arrival });
+  const steps = await toSteps(context, workspaceId, { trace, logs, arrival });
+  const rows = toRows(steps);
+  await context.database.commit([
+    ["Trace", trace],
+    ...rows.map((row) => ["Log", row] as ["Log", typeof row]),
+  ]);
+  for (const { id, promptSlug } of rows)
+    context.database.pubSub.publish(workspaceId, { id, traceId: trace.id, promptSlug: promptSlug ?? "" });
+  const warnings = [
+    ...(await experimentWarnings(context, trace.experimentId)),
+    ...[trace, ...rows].flatMap((row, n) => timeWarnings(row, n === 0 ? "" : `logs.${n - 1}.`)),
+    ...steps.flatMap((step, at) => promptWarnings(step, at)),
+  ];
+  return { trace, warnings };
+}
+
+interface Reported {
+  logs: LogOfTrace[];
+  arrival: Date;
+}
+
+function toTraceRow(workspaceId: string, report: TraceReport, { logs, arrival }: Reported) {
+  const featureSlug = report.featureSlug ?? report.chainSlug;
+  const starts = logs.flatMap(({ startTime, endTime }) => (startTime ?? endTime)?.getTime() ?? []);
+  const ends = logs.flatMap(({ endTime }) => endTime?.getTime() ?? []);
+  const firstStart = starts.length > 0 ? new Date(starts.reduce((a, b) => Math.min(a, b))) : null;
+  const lastEnd = ends.length > 0 ? new Date(ends.reduce((a, b) => Math.max(a, b))) : null;
+  const { name, organization, user, metadata, evaluators, idealOutput, input, output } = report;
+  const { sampleRate, sample_rate } = report.evaluationConfig ?? {};
+  return {
+    id: newId(),
+    workspace: workspaceId,
+    name: name ?? featureSlug ?? logs[0]?.name ?? logs[0]?.prompt?.slug ?? "trace",
+    startTime: report.startTime ?? firstStart ?? report.endTime ?? arrival,
+    endTime: report.endTime ?? lastEnd,
+    createdAt: arrival,
+    ...{ organization, user, metadata, evaluators, idealOutput, input, output, featureSlug },
+    sampleRate: sampleRate ?? sample_rate ?? null,
+    experimentId: report.experiment?.id || null,
+  };
+}
+
+type TraceRow = ReturnType<typeof toTraceRow>;
+
+async function toSteps(
+  context: Context,
+  workspaceId: string,
+  { trace, logs, arrival }: Reported & { trace: TraceRow },
+): Promise<Step[]> {
+  const steps: Step[] = [];
+  for (let at = 0; at < logs.length; at += LOGS_AT_ONCE) {
+    if (at > 0) await context.database.turn(workspaceId);
+    checkDeadline(context);
+    const some = logs.slice(at, at + LOGS_AT_ONCE).map((log) =>
+      toStep(context, workspaceId, toReported(log), {
+        ...{ id: newId(), traceId: trace.id, arrival, user: trace.user, organization: trace.organization },
+        startTime: log.startTime ?? log.endTime ?? trace.startTime,
+        tokens: "counted",
+      }),
+    );
+    steps.push(...(await Promise.all(some)));
+  }
+  return steps;
+}
+
+function toReported(log: LogOfTrace): ReportedLog {
+  const { id, parentId, prompt, ...same } = log;
+  return {
+    ...same,
+    ...{ externalId: id, parentExternalId: parentId },
+    ...{ promptSlug: prompt?.slug ?? null, version: prompt?.version ?? null, tag: prompt?.tag ?? null },
+    ...{ status: null, statusMessage: null, provider: null, model: null, timeToFirstTokenMs: null },
+    ...{ cacheReadTokens: null, cacheWriteTokens: null, reasoningTokens: null },
+    ...{ isInternal: false, attributes: null, events: null },
+  };
+}
+
+async function experimentWarnings(context: Context, id: string | null): Promise<Warning[]> {
+  if (id === null || (await findExperiment(context, id))) return [];
+  const message = "The experiment does not exist; its id was kept.";
+  return [{ code: "EXPERIMENT_NOT_FOUND", message, path: "experiment.id" }];
+}
+
+function timeWarnings(row: { startTime: Date; endTime: Date | null }, path: string): Warning[] {
+  if (!row.endTime || row.endTime >= row.startTime) return [];
+  const message = `${path}endTime is before startTime; both were kept.`;
+  return [{ code: "END_BEFORE_START", message, path: `${path}endTime` }];
+}
+
+function promptWarnings({ warnings }: Step, at: number): Warning[] {
+  return warnings.map(({ path, ...warning }) => ({ ...warning, path: `logs.${at}.prompt.${path}` }));
+}

@@ -1,0 +1,118 @@
+import type { Context } from "../context.ts";
+import { createLoader } from "../database/loader.ts";
+import type { Page } from "../database/pages.ts";
+import { spendAnswerBytes } from "../limits/answerBudget.ts";
+import { checkDeadline } from "../limits/deadline.ts";
+import { authenticated } from "../workspaces/resolvers.ts";
+import { type LogRecord, type TraceRecord, treeColumns } from "./entities.ts";
+import { findLogRow } from "./rows.resolvers.ts";
+import { addTo, noRollup, type Placed, type Rollup, type TreeLog, treeOf } from "./tree.ts";
+
+/** A trace as a tree. */
+export interface Tree {
+  /** When the trace began, in milliseconds since 1970. */
+  startMs: number;
+  /** Its logs in display order. */
+  placed: Placed[];
+  byId: ReadonlyMap<string, Placed>;
+  /** Sums over all of them. */
+  total: Rollup;
+}
+
+const PAGE_LOGS = 1_000;
+/** What a log takes in memory while its tree is needed: an answer of 32 MB then has trees of 100,000 logs. */
+const TREE_LOG_BYTES = 320;
+
+const columns = [
+  ...["id", "trace", "startTime", "type", "cost", "costSource", "inputTokens", "outputTokens"],
+  ...treeColumns,
+] as const;
+
+/** The trees of the traces with these ids, each read once for all fields of an operation that need it; reads no payload. */
+const readTree = createLoader<string, Tree>(async (context, traceIds) => {
+  const starts = await readStarts(context, traceIds);
+  const rows = Map.groupBy(await readLogs(context, traceIds), ({ trace }) => trace);
+  return traceIds.map((id) => toTree(rows.get(id) ?? [], starts.get(id) ?? 0));
+});
+
+function toTree(rows: Row[], startMs: number): Tree {
+  const placed = treeOf(rows.map((row) => ({ ...row, startMs: new Date(row.startTime).getTime() })));
+  const total = noRollup();
+  for (const { depth, subtree } of placed) if (depth === 0) addTo(total, subtree);
+  return { startMs, placed, byId: new Map(placed.map((one) => [one.log.id, one])), total };
+}
+
+type Row = Omit<TreeLog, "startMs"> & { trace: string; startTime: Date };
+
+async function readStarts({ database, access }: Context, traceIds: string[]): Promise<Map<string, number>> {
+  const query = database.read
+    .selectFrom("Trace")
+    .select(["id as id", "startTime as startTime"])
+    .where("workspace", "=", access!.workspaceId)
+    .where("id", "in", traceIds);
+  const starts = await database.rows(query);
+  return new Map(starts.map(({ id, startTime }) => [id, new Date(startTime).getTime()]));
+}
+
+async function readLogs(context: Context, traceIds: string[]): Promise<Row[]> {
+  const { workspaceId } = authenticated(context);
+  const { read, rows, turn } = context.database;
+  const query = read
+    .selectFrom("Log")
+    .select(columns.map((column) => `${column as "id"} as ${column as "id"}` as const))
+    .where("workspace", "=", workspaceId)
+    .where("trace", "in", traceIds)
+    .orderBy("trace")
+    .orderBy("id")
+    .limit(PAGE_LOGS)
+    .$castTo<Row>();
+  const all: Row[] = [];
+  let page = await rows(query);
+  for (;;) {
+    spendAnswerBytes(context, page.length * TREE_LOG_BYTES);
+    for (const row of page) all.push(row);
+    const last = page.at(-1);
+    if (!last || page.length < PAGE_LOGS) return all;
+    await turn(workspaceId);
+    checkDeadline(context);
+    page = await rows(
+      query.where(({ eb, refTuple, tuple }) => eb(refTuple("trace", "id"), ">", tuple(last.trace, last.id))),
+    );
+  }
+}
+
+/** The tree of a trace. */
+export function treeOfTrace(context: Context, { id }: Pick<TraceRecord, "id">): Promise<Tree> {
+  authenticated(context); // no scope: a writer may see the trace that its mutation added
+  return readTree(context, id);
+}
+
+/** Where a log stands in its trace, and the tree of the trace; undefined when the log has just been removed or is hidden. */
+export async function placeInTrace(
+  context: Context,
+  { id, trace }: LogRecord,
+): Promise<(Placed & { tree: Tree }) | undefined> {
+  const tree = await treeOfTrace(context, { id: typeof trace === "string" ? trace : trace.id });
+  const placed = tree.byId.get(id);
+  return placed && { ...placed, tree };
+}
+
+interface LogsPage extends Page {
+  types?: readonly string[] | null | undefined;
+  status?: string | null | undefined;
+}
+
+/** A page of the logs of a trace, in display order. */
+export async function logsOf(
+  context: Context,
+  parent: Pick<TraceRecord, "id">,
+  { after, limit, types, status }: LogsPage,
+): Promise<LogRecord[]> {
+  const { placed } = await treeOfTrace(context, parent);
+  const start = after === undefined ? 0 : placed.findIndex(({ log }) => log.id === after) + 1;
+  const wanted = placed
+    .slice(start)
+    .filter(({ log }) => (!types || types.includes(log.type)) && (status == null || status === log.status));
+  const rows = await Promise.all(wanted.slice(0, limit).map(({ log }) => findLogRow(context, log.id)));
+  return rows.filter((row) => row !== null);
+}
