@@ -108,8 +108,11 @@ Trace.implement({
         "Its logs as a flat list in display order: each before those below it, with `parentId` and `depth`.",
       args: argumentsOf(t, traceLogsInput, { types: [LogType], status: LogStatus }),
       extensions: { maxPageEntries: MAX_TRACE_PAGE, defaultPageEntries: PAGE },
-      resolve: (parent, args, context) =>
-        connect(args, { read: (page) => logsOf(context, parent, page), key: ({ id }) => id }),
+      resolve: (parent, { types, status, ...args }, context) =>
+        connect(args, {
+          read: (page) => logsOf(context, parent, { ...page, types, status }),
+          key: ({ id }) => id,
+        }),
     }),
   }),
 });

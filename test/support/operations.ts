@@ -172,6 +172,11 @@ const mutations: Record<string, Field> = {
     }),
     "{ dataset { slug rowCount rows { nodes { values } } } }",
   ],
+  createExperiment: [
+    "write",
+    () => ({ input: { featureSlug: "one", name: "two" } }),
+    "{ experiment { id name featureSlug } }",
+  ],
   createPrompt: [
     "read and write",
     ({ unused }) => ({ input: { slug: unused, name: "one", description: "two", featureSlug: "three" } }),
@@ -193,6 +198,11 @@ const mutations: Record<string, Field> = {
     "write",
     ({ prompt }) => ({ input: { slug: prompt, ...record } }),
     "{ log { input output } trace { name } warning }",
+  ],
+  logTrace: [
+    "write",
+    ({ prompt }) => ({ input: traceOf(prompt, "GENERATION") }),
+    "{ trace { id logCount logs { nodes { id depth } } } warning }",
   ],
   publishPrompt: [
     "write",
@@ -270,7 +280,17 @@ const mutations: Record<string, Field> = {
   ],
 };
 
+/** A trace of one call; the two APIs write its type in different cases. */
+function traceOf(prompt: string, type: string) {
+  const { output, input, metadata } = record;
+  return {
+    ...{ name: "one", featureSlug: "two", input, output, metadata },
+    logs: [{ id: "1", type, prompt: { slug: prompt }, ...{ input, output, metadata } }],
+  };
+}
+
 const subscriptions: Record<string, Field> = {
+  traceChanged: ["read", ({ trace }) => ({ id: trace }), "{ id name depth }"],
   logAdded: ["read", ({ prompt }) => ({ slug: prompt }), "{ input output trace { name } }"],
 };
 
@@ -286,7 +306,9 @@ export const restOperations: Operation<RestRequest>[] = [
     `/prompts/${prompt}/publish`,
     { newTag: "one", version: "1.0.0" },
   ]),
+  post("/monitor/experiments", () => ["/monitor/experiments", { featureSlug: "one", name: "two" }]),
   post("/monitor/log", ({ prompt }) => ["/monitor/log", { slug: prompt, ...record }]),
+  post("/monitor/trace", ({ prompt }) => ["/monitor/trace", traceOf(prompt, "generation")]),
 ];
 
 function get(route: string, path: (fixtures: Fixtures) => string = () => route): Operation<RestRequest>[] {

@@ -42,7 +42,10 @@ test("a subtree sums up a log and each log below it once, whatever names whateve
         expect(subtree.errors).toBe(sum(({ status }) => (status === "error" ? 1 : 0)));
         expect(subtree.inputTokens).toBe(sum(({ inputTokens }) => inputTokens));
         expect(subtree.cacheReadTokens).toBe(sum(({ cacheReadTokens }) => cacheReadTokens));
-        expect(subtree.cost).toBeCloseTo(sum(({ cost }) => cost), 10);
+        expect(subtree.cost).toBeCloseTo(
+          sum(({ cost }) => cost),
+          10,
+        );
       }
     }),
     { numRuns: 500 },
@@ -71,7 +74,10 @@ test("the tree is the same in whatever order the logs are stored", () => {
   fc.assert(
     fc.property(
       logs.chain((all) =>
-        fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length, maxLength: all.length })),
+        fc.tuple(
+          fc.constant(all),
+          fc.shuffledSubarray(all, { minLength: all.length, maxLength: all.length }),
+        ),
       ),
       ([all, shuffled]) => {
         expect(treeOf(shuffled)).toEqual(treeOf(all));
