@@ -6,8 +6,8 @@ import { list } from "../validation/list.ts";
 import { idOf, lookUpSlug, optionalText, text } from "../validation/text.ts";
 
 const MAX_VARIABLES = 1_000;
-const MAX_TOKENS = 2 ** 31 - 1;
-const MAX_COST = 1e9; // so that sums stay numbers
+export const MAX_TOKENS = 2 ** 31 - 1;
+export const MAX_COST = 1e9; // so that sums stay numbers
 
 export const traceInput = z.object({ id: idOf("a trace").describe("The id of the trace.") });
 export const logInput = z.object({ id: idOf("a log").describe("The id of the log.") });

@@ -1,0 +1,38 @@
+import { createHash } from "node:crypto";
+import { stringify } from "uuid";
+
+const UUID_BYTES = 16;
+const TIME_BYTES = 6;
+const MAX_TIME_MS = 2 ** 48 - 1;
+
+/** The id of the trace of a workspace with an id of OpenTelemetry: the same whenever one of its spans comes. */
+export function traceIdOf(workspaceId: string, traceId: string): string {
+  return toUuid(digestOf([workspaceId, traceId]));
+}
+
+/**
+ * The id of the log of a span: the same whenever the span is sent again. It begins with the start, as the ids of other logs do,
+ * so that logs are stored in the order of their times.
+ */
+export function logIdOf(workspaceId: string, { traceId, spanId, startMs }: SpanKey): string {
+  const bytes = digestOf([workspaceId, traceId, spanId]);
+  bytes.writeUIntBE(Math.min(Math.max(0, startMs), MAX_TIME_MS), 0, TIME_BYTES);
+  return toUuid(bytes);
+}
+
+interface SpanKey {
+  traceId: string;
+  spanId: string;
+  startMs: number;
+}
+
+function digestOf(parts: string[]): Buffer {
+  return createHash("sha256").update(parts.join("\n")).digest().subarray(0, UUID_BYTES);
+}
+
+/** A UUID of version 8, whose content its maker defines (RFC 9562, section 5.8). */
+function toUuid(bytes: Buffer): string {
+  bytes[6] = 0x80 | (bytes[6]! & 0x0f);
+  bytes[8] = 0x80 | (bytes[8]! & 0x3f);
+  return stringify(bytes);
+}

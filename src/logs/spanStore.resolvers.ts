@@ -1,0 +1,213 @@
+import { LockMode } from "@mikro-orm/core";
+import type { Context } from "../context.ts";
+import type { EntityManager } from "../database/open.ts";
+import { ownPriceFinder } from "../pricing/resolvers.ts";
+import { tokenParts } from "../usage/tokenParts.ts";
+import { measureUsage, type Usage } from "../usage/usage.ts";
+import { countedIds, hasUsage, isCall, type ReportingLog } from "./counted.ts";
+import { type AggregateUsage, Log, Trace, treeColumns } from "./entities.ts";
+import type { ReportedSpan, ReportedTrace } from "./reported.ts";
+import { NO_USAGE, type Step, toReporting, toRows } from "./steps.resolvers.ts";
+import { treeOf } from "./tree.ts";
+
+/** A span, and the log that it becomes. */
+export interface SpanStep {
+  span: ReportedSpan;
+  /** The id of its trace here. */
+  traceId: string;
+  step: Step;
+}
+
+/** The transaction of a batch of spans. */
+interface Batch {
+  context: Context;
+  em: EntityManager;
+  workspaceId: string;
+}
+
+/**
+ * Larger traces are not read again for each batch: which of their logs count is then decided among the logs of the batch. It
+ * bounds the time that a batch holds the transaction to some 80 ms.
+ */
+const MAX_COMPARED_LOGS = 20_000;
+
+/** Stores completed spans and their traces in the transaction of a batch; returns the rows of the logs. */
+export async function storeSpans(batch: Batch, steps: SpanStep[]) {
+  const { em, workspaceId, context } = batch;
+  const byTrace = Map.groupBy(steps, ({ traceId }) => traceId);
+  // In the order of their ids, so that two batches do not wait for each other.
+  const traceIds = [...byTrace.keys()].toSorted();
+  const stored = await em.find(
+    Trace,
+    { id: { $in: traceIds } },
+    { lockMode: LockMode.PESSIMISTIC_WRITE, orderBy: { id: "asc" }, populate: ["user", "organization"] },
+  );
+  for (const trace of stored) update(trace, byTrace.get(trace.id)!);
+  await em.flush();
+  const storedIds = stored.map(({ id }) => id);
+  const news = traceIds.filter((id) => !storedIds.includes(id));
+  await context.database.insertWithin(
+    em,
+    news.map((id) => ["Trace", toTraceRow(workspaceId, id, byTrace.get(id)!)]),
+  );
+  const rows = await toCountedRows(batch, steps, storedIds);
+  if (storedIds.length > 0)
+    await em.nativeDelete(Log, { workspace: workspaceId, id: { $in: rows.map(({ id }) => id) } });
+  await context.database.insertWithin(
+    em,
+    rows.map((row) => ["Log", row]),
+  );
+  return rows;
+}
+
+/** The root among spans: the one that began first. Its id begins with its start. */
+function rootOf(spans: SpanStep[]): SpanStep | undefined {
+  return spans
+    .filter(({ span }) => span.isRoot && !span.log.isInternal)
+    .toSorted((a, b) => (a.step.row.id < b.step.row.id ? -1 : 1))[0];
+}
+
+/** What the first span that says it says of the trace, the root before all others. */
+function saysOf<Name extends keyof ReportedTrace>(spans: SpanStep[], name: Name): ReportedTrace[Name] {
+  const root = rootOf(spans);
+  const inOrder = [...(root ? [root] : []), ...spans];
+  return inOrder.map(({ span }) => span.trace[name]).find((value) => value !== null) ?? (null as never);
+}
+
+function times(spans: SpanStep[]) {
+  const starts = spans.map(({ span }) => span.log.startTime.getTime());
+  const ends = spans.flatMap(({ span }) => span.log.endTime?.getTime() ?? []);
+  return {
+    startTime: new Date(starts.reduce((a, b) => Math.min(a, b))),
+    endTime: ends.length === 0 ? null : new Date(ends.reduce((a, b) => Math.max(a, b))),
+  };
+}
+
+const FROM_ROOT = ["input", "output", "metadata", "evaluators", "sampleRate"] as const;
+const FROM_ANY = [
+  ...["featureSlug", "experimentId", "sessionId", "environment", "user", "organization"],
+] as const satisfies (keyof ReportedTrace)[];
+
+function toTraceRow(workspaceId: string, id: string, spans: SpanStep[]) {
+  const root = rootOf(spans);
+  const trace = root?.span.trace;
+  const [first] = spans;
+  return {
+    id,
+    workspace: workspaceId,
+    externalId: first!.span.traceId,
+    rootId: root?.step.row.id ?? null,
+    name: saysOf(spans, "name") ?? nameOf(first!.span),
+    ...times(spans),
+    createdAt: new Date(),
+    ...Object.fromEntries(FROM_ROOT.map((name) => [name, trace?.[name] ?? null])),
+    ...(Object.fromEntries(FROM_ANY.map((name) => [name, saysOf(spans, name)])) as Pick<
+      ReportedTrace,
+      (typeof FROM_ANY)[number]
+    >),
+    idealOutput: null,
+  };
+}
+
+const nameOf = ({ log }: ReportedSpan): string => log.name ?? log.type;
+
+/** Adds what spans say of a stored trace: a root that began before the known one replaces what that one said. */
+function update(trace: Trace, spans: SpanStep[]): void {
+  const { startTime, endTime } = times(spans);
+  if (startTime < trace.startTime) trace.startTime = startTime;
+  if (endTime && (!trace.endTime || endTime > trace.endTime)) trace.endTime = endTime;
+  const root = rootOf(spans);
+  const isRoot = root !== undefined && (trace.rootId === null || root.step.row.id <= trace.rootId);
+  for (const name of FROM_ANY) {
+    const value = saysOf(spans, name);
+    if (value !== null && (trace[name] === null || isRoot)) trace[name] = value as never;
+  }
+  if (!isRoot) return;
+  trace.rootId = root.step.row.id;
+  trace.name = root.span.trace.name ?? nameOf(root.span);
+  for (const name of FROM_ROOT) {
+    const value = root.span.trace[name];
+    if (value !== null) trace[name] = value as never;
+  }
+}
+
+/** The rows of the logs, after looking at their traces as a whole: a log may stop counting when one below it comes. */
+async function toCountedRows(batch: Batch, steps: SpanStep[], storedTraceIds: string[]) {
+  const fresh = new Map(steps.map(({ step, traceId }) => [step.row.id, { step, traceId }]));
+  const stored = (await readStored(batch, storedTraceIds)).filter(({ id }) => !fresh.has(id));
+  const reporting = [...[...fresh.values()].map(({ step }) => toReporting(step)), ...stored];
+  const traceOf = new Map([
+    ...[...fresh.values()].map(({ step, traceId }) => [step.row.id, traceId] as const),
+    ...stored.map(({ id, trace }) => [id, trace] as const),
+  ]);
+  const counted = new Set<string>();
+  for (const logs of Map.groupBy(reporting, ({ id }) => traceOf.get(id)).values())
+    for (const id of countedIds(treeOf(logs))) counted.add(id);
+  for (const log of stored) await recount(batch, log, counted.has(log.id));
+  return toRows(
+    steps.map(({ step }) => step),
+    counted,
+  );
+}
+
+interface StoredLog extends ReportingLog {
+  trace: string;
+  provider: string | null;
+  startTime: Date;
+}
+
+const columns = [
+  ...["id", "trace", "type", "startTime", "provider", "model", "cost", "costSource"],
+  ...["inputTokens", "outputTokens", "aggregateUsage", ...treeColumns],
+] as const;
+
+/** The logs of traces without their payloads; none of a trace that is too large. */
+async function readStored({ context, em, workspaceId }: Batch, traceIds: string[]): Promise<StoredLog[]> {
+  const logs: StoredLog[] = [];
+  for (const traceId of traceIds) {
+    const rows = await context.database
+      .readWithin(em)
+      .selectFrom("Log")
+      .select(columns)
+      .where("workspace", "=", workspaceId)
+      .where("trace", "=", traceId)
+      .limit(MAX_COMPARED_LOGS + 1)
+      .execute();
+    if (rows.length > MAX_COMPARED_LOGS) continue;
+    for (const row of rows) {
+      const { aggregateUsage, ...log } = row;
+      logs.push({
+        ...log,
+        startMs: log.startTime.getTime(),
+        reported: aggregateUsage ?? ownUsage(log),
+      } as StoredLog);
+    }
+  }
+  return logs;
+}
+
+function ownUsage(
+  log: { [Part in (typeof tokenParts)[number]]: number | null } & { cost: number | null; costSource: string },
+) {
+  const parts = Object.fromEntries(tokenParts.map((part) => [part, log[part]])) as Pick<
+    AggregateUsage,
+    (typeof tokenParts)[number]
+  >;
+  const usage = { ...parts, cost: log.costSource === "REPORTED" ? log.cost : null };
+  return hasUsage(usage) ? usage : null;
+}
+
+/** Changes the columns of a stored log when it begins or ceases to count. */
+async function recount({ context, em, workspaceId }: Batch, log: StoredLog, counts: boolean): Promise<void> {
+  if (counts === (log.costSource !== "NONE") || (log.reported === null && !isCall(log))) return;
+  const usage: Usage | null = counts
+    ? await measureUsage(workspaceId, {
+        ...log.reported,
+        ...{ input: null, output: null, at: log.startTime },
+        model: log.model === null ? null : { provider: log.provider, model: log.model },
+        findOwnPrice: ownPriceFinder(context, workspaceId),
+      })
+    : null;
+  const change = usage ? { ...usage, aggregateUsage: null } : { ...NO_USAGE, aggregateUsage: log.reported };
+  await em.nativeUpdate(Log, { workspace: workspaceId, id: log.id }, change);
+}

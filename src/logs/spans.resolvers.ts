@@ -1,0 +1,70 @@
+import type { Context } from "../context.ts";
+import { inTransaction } from "../database/transaction.ts";
+import { checkDeadline } from "../limits/deadline.ts";
+import { authorize } from "../workspaces/resolvers.ts";
+import type { ReportedSpan } from "./reported.ts";
+import { logIdOf, traceIdOf } from "./spanIds.ts";
+import { type SpanStep, storeSpans } from "./spanStore.resolvers.ts";
+import { toStep } from "./steps.resolvers.ts";
+import { toStorable } from "./storable.ts";
+
+/** Spans that are completed at once; then other requests run. */
+const SPANS_AT_ONCE = 64;
+
+/**
+ * Stores spans in one transaction, each as a log of its trace. A span that was stored before is replaced, as exporters send a
+ * batch again when they miss the answer. Resolves after the commit with the number of logs that were written; the warnings are
+ * sentences about spans and prompts.
+ */
+export async function recordSpans(
+  context: Context,
+  spans: ReportedSpan[],
+): Promise<{ stored: number; warnings: string[] }> {
+  const workspaceId = authorize(context, "write");
+  if (spans.length === 0) return { stored: 0, warnings: [] };
+  const steps = await toSteps(context, workspaceId, spans);
+  const logs = await inTransaction(
+    context.em,
+    (em) => storeSpans({ context, em, workspaceId }, steps),
+    "locked rows",
+  );
+  for (const { id, trace, promptSlug, type } of logs)
+    if (type !== "internal")
+      context.database.pubSub.publish(workspaceId, { id, traceId: trace, promptSlug: promptSlug ?? "" });
+  const sentences = steps.flatMap(({ span, step }) => [
+    ...span.warnings,
+    ...step.warnings.map(({ message }) => message),
+  ]);
+  return { stored: logs.length, warnings: [...new Set(sentences)] };
+}
+
+/** Completes each span; of several with one id the last counts. */
+async function toSteps(context: Context, workspaceId: string, spans: ReportedSpan[]): Promise<SpanStep[]> {
+  const arrival = new Date();
+  const steps = new Map<string, SpanStep>();
+  for (let at = 0; at < spans.length; at += SPANS_AT_ONCE) {
+    if (at > 0) await context.database.turn(workspaceId);
+    checkDeadline(context);
+    const some = spans
+      .slice(at, at + SPANS_AT_ONCE)
+      .map((span) => complete(context, workspaceId, span, arrival));
+    for (const one of await Promise.all(some)) steps.set(one.step.row.id, one);
+  }
+  return [...steps.values()];
+}
+
+async function complete(
+  context: Context,
+  workspaceId: string,
+  reported: ReportedSpan,
+  arrival: Date,
+): Promise<SpanStep> {
+  const span = toStorable(reported);
+  const { log, trace } = span;
+  const { externalId: spanId, startTime } = log;
+  const traceId = traceIdOf(workspaceId, span.traceId);
+  const id = logIdOf(workspaceId, { traceId: span.traceId, spanId, startMs: startTime.getTime() });
+  const { user, organization } = trace;
+  const place = { id, traceId, startTime, arrival, user, organization, tokens: "reported" } as const;
+  return { span, traceId, step: await toStep(context, workspaceId, log, place) };
+}

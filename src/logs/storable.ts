@@ -1,0 +1,80 @@
+import { MAX_JSON_DEPTH } from "../validation/json.ts";
+import { MAX_COST, MAX_INDEXED_CHARACTERS, MAX_TOKENS } from "./inputs.ts";
+import type { ReportedParty, ReportedSpan, ReportedTrace, TokenParts } from "./reported.ts";
+
+// What the databases cannot store, or only without an index, is changed rather than refused: an exporter would drop the span.
+// The attributes keep each text in full, and each number as it came.
+
+/** A span whose values every database can store. */
+export function toStorable(span: ReportedSpan): ReportedSpan {
+  const { log, trace, isRoot } = span;
+  const { startTime, endTime, parentExternalId, ...rest } = log;
+  const safe = jsonOf(rest) as typeof rest;
+  const cutLog = cut(safe, ["name", "promptSlug", "version", "tag", "provider", "model"]);
+  return {
+    ...span,
+    trace: storableTrace(trace),
+    log: {
+      ...cutLog,
+      ...countsOf(safe),
+      cost: safe.cost !== null && safe.cost >= 0 && safe.cost <= MAX_COST ? safe.cost : null,
+      ...{ startTime, endTime },
+      // The parent of a root is a span of another service.
+      parentExternalId: isRoot ? null : parentExternalId,
+      remoteParentId: isRoot ? parentExternalId : null,
+    },
+  };
+}
+
+function storableTrace(trace: ReportedTrace): ReportedTrace {
+  const safe = jsonOf(trace) as ReportedTrace;
+  return {
+    ...cut(safe, ["featureSlug", "experimentId", "sessionId", "environment"]),
+    user: storableParty(safe.user),
+    organization: storableParty(safe.organization),
+    sampleRate: safe.sampleRate !== null && Number.isFinite(safe.sampleRate) ? safe.sampleRate : null,
+  };
+}
+
+const storableParty = (party: ReportedParty | null) => (party?.id ? cut(party, ["id"]) : null);
+
+function cut<Values extends object>(values: Values, names: (keyof Values)[]): Values {
+  const shortened = { ...values };
+  for (const name of names) {
+    const value = values[name];
+    if (typeof value === "string" && value.length > MAX_INDEXED_CHARACTERS)
+      shortened[name] = `${value.slice(0, MAX_INDEXED_CHARACTERS - 1).toWellFormed()}…` as typeof value;
+  }
+  return shortened;
+}
+
+function countsOf(parts: TokenParts): TokenParts {
+  const count = (value: number | null) =>
+    value !== null && Number.isInteger(value) && value >= 0 && value <= MAX_TOKENS ? value : null;
+  return {
+    inputTokens: count(parts.inputTokens),
+    cacheReadTokens: count(parts.cacheReadTokens),
+    cacheWriteTokens: count(parts.cacheWriteTokens),
+    outputTokens: count(parts.outputTokens),
+    reasoningTokens: count(parts.reasoningTokens),
+  };
+}
+
+/** JSON without the character NUL and halves of surrogate pairs; what is nested too deep becomes its JSON text. */
+function jsonOf(value: unknown, depth = 0): unknown {
+  if (typeof value === "string") return textOf(value);
+  if (typeof value === "number") return Number.isFinite(value) ? value : String(value);
+  if (typeof value !== "object" || value === null || value instanceof Date) return value;
+  if (depth > MAX_JSON_DEPTH) return textOf(JSON.stringify(value));
+  if (Array.isArray(value)) return value.map((item) => jsonOf(item, depth + 1));
+  const safe: Record<string, unknown> = {};
+  for (const key of Object.keys(value)) {
+    const member = jsonOf((value as Record<string, unknown>)[key], depth + 1);
+    if (key === "__proto__") continue; // JavaScript would not return it as a member
+    safe[textOf(key)] = member;
+  }
+  return safe;
+}
+
+const textOf = (text: string): string =>
+  text.includes("\0") ? text.replaceAll("\0", "\uFFFD").toWellFormed() : text.toWellFormed();
