@@ -1,7 +1,10 @@
-import type { Source } from "./source.ts";
+import type { Field, Source } from "./source.ts";
+import { toContent } from "./values.ts";
+
+const content = (...from: Source[]): Field<unknown> => ({ from, accept: toContent });
 
 /** What went into a step, in the order in which the sources are asked. */
-export const inputSources = [
+export const inputField = content(
   { attribute: "basalt.span.input", json: "basalt" },
   { attribute: "basalt.tool.input", json: "basalt" },
   { attribute: "basalt.retrieval.query" },
@@ -16,7 +19,7 @@ export const inputSources = [
   { attribute: "gen_ai.tool.call.arguments", json: "quoted" },
   { attribute: "ai.toolCall.args", json: "always" },
   { attribute: "gen_ai.retrieval.query.text" },
-  { attribute: "traceloop.entity.input" },
+  { attribute: "traceloop.entity.input", json: "quoted" },
   { attribute: "input.value" },
   { attribute: "mlflow.spanInputs", json: "always" },
   { attribute: "pydantic_ai.all_messages" },
@@ -32,10 +35,10 @@ export const inputSources = [
       "gen_ai.tool.message",
     ],
   },
-] as const satisfies readonly Source[];
+);
 
 /** What came out of it. */
-export const outputSources = [
+export const outputField = content(
   { attribute: "basalt.span.output", json: "basalt" },
   { attribute: "basalt.tool.output", json: "basalt" },
   { attribute: "langfuse.observation.output" },
@@ -48,7 +51,7 @@ export const outputSources = [
   { attribute: "ai.toolCall.result", json: "always" },
   { attribute: "gen_ai.retrieval.documents" },
   { list: "retrieval.documents" },
-  { attribute: "traceloop.entity.output" },
+  { attribute: "traceloop.entity.output", json: "quoted" },
   { attribute: "output.value" },
   { attribute: "mlflow.spanOutputs", json: "always" },
   { attribute: "final_result", for: "agent" },
@@ -57,4 +60,4 @@ export const outputSources = [
   { event: "gen_ai.client.inference.operation.details", attribute: "gen_ai.output.messages" },
   { event: "gen_ai.content.completion", attribute: "gen_ai.completion" },
   { events: ["gen_ai.choice"] },
-] as const satisfies readonly Source[];
+);

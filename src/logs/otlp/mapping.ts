@@ -1,12 +1,13 @@
 import type { ReportedLog, ReportedParty, ReportedSpan, ReportedTrace } from "../reported.ts";
 import { parseStructure } from "./jsonTexts.ts";
-import { mappingTable, promptSources } from "./mappingTable.ts";
-import { type Reading, readFirst } from "./reading.ts";
-import type { Source } from "./source.ts";
+import { mappingTable } from "./mappingTable.ts";
+import { readPrompt } from "./prompt.ts";
+import { findAll, type Reading, readField } from "./reading.ts";
+import type { Field } from "./source.ts";
 import type { OtlpSpan } from "./span.ts";
 import { findType } from "./spanType.ts";
 import { readCost, readTokens } from "./usage.ts";
-import { toContent, toNumber, toObject, toShare, toSlugs, toText, toVariables } from "./values.ts";
+import { toObject } from "./values.ts";
 
 /** Reports a span of any instrumentation in Gabbro's terms. Takes time linear in its size. */
 export function mapSpan(span: OtlpSpan): ReportedSpan {
@@ -29,25 +30,23 @@ function readLog(reading: Reading): ReportedSpan["log"] {
     externalId: span.spanId,
     parentExternalId: span.parentSpanId,
     type,
-    name: readText(reading, mappingTable.name) ?? (span.name || null),
+    name: readField(reading, mappingTable.name) ?? (span.name || null),
     status: readStatus(span),
-    statusMessage: span.statusMessage ?? readText(reading, mappingTable.statusMessage),
+    statusMessage: span.statusMessage ?? readField(reading, mappingTable.statusMessage),
     startTime: span.startTime,
     endTime: span.endTime,
-    input: readFirst(reading, mappingTable.input, toContent),
-    output: readFirst(reading, mappingTable.output, toContent),
+    input: readField(reading, mappingTable.input),
+    output: readField(reading, mappingTable.output),
     idealOutput: null,
-    metadata: readFirst(reading, mappingTable.metadata, toObject),
-    variables: readFirst(reading, mappingTable.variables, toVariables),
-    evaluators: readFirst(reading, mappingTable.evaluators, toSlugs),
-    ...readPrompt(span),
-    provider: readText(reading, mappingTable.provider),
-    model: readText(reading, mappingTable.model),
+    metadata: readMetadata(reading),
+    variables: readField(reading, mappingTable.variables),
+    evaluators: readField(reading, mappingTable.evaluators),
+    ...readPrompt(span.attributes),
+    provider: readField(reading, mappingTable.provider),
+    model: readField(reading, mappingTable.model),
     ...tokens,
     cost: readCost(reading, tokens),
-    timeToFirstTokenMs: readFirst(reading, mappingTable.timeToFirstTokenMs, (value, source) =>
-      toMilliseconds(value, source, span.startTime),
-    ),
+    timeToFirstTokenMs: readField(reading, mappingTable.timeToFirstTokenMs),
     isInternal: false,
     attributes: toRaw(span),
     events: span.events.length === 0 ? null : span.events,
@@ -71,38 +70,33 @@ function readTrace(reading: Reading, log: ReportedLog): ReportedTrace {
   const ofRoot = <T>(value: T): T | null => (reading.isRoot ? value : null);
   const ifKept = <T>(value: T): T | null => (log.isInternal ? null : value);
   return {
-    name: readText(reading, mappingTable.traceName) ?? ofRoot(log.name),
-    featureSlug: readText(reading, mappingTable.featureSlug),
-    input: ifKept(readFirst(reading, mappingTable.traceInput, toContent)) ?? ofRoot(log.input),
-    output: ifKept(readFirst(reading, mappingTable.traceOutput, toContent)) ?? ofRoot(log.output),
+    name: readField(reading, mappingTable.traceName) ?? ofRoot(log.name),
+    featureSlug: readField(reading, mappingTable.featureSlug),
+    input: ifKept(readField(reading, mappingTable.traceInput)) ?? ofRoot(log.input),
+    output: ifKept(readField(reading, mappingTable.traceOutput)) ?? ofRoot(log.output),
     idealOutput: null,
-    metadata: ifKept(readFirst(reading, mappingTable.traceMetadata, toObject)) ?? ofRoot(log.metadata),
+    metadata: ifKept(readField(reading, mappingTable.traceMetadata)) ?? ofRoot(log.metadata),
     evaluators: ofRoot(log.evaluators),
-    sampleRate: readFirst(reading, mappingTable.sampleRate, toShare),
-    experimentId: readText(reading, mappingTable.experimentId),
-    sessionId: readText(reading, mappingTable.sessionId),
-    environment: readText(reading, mappingTable.environment),
+    sampleRate: readField(reading, mappingTable.sampleRate),
+    experimentId: readField(reading, mappingTable.experimentId),
+    sessionId: readField(reading, mappingTable.sessionId),
+    environment: readField(reading, mappingTable.environment),
     user: readParty(reading, mappingTable.userId, mappingTable.userName),
     organization: readParty(reading, mappingTable.organizationId, mappingTable.organizationName),
   };
 }
 
-const readText = (reading: Reading, sources: readonly Source[]): string | null =>
-  readFirst(reading, sources, toText);
-
-function readParty(reading: Reading, ids: readonly Source[], names: readonly Source[]): ReportedParty | null {
-  const id = readText(reading, ids);
-  return id === null ? null : { id, name: readText(reading, names) };
+/** The members of all sources; the first source that has a member wins. */
+function readMetadata(reading: Reading): Record<string, unknown> | null {
+  const found = findAll(reading, mappingTable.metadata);
+  return found.length === 0
+    ? null
+    : Object.fromEntries(found.toReversed().flatMap(({ value }) => Object.entries(value)));
 }
 
-function readPrompt({ attributes }: OtlpSpan): Pick<ReportedLog, "promptSlug" | "version" | "tag"> {
-  for (const source of promptSources) {
-    const slug = toText(attributes[source.slug]);
-    if (slug === undefined) continue;
-    const tag = source.tag && toText(attributes[source.tag]);
-    return { promptSlug: slug, version: toText(attributes[source.version]) ?? null, tag: tag ?? null };
-  }
-  return { promptSlug: null, version: null, tag: null };
+function readParty(reading: Reading, ids: Field<string>, names: Field<string>): ReportedParty | null {
+  const id = readField(reading, ids);
+  return id === null ? null : { id, name: readField(reading, names) };
 }
 
 /** Basalt's SDK for JavaScript ends a failed call with the status "ok". */
@@ -122,17 +116,6 @@ function isInternal({ attributes }: OtlpSpan): boolean {
 }
 
 const isSdkKey = (key: string): boolean => key === "basalt.sdk" || key.startsWith("basalt.sdk.");
-
-function toMilliseconds(value: unknown, source: Source, start: Date): number | undefined {
-  const unit = "unit" in source ? source.unit : undefined;
-  if (unit === "time") {
-    const duration = typeof value === "string" ? Date.parse(value) - start.getTime() : Number.NaN;
-    return duration >= 0 ? duration : undefined;
-  }
-  const duration = toNumber(value);
-  if (duration === undefined || duration < 0) return undefined;
-  return unit === "seconds" ? duration * 1000 : duration;
-}
 
 /** What a log keeps of its span as it came. A part that is empty is left out. */
 function toRaw({ attributes, resource, scope, links, traceState }: OtlpSpan): Record<string, unknown> | null {

@@ -1,15 +1,17 @@
-import { inputSources, outputSources } from "./contentTable.ts";
-import type { PromptSource, Source, TypeSource } from "./source.ts";
-import { costSources, tokenSources } from "./usageTable.ts";
+import { inputField, outputField } from "./contentTable.ts";
+import type { Field, PromptSource, Source, TypeSource } from "./source.ts";
+import { costField, tokenFields } from "./usageTable.ts";
+import { toContent, toMilliseconds, toObject, toShare, toSlugs, toText, toVariables } from "./values.ts";
 
 /** The attributes that decide the type of a span, in order. A word that says nothing is passed over. */
 export const typeSources: readonly TypeSource[] = [
   { word: "basalt.span.kind" },
   { word: "langfuse.observation.type" },
   { word: "openinference.span.kind" },
+  // LangSmith writes the operation "chat" on every span, also on those of templates.
+  { word: "langsmith.span.kind" },
   { word: "gen_ai.operation.name" },
   { word: "traceloop.span.kind" },
-  { word: "langsmith.span.kind" },
   { word: "ai.operationId" },
   { word: "operation.name" },
   { present: "gen_ai.tool.name", type: "tool" },
@@ -34,23 +36,37 @@ export const promptSources: readonly PromptSource[] = [
   { slug: "prompt.id", version: "llm.prompt_template.version" },
 ];
 
-/** For each field, where it comes from. The first source that holds a value of the right kind is taken. */
+const fieldOf =
+  <T>(accept: Field<T>["accept"]) =>
+  (...from: Source[]): Field<T> => ({ from, accept });
+
+const text = fieldOf(toText);
+const content = fieldOf(toContent);
+const object = fieldOf(toObject);
+const share = fieldOf(toShare);
+const slugs = fieldOf(toSlugs);
+const variables = fieldOf(toVariables);
+const duration = fieldOf(toMilliseconds);
+
+/** For each field, where it comes from. */
 export const mappingTable = {
-  name: [
+  name: text(
+    { attribute: "basalt.tool.name", for: "tool" },
+    { attribute: "basalt.function.name", for: "function" },
     { attribute: "gen_ai.agent.name", for: "agent" },
     { attribute: "gen_ai.tool.name", for: "tool" },
     { attribute: "ai.toolCall.name", for: "tool" },
     { attribute: "ai.telemetry.functionId", for: "outer" },
     { attribute: "logfire.msg" },
     { attribute: "traceloop.entity.name" },
-  ],
-  traceName: [
+  ),
+  traceName: text(
     { attribute: "langfuse.trace.name" },
     { attribute: "langsmith.trace.name", for: "root" },
     { attribute: "traceloop.workflow.name" },
-  ],
-  statusMessage: [{ attribute: "langfuse.observation.status_message" }],
-  provider: [
+  ),
+  statusMessage: text({ attribute: "langfuse.observation.status_message" }),
+  provider: text(
     { attribute: "gen_ai.provider.name" },
     // The AI SDK writes "openai.chat" into both; in the other senders' gen_ai.system dots belong to the name.
     { attribute: "ai.model.provider", beforeDot: true },
@@ -58,8 +74,8 @@ export const mappingTable = {
     { attribute: "llm.provider" },
     { attribute: "llm.system" },
     { attribute: "basalt.prompt.model.provider", for: "modelCall" },
-  ],
-  model: [
+  ),
+  model: text(
     { attribute: "langfuse.observation.model.name" },
     { attribute: "gen_ai.response.model" },
     { attribute: "llm.response.model_name" },
@@ -69,20 +85,20 @@ export const mappingTable = {
     { attribute: "llm.request.model_name" },
     { attribute: "ai.model.id" },
     { attribute: "basalt.prompt.model.model", for: "modelCall" },
-  ],
-  input: inputSources,
-  output: outputSources,
-  traceInput: [{ attribute: "langfuse.trace.input" }],
-  traceOutput: [{ attribute: "langfuse.trace.output" }],
-  ...tokenSources,
-  cost: costSources,
-  timeToFirstTokenMs: [
+  ),
+  input: inputField,
+  output: outputField,
+  traceInput: content({ attribute: "langfuse.trace.input" }),
+  traceOutput: content({ attribute: "langfuse.trace.output" }),
+  ...tokenFields,
+  cost: costField,
+  timeToFirstTokenMs: duration(
     { attribute: "gen_ai.response.time_to_first_chunk", unit: "seconds" },
     { attribute: "gen_ai.client.operation.time_to_first_chunk", unit: "seconds" },
     { attribute: "ai.response.msToFirstChunk" },
     { attribute: "langfuse.observation.completion_start_time", unit: "time", json: "quoted" },
-  ],
-  userId: [
+  ),
+  userId: text(
     { attribute: "basalt.user.id" },
     { attribute: "langfuse.user.id" },
     { attribute: "user.id" },
@@ -90,11 +106,11 @@ export const mappingTable = {
     { attribute: "gen_ai.user" },
     { attribute: "ai.telemetry.metadata.userId" },
     { attribute: "traceloop.association.properties.user_id" },
-  ],
-  userName: [{ attribute: "basalt.user.name" }],
-  organizationId: [{ attribute: "basalt.organization.id" }],
-  organizationName: [{ attribute: "basalt.organization.name" }],
-  sessionId: [
+  ),
+  userName: text({ attribute: "basalt.user.name" }),
+  organizationId: text({ attribute: "basalt.organization.id" }),
+  organizationName: text({ attribute: "basalt.organization.name" }),
+  sessionId: text(
     { attribute: "langfuse.session.id" },
     { attribute: "session.id" },
     { attribute: "gen_ai.conversation.id" },
@@ -103,29 +119,30 @@ export const mappingTable = {
     // LangSmith's langsmith.trace.session_name is the name of a project, not of a session.
     { attribute: "langsmith.metadata.session_id" },
     { attribute: "langsmith.metadata.thread_id" },
-  ],
-  environment: [
+  ),
+  environment: text(
     { attribute: "langfuse.environment" },
     { resource: "deployment.environment.name" },
     { resource: "deployment.environment" },
-  ],
-  featureSlug: [{ attribute: "basalt.span.feature_slug" }],
-  experimentId: [{ attribute: "basalt.experiment.id" }],
-  sampleRate: [
+  ),
+  featureSlug: text({ attribute: "basalt.span.feature_slug" }),
+  experimentId: text({ attribute: "basalt.experiment.id" }),
+  sampleRate: share(
     { attribute: "basalt.span.evaluation.sample_rate" },
     { attribute: "basalt.span.evaluation.config", member: "sample_rate" },
     { attribute: "basalt.evaluation.config", member: "sampleRate" },
     { attribute: "basalt.evaluation.config", member: "sample_rate" },
-  ],
-  evaluators: [{ attribute: "basalt.span.evaluators" }],
-  variables: [
+  ),
+  evaluators: slugs({ attribute: "basalt.span.evaluators" }),
+  variables: variables(
     { attribute: "basalt.prompt.variables" },
     { attribute: "basalt.span.variables" },
     { attribute: "traceloop.prompt.template_variables" },
     { below: "traceloop.prompt.template_variables." },
     { attribute: "llm.prompt_template.variables" },
-  ],
-  metadata: [
+  ),
+  // All that are there, in one object; the first wins where two have the same member.
+  metadata: object(
     { attribute: "basalt.metadata" },
     { below: "basalt.meta." },
     { attribute: "langfuse.observation.metadata" },
@@ -134,8 +151,8 @@ export const mappingTable = {
     { below: "ai.telemetry.metadata." },
     { below: "traceloop.association.properties." },
     { below: "langsmith.metadata." },
-  ],
-  traceMetadata: [{ attribute: "langfuse.trace.metadata" }, { below: "langfuse.trace.metadata." }],
-} as const satisfies Record<string, readonly Source[]>;
+  ),
+  traceMetadata: object({ attribute: "langfuse.trace.metadata" }, { below: "langfuse.trace.metadata." }),
+};
 
 export type MappedField = keyof typeof mappingTable;

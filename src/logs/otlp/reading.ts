@@ -1,7 +1,7 @@
 import type { ReportedType } from "../reported.ts";
 import { NOT_JSON, parseJson, parseStructure } from "./jsonTexts.ts";
 import { joinInstructions, readBelow, readEvents, readList } from "./messages.ts";
-import type { Source, SpanCondition } from "./source.ts";
+import type { Field, Source, SpanCondition } from "./source.ts";
 import type { OtlpSpan } from "./span.ts";
 
 /** A span while it is mapped. */
@@ -19,28 +19,25 @@ export interface Found<T> {
   source: Source;
 }
 
-/** The value of the first source that `accept` takes; it returns undefined for what is not of the right kind. */
-export function findFirst<T>(
-  reading: Reading,
-  sources: readonly Source[],
-  accept: (value: unknown, source: Source) => T | undefined,
-): Found<T> | null {
-  for (const source of sources) {
+/** The value of a field with the source that gives it; null when none does. */
+export function find<T>(reading: Reading, field: Field<T>): Found<T> | null {
+  for (const source of field.from) {
     if (source.for && !meets(reading, source.for)) continue;
     const read = readSource(reading, source);
     if (read === undefined || read === null || read === "") continue;
-    const value = accept(read, source);
+    const value = field.accept(read, source, reading.span);
     if (value !== undefined) return { value, source };
   }
   return null;
 }
 
-/** The same without the source; null when there is none. */
-export const readFirst = <T>(
-  reading: Reading,
-  sources: readonly Source[],
-  accept: (value: unknown, source: Source) => T | undefined,
-): T | null => findFirst(reading, sources, accept)?.value ?? null;
+/** The value of a field; null when no source gives it. */
+export const readField = <T>(reading: Reading, field: Field<T>): T | null =>
+  find(reading, field)?.value ?? null;
+
+/** What each source of a field gives. */
+export const findAll = <T>(reading: Reading, field: Field<T>): Found<T>[] =>
+  field.from.flatMap((source) => find(reading, { ...field, from: [source] }) ?? []);
 
 function meets({ span, type, isRoot }: Reading, condition: SpanCondition): boolean {
   if (condition === "root") return isRoot;
@@ -97,9 +94,11 @@ function readParts(reading: Reading, parts: Record<string, string>): unknown {
 
 const structureOf = (value: unknown): unknown => (typeof value === "string" ? parseStructure(value) : value);
 
-function memberOf(value: unknown, member: string): unknown {
-  if (typeof value !== "object" || value === null || !Object.hasOwn(value, member)) return undefined;
-  return Reflect.get(value, member);
+function memberOf(value: unknown, path: string): unknown {
+  return path.split(".").reduce<unknown>((object, member) => {
+    if (typeof object !== "object" || object === null || !Object.hasOwn(object, member)) return undefined;
+    return Reflect.get(object, member);
+  }, value);
 }
 
 /** Basalt's SDK for JavaScript encodes every text as JSON; the one for Python leaves texts as they are. */

@@ -1,11 +1,19 @@
 import type { ReportedType } from "../reported.ts";
+import type { OtlpSpan } from "./span.ts";
+
+/** A field of a log or its trace. The first source that holds a value which `accept` takes gives it. */
+export interface Field<T> {
+  from: readonly Source[];
+  /** Returns undefined for what is not of the field's kind. */
+  accept(value: unknown, source: Source, span: OtlpSpan): T | undefined;
+}
 
 /** Where a field may come from. `for` limits a source to some spans. */
 export type Source = (
   | AttributeSource
   /** An attribute of the program that sent the span. */
   | { resource: string }
-  /** A member of an attribute that holds a JSON object; `unit` as for an attribute. */
+  /** A member of an attribute that holds a JSON object; a dot leads to a member of a member. */
   | { attribute: string; member: string; isDisjoint?: true }
   /** A list that was flattened: `<list>.0.role`, `<list>.0.content`, `<list>.1.role`. */
   | { list: string }
@@ -35,7 +43,7 @@ interface AttributeSource {
 }
 
 /** Which spans a source is for. `outer` excludes the AI SDK's spans of single calls below its spans of operations. */
-export type SpanCondition = "root" | "agent" | "tool" | "modelCall" | "outer";
+export type SpanCondition = "root" | "agent" | "tool" | "function" | "modelCall" | "outer";
 
 /** Where a type may come from: a word, or that an attribute is there at all. */
 export type TypeSource = { word: string } | { present: string; type: ReportedType };

@@ -1,7 +1,6 @@
 import type { TokenParts } from "../reported.ts";
-import { mappingTable } from "./mappingTable.ts";
-import { type Found, findFirst, type Reading, readFirst } from "./reading.ts";
-import { toAmount, toCount } from "./values.ts";
+import { type Found, find, type Reading, readField } from "./reading.ts";
+import { costField, tokenFields } from "./usageTable.ts";
 
 /**
  * The tokens of a span in disjoint parts. By the conventions input includes what was read from and written to a cache, and
@@ -9,25 +8,26 @@ import { toAmount, toCount } from "./values.ts";
  * changed then, and a warning says what was assumed.
  */
 export function readTokens(reading: Reading): TokenParts {
-  const find = (field: keyof TokenParts) => findFirst(reading, mappingTable[field], toCount);
-  const cacheRead = find("cacheReadTokens");
-  const cacheWrite = find("cacheWriteTokens");
-  const reasoning = find("reasoningTokens");
+  const cacheRead = find(reading, tokenFields.cacheReadTokens);
+  const cacheWrite = find(reading, tokenFields.cacheWriteTokens);
+  const reasoning = find(reading, tokenFields.reasoningTokens);
   return {
-    inputTokens: withoutParts(reading, find("inputTokens"), "input", [
+    inputTokens: withoutParts(reading, find(reading, tokenFields.inputTokens), "input", [
       ["read from a cache", cacheRead],
       ["written to a cache", cacheWrite],
     ]),
     cacheReadTokens: cacheRead?.value ?? null,
     cacheWriteTokens: cacheWrite?.value ?? null,
-    outputTokens: withoutParts(reading, find("outputTokens"), "output", [["spent on reasoning", reasoning]]),
+    outputTokens: withoutParts(reading, find(reading, tokenFields.outputTokens), "output", [
+      ["spent on reasoning", reasoning],
+    ]),
     reasoningTokens: reasoning?.value ?? null,
   };
 }
 
 /** What the sender says that a call cost. Senders write 0 for "unknown", so that 0 beside known tokens is no cost. */
 export function readCost(reading: Reading, tokens: TokenParts): number | null {
-  const cost = readFirst(reading, mappingTable.cost, toAmount);
+  const cost = readField(reading, costField);
   const hasTokens = Object.values(tokens).some((count) => count !== null && count > 0);
   return cost === 0 && hasTokens ? null : cost;
 }

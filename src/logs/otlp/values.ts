@@ -1,3 +1,6 @@
+import type { Source } from "./source.ts";
+import type { OtlpSpan } from "./span.ts";
+
 /** Each takes a value as a sender may write it, and returns undefined for what is not of its kind. */
 
 /** A text; also a number or a boolean, as a text. */
@@ -62,3 +65,14 @@ function toVariable(entry: unknown): { label: string; value: string | null }[] {
 
 const toVariableText = (value: unknown): string | null =>
   value === undefined || value === null ? null : typeof value === "string" ? value : JSON.stringify(value);
+
+/** A duration in milliseconds, or a time as the duration from the span's start to it. */
+export function toMilliseconds(value: unknown, source: Source, { startTime }: OtlpSpan): number | undefined {
+  const unit = "unit" in source ? source.unit : undefined;
+  if (unit !== "time") {
+    const duration = toAmount(value);
+    return duration !== undefined && unit === "seconds" ? duration * 1000 : duration;
+  }
+  const duration = typeof value === "string" ? Date.parse(value) - startTime.getTime() : Number.NaN;
+  return duration >= 0 ? duration : undefined;
+}
