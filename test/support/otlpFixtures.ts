@@ -8,7 +8,8 @@ export interface OtlpFixture {
   /** The file's name without its ending. */
   name: string;
   source: string;
-  library: { name: string; version: string };
+  /** The version is null where the spans were not recorded. */
+  library: { name: string; version: string | null };
   /** Whether the library itself made the spans, against a stub of a model's API; `reason` says why it did not. */
   recorded: boolean;
   reason?: string;
