@@ -8,7 +8,8 @@ export const NOT_JSON = Symbol("not JSON");
 
 /** The value of a JSON text, or NOT_JSON. */
 export function parseJson(text: string): unknown {
-  if (depthOf(text) > MAX_PARSED_DEPTH) return NOT_JSON;
+  const depth = depthOf(text);
+  if (depth === null || depth > MAX_PARSED_DEPTH) return NOT_JSON;
   try {
     return JSON.parse(text);
   } catch {
@@ -23,8 +24,11 @@ export function parseStructure(text: string, firstCharacters = "{["): unknown {
   return value === NOT_JSON ? text : value;
 }
 
-/** How deep objects and lists nest in a JSON text. Looks at each character once. */
-function depthOf(text: string): number {
+/**
+ * How deep objects and lists nest in a JSON text; null when one of them, or a text, does not end: a text that was cut
+ * is found without the cost of an exception. Looks at each character once.
+ */
+function depthOf(text: string): number | null {
   let depth = 0;
   let deepest = 0;
   let isInText = false;
@@ -37,5 +41,5 @@ function depthOf(text: string): number {
     else if (character === "{" || character === "[") deepest = Math.max(deepest, ++depth);
     else if (character === "}" || character === "]") depth--;
   }
-  return deepest;
+  return depth === 0 && !isInText ? deepest : null;
 }

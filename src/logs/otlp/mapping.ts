@@ -20,7 +20,8 @@ export function mapSpan(span: OtlpSpan): ReportedSpan {
 /** What the sources of the mapping table are asked about. */
 export function toReading(span: OtlpSpan): Reading {
   const isRoot = span.parentSpanId === null || span.hasRemoteParent;
-  return { span, type: findType(span.attributes).type, isRoot, warnings: new Set() };
+  const keys = Object.keys(span.attributes);
+  return { span, keys, type: findType(span.attributes).type, isRoot, warnings: new Set() };
 }
 
 function readLog(reading: Reading): ReportedSpan["log"] {

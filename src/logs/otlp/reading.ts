@@ -1,12 +1,14 @@
 import type { ReportedType } from "../reported.ts";
 import { NOT_JSON, parseJson, parseStructure } from "./jsonTexts.ts";
-import { joinInstructions, readBelow, readEvents, readList } from "./messages.ts";
-import type { Field, Source, SpanCondition } from "./source.ts";
+import { joinInstructions, readBelow, readEvents, readList } from "./messageLists.ts";
+import type { AttributeSource, Field, Source, SpanCondition } from "./source.ts";
 import type { OtlpSpan } from "./span.ts";
 
 /** A span while it is mapped. */
 export interface Reading {
   span: OtlpSpan;
+  /** The keys of its attributes. */
+  keys: string[];
   type: ReportedType;
   isRoot: boolean;
   /** Sentences, each once. */
@@ -21,12 +23,9 @@ export interface Found<T> {
 
 /** The value of a field with the source that gives it; null when none does. */
 export function find<T>(reading: Reading, field: Field<T>): Found<T> | null {
-  for (const source of field.from) {
-    if (source.for && !meets(reading, source.for)) continue;
-    const read = readSource(reading, source);
-    if (read === undefined || read === null || read === "") continue;
-    const value = field.accept(read, source, reading.span);
-    if (value !== undefined) return { value, source };
+  for (const reader of readersOf(field)) {
+    const value = take(reading, field, reader);
+    if (value !== undefined) return { value, source: reader.source };
   }
   return null;
 }
@@ -37,7 +36,62 @@ export const readField = <T>(reading: Reading, field: Field<T>): T | null =>
 
 /** What each source of a field gives. */
 export const findAll = <T>(reading: Reading, field: Field<T>): Found<T>[] =>
-  field.from.flatMap((source) => find(reading, { ...field, from: [source] }) ?? []);
+  readersOf(field).flatMap((reader) => {
+    const value = take(reading, field, reader);
+    return value === undefined ? [] : [{ value, source: reader.source }];
+  });
+
+function take<T>(reading: Reading, field: Field<T>, { source, read }: Reader): T | undefined {
+  const value = read(reading);
+  if (value === undefined || value === null || value === "") return undefined;
+  return source.for && !meets(reading, source.for) ? undefined : field.accept(value, source, reading.span);
+}
+
+/** A source with the function that reads it, which knows already of what form the source is. */
+interface Reader {
+  source: Source;
+  read: (reading: Reading) => unknown;
+}
+
+/** Each span asks about 150 sources: looking at the forms of them all each time takes most of the mapping's time. */
+const readers = new WeakMap<Field<unknown>, Reader[]>();
+
+function readersOf(field: Field<unknown>): Reader[] {
+  const known = readers.get(field);
+  if (known) return known;
+  const made = field.from.map((source) => ({ source, read: toReader(source) }));
+  readers.set(field, made);
+  return made;
+}
+
+function toReader(source: Source): Reader["read"] {
+  if ("resource" in source) return ({ span }) => span.resource[source.resource];
+  if ("list" in source) return ({ span, keys }) => readList(span.attributes, keys, source.list);
+  if ("below" in source) return ({ span, keys }) => readBelow(span.attributes, keys, source.below);
+  if ("events" in source) return ({ span }) => readEvents(span.events, source.events);
+  if ("event" in source)
+    return ({ span }) =>
+      structureOf(span.events.find(({ name }) => name === source.event)?.attributes[source.attribute]);
+  if ("parts" in source) return ({ span }) => readParts(span, Object.entries(source.parts));
+  if ("instructions" in source)
+    return ({ span: { attributes } }) =>
+      joinInstructions(
+        structureOf(attributes[source.instructions]),
+        structureOf(attributes[source.messages]),
+      );
+  if ("member" in source) return toMemberReader(source.attribute, source.member.split("."));
+  return (reading) => {
+    const value = reading.span.attributes[source.attribute];
+    return typeof value === "string" || source.json === "always" ? decode(reading, source, value) : value;
+  };
+}
+
+function toMemberReader(attribute: string, path: string[]): Reader["read"] {
+  return ({ span }) => {
+    const value = span.attributes[attribute];
+    return value === undefined ? undefined : memberOf(structureOf(value), path);
+  };
+}
 
 function meets({ span, type, isRoot }: Reading, condition: SpanCondition): boolean {
   if (condition === "root") return isRoot;
@@ -46,26 +100,7 @@ function meets({ span, type, isRoot }: Reading, condition: SpanCondition): boole
   return type === condition;
 }
 
-function readSource(reading: Reading, source: Source): unknown {
-  const { attributes, resource, events } = reading.span;
-  if ("resource" in source) return resource[source.resource];
-  if ("list" in source) return readList(attributes, source.list);
-  if ("below" in source) return readBelow(attributes, source.below);
-  if ("events" in source) return readEvents(events, source.events);
-  if ("parts" in source) return readParts(reading, source.parts);
-  if ("instructions" in source)
-    return joinInstructions(
-      structureOf(attributes[source.instructions]),
-      structureOf(attributes[source.messages]),
-    );
-  if ("event" in source)
-    return structureOf(events.find(({ name }) => name === source.event)?.attributes[source.attribute]);
-  if ("member" in source) return memberOf(structureOf(attributes[source.attribute]), source.member);
-  return readAttribute(reading, source);
-}
-
-function readAttribute(reading: Reading, source: Extract<Source, { json?: unknown }>): unknown {
-  const value = reading.span.attributes[source.attribute];
+function decode(reading: Reading, source: AttributeSource, value: unknown): unknown {
   const isJson = source.json === "always" || (source.json === "basalt" && isFromBasaltJs(reading.span));
   if (isJson) return parseAlways(reading, source.attribute, value);
   if (typeof value !== "string") return value;
@@ -84,9 +119,9 @@ function parseAlways(reading: Reading, key: string, value: unknown): unknown {
 }
 
 /** The parts that are there, or the only one as it is. */
-function readParts(reading: Reading, parts: Record<string, string>): unknown {
-  const found = Object.entries(parts).flatMap(([name, attribute]) => {
-    const value = readAttribute(reading, { attribute });
+function readParts({ attributes }: OtlpSpan, parts: [name: string, attribute: string][]): unknown {
+  const found = parts.flatMap(([name, attribute]) => {
+    const value = structureOf(attributes[attribute]);
     return value === undefined || value === "" ? [] : [[name, value] as const];
   });
   return found.length === 1 ? found[0]![1] : found.length > 1 ? Object.fromEntries(found) : undefined;
@@ -94,8 +129,8 @@ function readParts(reading: Reading, parts: Record<string, string>): unknown {
 
 const structureOf = (value: unknown): unknown => (typeof value === "string" ? parseStructure(value) : value);
 
-function memberOf(value: unknown, path: string): unknown {
-  return path.split(".").reduce<unknown>((object, member) => {
+function memberOf(value: unknown, path: string[]): unknown {
+  return path.reduce<unknown>((object, member) => {
     if (typeof object !== "object" || object === null || !Object.hasOwn(object, member)) return undefined;
     return Reflect.get(object, member);
   }, value);

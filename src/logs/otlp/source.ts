@@ -29,7 +29,7 @@ export type Source = (
   | { event: string; attribute: string }
 ) & { for?: SpanCondition };
 
-interface AttributeSource {
+export interface AttributeSource {
   attribute: string;
   /**
    * Which texts are JSON beside those that hold an object or a list. `quoted`: those in quotation marks. `always`: all.

@@ -13,9 +13,9 @@ type Branch = Map<string, unknown>;
  * The list that attributes such as `<prefix>.0.role` and `<prefix>.0.content` spell; undefined when there are none. The
  * numbers give the order of the entries, not their places: gaps take no memory.
  */
-export function readList(attributes: OtlpAttributes, prefix: string): unknown[] | undefined {
+export function readList(attributes: OtlpAttributes, keys: string[], prefix: string): unknown[] | undefined {
   const root: Branch = new Map();
-  for (const key of Object.keys(attributes)) {
+  for (const key of keys) {
     if (!key.startsWith(prefix) || key[prefix.length] !== ".") continue;
     const path = toPath(key.slice(prefix.length + 1));
     if (toIndex(path[0]!) !== null) addLeaf(root, path, attributes[key]);
@@ -24,8 +24,12 @@ export function readList(attributes: OtlpAttributes, prefix: string): unknown[] 
 }
 
 /** The attributes whose keys begin with a prefix, by the rest of their keys; undefined when there are none. */
-export function readBelow(attributes: OtlpAttributes, prefix: string): Record<string, unknown> | undefined {
-  const found = Object.keys(attributes).filter((key) => key.startsWith(prefix) && key.length > prefix.length);
+export function readBelow(
+  attributes: OtlpAttributes,
+  keys: string[],
+  prefix: string,
+): Record<string, unknown> | undefined {
+  const found = keys.filter((key) => key.startsWith(prefix) && key.length > prefix.length);
   if (found.length === 0) return undefined;
   // `fromEntries` defines members: a key `__proto__` is a member like any other.
   return Object.fromEntries(found.map((key) => [key.slice(prefix.length), toValue(attributes[key])]));
@@ -33,6 +37,7 @@ export function readBelow(attributes: OtlpAttributes, prefix: string): Record<st
 
 /** The messages that events of the given names hold; undefined when there are none. */
 export function readEvents(events: OtlpEvent[], names: readonly string[]): unknown[] | undefined {
+  if (events.length === 0) return undefined;
   const found = events.filter(({ name }) => names.includes(name));
   if (found.length === 0) return undefined;
   return found.map(({ name, attributes }) => {
