@@ -70,7 +70,10 @@ export interface ReportedLog extends TokenParts {
   timeToFirstTokenMs: number | null;
   /** A call of a client library to Gabbro itself: stored without content, hidden and never counted. */
   isInternal: boolean;
-  /** Everything else that came with it, as it came; null when nothing did. */
+  /**
+   * All that came with it, as it came; null when nothing did. Of a span of OpenTelemetry: `span` (its attributes),
+   * `resource` and `scope` (who sent it), `links` and `traceState`. A part that is empty is left out.
+   */
   attributes: Record<string, unknown> | null;
   events: ReportedEvent[] | null;
 }

@@ -1,0 +1,135 @@
+import type { ReportedLog, ReportedParty, ReportedSpan, ReportedTrace } from "../reported.ts";
+import { parseStructure } from "./jsonTexts.ts";
+import { mappingTable } from "./mappingTable.ts";
+import { readPrompt } from "./prompt.ts";
+import { findAll, type Reading, readField } from "./reading.ts";
+import type { Field } from "./source.ts";
+import type { OtlpSpan } from "./span.ts";
+import { findType } from "./spanType.ts";
+import { readCost, readTokens } from "./usage.ts";
+import { toObject } from "./values.ts";
+
+/** Reports a span of any instrumentation in Gabbro's terms. Takes time linear in its size. */
+export function mapSpan(span: OtlpSpan): ReportedSpan {
+  const reading = toReading(span);
+  const log = isInternal(span) ? withoutContent(readLog(reading)) : readLog(reading);
+  const trace = readTrace(reading, log);
+  return { traceId: span.traceId, log, isRoot: reading.isRoot, trace, warnings: [...reading.warnings] };
+}
+
+/** What the sources of the mapping table are asked about. */
+export function toReading(span: OtlpSpan): Reading {
+  const isRoot = span.parentSpanId === null || span.hasRemoteParent;
+  const keys = Object.keys(span.attributes);
+  return { span, keys, type: findType(span.attributes).type, isRoot, warnings: new Set() };
+}
+
+function readLog(reading: Reading): ReportedSpan["log"] {
+  const { span, type } = reading;
+  const tokens = readTokens(reading);
+  return {
+    externalId: span.spanId,
+    parentExternalId: span.parentSpanId,
+    type,
+    name: readField(reading, mappingTable.name) ?? (span.name || null),
+    status: readStatus(span),
+    statusMessage: span.statusMessage ?? readField(reading, mappingTable.statusMessage),
+    startTime: span.startTime,
+    endTime: span.endTime,
+    input: readField(reading, mappingTable.input),
+    output: readField(reading, mappingTable.output),
+    idealOutput: null,
+    metadata: readMetadata(reading),
+    variables: readField(reading, mappingTable.variables),
+    evaluators: readField(reading, mappingTable.evaluators),
+    ...readPrompt(span.attributes),
+    provider: readField(reading, mappingTable.provider),
+    model: readField(reading, mappingTable.model),
+    ...tokens,
+    cost: readCost(reading, tokens),
+    timeToFirstTokenMs: readField(reading, mappingTable.timeToFirstTokenMs),
+    isInternal: false,
+    attributes: toRaw(span),
+    events: span.events.length === 0 ? null : span.events,
+  };
+}
+
+/** What a call of a client library to Gabbro leaves: it carries whole prompts and rows of datasets. */
+function withoutContent(log: ReportedSpan["log"]): ReportedSpan["log"] {
+  const content = {
+    input: null,
+    output: null,
+    metadata: null,
+    variables: null,
+    attributes: null,
+    events: null,
+  };
+  return { ...log, ...content, isInternal: true };
+}
+
+function readTrace(reading: Reading, log: ReportedLog): ReportedTrace {
+  const ofRoot = <T>(value: T): T | null => (reading.isRoot ? value : null);
+  const ifKept = <T>(value: T): T | null => (log.isInternal ? null : value);
+  return {
+    name: readField(reading, mappingTable.traceName) ?? ofRoot(log.name),
+    featureSlug: readField(reading, mappingTable.featureSlug),
+    input: ifKept(readField(reading, mappingTable.traceInput)) ?? ofRoot(log.input),
+    output: ifKept(readField(reading, mappingTable.traceOutput)) ?? ofRoot(log.output),
+    idealOutput: null,
+    metadata: ifKept(readField(reading, mappingTable.traceMetadata)) ?? ofRoot(log.metadata),
+    evaluators: ofRoot(log.evaluators),
+    sampleRate: readField(reading, mappingTable.sampleRate),
+    experimentId: readField(reading, mappingTable.experimentId),
+    sessionId: readField(reading, mappingTable.sessionId),
+    environment: readField(reading, mappingTable.environment),
+    user: readParty(reading, mappingTable.userId, mappingTable.userName),
+    organization: readParty(reading, mappingTable.organizationId, mappingTable.organizationName),
+  };
+}
+
+/** The members of all sources; the first source that has a member wins. */
+function readMetadata(reading: Reading): Record<string, unknown> | null {
+  const found = findAll(reading, mappingTable.metadata);
+  return found.length === 0
+    ? null
+    : Object.fromEntries(found.toReversed().flatMap(({ value }) => Object.entries(value)));
+}
+
+function readParty(reading: Reading, ids: Field<string>, names: Field<string>): ReportedParty | null {
+  const id = readField(reading, ids);
+  return id === null ? null : { id, name: readField(reading, names) };
+}
+
+/** Basalt's SDK for JavaScript ends a failed call with the status "ok". */
+function readStatus({ status, attributes }: OtlpSpan): ReportedLog["status"] {
+  const isError =
+    attributes["basalt.request.success"] === false || attributes["langfuse.observation.level"] === "ERROR";
+  return isError ? "error" : status;
+}
+
+/** Basalt's SDKs make a span of each of their own calls, whose marks stand in the metadata or beside it. */
+function isInternal({ attributes }: OtlpSpan): boolean {
+  const metadata = attributes["basalt.metadata"];
+  const marks = toObject(typeof metadata === "string" ? parseStructure(metadata) : metadata) ?? {};
+  const isTrue = (value: unknown) => value === true || value === "true";
+  if (isTrue(attributes["basalt.internal.api"]) || isTrue(marks["basalt.internal.api"])) return true;
+  return "basalt.operation" in marks || [...Object.keys(attributes), ...Object.keys(marks)].some(isSdkKey);
+}
+
+const isSdkKey = (key: string): boolean => key === "basalt.sdk" || key.startsWith("basalt.sdk.");
+
+/** What a log keeps of its span as it came. A part that is empty is left out. */
+function toRaw({ attributes, resource, scope, links, traceState }: OtlpSpan): Record<string, unknown> | null {
+  const hasMembers = (value: object) => Object.keys(value).length > 0;
+  const scopeParts = Object.entries(scope).filter(
+    ([, value]) => typeof value === "string" || (value !== null && hasMembers(value)),
+  );
+  const raw = {
+    ...(hasMembers(attributes) && { span: attributes }),
+    ...(hasMembers(resource) && { resource }),
+    ...(scopeParts.length > 0 && { scope: Object.fromEntries(scopeParts) }),
+    ...(links.length > 0 && { links }),
+    ...(traceState && { traceState }),
+  };
+  return hasMembers(raw) ? raw : null;
+}

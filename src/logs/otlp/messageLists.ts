@@ -1,0 +1,102 @@
+import { parseStructure } from "./jsonTexts.ts";
+import type { OtlpAttributes, OtlpEvent } from "./span.ts";
+
+/** The deepest nesting that a key can ask for. The rest of a longer key stays one key. */
+const MAX_KEY_PARTS = 12;
+
+/** OpenInference puts each entry of a list into an object with this one member. */
+const WRAPPERS = new Set(["message", "message_content", "tool_call", "document", "embedding", "tool"]);
+
+type Branch = Map<string, unknown>;
+
+/**
+ * The list that attributes such as `<prefix>.0.role` and `<prefix>.0.content` spell; undefined when there are none. The
+ * numbers give the order of the entries, not their places: gaps take no memory.
+ */
+export function readList(attributes: OtlpAttributes, keys: string[], prefix: string): unknown[] | undefined {
+  const root: Branch = new Map();
+  for (const key of keys) {
+    if (!key.startsWith(prefix) || key[prefix.length] !== ".") continue;
+    const path = toPath(key.slice(prefix.length + 1));
+    if (toIndex(path[0]!) !== null) addLeaf(root, path, attributes[key]);
+  }
+  return root.size === 0 ? undefined : toEntries(root);
+}
+
+/** The attributes whose keys begin with a prefix, by the rest of their keys; undefined when there are none. */
+export function readBelow(
+  attributes: OtlpAttributes,
+  keys: string[],
+  prefix: string,
+): Record<string, unknown> | undefined {
+  const found = keys.filter((key) => key.startsWith(prefix) && key.length > prefix.length);
+  if (found.length === 0) return undefined;
+  // `fromEntries` defines members: a key `__proto__` is a member like any other.
+  return Object.fromEntries(found.map((key) => [key.slice(prefix.length), toValue(attributes[key])]));
+}
+
+/** The messages that events of the given names hold; undefined when there are none. */
+export function readEvents(events: OtlpEvent[], names: readonly string[]): unknown[] | undefined {
+  if (events.length === 0) return undefined;
+  const found = events.filter(({ name }) => names.includes(name));
+  if (found.length === 0) return undefined;
+  return found.map(({ name, attributes }) => {
+    const members = Object.entries(attributes).map(([key, value]) => [key, toValue(value)] as const);
+    const role = /^gen_ai\.(\w+)\.message$/.exec(name)?.[1];
+    return Object.fromEntries(role === undefined ? members : [["role", role], ...members]);
+  });
+}
+
+/** Messages with the system instructions, which some senders keep apart, as their first. */
+export function joinInstructions(instructions: unknown, messages: unknown): unknown {
+  if (instructions === undefined) return messages;
+  const parts = Array.isArray(instructions) ? instructions : [{ type: "text", content: instructions }];
+  const first = { role: "system", parts };
+  if (messages === undefined) return [first];
+  return [first, ...(Array.isArray(messages) ? messages : [messages])];
+}
+
+function toPath(text: string): string[] {
+  const parts = text.split(".");
+  if (parts.length <= MAX_KEY_PARTS) return parts;
+  return [...parts.slice(0, MAX_KEY_PARTS - 1), parts.slice(MAX_KEY_PARTS - 1).join(".")];
+}
+
+/** Where a path runs into a value, the value stays; the attributes still hold both. */
+function addLeaf(root: Branch, path: string[], value: unknown): void {
+  let branch = root;
+  for (const part of path.slice(0, -1)) {
+    const next = branch.get(part) ?? new Map<string, unknown>();
+    if (!(next instanceof Map)) return;
+    branch.set(part, next);
+    branch = next;
+  }
+  const last = path.at(-1)!;
+  if (!branch.has(last)) branch.set(last, toValue(value));
+}
+
+function toTree(node: unknown): unknown {
+  if (!(node instanceof Map)) return node;
+  const branch: Branch = node;
+  for (const key of branch.keys())
+    if (toIndex(key) === null)
+      return Object.fromEntries([...branch].map(([name, value]) => [name, toTree(value)]));
+  return toEntries(branch);
+}
+
+function toEntries(branch: Branch): unknown[] {
+  const indexed = [...branch].map(([key, value]) => ({ index: toIndex(key)!, value }));
+  return indexed.toSorted((a, b) => a.index - b.index).map(({ value }) => unwrap(toTree(value)));
+}
+
+function unwrap(entry: unknown): unknown {
+  if (typeof entry !== "object" || entry === null || Array.isArray(entry)) return entry;
+  const [only, ...others] = Object.entries(entry);
+  const isWrapped = only && others.length === 0 && WRAPPERS.has(only[0]) && typeof only[1] === "object";
+  return isWrapped ? only[1] : entry;
+}
+
+const toValue = (value: unknown): unknown => (typeof value === "string" ? parseStructure(value) : value);
+
+/** The number that a part of a key is; null when it is a name. */
+const toIndex = (part: string): number | null => (/^\d{1,15}$/.test(part) ? Number(part) : null);

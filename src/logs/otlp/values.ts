@@ -1,0 +1,78 @@
+import type { Source } from "./source.ts";
+import type { OtlpSpan } from "./span.ts";
+
+/** Each takes a value as a sender may write it, and returns undefined for what is not of its kind. */
+
+/** A text; also a number or a boolean, as a text. */
+export function toText(value: unknown): string | undefined {
+  if (typeof value === "string") return value === "" ? undefined : value;
+  return typeof value === "number" || typeof value === "boolean" ? String(value) : undefined;
+}
+
+/** A number, also one that is written as a text. */
+export function toNumber(value: unknown): number | undefined {
+  const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+  return typeof number === "number" && Number.isFinite(number) ? number : undefined;
+}
+
+/** Whole and not negative. */
+export function toCount(value: unknown): number | undefined {
+  const number = toNumber(value);
+  return number !== undefined && Number.isSafeInteger(number) && number >= 0 ? number : undefined;
+}
+
+export function toAmount(value: unknown): number | undefined {
+  const number = toNumber(value);
+  return number !== undefined && number >= 0 ? number : undefined;
+}
+
+/** A share, from 0 to 1. */
+export function toShare(value: unknown): number | undefined {
+  const number = toNumber(value);
+  return number !== undefined && number >= 0 && number <= 1 ? number : undefined;
+}
+
+export function toObject(value: unknown): Record<string, unknown> | undefined {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  return Object.fromEntries(Object.entries(value));
+}
+
+/** Anything. */
+export const toContent = (value: unknown): unknown => value;
+
+/** The slugs of a list of texts or of objects with a slug. */
+export function toSlugs(value: unknown): { slug: string }[] | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const slugs = value.flatMap((entry) => toText(toObject(entry)?.slug ?? entry) ?? []);
+  return slugs.length === 0 ? undefined : slugs.map((slug) => ({ slug }));
+}
+
+/** Variables from an object of values by label, or a list of objects with label (or name) and value. */
+export function toVariables(value: unknown): { label: string; value: string | null }[] | undefined {
+  const variables = Array.isArray(value) ? value.flatMap(toVariable) : toObject(value);
+  if (variables === undefined || Array.isArray(variables)) return variables?.length ? variables : undefined;
+  const entries = Object.entries(variables);
+  return entries.length === 0
+    ? undefined
+    : entries.map(([label, held]) => ({ label, value: toVariableText(held) }));
+}
+
+function toVariable(entry: unknown): { label: string; value: string | null }[] {
+  const members = toObject(entry);
+  const label = toText(members?.label ?? members?.name ?? members?.key);
+  return members && label !== undefined ? [{ label, value: toVariableText(members.value) }] : [];
+}
+
+const toVariableText = (value: unknown): string | null =>
+  value === undefined || value === null ? null : typeof value === "string" ? value : JSON.stringify(value);
+
+/** A duration in milliseconds, or a time as the duration from the span's start to it. */
+export function toMilliseconds(value: unknown, source: Source, { startTime }: OtlpSpan): number | undefined {
+  const unit = "unit" in source ? source.unit : undefined;
+  if (unit !== "time") {
+    const duration = toAmount(value);
+    return duration !== undefined && unit === "seconds" ? duration * 1000 : duration;
+  }
+  const duration = typeof value === "string" ? Date.parse(value) - startTime.getTime() : Number.NaN;
+  return duration >= 0 ? duration : undefined;
+}
