@@ -28,15 +28,16 @@ export function readAttribute(
     reader.pos = end;
     return;
   }
-  let key: string | undefined;
+  let key = "";
+  let isInDictionary = false; // which only profiles have
   let value: unknown = null;
   eachField(reader, end, (field, type) => {
+    if (field === 3) isInDictionary = true;
     if (type !== BYTES) return;
     if (field === 1) key = readText(reader, end, reading);
     else if (field === 2) value = readValue(reader, endOfBytes(reader, end), reading, depth);
   });
-  // Without a key it belongs to a dictionary, which only profiles have.
-  if (key !== undefined) setAttribute(target, key, value);
+  if (!isInDictionary) setAttribute(target, key, value);
 }
 
 /** The AnyValue that ends at `end`; null when it is empty. */
