@@ -19,8 +19,10 @@ import { addSecurityHeaders } from "./http/securityHeaders.ts";
 import { type ClientLimits, createHttpServer } from "./http/server.ts";
 import { closeGracefully } from "./http/shutdown.ts";
 import { addTimeout } from "./http/timeout.ts";
+import { receiveOtlp } from "./logs/otlp/receiver.ts";
 import { cleanUpRegularly } from "./maintenance.ts";
 import { exposeMetrics } from "./metrics/metrics.ts";
+import { countOtlpSpans } from "./metrics/otlpSpans.ts";
 import { createContextOf } from "./requestContext.ts";
 import { openApi } from "./rest/openapi.ts";
 import { schemaController } from "./rest/schemas.ts";
@@ -84,11 +86,7 @@ export async function createApp(
   parseJsonBodies(app);
   logRequests(app);
   addSecurityHeaders(app);
-  if (corsOrigins.length > 0)
-    await app.register(cors, {
-      origin: corsOrigins.includes("*") ? "*" : corsOrigins,
-      strictPreflight: false,
-    });
+  if (corsOrigins.length > 0) await allowOrigins(app, corsOrigins);
   if (options.rateLimits) await limitRates(app, options.rateLimits);
   if (pages === "served") homePage(app); // before refuseUnrouted, which must not know the path: it is not for programs
   refuseUnrouted(app);
@@ -96,15 +94,21 @@ export async function createApp(
   addTimeout(app, timeLimitMs);
 
   const contextOf = createContextOf(database, app.log);
+  const otlpSpans = countOtlpSpans();
   compressResponses(app);
   openApi(app, pages);
   healthRoutes(app, createReadiness(database));
-  if (options.metricsToken) exposeMetrics(app, { database, limiter }, options.metricsToken);
+  if (options.metricsToken) exposeMetrics(app, { database, limiter, otlpSpans }, options.metricsToken);
   await app.register((routes: App) => restRoutes(routes, contextOf));
+  await receiveOtlp(app, { contextOf, limiter, counts: otlpSpans });
   await app.register((routes: App) => graphqlRoutes(routes, contextOf, pages));
   cleanUpRegularly(app, database);
   app.addHook("preClose", async () => database.pubSub.close()); // or else subscriptions would never end
   closeGracefully(app, options.graceMs);
   app.addHook("onClose", () => database.close());
   return app;
+}
+
+async function allowOrigins(app: App, origins: string[]): Promise<void> {
+  await app.register(cors, { origin: origins.includes("*") ? "*" : origins, strictPreflight: false });
 }

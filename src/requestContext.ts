@@ -1,14 +1,17 @@
+import type { Writable } from "node:stream";
 import type { FastifyBaseLogger } from "fastify";
 import type { Access, Context } from "./context.ts";
 import type { Database, EntityManager } from "./database/open.ts";
-import type { FastifyReply, FastifyRequest } from "./http/app.ts";
 import { type AnswerBudget, newAnswerBudget } from "./limits/answerBudget.ts";
 import { createAnswerMemory } from "./limits/answerMemory.ts";
 import type { Deadline } from "./limits/deadline.ts";
 import { createAuthenticate } from "./workspaces/authentication.resolvers.ts";
 
-/** Creates the context of a request after looking up its token. */
-export type ContextOf = (request: FastifyRequest, reply: FastifyReply) => Promise<Context>;
+/** Creates the context of a request, by HTTP or gRPC, after looking up its token. `raw` is the stream of its answer. */
+export type ContextOf = (
+  request: { headers: { authorization?: string | undefined }; deadline: Deadline },
+  reply: { raw: Writable },
+) => Promise<Context>;
 
 export function createContextOf(database: Database, log: FastifyBaseLogger): ContextOf {
   const authenticate = createAuthenticate(database, log);

@@ -14,6 +14,13 @@ interface IncomingBody {
   refusal: () => Error;
 }
 
+/** What work on a body holds, for example the unpacked body. */
+export interface HeldBytes {
+  /** Counts further bytes; false when there is no room for them. */
+  take(bytes: number): boolean;
+  release(): void;
+}
+
 /** Node.js reads up to 2 MB of a connection in one turn of the event loop: 40 large bodies would make turns of 100 ms. */
 const MAX_BYTES_IN_TURN = 64 * 1024;
 
@@ -37,6 +44,24 @@ export function createBodies(maxBytes: number) {
     reply.raw.once("finish", end).once("close", end);
   };
   return {
+    /** Counts bytes that are held beside the bodies, until they are released. */
+    hold: (workspaceId: string): HeldBytes => {
+      let share: Share | undefined;
+      let held = 0;
+      return {
+        take: (bytes) => {
+          const workspaceShare = shares.take(workspaceId, bytes);
+          if (!workspaceShare) return false;
+          share = workspaceShare;
+          held += bytes;
+          return true;
+        },
+        release: () => {
+          share?.giveBack(held);
+          share = undefined;
+        },
+      };
+    },
     /** Passes a body on while it arrives, and fails it when it would exceed the limit. */
     count: ({ workspaceId, reply, refusal, onComplete }: IncomingBody): Transform => {
       const chunks = countChunks();

@@ -21,15 +21,17 @@ function sendError(error: GabbroError, request: FastifyRequest, reply: FastifyRe
   if (status >= 500) request.log.error(cause ?? error, "a request failed");
   request.errorCode = code;
   if (code === "BODY_TOO_LARGE") reply.removeHeader("connection"); // the rest of the body is discarded
+  reply.removeHeader("content-encoding"); // of a response that failed before its first byte
+  reply.status(status).headers(headers);
+  const { errorBody } = request.routeOptions?.config ?? {};
+  if (errorBody) {
+    const encoded = errorBody(error, request);
+    return void reply.type(encoded.type).send(encoded.body);
+  }
   const body = GRAPHQL_PATH.test(request.url)
     ? { errors: [{ message, extensions: { code, ...(details && { details }) } }] }
     : { error: message, code, ...(details && { details }) };
-  reply.removeHeader("content-encoding"); // of a response that failed before its first byte
-  void reply
-    .status(status)
-    .headers(headers)
-    .type("application/json; charset=utf-8")
-    .send(JSON.stringify(body));
+  void reply.type("application/json; charset=utf-8").send(JSON.stringify(body));
 }
 
 /**
@@ -40,7 +42,8 @@ export function refuseUnrouted(app: FastifyInstance): void {
   const routes: { segments: string[]; methods: string[] }[] = [];
   // For routes that call `callNotFound`, such as those of assets.
   app.setNotFoundHandler((request, reply) => sendError(routeNotFound(), request, reply));
-  app.addHook("onRoute", ({ url, method }) => {
+  app.addHook("onRoute", ({ url, method, constraints }) => {
+    if (constraints) return; // it exists for some requests only
     routes.push({ segments: url.split("/"), methods: [method].flat() });
   });
   app.addHook("onRequest", (request, _, done) => done(request.is404 ? refusalOf(request) : undefined));

@@ -5,7 +5,7 @@ import { createEventLoopSlots, type Place } from "../limits/eventLoop.ts";
 import { createShares, type Share } from "../limits/shares.ts";
 import type { App } from "./app.ts";
 import { createBodies } from "./bodies.ts";
-import { refusalError, refuse } from "./refusals.ts";
+import { type ErrorBody, refusalError, refuse } from "./refusals.ts";
 import { discardBody } from "./unreadBodies.ts";
 
 declare module "fastify" {
@@ -19,6 +19,12 @@ declare module "fastify" {
     /** It was refused because of overload. */
     isRefused?: true;
   }
+  interface FastifyContextConfig {
+    /** Its bodies stay bytes, which are outside of the heap: they have a limit of their own. */
+    keepsBytes?: true;
+    /** Encodes its errors, where they are not the JSON of REST. */
+    errorBody?: ErrorBody;
+  }
 }
 
 /** Requests beyond these limits are refused, so that accepted ones are answered soon. */
@@ -29,12 +35,15 @@ export interface Limits {
   maxDelayedRefusals: number;
   /** Bytes of the bodies of all unanswered requests. Parsed JSON can take twenty times as much. */
   maxBodyBytes: number;
+  /** The same for routes that keep bodies as bytes; unpacked bodies count as well. */
+  maxKeptBytes: number;
 }
 
 const DEFAULTS: Limits = {
   maxInFlight: 500,
   maxDelayedRefusals: 2_000,
   maxBodyBytes: Math.max(12 * 1024 * 1024, getHeapStatistics().heap_size_limit / 32),
+  maxKeptBytes: 256 * 1024 * 1024,
 };
 /** Requests of a workspace that use the event loop at once. With 1,000, a neighbour of 400 callers waits five times as long. */
 const MAX_RUNNING = 64;
@@ -55,9 +64,9 @@ const MAX_PUBLIC = 20;
 export function createLimiter(options: Partial<Limits>, corsOrigins: string[]) {
   const limits = { ...DEFAULTS, ...options };
   const inFlight = createInFlight(limits.maxInFlight);
-  const bodies = createBodies(limits.maxBodyBytes);
   const places = createEventLoopSlots(MAX_RUNNING);
   const refusals = createRefusals(corsOrigins, limits.maxDelayedRefusals);
+  const bodies = createBodyLimits(limits, places, refusals.error);
 
   const leave = (request: FastifyRequest) => {
     request.share?.giveBack(1);
@@ -91,13 +100,9 @@ export function createLimiter(options: Partial<Limits>, corsOrigins: string[]) {
     // The first hook after authentication, before the body is read.
     app.addHook("preParsing", (request, reply, payload, done) => {
       if (request.isProbe) return done(null, payload);
-      const workspaceId = workspaceOf(request);
-      if (!enter(request, workspaceId)) return refusals.answer(request, reply);
+      if (!enter(request, workspaceOf(request))) return refusals.answer(request, reply);
       if (isSmall(request)) return done(null, payload);
-      // A request takes its place when its body is complete: parsing takes the time, not receiving.
-      const onComplete = (parse: () => void) => begin(places, request, reply, parse);
-      const body = bodies.count({ workspaceId, reply, refusal: refusals.error, onComplete });
-      done(null, payload.pipe(body));
+      done(null, payload.pipe(bodies.count(request, reply)));
     });
     // Once the body is parsed: Fastify leaves the async context of the place when it reads a body.
     app.addHook("preValidation", (request, reply, done) => {
@@ -113,6 +118,12 @@ export function createLimiter(options: Partial<Limits>, corsOrigins: string[]) {
       countRequests(app);
       divideLimits(app);
     },
+    /** For routes that keep bodies as bytes: what they hold besides. */
+    holdBytes: bodies.hold,
+    /** Counts a request that comes by another protocol than HTTP, until it is released; undefined when it is refused. */
+    enterCall: (workspaceId: string): Share | undefined => inFlight.ofWorkspaces.take(workspaceId, 1),
+    /** The error for a request that is refused after it was accepted; counts it. */
+    overloaded: refusals.error,
     inFlight: inFlight.total,
     /** How many requests were refused since the start. */
     refused: refusals.count,
@@ -121,12 +132,27 @@ export function createLimiter(options: Partial<Limits>, corsOrigins: string[]) {
 
 export type Limiter = ReturnType<typeof createLimiter>;
 
+function createBodyLimits({ maxBodyBytes, maxKeptBytes }: Limits, places: Slots, refusal: () => Error) {
+  const bodies = createBodies(maxBodyBytes);
+  const keptBodies = createBodies(maxKeptBytes);
+  return {
+    count: (request: FastifyRequest, reply: FastifyReply) => {
+      // A request takes its place when its body is complete: parsing takes the time, not receiving.
+      const onComplete = (parse: () => void) => begin(places, request, reply, parse);
+      const counted = request.routeOptions.config.keepsBytes ? keptBodies : bodies;
+      return counted.count({ workspaceId: workspaceOf(request), reply, refusal, onComplete });
+    },
+    hold: keptBodies.hold,
+  };
+}
+
 function createInFlight(max: number) {
   const ofWorkspaces = createShares(max);
   /** Requests without a token have shares of their own, and cannot exhaust those of workspaces. */
   const withoutToken = createShares(max);
   const publicRoutes = createShares(MAX_PUBLIC);
   return {
+    ofWorkspaces,
     sharesOf: (workspaceId: string, request: FastifyRequest): typeof ofWorkspaces => {
       if (workspaceId !== NO_WORKSPACE) return ofWorkspaces;
       return PUBLIC.test(request.routeOptions.url ?? "") ? publicRoutes : withoutToken;
@@ -195,7 +221,8 @@ function createRefusals(corsOrigins: string[], maxDelayed: number) {
       const respond = () => {
         delayedCount -= 1;
         if (app.isStopping()) reply.raw.setHeader("connection", "close");
-        refuse(request.raw, reply.raw, corsOrigins);
+        const { errorBody } = request.routeOptions.config;
+        refuse(request, reply.raw, { corsOrigins, ...(errorBody && { errorBody }) });
       };
       delayedCount += 1;
       if (delayedCount > maxDelayed) respond();

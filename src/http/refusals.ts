@@ -1,6 +1,13 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import type { FastifyRequest } from "fastify";
 import { type ErrorCode, errorStatus, GabbroError } from "../errors.ts";
+
+/** Encodes an error for the routes of another protocol. */
+export type ErrorBody = (
+  error: GabbroError,
+  request: Pick<FastifyRequest, "headers">,
+) => { type: string; body: Buffer };
 
 const CODE: ErrorCode = "UNAVAILABLE";
 const MESSAGE = "The service is overloaded. Send the request again in a moment.";
@@ -12,10 +19,13 @@ const restRefusal = refusalOf({ error: MESSAGE, code: CODE });
 const graphqlRefusal = refusalOf({ errors: [{ message: MESSAGE, extensions: { code: CODE } }] });
 
 function refusalOf(error: object) {
-  const body = JSON.stringify(error);
+  return encodedRefusal("application/json; charset=utf-8", JSON.stringify(error));
+}
+
+function encodedRefusal(type: string, body: string | Buffer) {
   const headers = {
     ...RETRY_AFTER,
-    "content-type": "application/json; charset=utf-8",
+    "content-type": type,
     "content-length": String(Buffer.byteLength(body)),
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",
@@ -25,11 +35,16 @@ function refusalOf(error: object) {
 
 /** Refuses a request in the form of its API, on the raw response, as this happens thousands of times a second. */
 export function refuse(
-  { url, headers }: IncomingMessage,
+  request: Pick<FastifyRequest, "headers" | "url">,
   response: ServerResponse,
-  corsOrigins: string[],
+  { corsOrigins, errorBody }: { corsOrigins: string[]; errorBody?: ErrorBody },
 ): void {
-  const { headers: refusalHeaders, body } = GRAPHQL.test(url!) ? graphqlRefusal : restRefusal;
+  const { url, headers } = request;
+  const { headers: refusalHeaders, body } = errorBody
+    ? ofProtocol(errorBody(refusalError(), request))
+    : GRAPHQL.test(url)
+      ? graphqlRefusal
+      : restRefusal;
   // Without this header, a page of another origin cannot read the answer.
   const allowOrigin = corsOrigins.find((origin) => origin === "*" || origin === headers.origin);
   const allHeaders = allowOrigin
@@ -38,6 +53,8 @@ export function refuse(
   response.writeHead(errorStatus[CODE], allHeaders);
   response.end(body);
 }
+
+const ofProtocol = ({ type, body }: ReturnType<ErrorBody>) => encodedRefusal(type, body);
 
 /** The same refusal as an error, for a request whose body is arriving. */
 export function refusalError(): GabbroError {

@@ -5,15 +5,18 @@ import { bearerToken } from "../workspaces/authentication.resolvers.ts";
 import { unauthenticated } from "../workspaces/resolvers.ts";
 import { countDeprecations } from "./deprecations.ts";
 import { CONTENT_TYPE, type Family, histogram, single, toText } from "./families.ts";
+import type { OtlpSpanCounts } from "./otlpSpans.ts";
 import { watchProcess } from "./process.ts";
 import { countRequests } from "./requests.ts";
 
+interface Watched {
+  database: Database;
+  limiter: Record<"inFlight" | "refused", () => number>;
+  otlpSpans: OtlpSpanCounts;
+}
+
 /** Serves `GET /metrics` for Prometheus, to callers with `token`. */
-export function exposeMetrics(
-  app: App,
-  { database, limiter }: { database: Database; limiter: Record<"inFlight" | "refused", () => number> },
-  token: string,
-): void {
+export function exposeMetrics(app: App, { database, limiter, otlpSpans }: Watched, token: string): void {
   const requests = countRequests(app);
   const deprecations = countDeprecations(app);
   const processMetrics = watchProcess();
@@ -40,6 +43,7 @@ export function exposeMetrics(
     const families = [
       ...requests(),
       deprecations(),
+      otlpSpans.family(),
       inFlight,
       refused,
       ...familiesOf(database),

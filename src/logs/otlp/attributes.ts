@@ -1,0 +1,56 @@
+import { MAX_JSON_DEPTH } from "../../validation/json.ts";
+import { MAX_VALUES } from "./bounds.ts";
+import type { Problem } from "./decoded.ts";
+import type { OtlpAttributes } from "./span.ts";
+
+/** What the readers of one span share: how many values it may still have, and what they found. */
+export interface Reading {
+  valuesLeft: number;
+  /** The first that makes the span unusable. */
+  problem: Problem | null;
+  /** A text had the character U+0000, which PostgreSQL cannot store, or half of a surrogate pair. */
+  hasReplacedText: boolean;
+}
+
+export const newReading = (): Reading => ({
+  valuesLeft: MAX_VALUES,
+  problem: null,
+  hasReplacedText: false,
+});
+
+export function addProblem(reading: Reading, code: Problem["code"], reason: string): void {
+  reading.problem ??= { code, reason };
+}
+
+/** Counts a value at a depth; false when the span has too many values, or this one is nested too deep. */
+export function mayRead(reading: Reading, depth: number): boolean {
+  reading.valuesLeft -= 1;
+  if (reading.valuesLeft < 0) addProblem(reading, "too_large", `has more than ${MAX_VALUES} values`);
+  if (depth > MAX_JSON_DEPTH)
+    addProblem(reading, "too_deep", `has a value that is nested deeper than ${MAX_JSON_DEPTH} levels`);
+  return reading.problem === null;
+}
+
+/** Assigning to the key `__proto__` would set the prototype. */
+export function setAttribute(target: OtlpAttributes, key: string, value: unknown): void {
+  if (key !== "__proto__") target[key] = value;
+  else Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
+}
+
+/** The text with U+FFFD for what no database stores. */
+export function storableText(text: string, reading: Reading): string {
+  if (!text.includes("\0") && text.isWellFormed()) return text;
+  reading.hasReplacedText = true;
+  return text.replaceAll("\0", "\uFFFD").toWellFormed();
+}
+
+/** JSON has neither infinite numbers nor NaN nor -0. */
+export function storableNumber(value: number): number | string {
+  return Number.isFinite(value) ? value + 0 : String(value);
+}
+
+/** A number when it is exact, else its decimal digits. */
+export function storableInteger(value: bigint): number | string {
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : value.toString();
+}

@@ -1,0 +1,10 @@
+/** What the specification recommends for a request, also after decompression. */
+export const MAX_BODY_BYTES = 64 * 1024 * 1024;
+/** Spans, and messages around spans, of one request. A request that exceeds it is refused, as each costs memory and time. */
+export const MAX_SPANS = 100_000;
+/** As much as a log by REST may have. Decoding it takes up to 50 ms, which no other request can interrupt. */
+export const MAX_SPAN_BYTES = 10 * 1024 * 1024;
+/** A resource and a scope are stored with each of their spans. */
+export const MAX_RESOURCE_BYTES = 64 * 1024;
+/** Values in the attributes, events and links of a span, in all lists and objects. Decoding them takes up to 10 ms. */
+export const MAX_VALUES = 50_000;

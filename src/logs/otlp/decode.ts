@@ -1,0 +1,171 @@
+import { isUtf8 } from "node:buffer";
+import { GabbroError } from "../../errors.ts";
+import { addProblem, newReading, type Reading } from "./attributes.ts";
+import { MAX_RESOURCE_BYTES, MAX_SPAN_BYTES, MAX_SPANS } from "./bounds.ts";
+import { checkSpan, type RawSpan } from "./checkSpan.ts";
+import type { DecodedSpan, Element, Elements, Problem, Rejection, Slice } from "./decoded.ts";
+import * as json from "./json.ts";
+import { NOT_JSON } from "./jsonScan.ts";
+import * as protobuf from "./protobuf.ts";
+import type { OtlpAttributes, OtlpScope } from "./span.ts";
+
+export type Encoding = "protobuf" | "json";
+export type Signal = "traces" | "logs" | "metrics";
+
+const lists: Record<Signal, json.Lists> = {
+  traces: { resources: "resourceSpans", scopes: "scopeSpans", elements: "spans" },
+  logs: { resources: "resourceLogs", scopes: "scopeLogs", elements: "logRecords" },
+  metrics: { resources: "resourceMetrics", scopes: "scopeMetrics", elements: "metrics" },
+};
+
+/** The body of a request, and what it claims to be. */
+export interface Encoded {
+  bytes: Buffer;
+  encoding: Encoding;
+}
+
+interface Readers {
+  readResource(bytes: Buffer, slice: Slice, reading: Reading): OtlpAttributes;
+  readScope(bytes: Buffer, slice: Slice, reading: Reading): OtlpScope;
+  readSpan(bytes: Buffer, slice: Slice, reading: Reading): RawSpan;
+  countPoints(bytes: Buffer, slice: Slice): number;
+}
+
+const readersOf: Record<Encoding, Readers> = { protobuf, json };
+
+/**
+ * The spans of a request, valid or rejected, in their order; null where others may have a turn. Throws BAD_REQUEST when the
+ * body around the spans cannot be read, or when there are too many.
+ */
+export function* decodeSpans(body: Encoded): Generator<DecodedSpan | Rejection | null> {
+  const decodeSpan = createSpanDecoder(body);
+  let index = 0;
+  for (const element of elementsOf(body, "traces")) {
+    if (element === null) yield null;
+    else yield decodeSpan(element, index++);
+  }
+}
+
+/** Counts log records or data points; yields where others may have a turn. */
+export function* countElements(body: Encoded, signal: "logs" | "metrics"): Generator<null, number> {
+  const { countPoints } = readersOf[body.encoding];
+  let count = 0;
+  for (const element of elementsOf(body, signal)) {
+    if (element === null) yield null;
+    else if (signal === "logs") count += 1;
+    else count += readOrReject(newReading(), () => countPoints(body.bytes, element)) ?? 1;
+  }
+  return count;
+}
+
+/** The places of all elements; throws BAD_REQUEST. */
+function* elementsOf({ bytes, encoding }: Encoded, signal: Signal): Elements {
+  let count = 0;
+  try {
+    if (encoding === "json" && !isUtf8(bytes)) throw new Error("not UTF-8", { cause: NOT_JSON });
+    const elements =
+      encoding === "json" ? json.jsonElements(bytes, lists[signal]) : protobuf.protobufElements(bytes);
+    for (const element of elements) {
+      count += 1;
+      if (count > MAX_SPANS) throw tooMany();
+      yield element;
+    }
+  } catch (error) {
+    throw isOfCaller(error) ? unreadable(encoding, error as Error) : error;
+  }
+}
+
+const tooMany = () =>
+  new GabbroError(
+    "BAD_REQUEST",
+    `The request has more than ${MAX_SPANS} spans or groups. Send fewer at once.`,
+  );
+
+/** pbf throws plain errors, DataView throws RangeErrors, and JSON.parse throws SyntaxErrors. */
+function isOfCaller(error: unknown): boolean {
+  return error instanceof Error && !(error instanceof GabbroError) && !(error instanceof TypeError);
+}
+
+function unreadable(encoding: Encoding, cause: Error): GabbroError {
+  const message =
+    encoding === "json"
+      ? `The body cannot be read as OTLP JSON: ${cause.cause === NOT_JSON ? cause.message : "it is damaged"}.`
+      : "The body cannot be read as OTLP protobuf: it is cut, damaged, or something else. Send JSON with Content-Type: application/json.";
+  return new GabbroError("BAD_REQUEST", message, { cause });
+}
+
+/** Runs a reader; a damaged part is a problem of the span only. */
+function readOrReject<Result>(reading: Reading, read: () => Result): Result | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (!isOfCaller(error)) throw error;
+    addProblem(reading, "malformed", "is damaged");
+    return undefined;
+  }
+}
+
+interface Around {
+  resource: OtlpAttributes;
+  scope: OtlpScope;
+  bytes: number;
+  problem: Problem | null;
+}
+
+function createSpanDecoder({ bytes, encoding }: Encoded) {
+  const readers = readersOf[encoding];
+  const aroundOf = createAroundReader(bytes, readers);
+  return (element: Element, index: number): DecodedSpan | Rejection => {
+    const around = aroundOf(element);
+    const reading = newReading();
+    const length = element.end - element.start;
+    if (around.problem) return { index, ...around.problem };
+    if (length > MAX_SPAN_BYTES)
+      return { index, code: "too_large", reason: `is larger than ${MAX_SPAN_BYTES / 1024 / 1024} MB` };
+    const raw = readOrReject(reading, () => readers.readSpan(bytes, element, reading));
+    if (!raw || reading.problem) return { index, ...reading.problem! };
+    const checked = checkSpan(raw, around);
+    if (!("span" in checked)) return { index, ...checked };
+    const { span, warnings } = checked;
+    if (reading.hasReplacedText) warnings.push(REPLACED);
+    return { span, warnings, bytes: length + around.bytes };
+  };
+}
+
+const REPLACED = "has texts with characters that cannot be stored, which U+FFFD replaces";
+
+/** Reads a resource and a scope once for all of their spans, which stand together. */
+function createAroundReader(bytes: Buffer, readers: Readers) {
+  let last: Element | undefined;
+  let around: Around;
+  return (element: Element): Around => {
+    const isSame = last && last.resource === element.resource && last.scope === element.scope;
+    if (!isSame) around = readAround(bytes, readers, element);
+    last = element;
+    return around;
+  };
+}
+
+const noScope = (): OtlpScope => ({ name: null, version: null, attributes: {} });
+
+function readAround(bytes: Buffer, readers: Readers, { resource, scope }: Element): Around {
+  const reading = newReading();
+  const around: Around = {
+    resource: {},
+    scope: noScope(),
+    bytes: sizeOf(resource) + sizeOf(scope),
+    problem: null,
+  };
+  if (around.bytes > MAX_RESOURCE_BYTES) {
+    const reason = `has a resource and a scope of more than ${MAX_RESOURCE_BYTES / 1024} kB`;
+    return { ...around, problem: { code: "too_large", reason } };
+  }
+  readOrReject(reading, () => {
+    if (resource) around.resource = readers.readResource(bytes, resource, reading);
+    if (scope) around.scope = readers.readScope(bytes, scope, reading);
+  });
+  around.problem = reading.problem;
+  return around;
+}
+
+const sizeOf = (slice: Slice | null) => (slice ? slice.end - slice.start : 0);

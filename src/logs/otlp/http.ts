@@ -1,0 +1,119 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { GabbroError } from "../../errors.ts";
+import type { App } from "../../http/app.ts";
+import type { Limiter } from "../../http/limiter.ts";
+import { authenticated } from "../../workspaces/resolvers.ts";
+import { readBody } from "./body.ts";
+import { MAX_BODY_BYTES } from "./bounds.ts";
+import type { Encoded, Encoding } from "./decode.ts";
+import { exportResponse, type Receipt, statusBody } from "./messages.ts";
+import type { OtlpOptions } from "./options.ts";
+import { previewSpans, receiveSpans, rejectSignal } from "./receive.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** What the unpacked body takes of the memory for bodies. */
+    heldBytes?: ReturnType<Limiter["holdBytes"]>;
+  }
+}
+
+/** The routes of OpenTelemetry. They need a token before the body is read, and answer in the encoding of the request. */
+export function otlpRoutes(app: App, { contextOf, limiter, counts }: OtlpOptions): void {
+  app.addHook("onRequest", async (request, reply) => {
+    request.headers.authorization = toBearer(request.headers.authorization);
+    request.context = await contextOf(request, reply);
+    const { workspaceId } = authenticated(request.context);
+    if (!encodingOf(request)) throw unsupportedType();
+    request.heldBytes = limiter.holdBytes(workspaceId);
+    reply.raw.once("close", request.heldBytes.release);
+  });
+  parseBodies(app, limiter);
+
+  const storeSpans = async ({ context, body }: FastifyRequest, reply: FastifyReply) =>
+    sendReceipt(reply, "traces", await receiveSpans(context, encoded(reply, body), counts));
+  app.addConstraintStrategy(otlpType);
+  app.post("/", { ...options, constraints: { otlpType: "yes" } }, storeSpans);
+  app.post("/api/public/otel/v1/traces", options, storeSpans);
+  app.post("/v1/traces", options, async (request, reply) => {
+    if (!isDryRun(request.query)) return storeSpans(request, reply);
+    return reply.send(await previewSpans(request.context, encoded(reply, request.body)));
+  });
+  for (const signal of ["logs", "metrics"] as const)
+    app.post(`/v1/${signal}`, options, async ({ context, body }, reply) =>
+      sendReceipt(reply, signal, await rejectSignal(context, encoded(reply, body), signal)),
+    );
+}
+
+/** OpenTelemetry describes its own interface, so the OpenAPI document leaves it out. */
+const options = {
+  schema: { hide: true },
+  bodyLimit: MAX_BODY_BYTES,
+  config: {
+    keepsBytes: true as const,
+    errorBody: (error: GabbroError, request: Pick<FastifyRequest, "headers">) =>
+      statusBody(error, encodingOf(request) ?? "json"),
+  },
+};
+
+/** Clients that post to the address as given use `POST /`, which exists for the types of OpenTelemetry only. */
+const otlpType = {
+  name: "otlpType",
+  storage: <Handler>() => {
+    const handlers = new Map<unknown, Handler>();
+    return {
+      get: (key: unknown) => handlers.get(key) ?? null,
+      set: (key: unknown, handler: Handler) => void handlers.set(key, handler),
+    };
+  },
+  deriveConstraint: (request: Pick<FastifyRequest, "headers">) => (encodingOf(request) ? "yes" : "no"),
+};
+
+const types: Record<string, Encoding> = {
+  "application/x-protobuf": "protobuf",
+  "application/protobuf": "protobuf",
+  "application/json": "json",
+};
+
+function encodingOf({ headers }: Pick<FastifyRequest, "headers">): Encoding | undefined {
+  const [type = ""] = (headers["content-type"] ?? "").split(";", 1);
+  const name = type.trim().toLowerCase();
+  return Object.hasOwn(types, name) ? types[name] : undefined;
+}
+
+const unsupportedType = () =>
+  new GabbroError(
+    "UNSUPPORTED_MEDIA_TYPE",
+    "OpenTelemetry is received as Content-Type: application/x-protobuf or application/json.",
+  );
+
+function parseBodies(app: App, limiter: OtlpOptions["limiter"]): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", async (request: FastifyRequest, payload: FastifyRequest["raw"]) =>
+    readBody(request, payload, { take: request.heldBytes!.take, overloaded: limiter.overloaded }),
+  );
+}
+
+/** A request without any body is an empty one, which is valid as protobuf. */
+const encoded = ({ request }: FastifyReply, body: unknown): Encoded => ({
+  bytes: Buffer.isBuffer(body) ? body : Buffer.alloc(0),
+  encoding: encodingOf(request)!,
+});
+
+function sendReceipt(reply: FastifyReply, signal: "traces" | "logs" | "metrics", receipt: Receipt) {
+  const { type, body } = exportResponse(receipt, signal, encodingOf(reply.request)!);
+  return reply.type(type).send(body);
+}
+
+function isDryRun(query: unknown): boolean {
+  const { dryRun } = query as { dryRun?: unknown };
+  return dryRun === "1" || dryRun === "true";
+}
+
+const BASIC = "basic ";
+
+/** The password of Basic authentication is taken as the token; its user name means nothing. */
+function toBearer(authorization: string | undefined): string | undefined {
+  if (authorization?.slice(0, BASIC.length).toLowerCase() !== BASIC) return authorization;
+  const pair = Buffer.from(authorization.slice(BASIC.length), "base64").toString("latin1");
+  return `Bearer ${pair.slice(pair.indexOf(":") + 1)}`;
+}

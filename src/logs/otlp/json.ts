@@ -1,0 +1,163 @@
+import type { Reading } from "./attributes.ts";
+import { addProblem } from "./attributes.ts";
+import { type RawSpan, toIsoTime } from "./checkSpan.ts";
+import type { Elements, Slice } from "./decoded.ts";
+import {
+  type Cursor,
+  cursorAt,
+  expectEnd,
+  isAtList,
+  isAtObject,
+  itemsOf,
+  keysOf,
+  skipValue,
+} from "./jsonScan.ts";
+import {
+  attributesOf,
+  idOf,
+  type JsonMembers,
+  listOf,
+  membersOf,
+  nanosOf,
+  numberOf,
+  textOf,
+} from "./jsonValues.ts";
+import type { OtlpAttributes, OtlpScope } from "./span.ts";
+
+/** The names of the lists that lead to the elements. */
+export interface Lists {
+  resources: string;
+  scopes: string;
+  elements: string;
+}
+
+/**
+ * The places of the spans, log records or metrics in a request. Parsing 64 MB at once would hold the event loop for half a
+ * second; what was found one by one is parsed one by one.
+ */
+export function* jsonElements(bytes: Uint8Array, lists: Lists): Elements {
+  const cursor = cursorAt(bytes, 0);
+  for (const key of keysOf(cursor)) {
+    if (key !== lists.resources || !isAtList(cursor)) yield* skipValue(cursor);
+    else for (const _ of itemsOf(cursor)) yield* elementsOfResource(cursor, lists);
+  }
+  expectEnd(cursor);
+}
+
+function* elementsOfResource(cursor: Cursor, { scopes, elements }: Lists): Elements {
+  yield null;
+  if (!isAtObject(cursor)) return yield* skipValue(cursor);
+  const { at } = cursor;
+  let resource: Slice | null | undefined;
+  for (const key of keysOf(cursor)) {
+    if (key === "resource") resource = yield* skipValue(cursor);
+    else if (key !== scopes || !isAtList(cursor)) yield* skipValue(cursor);
+    else {
+      if (resource === undefined) resource = yield* lookAhead(cursor, at, "resource");
+      for (const _ of itemsOf(cursor)) yield* elementsOfScope(cursor, elements, resource);
+    }
+  }
+}
+
+function* elementsOfScope(cursor: Cursor, elements: string, resource: Slice | null): Elements {
+  yield null;
+  if (!isAtObject(cursor)) return yield* skipValue(cursor);
+  const { at } = cursor;
+  let scope: Slice | null | undefined;
+  for (const key of keysOf(cursor)) {
+    if (key === "scope") scope = yield* skipValue(cursor);
+    else if (key !== elements || !isAtList(cursor)) yield* skipValue(cursor);
+    else {
+      if (scope === undefined) scope = yield* lookAhead(cursor, at, "scope");
+      for (const _ of itemsOf(cursor)) yield { ...(yield* skipValue(cursor)), resource, scope };
+    }
+  }
+}
+
+/** The place of a member that may come later in the object; null when there is none. */
+function* lookAhead({ bytes }: Cursor, at: number, wanted: string): Generator<null, Slice | null> {
+  const ahead = cursorAt(bytes, at);
+  for (const key of keysOf(ahead)) {
+    const slice = yield* skipValue(ahead);
+    if (key === wanted) return slice;
+  }
+  return null;
+}
+
+export function parseSlice(bytes: Buffer, { start, end }: Slice): unknown {
+  const text = bytes.toString("utf8", start, end);
+  return MAY_BE_INEXACT.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text);
+}
+
+const MAY_BE_INEXACT = /:\s{0,8}-?\d{16}/;
+
+/** Long whole numbers as texts: JavaScript would round them. */
+function keepDigits(_: string, value: unknown, context?: { source?: string }): unknown {
+  if (typeof value !== "number" || Number.isSafeInteger(value)) return value;
+  const source = context?.source ?? "";
+  return /^-?\d+$/.test(source) ? source : value;
+}
+
+export function readResource(bytes: Buffer, slice: Slice, reading: Reading): OtlpAttributes {
+  return attributesOf(membersOf(parseSlice(bytes, slice))?.attributes, "attributes", reading);
+}
+
+export function readScope(bytes: Buffer, slice: Slice, reading: Reading): OtlpScope {
+  const scope = membersOf(parseSlice(bytes, slice)) ?? {};
+  return {
+    name: textOf(scope.name, reading) || null,
+    version: textOf(scope.version, reading) || null,
+    attributes: attributesOf(scope.attributes, "attributes", reading),
+  };
+}
+
+export function readSpan(bytes: Buffer, slice: Slice, reading: Reading): RawSpan {
+  const span = membersOf(parseSlice(bytes, slice));
+  if (!span) addProblem(reading, "malformed", "is not an object");
+  return toRawSpan(span ?? {}, reading);
+}
+
+function toRawSpan(span: JsonMembers, reading: Reading): RawSpan {
+  const status = membersOf(span.status) ?? {};
+  return {
+    traceId: idOf(span.traceId),
+    spanId: idOf(span.spanId),
+    parentSpanId: idOf(span.parentSpanId),
+    traceState: textOf(span.traceState, reading),
+    flags: numberOf(span.flags),
+    name: textOf(span.name, reading),
+    kind: numberOf(span.kind),
+    startNanos: nanosOf(span.startTimeUnixNano),
+    endNanos: nanosOf(span.endTimeUnixNano),
+    attributes: attributesOf(span.attributes, "attributes", reading),
+    events: listOf(span.events, "events", reading).map((item) => {
+      const event = membersOf(item) ?? {};
+      return {
+        name: textOf(event.name, reading),
+        time: toIsoTime(nanosOf(event.timeUnixNano)),
+        attributes: attributesOf(event.attributes, "attributes", reading),
+      };
+    }),
+    links: listOf(span.links, "links", reading).map((item) => {
+      const link = membersOf(item) ?? {};
+      return {
+        traceId: idOf(link.traceId),
+        spanId: idOf(link.spanId),
+        traceState: textOf(link.traceState, reading) || null,
+        attributes: attributesOf(link.attributes, "attributes", reading),
+      };
+    }),
+    statusCode: numberOf(status.code),
+    statusMessage: textOf(status.message, reading),
+    isLogRecord: "timeUnixNano" in span || "observedTimeUnixNano" in span || "severityNumber" in span,
+  };
+}
+
+const POINTS_OF_METRICS = ["gauge", "sum", "histogram", "exponentialHistogram", "summary"];
+
+/** How many data points a metric has. */
+export function countPoints(bytes: Buffer, slice: Slice): number {
+  const metric = membersOf(parseSlice(bytes, slice)) ?? {};
+  const lists = POINTS_OF_METRICS.map((kind) => membersOf(metric[kind])?.dataPoints);
+  return lists.reduce<number>((sum, list) => sum + (Array.isArray(list) ? list.length : 0), 0);
+}

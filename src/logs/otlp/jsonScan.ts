@@ -1,0 +1,146 @@
+import type { Slice } from "./decoded.ts";
+
+/** The bytes are not the JSON that they should be. */
+export const NOT_JSON = "NOT_JSON";
+
+/** A place in a JSON text. It moves over values without parsing them. */
+export interface Cursor {
+  bytes: Uint8Array;
+  at: number;
+  /** The place from which on the next value gives others a turn. */
+  pauseAt: number;
+}
+
+const BYTES_BETWEEN_PAUSES = 256 * 1024;
+const MAX_KEY_BYTES = 64;
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+const OPENING_BRACKET = 0x5b;
+const CLOSING_BRACKET = 0x5d;
+const OPENING_BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
+const SPACE = 0x20;
+
+export const cursorAt = (bytes: Uint8Array, at: number): Cursor => ({
+  bytes,
+  at,
+  pauseAt: at + BYTES_BETWEEN_PAUSES,
+});
+
+const notJson = (at: number) => new Error(`not valid JSON at position ${at}`, { cause: NOT_JSON });
+
+/** The first byte of what comes next; undefined at the end. */
+function peek(cursor: Cursor): number | undefined {
+  while (isSpace(cursor.bytes[cursor.at])) cursor.at += 1;
+  return cursor.bytes[cursor.at];
+}
+
+const isSpace = (byte: number | undefined) =>
+  byte === SPACE || byte === 0x0a || byte === 0x0d || byte === 0x09;
+
+export const isAtObject = (cursor: Cursor): boolean => peek(cursor) === OPENING_BRACE;
+export const isAtList = (cursor: Cursor): boolean => peek(cursor) === OPENING_BRACKET;
+
+/** Throws unless nothing follows. */
+export function expectEnd(cursor: Cursor): void {
+  if (peek(cursor) !== undefined) throw notJson(cursor.at);
+}
+
+/** The keys of the object at the cursor. The caller moves over the value of each. */
+export function* keysOf(cursor: Cursor): Generator<string> {
+  if (!isAtObject(cursor)) throw notJson(cursor.at);
+  for (const _ of partsUntil(cursor, CLOSING_BRACE)) {
+    if (peek(cursor) !== QUOTE) throw notJson(cursor.at);
+    const start = cursor.at + 1;
+    skipString(cursor);
+    const key = keyIn(cursor, start);
+    if (peek(cursor) !== COLON) throw notJson(cursor.at);
+    cursor.at += 1;
+    yield key;
+  }
+}
+
+/** An empty text stands for a key that is too long to be one of ours, or has escapes. */
+function keyIn({ bytes, at }: Cursor, start: number): string {
+  const end = at - 1;
+  return end - start > MAX_KEY_BYTES ? "" : String.fromCharCode(...bytes.subarray(start, end));
+}
+
+/** Stops at each item of the list at the cursor. The caller moves over each. */
+export const itemsOf = (cursor: Cursor): Generator<void> => partsUntil(cursor, CLOSING_BRACKET);
+
+function* partsUntil(cursor: Cursor, closing: number): Generator<void> {
+  cursor.at += 1;
+  let next = peek(cursor);
+  while (next !== closing) {
+    yield;
+    next = peek(cursor);
+    if (next !== COMMA && next !== closing) throw notJson(cursor.at);
+    if (next === COMMA) cursor.at += 1;
+    if (next === COMMA && peek(cursor) === closing) throw notJson(cursor.at);
+  }
+  cursor.at += 1;
+}
+
+/** Moves over a value, and returns its place. */
+export function* skipValue(cursor: Cursor): Generator<null, Slice> {
+  const first = peek(cursor);
+  const start = cursor.at;
+  if (first === QUOTE) skipString(cursor);
+  else if (first === OPENING_BRACE || first === OPENING_BRACKET) yield* skipNested(cursor);
+  else skipWord(cursor);
+  if (cursor.at >= cursor.pauseAt) yield pause(cursor);
+  return { start, end: cursor.at };
+}
+
+function pause(cursor: Cursor): null {
+  cursor.pauseAt = cursor.at + BYTES_BETWEEN_PAUSES;
+  return null;
+}
+
+/** Brackets are counted, not matched: whoever needs the value parses it. */
+function* skipNested(cursor: Cursor): Generator<null, void> {
+  const { bytes } = cursor;
+  let depth = 0;
+  do {
+    const byte = bytes[cursor.at];
+    if (byte === undefined) throw notJson(cursor.at);
+    if (byte === QUOTE) {
+      skipString(cursor);
+      continue;
+    }
+    if (byte === OPENING_BRACE || byte === OPENING_BRACKET) depth += 1;
+    else if (byte === CLOSING_BRACE || byte === CLOSING_BRACKET) depth -= 1;
+    cursor.at += 1;
+    if (cursor.at >= cursor.pauseAt) yield pause(cursor);
+  } while (depth > 0);
+}
+
+/** Moves over a number, true, false or null. */
+function skipWord(cursor: Cursor): void {
+  const start = cursor.at;
+  for (;;) {
+    const byte = cursor.bytes[cursor.at];
+    if (byte === undefined || isSpace(byte) || byte === COMMA) break;
+    if (byte === CLOSING_BRACE || byte === CLOSING_BRACKET) break;
+    cursor.at += 1;
+  }
+  if (cursor.at === start) throw notJson(start);
+}
+
+function skipString(cursor: Cursor): void {
+  const { bytes } = cursor;
+  let at = cursor.at + 1;
+  for (;;) {
+    at = bytes.indexOf(QUOTE, at);
+    if (at < 0) throw notJson(cursor.at);
+    let before = at;
+    while (bytes[before - 1] === BACKSLASH) before -= 1;
+    at += 1;
+    if ((at - 1 - before) % 2 === 0) break;
+  }
+  cursor.at = at;
+}

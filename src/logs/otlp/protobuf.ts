@@ -1,0 +1,165 @@
+import type { PbfReader } from "pbf";
+import { mayRead, type Reading } from "./attributes.ts";
+import { type RawSpan, toIsoTime } from "./checkSpan.ts";
+import type { Elements, Slice } from "./decoded.ts";
+import {
+  BYTES,
+  eachField,
+  endOfBytes,
+  FIXED32,
+  FIXED64,
+  messagesIn,
+  readerAt,
+  readFixed64,
+  VARINT,
+} from "./protobufFields.ts";
+import { readAttribute, readText } from "./protobufValues.ts";
+import type { OtlpAttributes, OtlpScope, OtlpSpan } from "./span.ts";
+
+/** The spans, log records or metrics of a request: all three kinds nest in the same fields. */
+export function* protobufElements(bytes: Uint8Array): Elements {
+  for (const resourceSpans of messagesIn(bytes, { start: 0, end: bytes.length }, 1)) {
+    yield null;
+    const resource = lastMessage(bytes, resourceSpans, 1);
+    for (const scopeSpans of messagesIn(bytes, resourceSpans, 2)) {
+      yield null;
+      const scope = lastMessage(bytes, scopeSpans, 1);
+      for (const { start, end } of messagesIn(bytes, scopeSpans, 2)) yield { start, end, resource, scope };
+    }
+  }
+}
+
+function lastMessage(bytes: Uint8Array, within: Slice, field: number): Slice | null {
+  let last: Slice | null = null;
+  for (const slice of messagesIn(bytes, within, field)) last = slice;
+  return last;
+}
+
+export function readResource(bytes: Uint8Array, { start, end }: Slice, reading: Reading): OtlpAttributes {
+  const attributes: OtlpAttributes = {};
+  const reader = readerAt(bytes, start);
+  eachField(reader, end, (field, type) => {
+    if (field === 1 && type === BYTES)
+      readAttribute(reader, endOfBytes(reader, end), { target: attributes, reading });
+  });
+  return attributes;
+}
+
+export function readScope(bytes: Uint8Array, { start, end }: Slice, reading: Reading): OtlpScope {
+  const scope: OtlpScope = { name: null, version: null, attributes: {} };
+  const reader = readerAt(bytes, start);
+  eachField(reader, end, (field, type) => {
+    if (type !== BYTES) return;
+    if (field === 1) scope.name = readText(reader, end, reading) || null;
+    else if (field === 2) scope.version = readText(reader, end, reading) || null;
+    else if (field === 3)
+      readAttribute(reader, endOfBytes(reader, end), { target: scope.attributes, reading });
+  });
+  return scope;
+}
+
+export function readSpan(bytes: Uint8Array, { start, end }: Slice, reading: Reading): RawSpan {
+  const span = newRawSpan();
+  const reader = readerAt(bytes, start);
+  eachField(reader, end, (field, type) => {
+    // The fields of a log record have the same numbers: after its first one, the others are not read as those of a span.
+    if ((field === 1 && type === FIXED64) || (field === 2 && type === VARINT)) span.isLogRecord = true;
+    if (span.isLogRecord) return;
+    if (type === BYTES) readLongField(reader, end, { span, field, reading });
+    else if (field === 7 && type === FIXED64) span.startNanos = readFixed64(reader);
+    else if (field === 8 && type === FIXED64) span.endNanos = readFixed64(reader);
+    else if (field === 6 && type === VARINT) span.kind = reader.readVarint();
+    else if (field === 16 && type === FIXED32) span.flags = reader.readFixed32();
+  });
+  return span;
+}
+
+const newRawSpan = (): RawSpan => ({
+  traceId: "",
+  spanId: "",
+  parentSpanId: "",
+  traceState: "",
+  flags: 0,
+  name: "",
+  kind: 0,
+  startNanos: null,
+  endNanos: null,
+  attributes: {},
+  events: [],
+  links: [],
+  statusCode: 0,
+  statusMessage: "",
+  isLogRecord: false,
+});
+
+/** A field of variable length. */
+function readLongField(
+  reader: PbfReader,
+  end: number,
+  { span, field, reading }: { span: RawSpan; field: number; reading: Reading },
+): void {
+  if (field === 9) readAttribute(reader, endOfBytes(reader, end), { target: span.attributes, reading });
+  else if (field === 1) span.traceId = readId(reader);
+  else if (field === 2) span.spanId = readId(reader);
+  else if (field === 4) span.parentSpanId = readId(reader);
+  else if (field === 3) span.traceState = readText(reader, end, reading);
+  else if (field === 5) span.name = readText(reader, end, reading);
+  else if (field === 11) readEvent(reader, endOfBytes(reader, end), span, reading);
+  else if (field === 13) readLink(reader, endOfBytes(reader, end), span, reading);
+  else if (field === 15) readStatus(reader, endOfBytes(reader, end), span, reading);
+}
+
+const MAX_ID_BYTES = 64;
+
+const readId = (reader: PbfReader): string =>
+  Buffer.from(reader.readBytes().subarray(0, MAX_ID_BYTES)).toString("hex");
+
+function readEvent(reader: PbfReader, end: number, { events }: RawSpan, reading: Reading): void {
+  if (!mayRead(reading, 1)) {
+    reader.pos = end;
+    return;
+  }
+  const event: OtlpSpan["events"][number] = { name: "", time: null, attributes: {} };
+  eachField(reader, end, (field, type) => {
+    if (field === 1 && type === FIXED64) event.time = toIsoTime(readFixed64(reader));
+    else if (field === 2 && type === BYTES) event.name = readText(reader, end, reading);
+    else if (field === 3 && type === BYTES)
+      readAttribute(reader, endOfBytes(reader, end), { target: event.attributes, reading });
+  });
+  events.push(event);
+}
+
+function readLink(reader: PbfReader, end: number, { links }: RawSpan, reading: Reading): void {
+  if (!mayRead(reading, 1)) {
+    reader.pos = end;
+    return;
+  }
+  const link: OtlpSpan["links"][number] = { traceId: "", spanId: "", traceState: null, attributes: {} };
+  eachField(reader, end, (field, type) => {
+    if (type !== BYTES) return;
+    if (field === 1) link.traceId = readId(reader);
+    else if (field === 2) link.spanId = readId(reader);
+    else if (field === 3) link.traceState = readText(reader, end, reading) || null;
+    else if (field === 4)
+      readAttribute(reader, endOfBytes(reader, end), { target: link.attributes, reading });
+  });
+  links.push(link);
+}
+
+function readStatus(reader: PbfReader, end: number, span: RawSpan, reading: Reading): void {
+  eachField(reader, end, (field, type) => {
+    if (field === 2 && type === BYTES) span.statusMessage = readText(reader, end, reading);
+    else if (field === 3 && type === VARINT) span.statusCode = reader.readVarint();
+  });
+}
+
+const POINTS_OF_METRICS = [5, 7, 9, 10, 11];
+
+/** How many data points a metric has. */
+export function countPoints(bytes: Uint8Array, metric: Slice): number {
+  let count = 0;
+  for (const kind of POINTS_OF_METRICS)
+    for (const data of messagesIn(bytes, metric, kind))
+      for (const _ of messagesIn(bytes, data, 1)) count += 1;
+  return count;
+}

@@ -1,0 +1,65 @@
+import { PbfReader } from "pbf";
+import type { Slice } from "./decoded.ts";
+
+/** Wire types: how the value of a field is encoded. */
+export const VARINT = 0;
+export const FIXED64 = 1;
+export const BYTES = 2;
+export const FIXED32 = 5;
+
+const damaged = () => new Error("a message is cut or damaged");
+
+export function readerAt(bytes: Uint8Array, start: number): PbfReader {
+  const reader = new PbfReader(bytes);
+  reader.pos = start;
+  return reader;
+}
+
+/**
+ * Calls `read` with each field of the message that ends at `end`. A field that it does not read is skipped, as unknown fields
+ * and those of another wire type have to be. pbf checks no lengths itself.
+ */
+export function eachField(reader: PbfReader, end: number, read: (field: number, wireType: number) => void) {
+  for (let field = reader.nextField(end); field !== 0; field = reader.nextField(end))
+    read(field, reader.type);
+  if (reader.pos !== end) throw damaged();
+}
+
+/** The end of the text, bytes or message at which the reader stands; the reader moves to its start. */
+export function endOfBytes(reader: PbfReader, end: number): number {
+  const length = reader.readVarint();
+  const valueEnd = reader.pos + length;
+  if (valueEnd > end) throw damaged();
+  return valueEnd;
+}
+
+/** The places of the messages of one field within a message. */
+export function* messagesIn(bytes: Uint8Array, { start, end }: Slice, wanted: number): Generator<Slice> {
+  const reader = readerAt(bytes, start);
+  for (let field = reader.nextField(end); field !== 0; field = reader.nextField(end)) {
+    if (reader.type !== BYTES) continue;
+    const valueEnd = endOfBytes(reader, end);
+    const slice = { start: reader.pos, end: valueEnd };
+    reader.pos = valueEnd;
+    if (field === wanted) yield slice;
+  }
+  if (reader.pos !== end) throw damaged();
+}
+
+/** An unsigned number of 64 bits. */
+export function readFixed64(reader: PbfReader): bigint {
+  const value = reader.dataView.getBigUint64(reader.pos, true);
+  reader.pos += 8;
+  return value;
+}
+
+/** A signed number of 64 bits, which pbf rounds when it is large. */
+export function readInt64(reader: PbfReader): bigint | number {
+  const start = reader.pos;
+  const rounded = reader.readVarint(true);
+  if (Number.isSafeInteger(rounded)) return rounded;
+  let value = 0n;
+  for (let at = start; at < reader.pos; at++)
+    value |= BigInt(reader.buf[at]! & 0x7f) << BigInt(7 * (at - start));
+  return BigInt.asIntN(64, value);
+}

@@ -1,0 +1,128 @@
+import type { Context } from "../../context.ts";
+import { checkDeadline } from "../../limits/deadline.ts";
+import type { OtlpSpanCounts } from "../../metrics/otlpSpans.ts";
+import { authorize } from "../../workspaces/resolvers.ts";
+import type { ReportedSpan } from "../reported.ts";
+import { recordSpans } from "../spans.resolvers.ts";
+import { countElements, decodeSpans, type Encoded } from "./decode.ts";
+import type { DecodedSpan, Rejection } from "./decoded.ts";
+import { mapSpan } from "./mapping.ts";
+import type { Receipt } from "./messages.ts";
+import { createNotes, type Notes } from "./notes.ts";
+
+/** Spans that are stored together, so that the mapped form of a large request never stands in memory whole. */
+const MAX_GROUP_SPANS = 512;
+const MAX_GROUP_BYTES = 4 * 1024 * 1024;
+/** The longest work between two turns of others. */
+const MAX_WORK_MS = 10;
+
+/** Stores the spans of a request, each that is valid, and says what became of the others. */
+export async function receiveSpans(
+  context: Context,
+  body: Encoded,
+  counts: OtlpSpanCounts,
+): Promise<Receipt> {
+  const notes = createNotes();
+  let total = 0;
+  let group = newGroup();
+  const storeGroup = async () => {
+    const { spans } = group;
+    group = newGroup();
+    const { warnings } = await recordSpans(context, spans);
+    for (const warning of warnings) notes.warn(warning);
+    counts.add("accepted", "", spans.length);
+  };
+  for await (const each of decodeInTurns(context, decodeSpans(body))) {
+    total += 1;
+    if ("reason" in each) {
+      notes.reject(each);
+      counts.add("rejected", each.code, 1);
+      continue;
+    }
+    group.spans.push(mapWithNotes(each, total - 1, notes));
+    group.bytes += each.bytes;
+    if (group.spans.length >= MAX_GROUP_SPANS || group.bytes >= MAX_GROUP_BYTES) await storeGroup();
+  }
+  if (group.spans.length > 0) await storeGroup();
+  return { rejected: notes.rejected(), message: notes.message(total) };
+}
+
+const newGroup = () => ({ spans: [] as ReportedSpan[], bytes: 0 });
+
+function mapWithNotes({ span, warnings }: DecodedSpan, index: number, notes: Notes): ReportedSpan {
+  const mapped = mapSpan(span);
+  for (const warning of [...warnings, ...mapped.warnings]) notes.warn(warning, `span ${index}: ${warning}`);
+  return mapped;
+}
+
+/** Gives other requests a turn between two spans where it took long. Throws TIMED_OUT. */
+async function* decodeInTurns(
+  context: Context,
+  decoded: Generator<DecodedSpan | Rejection | null>,
+): AsyncGenerator<DecodedSpan | Rejection> {
+  const pause = createPauses(context);
+  for (const each of decoded) {
+    if (each !== null) yield each;
+    if (pause.isDue()) await pause.take();
+  }
+}
+
+function createPauses(context: Context) {
+  const workspaceId = authorize(context, "write");
+  let sinceMs = performance.now();
+  return {
+    isDue: (): boolean => performance.now() - sinceMs > MAX_WORK_MS,
+    take: async (): Promise<void> => {
+      await context.database.turn(workspaceId);
+      checkDeadline(context);
+      sinceMs = performance.now();
+    },
+  };
+}
+
+const MAX_PREVIEW_SPANS = 100;
+const MAX_PREVIEW_BYTES = 4 * 1024 * 1024;
+
+/** How the spans of a request would be stored; stores nothing. Large requests are shown in part. */
+export async function previewSpans(context: Context, body: Encoded) {
+  const notes = createNotes();
+  const spans: ReportedSpan[] = [];
+  const rejected: Rejection[] = [];
+  let total = 0;
+  let bytes = 0;
+  for await (const each of decodeInTurns(context, decodeSpans(body))) {
+    total += 1;
+    if ("reason" in each) {
+      notes.reject(each);
+      if (rejected.length < MAX_PREVIEW_SPANS) rejected.push(each);
+      continue;
+    }
+    const mapped = mapWithNotes(each, total - 1, notes);
+    bytes += each.bytes;
+    if (spans.length < MAX_PREVIEW_SPANS && bytes < MAX_PREVIEW_BYTES) spans.push(mapped);
+  }
+  const leftOut = total - notes.rejected() - spans.length;
+  return { total, spans, leftOut, rejectedSpans: notes.rejected(), rejected, message: notes.message(total) };
+}
+
+const notStored = {
+  logs: "Gabbro stores no log records yet: send traces to /v1/traces, with the content of messages in span attributes. OTEL_LOGS_EXPORTER=none stops this export.",
+  metrics:
+    "Gabbro stores no metrics: send traces to /v1/traces. OTEL_METRICS_EXPORTER=none stops this export.",
+};
+
+/** Rejects all that a request of another signal has, as a partial success: an error would make exporters complain for ever. */
+export async function rejectSignal(
+  context: Context,
+  body: Encoded,
+  signal: "logs" | "metrics",
+): Promise<Receipt> {
+  const pause = createPauses(context);
+  const counting = countElements(body, signal);
+  let step = counting.next();
+  while (!step.done) {
+    if (pause.isDue()) await pause.take();
+    step = counting.next();
+  }
+  return { rejected: step.value, message: step.value > 0 ? notStored[signal] : "" };
+}

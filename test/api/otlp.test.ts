@@ -1,0 +1,171 @@
+import { gzipSync } from "node:zlib";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { addToken } from "../support/data.ts";
+import { encodeSpans, JSON_TYPE, newSpan, PROTOBUF, send, TYPES } from "../support/otlp.ts";
+import { encode } from "../support/otlpProto.ts";
+import { type Server, startServer } from "../support/server.ts";
+
+const metricsToken = "a-token-for-watching-only-0123";
+let server: Server;
+beforeAll(async () => {
+  server = await startServer({ metricsToken });
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const basic = (user: string, password: string) =>
+  `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
+
+test.each(TYPES)("a request as %s is a full success: 200, its type, and nothing set", async (type) => {
+  const { status, headers, answer } = await send(server, encodeSpans([newSpan(), newSpan()], type), { type });
+  expect({ status, type: headers.get("content-type"), answer }).toEqual({ status: 200, type, answer: {} });
+});
+
+test.each(["/v1/traces", "/", "/api/public/otel/v1/traces"])(
+  "%s takes both types, packed and not, with the token as Bearer or as a Basic password",
+  async (path) => {
+    for (const type of TYPES)
+      for (const authorization of [`Bearer ${server.token}`, basic("pk-any", server.token)]) {
+        const body = encodeSpans([newSpan()], type);
+        const plain = await send(server, body, { type, path, authorization });
+        expect(plain).toMatchObject({ status: 200, answer: {} });
+        const headers = { "content-encoding": "gzip" };
+        const packed = await send(server, gzipSync(body), { type, path, authorization, headers });
+        expect(packed).toMatchObject({ status: 200, answer: {} });
+      }
+  },
+);
+
+test("an empty request is a success in protobuf, and a body that is not JSON is refused in JSON", async () => {
+  expect(await send(server, Buffer.alloc(0))).toMatchObject({ status: 200, answer: {} });
+  const { status, answer } = await send(server, Buffer.alloc(0), { type: JSON_TYPE });
+  expect({ status, code: answer.code }).toEqual({ status: 400, code: 3 });
+});
+
+test.each(TYPES)("one invalid span costs no other: the answer as %s counts it and says why", async (type) => {
+  const spans = [newSpan(), newSpan({ spanId: Buffer.alloc(8) }), newSpan({ spanId: Buffer.alloc(8) })];
+  const { status, answer } = await send(server, encodeSpans(spans, type), { type });
+  expect(status).toBe(200);
+  expect(answer.partialSuccess).toEqual({
+    [type === PROTOBUF ? "rejected" : "rejectedSpans"]: 2,
+    errorMessage: "2 of 3 spans were rejected: span 1 has a span id of zeros (and 1 more).",
+  });
+});
+
+test.each(TYPES)("a span that was changed is a warning as %s: no rejection, but a message", async (type) => {
+  const spans = [newSpan({ endTimeUnixNano: "1" })];
+  const { status, answer } = await send(server, encodeSpans(spans, type), { type });
+  expect(status).toBe(200);
+  expect(answer.partialSuccess.errorMessage).toBe(
+    "Stored with warnings: span 0: ends before it starts, so it is stored without an end.",
+  );
+  expect(answer.partialSuccess.rejectedSpans ?? 0).toBe(0);
+});
+
+test.each([
+  ["/v1/logs", "rejectedLogRecords", "Gabbro stores no log records yet"],
+  ["/v1/metrics", "rejectedDataPoints", "Gabbro stores no metrics"],
+])(
+  "%s rejects all that it gets as a partial success, and says what to do",
+  async (path, member, sentence) => {
+    const isLogs = path === "/v1/logs";
+    const point = { timeUnixNano: "1763800000000000000", asDouble: 1 };
+    const metrics = [
+      { name: "a", gauge: { dataPoints: [point] } },
+      { name: "b", sum: { dataPoints: [point] } },
+    ];
+    const request = isLogs
+      ? { resourceLogs: [{ scopeLogs: [{ logRecords: [{ body: { stringValue: "a" } }, {}] }] }] }
+      : { resourceMetrics: [{ scopeMetrics: [{ metrics }] }] };
+    const bytes = encode(isLogs ? "LogsRequest" : "MetricsRequest", request);
+    const protobuf = await send(server, bytes, { path });
+    expect(protobuf).toMatchObject({ status: 200, answer: { partialSuccess: { rejected: 2 } } });
+    const json = await send(server, Buffer.from(JSON.stringify(request)), { path, type: JSON_TYPE });
+    expect(json.answer.partialSuccess).toMatchObject({
+      [member]: 2,
+      errorMessage: expect.stringContaining(sentence),
+    });
+    expect(await send(server, Buffer.alloc(0), { path })).toMatchObject({ status: 200, answer: {} });
+  },
+);
+
+test.each(TYPES)(
+  "a dry run of %s answers JSON with what each span becomes, and stores nothing",
+  async (type) => {
+    const spans = [newSpan({ name: "plan" }), newSpan({ spanId: Buffer.alloc(8) })];
+    const path = "/v1/traces?dryRun=1";
+    const before = await acceptedSpans();
+    const { status, headers, answer } = await send(server, encodeSpans(spans, type), { type, path });
+    expect({ status, type: headers.get("content-type") }).toEqual({
+      status: 200,
+      type: "application/json; charset=utf-8",
+    });
+    expect(answer).toMatchObject({
+      total: 2,
+      rejectedSpans: 1,
+      leftOut: 0,
+      rejected: [{ index: 1, code: "ids", reason: "has a span id of zeros" }],
+      spans: [{ isRoot: true, log: { name: "plan", externalId: expect.stringMatching(/^[\da-f]{16}$/) } }],
+    });
+    expect(await acceptedSpans()).toBe(before);
+  },
+);
+
+async function acceptedSpans(): Promise<number> {
+  const { body } = await server.get("/metrics", { token: metricsToken });
+  return Number(/^gabbro_otlp_spans_total\{result="accepted",reason=""\} (\d+)$/m.exec(body)?.[1]);
+}
+
+test("metrics count accepted spans, and rejected ones by reason", async () => {
+  await using other = await startServer({ metricsToken });
+  await send(other, encodeSpans([newSpan(), newSpan(), newSpan({ startTimeUnixNano: "7" })]));
+  const { body } = await other.get("/metrics", { token: metricsToken });
+  expect(body).toContain('gabbro_otlp_spans_total{result="accepted",reason=""} 2\n');
+  expect(body).toContain('gabbro_otlp_spans_total{result="rejected",reason="start"} 1\n');
+});
+
+test.each(TYPES)("errors are a Status as %s: no token, a wrong one, one without the scope", async (type) => {
+  const body = encodeSpans([newSpan()], type);
+  const { token } = await addToken(server, { scopes: ["read"] });
+  const cases: [string | null, number, number][] = [
+    [null, 401, 16],
+    ["Bearer gab_wrong", 401, 16],
+    [basic("pk", "wrong"), 401, 16],
+    [`Bearer ${token}`, 403, 7],
+  ];
+  for (const [authorization, status, code] of cases) {
+    const sent = await send(server, body, { type, authorization });
+    expect({ status: sent.status, type: sent.headers.get("content-type") }).toEqual({ status, type });
+    expect(sent.answer).toEqual({ code, message: expect.stringMatching(/token/) });
+  }
+});
+
+test("bodies that cannot be read are refused with a sentence", async () => {
+  const whole = encodeSpans([newSpan()]);
+  const packed = gzipSync(whole);
+  const gzip = { "content-encoding": "gzip" };
+  const cases: [string, Buffer, Parameters<typeof send>[2], number, RegExp][] = [
+    ["cut", whole.subarray(0, -3), {}, 400, /cannot be read as OTLP protobuf/],
+    ["JSON as protobuf", encodeSpans([newSpan()], JSON_TYPE), {}, 400, /cannot be read as OTLP protobuf/],
+    ["protobuf as JSON", whole, { type: JSON_TYPE }, 400, /cannot be read as OTLP JSON/],
+    ["cut gzip", packed.subarray(0, -9), { headers: gzip }, 400, /not valid gzip/],
+    ["not gzip", whole, { headers: gzip }, 400, /not valid gzip/],
+    ["brotli", whole, { headers: { "content-encoding": "br" } }, 415, /use gzip or none/],
+    ["text", whole, { type: "text/plain" }, 415, /application\/x-protobuf or application\/json/],
+  ];
+  for (const [name, body, sent, status, message] of cases) {
+    const refused = await send(server, body, sent);
+    expect(refused.status, name).toBe(status);
+    expect(refused.answer.message, name).toMatch(message);
+    expect(refused.answer.code, name).toBe(3);
+  }
+});
+
+test("POST / answers as any unknown path does, unless the body is of OpenTelemetry", async () => {
+  const { status, body } = await server.post("/", "text", {
+    headers: { "content-type": "text/plain" },
+    token: null,
+  });
+  expect({ status, code: body.code }).toEqual({ status: 404, code: "ROUTE_NOT_FOUND" });
+  expect(await server.get("/", { token: null })).toMatchObject({ status: 404 });
+  expect(await server.request("PUT", "/", {})).toMatchObject({ status: 404 });
+});

@@ -1,0 +1,134 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { gzipSync } from "node:zlib";
+import { expect, test, vi } from "vitest";
+import { MAX_BODY_BYTES } from "../../src/logs/otlp/bounds.ts";
+import { addWorkspace } from "../support/data.ts";
+import { encodeSpans, newSpan, send, TYPES } from "../support/otlp.ts";
+import { encode } from "../support/otlpProto.ts";
+import { startServer } from "../support/server.ts";
+
+const MB = 1024 * 1024;
+const GZIP = { "content-encoding": "gzip" };
+
+/** A span whose attribute makes its request as long as `bytes`. */
+const spanOf = (bytes: number) =>
+  newSpan({ attributes: [{ key: "text", value: { stringValue: "x".repeat(bytes) } }] });
+
+test.each(TYPES)(
+  "a body of %s that unpacks to more than 64 MB is refused while it is unpacked",
+  async (type) => {
+    await using server = await startServer();
+    const bomb = gzipSync(Buffer.alloc(256 * MB));
+    const before = process.memoryUsage().arrayBuffers;
+    const { status, answer } = await send(server, bomb, { type, headers: GZIP });
+    expect({ status, code: answer.code }).toEqual({ status: 413, code: 8 });
+    expect(answer.message).toContain("larger than 64 MB after decompression");
+    expect(peak - before).toBeLessThan(100 * MB);
+    expect(await send(server, encodeSpans([newSpan()], type), { type })).toMatchObject({ status: 200 });
+  },
+);
+
+test.each([["with its length"], ["in chunks"]])("a body of 65 MB %s is refused with 413", async (how) => {
+  await using server = await startServer();
+  const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+  socket.on("error", () => {}); // it is cut
+  const length = how === "in chunks" ? "Transfer-Encoding: chunked" : `Content-Length: ${65 * MB}`;
+  const head = `POST /v1/traces HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${server.token}\r\nContent-Type: application/x-protobuf\r\n${length}\r\n\r\n`;
+  socket.write(head);
+  socket.setMaxListeners(200);
+  const chunk = Buffer.alloc(MB);
+  let answer = "";
+  socket.on("data", (data) => {
+    answer += data;
+  });
+  for (let sent = 0; sent < 65 && !answer && !socket.destroyed; sent++) {
+    if (how === "in chunks") socket.write(`${MB.toString(16)}\r\n`);
+    const isDrained = socket.write(how === "in chunks" ? Buffer.concat([chunk, Buffer.from("\r\n")]) : chunk);
+    if (!isDrained) await Promise.race([once(socket, "drain"), once(socket, "data"), once(socket, "close")]);
+  }
+  await expect.poll(() => answer, { timeout: 10_000 }).toMatch(/^HTTP\/1\.1 413 /);
+  expect(answer).toContain("content-type: application/x-protobuf");
+  socket.destroy();
+});
+
+test.each(TYPES)(
+  "a request of nearly 64 MB of %s is taken, and others get turns while it is decoded",
+  async (type) => {
+    await using server = await startServer();
+    const spans = Array.from({ length: 15_000 }, () => spanOf(4_000));
+    const body = encodeSpans(spans, type);
+    expect(body.length).toBeGreaterThan(56 * MB);
+    expect(body.length).toBeLessThan(MAX_BODY_BYTES);
+    const turn = vi.spyOn(server.database, "turn");
+    expect(await send(server, gzipSync(body), { type, headers: GZIP })).toMatchObject({
+      status: 200,
+      answer: {},
+    });
+    expect(turn.mock.calls.length).toBeGreaterThan(14 + 5); // joining the body takes 14
+    turn.mockRestore();
+  },
+);
+
+test("a workspace whose bodies take the memory is refused with Retry-After, and another one is not", async () => {
+  await using server = await startServer({ limits: { maxKeptBytes: 2 * MB } });
+  const other = await addWorkspace(server, "other");
+  for (const type of TYPES) {
+    const headers = { "content-type": type };
+    const large = await send(server, encodeSpans([spanOf(3 * MB)], type), { type });
+    expect(large).toMatchObject({ status: 503, answer: { code: 14 } });
+    expect(large.headers.get("retry-after")).toBe("1");
+    const packed = gzipSync(encodeSpans([spanOf(3 * MB)], type));
+    expect(await send(server, packed, { type, headers: { ...headers, ...GZIP } })).toMatchObject({
+      status: 503,
+    });
+    const authorization = `Bearer ${other.token}`;
+    const body = encodeSpans([spanOf(MB / 2)], type);
+    expect(await send(server, body, { type, authorization })).toMatchObject({ status: 200 });
+  }
+});
+
+test.each(TYPES)("load shedding refuses a request of %s with Retry-After and a Status", async (type) => {
+  await using server = await startServer({ limits: { maxInFlight: 0 } });
+  const { status, headers, answer } = await send(server, encodeSpans([newSpan()], type), { type });
+  expect({ status, retry: headers.get("retry-after"), type: headers.get("content-type") }).toEqual({
+    status: 503,
+    retry: "1",
+    type,
+  });
+  expect(answer).toMatchObject({ code: 14, message: expect.stringContaining("overloaded") });
+});
+
+test("a token that exceeds its rate is answered 429 with Retry-After and a Status", async () => {
+  await using server = await startServer({ rateLimits: { perToken: 1, perAddress: null } });
+  await send(server, encodeSpans([newSpan()]));
+  const { status, headers, answer } = await send(server, encodeSpans([newSpan()]));
+  expect({ status, code: answer.code }).toEqual({ status: 429, code: 14 });
+  expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
+});
+
+test("a request that takes too long is answered 503 with a Status, and stores what came before", async () => {
+  await using server = await startServer({ timeLimitMs: 1 });
+  const spans = Array.from({ length: 10_000 }, () => newSpan());
+  const { status, headers, answer } = await send(
+    server,
+    encode("TraceRequest", { resourceSpans: [{ scopeSpans: [{ spans }] }] }),
+  );
+  expect({ status, code: answer.code, retry: headers.get("retry-after") }).toEqual({
+    status: 503,
+    code: 14,
+    retry: "1",
+  });
+});
+
+test("nothing of a body is read for a caller without a token", async () => {
+  await using server = await startServer();
+  const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+  socket.write(
+    "POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n",
+  );
+  const [answer] = await once(socket, "data"); // although the body never comes
+  expect(`${answer}`).toMatch(/^HTTP\/1\.1 401 /);
+  expect(`${answer}`).toContain('"code":16');
+  socket.destroy();
+});

@@ -1,0 +1,231 @@
+import { deepStrictEqual } from "node:assert/strict";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { MAX_SPAN_BYTES, MAX_SPANS, MAX_VALUES } from "../../src/logs/otlp/bounds.ts";
+import { decodeSpans, type Encoding } from "../../src/logs/otlp/decode.ts";
+import type { DecodedSpan, Rejection } from "../../src/logs/otlp/decoded.ts";
+import { encode } from "../support/otlpProto.ts";
+import { attributes, span, type Twin } from "../support/otlpSpans.ts";
+
+const RUNS = 500;
+const TRACE_ID = "5b8efff798038103d269b633813fc60c";
+const SPAN_ID = "eee19b7ec3c1b174";
+const START = "1763800000000000001";
+
+function decodeAll(bytes: Buffer, encoding: Encoding) {
+  const all = [...decodeSpans({ bytes, encoding })].filter((each) => each !== null);
+  return {
+    decoded: all.filter((each): each is DecodedSpan => "span" in each),
+    rejected: all.filter((each): each is Rejection => "reason" in each),
+    spans: all.flatMap((each) => ("span" in each ? each.span : [])),
+  };
+}
+
+const json = (request: unknown) => decodeAll(Buffer.from(JSON.stringify(request)), "json");
+const protobuf = (request: object) => decodeAll(encode("TraceRequest", request), "protobuf");
+
+/** One span in a request as JSON. */
+const inRequest = (...spans: unknown[]) => ({ resourceSpans: [{ scopeSpans: [{ spans }] }] });
+const valid = { traceId: TRACE_ID, spanId: SPAN_ID, name: "chat", startTimeUnixNano: START };
+const ids = { traceId: Buffer.from(TRACE_ID, "hex"), spanId: Buffer.from(SPAN_ID, "hex") };
+
+const around = fc.record({
+  resource: attributes,
+  scope: fc.record({ name: fc.constantFrom("", "openai"), version: fc.constantFrom("", "1.2"), attributes }),
+});
+
+const requests = fc.array(fc.tuple(around, fc.array(span, { maxLength: 3 })), { maxLength: 3 });
+
+test("every span decodes from protobuf to what was encoded", () => {
+  fc.assert(
+    fc.property(requests, (groups) => {
+      const resourceSpans = groups.map(([{ resource, scope }, spans]) => ({
+        resource: { attributes: resource.proto },
+        scopeSpans: [
+          { scope: { ...scope, attributes: scope.attributes.proto }, spans: spans.map(({ proto }) => proto) },
+        ],
+      }));
+      expect(protobuf({ resourceSpans })).toMatchObject({ rejected: [] });
+      // Not `toStrictEqual`, which takes a key `constructor` for the type.
+      deepStrictEqual(protobuf({ resourceSpans }).spans, expectedOf(groups));
+    }),
+    { numRuns: RUNS },
+  );
+});
+
+test("every span decodes from JSON to the same as from protobuf, wherever its resource and scope stand", () => {
+  fc.assert(
+    fc.property(requests, fc.boolean(), (groups, isLast) => {
+      const resourceSpans = groups.map(([{ resource, scope }, spans]) => {
+        const named = { scope: { ...scope, attributes: scope.attributes.json } };
+        const list = { spans: spans.map((each) => each.json) };
+        const scopeSpans = [isLast ? { ...list, ...named } : { ...named, ...list }];
+        const beside = { resource: { attributes: resource.json } };
+        return isLast ? { scopeSpans, ...beside, schemaUrl: "x" } : { ...beside, scopeSpans };
+      });
+      deepStrictEqual(json({ resourceSpans, later: { spans: [{}] } }).spans, expectedOf(groups));
+    }),
+    { numRuns: RUNS },
+  );
+});
+
+type Groups = [
+  { resource: Twin<unknown>; scope: { name: string; version: string; attributes: Twin<unknown> } },
+  Twin<object>[],
+][];
+
+function expectedOf(groups: unknown) {
+  return (groups as Groups).flatMap(([{ resource, scope }, spans]) =>
+    spans.map(({ expected }) => ({
+      ...expected,
+      resource: resource.expected,
+      scope: {
+        name: scope.name || null,
+        version: scope.version || null,
+        attributes: scope.attributes.expected,
+      },
+    })),
+  );
+}
+
+test("JSON is read with spaces, escapes, quotes and brackets in texts, and whole numbers of any length", () => {
+  const text = `{ "resourceSpans" :\n[ { "scopeSpans":[{"spans":[ {"traceId":"${TRACE_ID}", "spanId":"${SPAN_ID}",
+    "name":"a \\"]}\\\\", "startTimeUnixNano": ${START}, "attributes":[
+      {"key":"long","value":{"intValue": -9223372036854775808}}, {"key":"s","value":{"stringValue":"}]\\\\\\""}}]}\t] }]} ] }\r\n`;
+  const { spans } = decodeAll(Buffer.from(text), "json");
+  expect(spans[0]).toMatchObject({ name: 'a "]}\\', startNanos: START });
+  expect(spans[0]!.attributes).toEqual({ long: "-9223372036854775808", s: '}]\\"' });
+});
+
+test.each([
+  ["no trace id", { traceId: "" }, "ids", "has no trace id"],
+  ["a trace id of zeros", { traceId: "0".repeat(32) }, "ids", "has a trace id of zeros"],
+  ["a short span id", { spanId: "0a0b" }, "ids", "has a span id of 2 bytes instead of 8"],
+  ["an id in base64", { traceId: "W47/95gDgQPSabYzgT/GDA==" }, "ids", "that is not hexadecimal"],
+  ["a short parent", { parentSpanId: "0a" }, "ids", "has a parent span id of 1 bytes instead of 8"],
+  ["no start", { startTimeUnixNano: "0" }, "start", "has no start time"],
+  ["a start in milliseconds", { startTimeUnixNano: "1763800000000" }, "start", "nanoseconds"],
+  ["a start of words", { startTimeUnixNano: "today" }, "start", "impossible"],
+  ["attributes that are no list", { attributes: { a: 1 } }, "malformed", '"attributes" that is not a list'],
+])("a span with %s is rejected, and its neighbours are kept", (_, change, code, reason) => {
+  const { spans, rejected } = json(inRequest(valid, { ...valid, ...change }, valid));
+  expect(spans).toHaveLength(2);
+  expect(rejected).toEqual([{ index: 1, code, reason: expect.stringContaining(reason) }]);
+});
+
+test.each(["protobuf", "json"] as const)(
+  "log records that are sent as spans in %s are named so",
+  (encoding) => {
+    const record = {
+      timeUnixNano: START,
+      severityNumber: 9,
+      severityText: "INFO",
+      body: { stringValue: "hi" },
+    };
+    const resourceLogs = [{ scopeLogs: [{ logRecords: [{ ...record, traceId: ids.traceId }] }] }];
+    const { rejected } =
+      encoding === "protobuf"
+        ? decodeAll(encode("LogsRequest", { resourceLogs }), "protobuf")
+        : json(inRequest({ ...record }));
+    expect(rejected).toEqual([
+      { index: 0, code: "log_record", reason: expect.stringContaining("send logs to /v1/logs") },
+    ]);
+  },
+);
+
+test("a span that ends before it starts is kept without an end, and the warning says so", () => {
+  const { decoded } = json(inRequest({ ...valid, endTimeUnixNano: "1763800000000000000" }));
+  expect(decoded[0]).toMatchObject({
+    span: { endTime: null, endNanos: null },
+    warnings: ["ends before it starts, so it is stored without an end"],
+  });
+});
+
+test.each(["protobuf", "json"] as const)(
+  "characters that no database stores are replaced in %s",
+  (encoding) => {
+    const request = inRequest({ ...valid, ...(encoding === "protobuf" && ids), name: "a\0b" });
+    const { decoded } = encoding === "protobuf" ? protobuf(request) : json(request);
+    expect(decoded[0]!.span.name).toBe("a\uFFFDb");
+    expect(decoded[0]!.warnings).toEqual([expect.stringContaining("U+FFFD")]);
+  },
+);
+
+const nested = (depth: number): object =>
+  depth === 0 ? { stringValue: "x" } : { arrayValue: { values: [nested(depth - 1)] } };
+const withValue = (value: object) => ({ attributes: [{ key: "a", value }] });
+
+test.each(["protobuf", "json"] as const)("values are nested up to 100 levels deep in %s", (encoding) => {
+  const decodeOne = (value: object) => {
+    const request = inRequest({ ...valid, ...(encoding === "protobuf" && ids), ...withValue(value) });
+    return encoding === "protobuf" ? protobuf(request) : json(request);
+  };
+  expect(decodeOne(nested(99)).rejected).toEqual([]);
+  expect(decodeOne(nested(100)).rejected).toMatchObject([{ code: "too_deep" }]);
+});
+
+test.each(["protobuf", "json"] as const)(
+  "a span with too many values or bytes is rejected in %s",
+  (encoding) => {
+    const many = { arrayValue: { values: Array.from({ length: MAX_VALUES }, () => ({ boolValue: true })) } };
+    const large = { stringValue: "x".repeat(MAX_SPAN_BYTES) };
+    const base = { ...valid, ...(encoding === "protobuf" && ids) };
+    const request = inRequest({ ...base, ...withValue(many) }, { ...base, ...withValue(large) }, base);
+    const { spans, rejected } = encoding === "protobuf" ? protobuf(request) : json(request);
+    expect(rejected).toMatchObject([
+      { index: 0, code: "too_large", reason: `has more than ${MAX_VALUES} values` },
+      { index: 1, code: "too_large", reason: "is larger than 10 MB" },
+    ]);
+    expect(spans).toHaveLength(1);
+  },
+);
+
+test("the spans of a resource that is too large are rejected, and those of others are kept", () => {
+  const large = { attributes: [{ key: "a", value: { stringValue: "x".repeat(70_000) } }] };
+  const scopeSpans = [{ spans: [valid] }];
+  const { spans, rejected } = json({ resourceSpans: [{ resource: large, scopeSpans }, { scopeSpans }] });
+  expect(rejected).toMatchObject([{ index: 0, code: "too_large" }]);
+  expect(spans).toHaveLength(1);
+});
+
+test("a request with too many spans is refused", () => {
+  const resourceSpans = [{ scopeSpans: [{ spans: Array.from({ length: MAX_SPANS }, () => ({})) }] }];
+  expect(() => protobuf({ resourceSpans })).toThrow(`more than ${MAX_SPANS} spans`);
+  expect(() => json({ resourceSpans })).toThrow(`more than ${MAX_SPANS} spans`);
+});
+
+test.each(["protobuf", "json"] as const)(
+  "%s that is cut anywhere is refused or loses nothing of what it has",
+  (encoding) => {
+    const request = inRequest({ ...valid, ...(encoding === "protobuf" && ids), ...withValue(nested(2)) });
+    const whole =
+      encoding === "protobuf" ? encode("TraceRequest", request) : Buffer.from(JSON.stringify(request));
+    for (let length = 1; length < whole.length; length++)
+      expect(() => decodeAll(whole.subarray(0, length), encoding), `${length}`).toThrow(
+        /cannot be read as OTLP/,
+      );
+  },
+);
+
+test("random bytes are refused or rejected, never an error of the server", () => {
+  const sample = encode("TraceRequest", inRequest({ ...valid, ...ids, ...withValue(nested(2)) }));
+  const broken = fc.tuple(fc.nat(sample.length - 1), fc.nat(255)).map(([at, byte]) => {
+    const bytes = Buffer.from(sample);
+    bytes[at] = byte;
+    return bytes;
+  });
+  fc.assert(
+    fc.property(
+      fc.oneof(broken, fc.uint8Array().map(Buffer.from)),
+      fc.constantFrom<Encoding>("protobuf", "json"),
+      (bytes, encoding) => {
+        try {
+          decodeAll(bytes, encoding);
+        } catch (error) {
+          expect(error).toMatchObject({ code: "BAD_REQUEST" });
+        }
+      },
+    ),
+    { numRuns: 3_000 },
+  );
+});
