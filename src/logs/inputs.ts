@@ -9,7 +9,16 @@ const MAX_VARIABLES = 1_000;
 export const MAX_TOKENS = 2 ** 31 - 1;
 export const MAX_COST = 1e9; // so that sums stay numbers
 
-export const traceInput = z.object({ id: idOf("a trace").describe("The id of the trace.") });
+/** The id of a trace in OpenTelemetry. */
+const OTEL_TRACE_ID = /^[0-9a-f]{32}$/i;
+
+export const traceInput = z.object({
+  id: z
+    .union([idOf("a trace"), z.string().regex(OTEL_TRACE_ID).toLowerCase()], {
+      error: "must be the id of a trace",
+    })
+    .describe("The id of the trace, or its trace id of OpenTelemetry in 32 hexadecimal digits."),
+});
 export const logInput = z.object({ id: idOf("a log").describe("The id of the log.") });
 
 export const logAddedInput = z.object({

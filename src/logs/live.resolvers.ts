@@ -58,8 +58,8 @@ function logsFrom(
  * `logAdded`. TRACE_NOT_FOUND when the workspace has no such trace.
  */
 export async function traceChanged(context: Context, { id }: { id: string }): Promise<Repeater<LogRecord>> {
-  await getTrace(context, { id });
-  return logsFrom(context, (message) => message.traceId === id);
+  const trace = await getTrace(context, { id });
+  return logsFrom(context, ({ traceId }) => traceId === trace.id);
 }
 
 /** Runs each event like a request of its own, so that what the last one loaded is freed. */

@@ -91,6 +91,8 @@ export interface ReportedSpan {
   /** The id of the trace, 32 hexadecimal digits in lower case. */
   traceId: string;
   log: ReportedLog & { externalId: string; startTime: Date };
+  /** Nanoseconds of the start within its millisecond, from 0 to 999,999. */
+  startNanos: number;
   /** It is the root of its trace in this service: it has no parent, or the parent is a span of another service. */
   isRoot: boolean;
   /** What the span says of its trace. */

@@ -1,3 +1,4 @@
+import { validate as isUuid } from "uuid";
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
 import { GabbroError, quoted } from "../errors.ts";
@@ -11,6 +12,7 @@ import { authenticated, authorize } from "../workspaces/resolvers.ts";
 import { Log, type LogRecord, Trace } from "./entities.ts";
 import type { LogPromptRecord } from "./inputs.ts";
 import { findServed } from "./served.resolvers.ts";
+import { traceIdOf } from "./spanIds.ts";
 
 /** What was stored, as plain rows. */
 export type LoggedPrompt = Awaited<ReturnType<typeof logPrompt>>;
@@ -76,10 +78,10 @@ export async function logPrompt(context: Context, input: LogPromptRecord) {
   return { trace, log, warnings: served.warnings };
 }
 
-/** The trace with that id; TRACE_NOT_FOUND when the workspace has none. */
+/** The trace with that id, or with that trace id of OpenTelemetry; TRACE_NOT_FOUND when the workspace has none. */
 export async function getTrace(context: Context, input: { id: string }): Promise<Trace> {
-  authorize(context, "read");
-  const trace = await findTrace(context, input.id);
+  const workspaceId = authorize(context, "read");
+  const trace = await findTrace(context, isUuid(input.id) ? input.id : traceIdOf(workspaceId, input.id));
   if (!trace) throw new GabbroError("TRACE_NOT_FOUND", `Trace ${quoted(input.id)} does not exist.`);
   return trace;
 }

@@ -63,7 +63,7 @@ export async function storeSpans(batch: Batch, steps: SpanStep[]) {
 /** The root among spans: the one that began first. Its id begins with its start. */
 function rootOf(spans: SpanStep[]): SpanStep | undefined {
   return spans
-    .filter(({ span }) => span.isRoot && !span.log.isInternal)
+    .filter(({ span }) => span.isRoot)
     .toSorted((a, b) => (a.step.row.id < b.step.row.id ? -1 : 1))[0];
 }
 

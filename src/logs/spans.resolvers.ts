@@ -63,7 +63,8 @@ async function complete(
   const { log, trace } = span;
   const { externalId: spanId, startTime } = log;
   const traceId = traceIdOf(workspaceId, span.traceId);
-  const id = logIdOf(workspaceId, { traceId: span.traceId, spanId, startMs: startTime.getTime() });
+  const key = { traceId: span.traceId, spanId, startMs: startTime.getTime(), startNanos: span.startNanos };
+  const id = logIdOf(workspaceId, key);
   const { user, organization } = trace;
   const place = { id, traceId, startTime, arrival, user, organization, tokens: "reported" } as const;
   return { span, traceId, step: await toStep(context, workspaceId, log, place) };

@@ -9,12 +9,23 @@ import { findType } from "./spanType.ts";
 import { readCost, readTokens } from "./usage.ts";
 import { toObject } from "./values.ts";
 
+/** The digits of a time in nanoseconds that are less than a millisecond. */
+const NANOS_DIGITS = 6;
+
 /** Reports a span of any instrumentation in Gabbro's terms. Takes time linear in its size. */
 export function mapSpan(span: OtlpSpan): ReportedSpan {
   const reading = toReading(span);
   const log = isInternal(span) ? withoutContent(readLog(reading)) : readLog(reading);
   const trace = readTrace(reading, log);
-  return { traceId: span.traceId, log, isRoot: reading.isRoot, trace, warnings: [...reading.warnings] };
+  const startNanos = Number(span.startNanos.slice(-NANOS_DIGITS));
+  return {
+    traceId: span.traceId,
+    log,
+    startNanos,
+    isRoot: reading.isRoot,
+    trace,
+    warnings: [...reading.warnings],
+  };
 }
 
 /** What the sources of the mapping table are asked about. */

@@ -1,0 +1,320 @@
+import fc from "fast-check";
+import { afterAll, expect, test } from "vitest";
+import { addPrompt, addWorkspace, model } from "../support/data.ts";
+import { startServer } from "../support/server.ts";
+
+const server = await startServer();
+afterAll(() => server[Symbol.asyncDispose]());
+const other = await addWorkspace(server, "other");
+await addPrompt(server, {
+  slug: "guide",
+  versions: [{ version: "1.0.0", model: model("openai", "gpt-4o-mini") }],
+  tags: { production: "1.0.0" },
+});
+
+const START_MS = Date.UTC(2026, 2, 1, 10);
+const hex = (n: number, digits: number) => n.toString(16).padStart(digits, "0");
+let traces = 0;
+const newTraceId = () => `${hex(++traces, 8)}${hex(Date.now(), 24)}`;
+
+type Attributes = Record<string, string | number | boolean>;
+interface TestSpan {
+  id: number;
+  parent?: number | undefined;
+  name?: string;
+  startMs?: number;
+  tookMs?: number;
+  flags?: number;
+  attributes?: Attributes;
+}
+
+function toValue(value: string | number | boolean) {
+  if (typeof value === "string") return { stringValue: value };
+  if (typeof value === "boolean") return { boolValue: value };
+  return Number.isInteger(value) ? { intValue: String(value) } : { doubleValue: value };
+}
+
+const toAttributes = (attributes: Attributes) =>
+  Object.entries(attributes).map(([key, value]) => ({ key, value: toValue(value) }));
+
+function toOtlp(
+  traceId: string,
+  { id, parent, name, startMs = 0, tookMs = 10, flags, attributes = {} }: TestSpan,
+) {
+  return {
+    traceId,
+    spanId: hex(id + 1, 16),
+    ...(parent !== undefined && { parentSpanId: hex(parent + 1, 16) }),
+    name: name ?? `span ${id}`,
+    kind: 1,
+    startTimeUnixNano: `${START_MS + startMs}000000`,
+    endTimeUnixNano: `${START_MS + startMs + tookMs}000000`,
+    ...(flags !== undefined && { flags }),
+    attributes: toAttributes(attributes),
+    status: {},
+  };
+}
+
+async function send(traceId: string, spans: TestSpan[], token = server.token) {
+  const body = { resourceSpans: [{ scopeSpans: [{ spans: spans.map((span) => toOtlp(traceId, span)) }] }] };
+  const answer = await server.post("/v1/traces", body, { token });
+  expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+  return answer.body;
+}
+
+const FIELDS = `name externalId sessionId environment featureSlug input output user { id } startTime endTime complete logCount
+  generationCount cost unpricedCount usage { inputTokens cacheReadTokens outputTokens reasoningTokens } root { name }
+  logs(first: 2000) { nodes { externalId depth missingParent name type costSource cost model version attributes
+    usage { inputTokens cacheReadTokens cacheWriteTokens outputTokens reasoningTokens }
+    subtree { logs cost inputTokens outputTokens } } }`;
+
+async function read(traceId: string) {
+  const { body } = await server.graphql(`query($id: ID!) { trace(id: $id) { ${FIELDS} } }`, { id: traceId });
+  expect(body.errors).toBeUndefined();
+  return body.data.trace;
+}
+
+const call = (tokens: number, more: Attributes = {}): Attributes => ({
+  "gen_ai.operation.name": "chat",
+  "gen_ai.provider.name": "openai",
+  "gen_ai.request.model": "gpt-4o-mini",
+  "gen_ai.usage.input_tokens": tokens,
+  "gen_ai.usage.output_tokens": 10,
+  ...more,
+});
+
+test("spans become logs of one trace, in any number of requests, with what the root says of it", async () => {
+  const traceId = newTraceId();
+  await send(traceId, [{ id: 2, parent: 1, startMs: 20, attributes: call(100) }]);
+  expect(await read(traceId)).toMatchObject({ complete: false, root: null, name: "span 2", logCount: 1 });
+  await send(traceId, [
+    { id: 1, parent: 0, startMs: 10, tookMs: 40 },
+    {
+      ...{ id: 0, name: "plan", startMs: 0, tookMs: 100 },
+      attributes: { "session.id": "s-1", "user.id": "u-1", "input.value": "in", "output.value": "out" },
+    },
+  ]);
+  const trace = await read(traceId);
+  expect(trace).toMatchObject({
+    ...{ name: "plan", sessionId: "s-1", user: { id: "u-1" }, input: "in", output: "out", complete: true },
+    ...{ logCount: 3, generationCount: 1, root: { name: "plan" }, cost: 0.000021 },
+    ...{ startTime: new Date(START_MS).toISOString(), endTime: new Date(START_MS + 100).toISOString() },
+  });
+  const shape = trace.logs.nodes.map(({ name, depth }: Record<string, unknown>) => [name, depth]);
+  expect(shape).toEqual([
+    ["plan", 0],
+    ["span 1", 1],
+    ["span 2", 2],
+  ]);
+});
+
+test("spans that begin in one millisecond are shown in the order of their nanoseconds", async () => {
+  const traceId = newTraceId();
+  const spans = [7, 3, 9, 1, 5].map((nanos) => ({
+    ...toOtlp(traceId, { id: nanos }),
+    startTimeUnixNano: `${START_MS}0${nanos}0000`,
+  }));
+  await server.post("/v1/traces", { resourceSpans: [{ scopeSpans: [{ spans }] }] });
+  const { logs } = await read(traceId);
+  expect(logs.nodes.map(({ name }: { name: string }) => name)).toEqual(
+    [1, 3, 5, 7, 9].map((nanos) => `span ${nanos}`),
+  );
+});
+
+test("a span that is sent again is there once, with the attributes that came last", async () => {
+  const traceId = newTraceId();
+  const spans = [{ id: 0 }, { id: 1, parent: 0, attributes: { first: "one" } }];
+  await send(traceId, spans);
+  const before = await read(traceId);
+  await send(traceId, spans);
+  expect(await read(traceId)).toEqual(before);
+  await send(traceId, [{ id: 1, parent: 0, attributes: { first: "one", second: "two" } }]);
+  const { logCount, logs } = await read(traceId);
+  expect(logCount).toBe(2);
+  expect(logs.nodes[1].attributes.span).toEqual({ first: "one", second: "two" });
+});
+
+test("the words of a span that is sent again are found as they are now, and not as they were", async () => {
+  const traceId = newTraceId();
+  await send(traceId, [{ id: 0, attributes: { "input.value": "zebra" } }]);
+  await send(traceId, [{ id: 0, attributes: { "input.value": "giraffe" } }]);
+  const find = async (text: string) =>
+    (await server.run("query($f: LogFilter) { logs(filter: $f) { nodes { id } } }", { f: { text } })).length;
+  expect([await find("zebra"), await find("giraffe")]).toEqual([0, 1]);
+});
+
+test.each([
+  [
+    "an agent that repeats the sum of its calls",
+    [
+      { id: 0, attributes: { ...call(150), "gen_ai.operation.name": "invoke_agent" } },
+      { id: 1, parent: 0, attributes: call(100) },
+      { id: 2, parent: 0, attributes: call(50) },
+    ],
+    150,
+  ],
+  [
+    "a call around the same call",
+    [
+      { id: 0, attributes: call(100) },
+      { id: 1, parent: 0, attributes: call(100) },
+    ],
+    100,
+  ],
+  [
+    "an agent whose calls were not instrumented",
+    [
+      { id: 0, attributes: { ...call(150), "gen_ai.operation.name": "invoke_agent" } },
+      { id: 1, parent: 0 },
+    ],
+    150,
+  ],
+  [
+    "a chain of two different calls",
+    [
+      { id: 0, attributes: call(100) },
+      { id: 1, parent: 0, attributes: call(30) },
+    ],
+    130,
+  ],
+] as [string, TestSpan[], number][])(
+  "%s counts what the calls took, whatever comes first",
+  async (_, spans, tokens) => {
+    const inTime = spans.map((span) => ({ ...span, startMs: span.id }));
+    for (const order of [inTime, inTime.toReversed()]) {
+      const [together, apart] = [newTraceId(), newTraceId()];
+      await send(together, order);
+      for (const span of order) await send(apart, [span]);
+      for (const traceId of [together, apart]) {
+        const { usage, logs } = await read(traceId);
+        expect(usage.inputTokens).toBe(tokens);
+        expect(logs.nodes[0].subtree.inputTokens).toBe(tokens);
+      }
+      expect(await read(apart)).toEqual({ ...(await read(together)), externalId: apart });
+    }
+  },
+);
+
+test("cached tokens and reasoning are parts of their own, and priced as such", async () => {
+  const traceId = newTraceId();
+  const cached = { "gen_ai.usage.cache_read.input_tokens": 800, "gen_ai.usage.reasoning.output_tokens": 4 };
+  await send(traceId, [{ id: 0, attributes: call(1_000, cached) }]);
+  const { logs, cost } = await read(traceId);
+  expect(logs.nodes[0].usage).toEqual({
+    ...{
+      inputTokens: 200,
+      cacheReadTokens: 800,
+      cacheWriteTokens: null,
+      outputTokens: 6,
+      reasoningTokens: 4,
+    },
+  });
+  // gpt-4o-mini: 0.15 $ a million of input, 0.075 $ of cached input, 0.60 $ of output
+  expect(cost).toBeCloseTo((200 * 0.15 + 800 * 0.075 + 10 * 0.6) / 1e6, 12);
+});
+
+test("a call that names a prompt is linked to the version that served", async () => {
+  const traceId = newTraceId();
+  await send(traceId, [{ id: 0, attributes: call(10, { "gabbro.prompt.slug": "guide" }) }]);
+  const query = `{ logs(filter: { slug: "guide" }, first: 1) { nodes { version tag prompt { slug } } } }`;
+  expect(await server.run(query)).toEqual([
+    { version: "1.0.0", tag: "production", prompt: { slug: "guide" } },
+  ]);
+});
+
+test("a root whose parent is in another service is the root, until that parent is stored, too", async () => {
+  const traceId = newTraceId();
+  const remote = 0x300;
+  await send(traceId, [{ id: 5, parent: 9, flags: remote, name: "service", startMs: 5 }]);
+  expect(await read(traceId)).toMatchObject({ name: "service", complete: true, root: { name: "service" } });
+  await send(traceId, [{ id: 9, name: "gateway", startMs: 0, tookMs: 50 }]);
+  const { name, logs } = await read(traceId);
+  expect(name).toBe("gateway");
+  expect(logs.nodes.map(({ depth }: { depth: number }) => depth)).toEqual([0, 1]);
+});
+
+test("calls of client libraries to Gabbro are hidden from lists, trees and usage", async () => {
+  const traceId = newTraceId();
+  const alone = newTraceId();
+  const internal = { "basalt.internal.api": true, "basalt.span.output": "a whole prompt" };
+  await send(traceId, [{ id: 0 }, { id: 1, parent: 0, attributes: internal }, { id: 2, parent: 1 }]);
+  await send(alone, [{ id: 0, attributes: internal }]);
+  const { logs, complete } = await read(traceId);
+  expect(logs.nodes.map(({ name, depth }: Record<string, unknown>) => [name, depth])).toEqual([
+    ["span 0", 0],
+    ["span 2", 1],
+  ]);
+  expect(complete).toBe(true);
+  const listed = await server.run("{ traces(first: 100) { nodes { externalId } } }");
+  const ids = listed.map(({ externalId }: { externalId: string }) => externalId);
+  expect([ids.includes(traceId), ids.includes(alone)]).toEqual([true, false]);
+  const hidden = await server.run("{ logs(filter: { type: INTERNAL }) { nodes { output attributes } } }");
+  expect(hidden).toEqual([
+    { output: null, attributes: null },
+    { output: null, attributes: null },
+  ]);
+});
+
+test("two workspaces that send the same span have one each", async () => {
+  const traceId = newTraceId();
+  await send(traceId, [{ id: 0, name: "mine" }]);
+  await send(traceId, [{ id: 0, name: "theirs" }], other.token);
+  expect(await read(traceId)).toMatchObject({ name: "mine", logCount: 1 });
+});
+
+test("texts that no database stores are stored without what cannot be, and the span is kept", async () => {
+  const traceId = newTraceId();
+  await send(traceId, [{ id: 0, name: "n\0ul", attributes: { "user.id": "u".repeat(5_000), "a\0": "b\0" } }]);
+  const { name, user, logs } = await read(traceId);
+  expect(name).toBe("n\uFFFDul");
+  expect(user.id).toHaveLength(4_096);
+  expect(logs.nodes[0].attributes.span["a\uFFFD"]).toBe("b\uFFFD");
+});
+
+const randomSpans = fc
+  .array(
+    fc.record({
+      parent: fc.option(fc.nat(14), { nil: undefined }),
+      startMs: fc.nat(50),
+      attributes: fc.constantFrom<Attributes>(
+        {},
+        call(100),
+        call(7),
+        { ...call(9), "gen_ai.operation.name": "invoke_agent" },
+        { "basalt.internal.api": true },
+      ),
+    }),
+    { minLength: 1, maxLength: 14 },
+  )
+  .map((spans) => spans.map((span, id): TestSpan => ({ ...span, id, startMs: span.startMs * 100 + id })));
+
+test("the tree and its sums are the same in any order of arrival, in any batches, however often spans come", async () => {
+  await fc.assert(
+    fc.asyncProperty(randomSpans, fc.infiniteStream(fc.nat(1_000)), async (spans, random) => {
+      const [together, apart] = [newTraceId(), newTraceId()];
+      await send(together, spans);
+      const next = () => random.next().value!;
+      const waiting = [...spans, ...spans.filter(() => next() % 3 === 0)];
+      while (waiting.length > 0) {
+        const batch = Array.from(
+          { length: 1 + (next() % 4) },
+          () => waiting.splice(next() % waiting.length || 0, 1)[0],
+        );
+        await send(
+          apart,
+          batch.filter((span) => span !== undefined),
+        );
+      }
+      const [one, another] = [await read(together), await read(apart)];
+      if (!one) return expect(another).toBeUndefined();
+      // The name of a trace without a root is that of whichever span came first.
+      const comparable = (trace: { root: unknown }) => ({
+        ...trace,
+        externalId: "",
+        ...(trace.root ? {} : { name: "" }),
+      });
+      expect(comparable(another)).toEqual(comparable(one));
+    }),
+    { numRuns: 12 },
+  );
+}, 60_000);
