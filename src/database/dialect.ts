@@ -79,6 +79,8 @@ export interface Dialect {
   runSteps<Result>(orm: Orm, steps: () => Steps<Result>): Promise<Result>;
   /** Inserts row by row in one transaction, where that is faster than many rows in a statement. */
   insertEach?(orm: Orm, inserts: Insert[]): Promise<void>;
+  /** The same in the open transaction of a unit of work. */
+  insertEachWithin?(em: SqlEntityManager, inserts: Insert[]): Promise<void>;
   insertAlong: InsertAlong;
   connections(): Connections[];
   /** Copies all committed data into a file, while other requests write. */

@@ -34,12 +34,8 @@ export function insertTogether<DB>(
     retryWhileLocked(() => database.transaction().execute((transaction) => insert(transaction, rows)));
 }
 
-/** Inserts row by row with statements that are prepared once. */
-export function insertOneByOne<DB>(
-  encode: Encoder,
-  sqlOf: (entity: string, fields: string[]) => string,
-  run: (inserts: Insert[]) => Promise<void>,
-) {
+/** Makes the inserts of rows one by one, with statements that are prepared once. */
+export function insertsOf<DB>(encode: Encoder, sqlOf: (entity: string, fields: string[]) => string) {
   const toInserts = ([entity, group]: [string, Rows<DB>]): Insert[] => {
     const encodeRow = encode(entity);
     const rows = group.map(([, row]) =>
@@ -55,10 +51,7 @@ export function insertOneByOne<DB>(
       };
     });
   };
-  return (rows: Rows<DB>): Promise<void> => {
-    const inserts = [...Map.groupBy(rows, ([name]) => name as string)].flatMap(toInserts);
-    return retryWhileLocked(() => run(inserts));
-  };
+  return (rows: Rows<DB>): Insert[] => [...Map.groupBy(rows, ([name]) => name as string)].flatMap(toInserts);
 }
 
 function* inStatements(rows: Record<string, unknown>[]) {

@@ -11,9 +11,10 @@ import type { ConnectionOptions, Dialect } from "./dialect.ts";
 import { createEncoder } from "./encode.ts";
 import { createGeneration } from "./generation.ts";
 import { createCommit } from "./groupCommit.ts";
-import { createInsert, insertOneByOne, insertTogether } from "./insertRows.ts";
+import { createInsert, insertsOf, insertTogether } from "./insertRows.ts";
 import type { Rows } from "./inserts.ts";
 import { createPubSub } from "./pubsub.ts";
+import { retryWhileLocked } from "./retry.ts";
 import type { Search } from "./search.ts";
 import { createBulk, createStatements } from "./statements.ts";
 import { queueWrites } from "./writeQueue.ts";
@@ -129,14 +130,18 @@ function createWriters(orm: Awaited<ReturnType<typeof openOrm>>, dialect: Dialec
   const writer = orm.em.getKysely({ ...entityNames, convertValues: false });
   type Tables = TablesOf<typeof writer>;
   const insert = createInsert<Tables>(encode, dialect.insertAlong);
-  const insertAll = dialect.insertEach
-    ? insertOneByOne<Tables>(encode, statements.insert, (inserts) => dialect.insertEach!(orm, inserts))
+  const toInserts = insertsOf<Tables>(encode, statements.insert);
+  const { insertEach, insertEachWithin } = dialect;
+  const insertAll = insertEach
+    ? (rows: Rows<Tables>) => retryWhileLocked(() => insertEach(orm, toInserts(rows)))
     : insertTogether(writer, insert);
   return {
     commit: createCommit<Tables>(insertAll),
     /** The same as `commit`, in the transaction of a unit of work. */
     insertWithin: (em: typeof orm.em, rows: Rows<Tables>) =>
-      insert(em.getKysely({ ...entityNames, convertValues: false }), rows),
+      insertEachWithin
+        ? insertEachWithin(em, toInserts(rows))
+        : insert(em.getKysely({ ...entityNames, convertValues: false }), rows),
     /** For very many rows at once; `commit` is for the rows of one request. */
     putInBulk: createBulk(orm, dialect, encode, statements.put),
   };

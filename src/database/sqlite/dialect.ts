@@ -51,6 +51,7 @@ export function sqlite(url: string): Dialect {
     rowsPerStatement: 1, // a prepared statement per row takes half the time of one for all rows
     runSteps: (orm, steps) => writeAlone(orm, runSteps(steps)),
     insertEach: (orm, inserts) => writeAlone(orm, insertEach(inserts)),
+    insertEachWithin: async (em, inserts) => insertEach(inserts)(preparing(await handleOf(em, "write"))),
     connections: () => [],
     insertAlong: async () => {}, // a trigger updates the full-text index
     copyTo,
@@ -138,6 +139,17 @@ const insertEach = (inserts: Insert[]) => (prepare: Prepare) => {
 
 const statementsOf = new WeakMap<Database, Map<string, Statement>>();
 
+/** Prepares each statement of a connection once. */
+function preparing(handle: Database): Prepare {
+  const statements = statementsOf.get(handle) ?? new Map<string, Statement>();
+  statementsOf.set(handle, statements);
+  return (statement) => {
+    const prepared = statements.get(statement) ?? handle.prepare(statement);
+    statements.set(statement, prepared);
+    return prepared;
+  };
+}
+
 /**
  * Runs prepared statements in one transaction, on the ORM's own connection, which has no other user meanwhile: a second
  * connection that writes would block this process.
@@ -151,15 +163,9 @@ function writeAlone<Result>(
     .connection()
     .execute(async () => {
       const handle = await handleOf(em, "write");
-      const statements = statementsOf.get(handle) ?? new Map<string, Statement>();
-      statementsOf.set(handle, statements);
       handle.exec("begin immediate");
       try {
-        const result = write((statement) => {
-          const prepared = statements.get(statement) ?? handle.prepare(statement);
-          statements.set(statement, prepared);
-          return prepared;
-        });
+        const result = write(preparing(handle));
         handle.exec("commit");
         return result;
       } catch (error) {
