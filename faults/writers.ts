@@ -35,6 +35,24 @@ const addItem = (input: object) => ({
   variables: { input },
 });
 
+const trace = (name: string) => ({
+  user: { id: name },
+  logs: [{ id: "1", type: "generation", input: `the words ${name}`, output: 1 }],
+});
+
+/** A request of OpenTelemetry with one span. */
+const span = (name: string) => {
+  const id = name.replaceAll("-", "");
+  const startTimeUnixNano = `${Date.now()}000000`;
+  const attributes = [
+    { key: "user.id", value: { stringValue: name } },
+    { key: "input.value", value: { stringValue: `the words ${name}` } },
+  ];
+  const spans = [{ traceId: id, spanId: id.slice(16), name: "step", startTimeUnixNano, attributes }];
+  return { resourceSpans: [{ scopeSpans: [{ spans }] }] };
+};
+const SPANS = "/v1/traces";
+
 /** By both APIs, and both by the group commit and by a unit of work of the ORM (rows with a key). */
 export const kinds: ((name: string) => [path: string, body: object])[] = [
   (name) => ["/monitor/log", log(name)],
@@ -43,6 +61,8 @@ export const kinds: ((name: string) => [path: string, body: object])[] = [
   (name) => ["/graphql", addItem(row(name))],
   (name) => [`/datasets/${DATASET}/items`, { ...row(name), key: name }],
   (name) => ["/graphql", addItem({ ...row(name), key: name })],
+  (name) => ["/monitor/trace", trace(name)],
+  (name) => [SPANS, span(name)],
 ];
 
 const AFTER_A_REFUSAL_MS = 20;
@@ -75,6 +95,17 @@ export function startWriters(
   };
 }
 
+/** As an exporter does that missed the answer. */
+async function sendAgain(url: string, ledger: Ledger, body: object) {
+  try {
+    await (await fetch(url + SPANS, { method: "POST", headers, body: JSON.stringify(body) })).text();
+    return "acknowledged";
+  } catch {
+    ledger.unanswered += 1;
+    return "unanswered";
+  }
+}
+
 async function writeOne(url: string, ledger: Ledger, kind: (typeof kinds)[number]) {
   const name = randomUUID();
   const [path, body] = kind(name);
@@ -91,7 +122,7 @@ async function writeOne(url: string, ledger: Ledger, kind: (typeof kinds)[number
   const told = JSON.parse(text);
   if (answer.ok && !told.errors) {
     ledger.acknowledged.add(name);
-    return "acknowledged";
+    return path === SPANS ? sendAgain(url, ledger, body) : "acknowledged";
   }
   const [error] = told.errors ?? [];
   ledger.refused.push({
