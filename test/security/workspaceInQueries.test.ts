@@ -190,6 +190,23 @@ async function everyLog(): Promise<void> {
     "{ id prompt { slug versions { nodes { version } } } trace { id logs { nodes { id } } } }";
   const first = await run("logPrompt", { input }, `{ log ${relations} trace { id logs { nodes { id } } } }`);
   await run("logPrompt", { input: { ...input, slug: "none" } }, "{ log { id } }");
+  const tree =
+    "depth parentId subtree { cost } inputPreview attributes events { name } reportedUsage { inputTokens }";
+  const { experiment } = await run(
+    "createExperiment",
+    { input: { featureSlug: "f", name: "e" } },
+    "{ experiment { id } }",
+  );
+  const logs = [
+    { id: "1", type: "<AGENT>", inputTokens: 1 },
+    { id: "2", parentId: "1", type: "<GENERATION>", prompt: { slug: "a" }, output: "x" },
+  ];
+  await run(
+    "logTrace",
+    { input: { experiment, logs } },
+    `{ trace { logCount cost root { id } experiment { id } logs { nodes { id ${tree} } } } }`,
+  );
+  await run("node", { id: experiment.id }, "{ id }");
   await run("log", { id: first.log.id }, relations);
   await run("trace", { id: first.trace.id }, `{ logs { nodes ${relations} } }`);
   const filters = [
@@ -248,6 +265,9 @@ async function rest(): Promise<void> {
     expect((await server.get(path)).status).toBe(200);
   const row = await server.post("/datasets/d/items", { values: { r: "z" } });
   const log = await server.post("/monitor/log", { slug: "a", output: "x", inputTokens: 1, outputTokens: 1 });
+  const trace = await server.post("/monitor/trace", { logs: [{ id: "1", type: "span" }] });
+  const experiment = await server.post("/monitor/experiments", { featureSlug: "f", name: "e" });
+  expect([trace.status, experiment.status]).toEqual([200, 200]);
   const publish = await server.post("/prompts/a/publish", { newTag: "rest", version: "1" });
   expect([row.status, log.status, publish.status]).toEqual([201, 200, 201]);
   const keyed = { headers: { "idempotency-key": `rest ${sending}`.replaceAll(" ", "-") } };

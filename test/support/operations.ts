@@ -289,6 +289,14 @@ function traceOf(prompt: string, type: string) {
   };
 }
 
+/** A request of OpenTelemetry with one span of a call with a prompt. */
+function spansOf(prompt: string) {
+  const attributes = [{ key: "gabbro.prompt.slug", value: { stringValue: prompt } }];
+  const ids = { traceId: "5b8efff798038103d269b633813fc60c", spanId: "eee19b7ec3c1b174" };
+  const spans = [{ ...ids, name: "one", startTimeUnixNano: "1772359200000000000", attributes }];
+  return { resourceSpans: [{ scopeSpans: [{ spans }] }] };
+}
+
 const subscriptions: Record<string, Field> = {
   traceChanged: ["read", ({ trace }) => ({ id: trace }), "{ id name depth }"],
   logAdded: ["read", ({ prompt }) => ({ slug: prompt }), "{ input output trace { name } }"],
@@ -302,6 +310,10 @@ export const restOperations: Operation<RestRequest>[] = [
   ...get("/prompts/:slug", ({ prompt }) => `/prompts/${prompt}?version=1.0.0&tag=staging`),
   ...get("/prompts/:slug/describe", ({ prompt }) => `/prompts/${prompt}/describe?version=1.0.0&tag=staging`),
   post("/datasets/:slug/items", ({ dataset, key }) => [`/datasets/${dataset}/items`, { ...item, key }]),
+  ...["/v1/traces", "/api/public/otel/v1/traces"].map((path) =>
+    post(path, ({ prompt }) => [path, spansOf(prompt)]),
+  ),
+  ...["/v1/logs", "/v1/metrics"].map((path) => post(path, () => [path, {}])),
   post("/prompts/:slug/publish", ({ prompt }) => [
     `/prompts/${prompt}/publish`,
     { newTag: "one", version: "1.0.0" },
