@@ -19,6 +19,10 @@ declare module "fastify" {
     /** It was refused because of overload. */
     isRefused?: true;
   }
+  interface FastifyContextConfig {
+    /** The route reads its body as a stream, while it holds its place. */
+    streamsBody?: true;
+  }
 }
 
 /** Requests beyond these limits are refused, so that accepted ones are answered soon. */
@@ -93,10 +97,11 @@ export function createLimiter(options: Partial<Limits>, corsOrigins: string[]) {
       if (request.isProbe) return done(null, payload);
       const workspaceId = workspaceOf(request);
       if (!enter(request, workspaceId)) return refusals.answer(request, reply);
-      if (isSmall(request)) return done(null, payload);
+      const reading = request.routeOptions.config.streamsBody ? "streamed" : "whole";
+      if (reading === "whole" && isSmall(request)) return done(null, payload);
       // A request takes its place when its body is complete: parsing takes the time, not receiving.
       const onComplete = (parse: () => void) => begin(places, request, reply, parse);
-      const body = bodies.count({ workspaceId, reply, refusal: refusals.error, onComplete });
+      const body = bodies.count({ workspaceId, reply, reading, refusal: refusals.error, onComplete });
       done(null, payload.pipe(body));
     });
     // Once the body is parsed: Fastify leaves the async context of the place when it reads a body.
