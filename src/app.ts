@@ -29,6 +29,7 @@ import { restRoutes } from "./routes.ts";
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 const MAX_PATH_CHARACTERS = 16 * 1024; // the limit of Node.js for all headers together
 const TIME_LIMIT_MS = 10_000;
+const CORS = { methods: ["GET", "HEAD", "POST", "PUT"], strictPreflight: false };
 
 /** The part of the configuration that the app needs, and its limits. */
 export interface AppOptions
@@ -87,7 +88,7 @@ export async function createApp(
   if (corsOrigins.length > 0)
     await app.register(cors, {
       origin: corsOrigins.includes("*") ? "*" : corsOrigins,
-      strictPreflight: false,
+      ...CORS,
     });
   if (options.rateLimits) await limitRates(app, options.rateLimits);
   if (pages === "served") homePage(app); // before refuseUnrouted, which must not know the path: it is not for programs
@@ -100,7 +101,7 @@ export async function createApp(
   openApi(app, pages);
   healthRoutes(app, createReadiness(database));
   if (options.metricsToken) exposeMetrics(app, { database, limiter }, options.metricsToken);
-  await app.register((routes: App) => restRoutes(routes, contextOf));
+  await app.register((routes: App) => restRoutes(routes, database, contextOf));
   await app.register((routes: App) => graphqlRoutes(routes, contextOf, pages));
   cleanUpRegularly(app, database);
   app.addHook("preClose", async () => database.pubSub.close()); // or else subscriptions would never end
