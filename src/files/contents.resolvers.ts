@@ -31,17 +31,24 @@ interface Upload {
  */
 export async function uploadFile(database: Database, file: FileHead, upload: Upload): Promise<void> {
   refuseOtherThanAnnounced(file, upload);
-  await uploads.run(file.workspace, async () => {
-    if (isComplete(file)) return checkSame(file, (await read(file, upload)).sha256);
-    const id = newId();
-    let isContent = false;
-    try {
-      const content = await read(file, upload, (data) => addChunk(database, file, { upload: id, data }));
-      isContent = await complete(database, file, { upload: id, ...content });
-    } finally {
-      await removeChunks(database, file, { upload: id, which: isContent ? "all others" : "its own" });
-    }
+  const work = uploads.run(file.workspace, async () => {
+    if (isComplete(file)) checkSame(file, (await read(file, upload)).sha256);
+    else await store(database, file, upload);
   });
+  database.track(work.catch(() => {})); // an upload whose connection is lost has chunks to remove
+  await work;
+}
+
+async function store(database: Database, file: FileHead, upload: Upload): Promise<void> {
+  const id = newId();
+  try {
+    const content = await read(file, upload, (data) => addChunk(database, file, { upload: id, data }));
+    await complete(database, file, { upload: id, ...content });
+  } finally {
+    // Asks the database: after a lost connection nothing else knows whether the upload became the content.
+    const { upload: content } = await contentOf(database, file);
+    await removeChunks(database, file, { upload: id, which: content === id ? "all others" : "its own" });
+  }
 }
 
 function refuseOtherThanAnnounced(file: FileHead, { contentType = "", sizeBytes }: Upload): void {
@@ -77,6 +84,7 @@ function checkLength({ announcedBytes }: FileHead, bytes: number): void {
 async function read(file: FileHead, { body }: Upload, addChunk?: (chunk: Buffer) => Promise<void>) {
   const hash = createHash("sha256");
   let sizeBytes = 0;
+  let chunks = 0;
   let parts: Buffer[] = [];
   let partBytes = 0;
   const flush = async () => {
@@ -84,7 +92,9 @@ async function read(file: FileHead, { body }: Upload, addChunk?: (chunk: Buffer)
     parts = [];
     partBytes = 0;
     hash.update(chunk);
-    if (chunk.length > 0) await addChunk?.(chunk);
+    if (chunk.length === 0) return;
+    chunks += 1;
+    await addChunk?.(chunk);
   };
   for await (const part of body) {
     sizeBytes += part.length;
@@ -95,7 +105,7 @@ async function read(file: FileHead, { body }: Upload, addChunk?: (chunk: Buffer)
   }
   await flush();
   checkLength(file, sizeBytes);
-  return { sizeBytes, sha256: hash.digest("hex") };
+  return { chunks, sizeBytes, sha256: hash.digest("hex") };
 }
 
 async function addChunk(
@@ -108,32 +118,45 @@ async function addChunk(
 }
 
 /**
- * Makes an upload the content of its file, and returns whether it is: another upload of the same content may have been
- * faster. Throws CONFLICT when it had another content.
+ * Makes an upload the content of its file, unless another upload of the same content was faster. Throws CONFLICT when that
+ * had another content.
  */
 async function complete(
   database: Database,
   file: FileHead,
-  content: { upload: string; sizeBytes: number; sha256: string },
-): Promise<boolean> {
-  const { numUpdatedRows } = await retryWhileLocked(() =>
+  { chunks, ...content }: { upload: string; chunks: number; sizeBytes: number; sha256: string },
+): Promise<void> {
+  await retryWhileLocked(() =>
     database.write
       .updateTable("StoredFile")
       .set(content)
       .where("workspace", "=", file.workspace)
       .where("id", "=", file.id)
       .where("upload", "is", null)
-      .executeTakeFirstOrThrow(),
+      // A statement whose connection was lost may run once the chunks are removed.
+      .where(
+        (query) =>
+          query
+            .selectFrom("FileChunk")
+            .select(({ fn }) => fn.countAll<number>().as("chunks"))
+            .where("workspace", "=", file.workspace)
+            .where("file", "=", file.id)
+            .where("upload", "=", content.upload),
+        "=",
+        chunks,
+      )
+      .execute(),
   );
-  if (numUpdatedRows > 0n) return true;
-  const stored = await database.read
+  checkSame(await contentOf(database, file), content.sha256);
+}
+
+function contentOf({ read }: Database, { id, workspace }: FileHead) {
+  return read
     .selectFrom("StoredFile")
-    .select("sha256")
-    .where("workspace", "=", file.workspace)
-    .where("id", "=", file.id)
+    .select(["upload", "sha256"])
+    .where("workspace", "=", workspace)
+    .where("id", "=", id)
     .executeTakeFirstOrThrow();
-  checkSame(stored, content.sha256);
-  return false;
 }
 
 function checkSame(stored: Pick<FileHead, "sha256">, sha256: string): void {

@@ -1,5 +1,11 @@
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { request } from "node:http";
+import { Readable } from "node:stream";
 import { afterAll, afterEach, expect, test, vi } from "vitest";
+import type { Database } from "../../src/database/open.ts";
+import { uploadFile } from "../../src/files/contents.resolvers.ts";
+import { getSignedFile } from "../../src/files/resolvers.ts";
 import { addToken, addWorkspace } from "../support/data.ts";
 import { announce, announced, beginPut, fileOf, put, storedIn } from "../support/files.ts";
 import { startServer } from "../support/server.ts";
@@ -146,6 +152,42 @@ test("an upload that stops half way stores nothing, and the file can be uploaded
   expect((await put(uploadUrl, BYTES)).status).toBe(200);
 });
 
+test("an upload whose last answer of the database is lost is the content all the same, and has all its bytes", async () => {
+  const { uploadUrl, fileKey } = await announced(server);
+  const [workspaceId, name] = fileKey.split("/").slice(1) as [string, string];
+  const signed = { workspaceId, name, ...Object.fromEntries(new URL(uploadUrl).searchParams) };
+  const file = await getSignedFile(server.database, "upload", signed);
+  const upload = { contentType: "image/jpeg", sizeBytes: undefined, body: Readable.from([BYTES]) };
+  const error = new Error("Connection terminated");
+  await expect(uploadFile(losingAnswers(server.database, error), file, upload)).rejects.toBe(error);
+  const { downloadUrl } = await fileOf(server, fileKey);
+  expect(Buffer.from(await (await fetch(downloadUrl)).arrayBuffer()).equals(BYTES)).toBe(true);
+  expect((await put(uploadUrl, BYTES)).status).toBe(200);
+});
+
+/** The same database, where each update is carried out and its answer is lost. */
+function losingAnswers(database: Database, error: Error): Database {
+  const write = new Proxy(database.write, {
+    get: (target, name) => {
+      const found = Reflect.get(target, name);
+      if (name !== "updateTable") return typeof found === "function" ? found.bind(target) : found;
+      return (...table: Parameters<typeof target.updateTable>) => losing(target.updateTable(...table));
+    },
+  });
+  // biome-ignore lint/suspicious/noExplicitAny: every step of the query builder has a type of its own
+  const losing = (builder: any): any =>
+    new Proxy(builder, {
+      get: (target, name) => {
+        if (name !== "execute") return (...args: unknown[]) => losing(target[name](...args));
+        return async () => {
+          await target.execute();
+          throw error;
+        };
+      },
+    });
+  return { ...database, write };
+}
+
 test("an upload that takes longer than a request may is disconnected, and stores nothing", async () => {
   await using own = await startServer({ clientLimits: { requestMs: 300, headersMs: 200, checkMs: 20 } });
   const { uploadUrl } = await announced(own);
@@ -173,6 +215,50 @@ test("slow uploads leave half of the places to others; their workspace waits unt
   expect((await waiting).status).toBe(200);
   for (const { socket } of begun) socket.destroy();
   await Promise.all(begun.map(({ closed }) => closed));
+});
+
+test.each([
+  { what: "longer than a file may be", length: 10 * 1024 * 1024 + 1, status: 413 },
+  { what: "other than announced", length: 9, status: 400 },
+])("a length that is $what is refused before the body arrives", async ({ length, status }) => {
+  const { uploadUrl } = await announced(server, { sizeBytes: 10 });
+  const { socket, received } = beginPut(uploadUrl, { length, beginning: Buffer.alloc(0) });
+  await expect.poll(received, soon).toContain(`HTTP/1.1 ${status} `);
+  socket.destroy();
+});
+
+test("a body without an end is refused once it is larger than a file may be, and stores nothing", async () => {
+  const { uploadUrl } = await announced(server);
+  const before = await storedIn(server);
+  const headers = { "content-type": "image/jpeg" };
+  const sending = request(uploadUrl, { method: "PUT", headers });
+  sending.on("error", () => {}); // the connection is closed while it goes on
+  const part = Buffer.alloc(64 * 1024);
+  const send = () => {
+    while (sending.write(part));
+  };
+  sending.on("drain", send);
+  send();
+  const [{ statusCode }] = await once(sending, "response");
+  expect(statusCode).toBe(413);
+  sending.destroy();
+  await expect.poll(() => storedIn(server), soon).toEqual(before);
+});
+
+test("an upload that is refused while its body arrives, and whose connection then breaks, does no harm", async () => {
+  const { uploadUrl } = await announced(server, { contentType: "image/png" });
+  const { socket, received, closed } = beginPut(uploadUrl, { length: 900_000, beginning: BYTES });
+  await expect.poll(received, soon).toContain("HTTP/1.1 415 ");
+  socket.destroy();
+  await closed;
+  expect((await uploaded()).fileKey).toMatch(/^datasets/);
+});
+
+test("uploads count neither as bodies in memory nor for the rate of a token", async () => {
+  const rateLimits = { perToken: 1, perAddress: null };
+  await using own = await startServer({ rateLimits, limits: { maxBodyBytes: 100_000 } });
+  const { uploadUrl } = await announced(own);
+  for (let n = 0; n < 3; n++) expect((await put(uploadUrl, BYTES)).status).toBe(200);
 });
 
 test("a body in tiny chunks is refused", async () => {
