@@ -119,7 +119,7 @@ async function addChunk(
 
 /**
  * Makes an upload the content of its file, unless another upload of the same content was faster. Throws CONFLICT when that
- * had another content.
+ * had another content, and UNAVAILABLE when chunks of the upload are missing.
  */
 async function complete(
   database: Database,
@@ -147,7 +147,12 @@ async function complete(
       )
       .execute(),
   );
-  checkSame(await contentOf(database, file), content.sha256);
+  const stored = await contentOf(database, file);
+  if (stored.upload === null)
+    throw new GabbroError("UNAVAILABLE", "The upload was not completed. Send the file again.", {
+      headers: { "retry-after": "1" },
+    });
+  checkSame(stored, content.sha256);
 }
 
 function contentOf({ read }: Database, { id, workspace }: FileHead) {

@@ -154,9 +154,7 @@ test("an upload that stops half way stores nothing, and the file can be uploaded
 
 test("an upload whose last answer of the database is lost is the content all the same, and has all its bytes", async () => {
   const { uploadUrl, fileKey } = await announced(server);
-  const [workspaceId, name] = fileKey.split("/").slice(1) as [string, string];
-  const signed = { workspaceId, name, ...Object.fromEntries(new URL(uploadUrl).searchParams) };
-  const file = await getSignedFile(server.database, "upload", signed);
+  const file = await signedFile({ uploadUrl, fileKey });
   const upload = { contentType: "image/jpeg", sizeBytes: undefined, body: Readable.from([BYTES]) };
   const error = new Error("Connection terminated");
   await expect(uploadFile(losingAnswers(server.database, error), file, upload)).rejects.toBe(error);
@@ -164,6 +162,27 @@ test("an upload whose last answer of the database is lost is the content all the
   expect(Buffer.from(await (await fetch(downloadUrl)).arrayBuffer()).equals(BYTES)).toBe(true);
   expect((await put(uploadUrl, BYTES)).status).toBe(200);
 });
+
+test("an upload whose chunks are gone does not become the content", async () => {
+  const { uploadUrl, fileKey } = await announced(server);
+  const file = await signedFile({ uploadUrl, fileKey });
+  async function* body() {
+    yield BYTES;
+    await server.database.write.deleteFrom("FileChunk").where("file", "=", file.id).execute();
+    yield BYTES;
+  }
+  const upload = { contentType: "image/jpeg", sizeBytes: undefined, body: body() };
+  await expect(uploadFile(server.database, file, upload)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  expect(await fileOf(server, fileKey)).toEqual({ error: "FILE_NOT_FOUND" });
+  expect((await put(uploadUrl, BYTES)).status).toBe(200);
+});
+
+/** The file that an upload URL names, as its route finds it. */
+function signedFile({ uploadUrl, fileKey }: { uploadUrl: string; fileKey: string }) {
+  const [workspaceId, name] = fileKey.split("/").slice(1) as [string, string];
+  const signed = { workspaceId, name, ...Object.fromEntries(new URL(uploadUrl).searchParams) };
+  return getSignedFile(server.database, "upload", signed);
+}
 
 /** The same database, where each update is carried out and its answer is lost. */
 function losingAnswers(database: Database, error: Error): Database {
@@ -199,10 +218,13 @@ test("an upload that takes longer than a request may is disconnected, and stores
 
 test("slow uploads leave half of the places to others; their workspace waits until one of them ends", async () => {
   const begun: ReturnType<typeof beginPut>[] = [];
+  const chunks = async () => (await storedIn(server)).chunks.length;
+  const before = await chunks();
   for (let n = 0; n < 32; n++) {
     const { uploadUrl } = await announced(server);
-    begun.push(beginPut(uploadUrl, { length: 1_000, beginning: Buffer.alloc(10) }));
+    begun.push(beginPut(uploadUrl, { length: 400_000, beginning: BYTES }));
   }
+  await expect.poll(chunks, soon).toBe(before + 32); // each has its place
   const { uploadUrl } = await announced(server);
   let isAnswered = false;
   const waiting = put(uploadUrl, BYTES).finally(() => {
