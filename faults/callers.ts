@@ -1,3 +1,4 @@
+import { withoutSignatures } from "../test/support/files.ts";
 import type { Fixtures } from "../test/support/fixtures.ts";
 import {
   type GraphqlRequest,
@@ -118,7 +119,9 @@ export function withoutNames({ told, theirs, own }: Caller, answer: string): str
   );
   const names = [...named, ...mine].toSorted(([one], [other]) => other.length - one.length);
   const renamed = names.reduce((text, [name, instead]) => text.replaceAll(name, instead), answer);
-  return renamed.replaceAll(UUID, (id) => `<id ${numberOf(told, id)}>`).replaceAll(TIME, "<time>");
+  return withoutSignatures(renamed)
+    .replaceAll(UUID, (id) => `<id ${numberOf(told, id)}>`)
+    .replaceAll(TIME, "<time>");
 }
 
 function numberOf(told: Map<string, number>, id: string): number {

@@ -31,6 +31,7 @@ import { restRoutes } from "./routes.ts";
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 const MAX_PATH_CHARACTERS = 16 * 1024; // the limit of Node.js for all headers together
 const TIME_LIMIT_MS = 10_000;
+const CORS = { methods: ["GET", "HEAD", "POST", "PUT"], strictPreflight: false };
 
 /** The part of the configuration that the app needs, and its limits. */
 export interface AppOptions
@@ -99,7 +100,7 @@ export async function createApp(
   openApi(app, pages);
   healthRoutes(app, createReadiness(database));
   if (options.metricsToken) exposeMetrics(app, { database, limiter, otlpSpans }, options.metricsToken);
-  await app.register((routes: App) => restRoutes(routes, contextOf));
+  await app.register((routes: App) => restRoutes(routes, database, contextOf));
   await receiveOtlp(app, { contextOf, limiter, counts: otlpSpans });
   await app.register((routes: App) => graphqlRoutes(routes, contextOf, pages));
   cleanUpRegularly(app, database);
@@ -110,5 +111,5 @@ export async function createApp(
 }
 
 async function allowOrigins(app: App, origins: string[]): Promise<void> {
-  await app.register(cors, { origin: origins.includes("*") ? "*" : origins, strictPreflight: false });
+  await app.register(cors, { origin: origins.includes("*") ? "*" : origins, ...CORS });
 }

@@ -17,6 +17,8 @@ export interface Context {
   deadline: Deadline;
   /** How much may still be read for the answer. */
   answerBudget: AnswerBudget;
+  /** The origin at which the client reaches the service, such as `https://gabbro.example.com`; empty on the command line. */
+  origin: () => string;
   /** Set by GraphQL: the root field of a valid operation. */
   topField?: string;
   /** Set by GraphQL: what a valid operation uses of what is deprecated. */
@@ -27,7 +29,7 @@ export interface Context {
 
 /** The rights of a valid token. */
 export interface Access {
-  /** Null on the command line, which needs no token. */
+  /** Null on the command line and for signed URLs, which need no token. */
   tokenId: string | null;
   tokenName: string;
   workspaceId: string;

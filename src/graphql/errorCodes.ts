@@ -19,9 +19,11 @@ const meanings: Record<ErrorCode, string> = {
   TRACE_NOT_FOUND: "The workspace has no such trace.",
   LOG_NOT_FOUND: "The workspace has no such log.",
   PRICE_NOT_FOUND: "The workspace has no such price.",
+  FILE_NOT_FOUND: "The workspace has no such file, or its content was not uploaded.",
   ROUTE_NOT_FOUND: "There is nothing at this path.",
   METHOD_NOT_ALLOWED: "The path takes another method.",
-  CONFLICT: "A name is taken, or an `Idempotency-Key` is that of another request.",
+  CONFLICT:
+    "A name is taken, a file has another content, or an `Idempotency-Key` is that of another request.",
   BODY_TOO_LARGE: "The body has more than 10 MB.",
   UNSUPPORTED_MEDIA_TYPE: "The body is not of the type `application/json`.",
   TOO_MANY_REQUESTS: "A rate limit is exceeded; `Retry-After` says when to try again.",

@@ -1,5 +1,6 @@
 import { Transform } from "node:stream";
 import type { FastifyReply } from "fastify";
+import { GabbroError } from "../errors.ts";
 import { createFairQueue } from "../limits/fairQueue.ts";
 import { createShares, type Share } from "../limits/shares.ts";
 import { afterTurns } from "../limits/turns.ts";
@@ -8,6 +9,8 @@ import { chunksTooSmall, countChunks, discardBody } from "./unreadBodies.ts";
 interface IncomingBody {
   workspaceId: string;
   reply: FastifyReply;
+  /** Whether the route reads the body as a stream: its bytes then are not in memory until it is answered. */
+  reading: "whole" | "streamed";
   /** Called when the body is complete; calls back when it may be parsed. */
   onComplete: (parse: () => void) => void;
   /** The error when the bodies exceed their limit. */
@@ -63,15 +66,17 @@ export function createBodies(maxBytes: number) {
       };
     },
     /** Passes a body on while it arrives, and fails it when it would exceed the limit. */
-    count: ({ workspaceId, reply, refusal, onComplete }: IncomingBody): Transform => {
+    count: ({ workspaceId, reply, reading, refusal, onComplete }: IncomingBody): Transform => {
       const chunks = countChunks();
       let share: Share | undefined;
       let turnBytes = 0;
       const body = new Transform({
         transform: (chunk: Buffer, _, done) => {
-          const workspaceShare = shares.take(workspaceId, chunk.length);
-          if (!workspaceShare) return done(refusal());
-          share = workspaceShare;
+          if (reading === "whole") {
+            const workspaceShare = shares.take(workspaceId, chunk.length);
+            if (!workspaceShare) return done(refusal());
+            share = workspaceShare;
+          }
           chunks.add(chunk.length);
           if (chunks.isWasteful()) return done(chunksTooSmall());
           turnBytes += chunk.length;
@@ -80,13 +85,16 @@ export function createBodies(maxBytes: number) {
           setImmediate(done, null, chunk);
         },
         flush: (done) => {
-          if (chunks.bytes() <= MAX_BYTES_BESIDE_OTHERS) onComplete(done);
+          if (reading === "streamed") done();
+          else if (chunks.bytes() <= MAX_BYTES_BESIDE_OTHERS) onComplete(done);
           else waitForOthers(workspaceId, reply).then(() => onComplete(done), done);
         },
       });
+      if (reading === "streamed") body.on("error", () => {}); // the route may not have begun to read
       const end = () => {
         share?.giveBack(chunks.bytes());
         share = undefined;
+        if (reading === "streamed" && !reply.request.raw.complete) body.destroy(brokenOff());
         // The body may not be read to its end, for example because it is too large.
         reply.request.raw.unpipe(body);
         discardBody(reply.request.raw);
@@ -95,4 +103,9 @@ export function createBodies(maxBytes: number) {
       return body;
     },
   };
+}
+
+/** Nobody receives this error: it ends the work on a body whose connection was closed. */
+function brokenOff(): GabbroError {
+  return new GabbroError("BAD_REQUEST", "The connection was closed before the body was complete.");
 }

@@ -24,6 +24,8 @@ declare module "fastify" {
     keepsBytes?: true;
     /** Encodes its errors, where they are not the JSON of REST. */
     errorBody?: ErrorBody;
+    /** The route reads its body as a stream, while it holds its place. */
+    streamsBody?: true;
   }
 }
 
@@ -101,8 +103,9 @@ export function createLimiter(options: Partial<Limits>, corsOrigins: string[]) {
     app.addHook("preParsing", (request, reply, payload, done) => {
       if (request.isProbe) return done(null, payload);
       if (!enter(request, workspaceOf(request))) return refusals.answer(request, reply);
-      if (isSmall(request)) return done(null, payload);
-      done(null, payload.pipe(bodies.count(request, reply)));
+      const reading = request.routeOptions.config.streamsBody ? "streamed" : "whole";
+      if (reading === "whole" && isSmall(request)) return done(null, payload);
+      done(null, payload.pipe(bodies.count(request, reply, reading)));
     });
     // Once the body is parsed: Fastify leaves the async context of the place when it reads a body.
     app.addHook("preValidation", (request, reply, done) => {
@@ -136,11 +139,11 @@ function createBodyLimits({ maxBodyBytes, maxKeptBytes }: Limits, places: Slots,
   const bodies = createBodies(maxBodyBytes);
   const keptBodies = createBodies(maxKeptBytes);
   return {
-    count: (request: FastifyRequest, reply: FastifyReply) => {
+    count: (request: FastifyRequest, reply: FastifyReply, reading: "whole" | "streamed") => {
       // A request takes its place when its body is complete: parsing takes the time, not receiving.
       const onComplete = (parse: () => void) => begin(places, request, reply, parse);
       const counted = request.routeOptions.config.keepsBytes ? keptBodies : bodies;
-      return counted.count({ workspaceId: workspaceOf(request), reply, refusal, onComplete });
+      return counted.count({ workspaceId: workspaceOf(request), reply, reading, refusal, onComplete });
     },
     hold: keptBodies.hold,
   };

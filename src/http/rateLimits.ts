@@ -30,7 +30,7 @@ export async function limitRates(app: App, { perToken, perAddress }: Config["rat
     const count = counter({ max: perToken, keyGenerator: ({ context }) => context.access!.tokenId! });
     // The first hook after authentication.
     app.addHook("preParsing", async (request, reply) => {
-      if (request.context?.access) enforce(reply, "token", await count(request));
+      if (request.context?.access?.tokenId) enforce(reply, "token", await count(request));
     });
   }
 }

@@ -5,7 +5,7 @@ import { idPage } from "../validation/pagination.ts";
 import { idOf, text } from "../validation/text.ts";
 
 const MAX_SCOPES = 10;
-const scope = z.enum(["read", "write", "publish", "admin"]);
+export const scope = z.enum(["read", "write", "publish", "admin"]);
 
 export const createAccessTokenInput = z
   .object({

@@ -34,6 +34,7 @@ export function commandLineContext(database: Database, workspaceId: string): Con
     access,
     reauthenticate: async () => access,
     deadline: { atMs: UNLIMITED },
+    origin: () => "",
     answerBudget: { maxBytes: UNLIMITED, leftBytes: UNLIMITED, leftFields: UNLIMITED },
   };
 }

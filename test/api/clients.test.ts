@@ -216,6 +216,23 @@ test.each<[string, Read, Read]>([
   expect(await dataset.addRow("country-quiz", row)).toMatchObject(expected);
 });
 
+test("dataset.addRow with a file: its bytes are uploaded to the URL of the answer, and its key is the value", async () => {
+  const body = JSON.stringify({ fileName: "map.png", contentType: "image/png", sizeBytes: 4 });
+  const answer = await send({ path: "/files/generate-upload-url", method: "post", body });
+  const { uploadUrl, fileKey, expiresAt, maxSizeBytes } = answer;
+  for (const text of [uploadUrl, fileKey, expiresAt]) expect(text).toBeTypeOf("string");
+  expect(maxSizeBytes).toBeTypeOf("number");
+  const headers = { "Content-Type": "image/png", "Content-Length": "4" };
+  const upload = await fetch(uploadUrl as string, {
+    method: "PUT",
+    headers,
+    body: Buffer.from("\x89PNG", "latin1"),
+  });
+  expect(upload.ok).toBe(true);
+  const added = await dataset.addRow("country-quiz", { values: { question: fileKey } });
+  expect(added).toMatchObject({ datasetRow: { values: { question: fileKey } } });
+});
+
 test("what fails comes with a sentence that the client can show", async () => {
   const failures = [
     await prompt.get("nope"),

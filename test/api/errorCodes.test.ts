@@ -41,6 +41,7 @@ const requests: Record<string, Record<string, string>> = {
   deleteModelPrice: { PRICE_NOT_FOUND: `(id: "${none}") { deletedModelPriceId }` },
   deletePrompt: { PROMPT_NOT_FOUND: '(slug: "no") { deletedPromptId }' },
   describePrompt: { PROMPT_NOT_FOUND: '(slug: "no") { slug }' },
+  file: { FILE_NOT_FOUND: `(key: "datasets/${none}/${none}.jpg") { name }` },
   log: { LOG_NOT_FOUND: `(id: "${none}") { id }` },
   prompt: { PROMPT_NOT_FOUND: '(slug: "no") { id }' },
   promptDiff: {

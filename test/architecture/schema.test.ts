@@ -79,16 +79,21 @@ test("GET /openapi.json describes REST in OpenAPI 3.1, without a token", async (
       ),
   );
   expect(operations.toSorted()).toEqual([
+    "GET /auth/verify verifyToken",
     "GET /datasets datasets",
     "GET /datasets/{slug} dataset",
+    "GET /files/download/datasets/{workspaceId}/{name} downloadFile",
     "GET /prompts prompts",
     "GET /prompts/{slug} servedPrompt",
     "GET /prompts/{slug}/describe describePrompt",
+    "POST /auth/verify verifyTokenByPost",
     "POST /datasets/{slug}/items addDatasetItem",
+    "POST /files/generate-upload-url generateUploadUrl",
     "POST /monitor/experiments createExperiment",
     "POST /monitor/log logPrompt",
     "POST /monitor/trace logTrace",
     "POST /prompts/{slug}/publish publishPrompt",
+    "PUT /files/upload/datasets/{workspaceId}/{name} uploadFile",
   ]);
 });
 
@@ -102,6 +107,8 @@ test("every example in the OpenAPI document is accepted by the operation that it
   };
   const row = await server.post("/datasets/country-quiz/items", exampleOf("/datasets/{slug}/items"));
   expect(row.status).toBe(201);
+  const file = await server.post("/files/generate-upload-url", exampleOf("/files/generate-upload-url"));
+  expect(file.status).toBe(200);
   const log = await server.post("/monitor/log", exampleOf("/monitor/log"));
   expect(log).toMatchObject({ status: 200, body: { warning: null } });
 });

@@ -260,6 +260,19 @@ async function everythingElse(): Promise<void> {
   await run("auditLog", { after: toCursor(entry.id) }, "{ id }");
 }
 
+async function everyFile(): Promise<void> {
+  const file = { fileName: "a.jpg", contentType: "image/jpeg" };
+  const { body } = await server.post("/files/generate-upload-url", file);
+  const upload = () =>
+    server.request("PUT", body.uploadUrl.replace("http://localhost", ""), "x", {
+      token: null,
+      headers: { "content-type": file.contentType },
+    });
+  for (const answer of await Promise.all([upload(), upload()])) expect(answer.status).toBe(200);
+  const { downloadUrl } = await run("file", { key: body.fileKey }, "{ downloadUrl }");
+  expect((await server.get(downloadUrl.replace("http://localhost", ""), { token: null })).status).toBe(200);
+}
+
 async function rest(): Promise<void> {
   for (const path of ["/datasets", "/datasets/d", "/prompts", "/prompts/a", "/prompts/a/describe?version=1"])
     expect((await server.get(path)).status).toBe(200);
@@ -287,7 +300,8 @@ test.each(["once", "twice, with a key"] as const)(
   async (how) => {
     sending = how;
     const stop = await captureStatements(server);
-    for (const part of [everyPrompt, everyDataset, everyLog, everythingElse, rest, deletions]) await part();
+    for (const part of [everyPrompt, everyDataset, everyLog, everyFile, everythingElse, rest, deletions])
+      await part();
     const statements = stop();
     const faults = new Set(statements.map(faultOf).filter((fault) => fault !== null));
     expect([...faults]).toEqual([]);

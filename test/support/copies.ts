@@ -6,6 +6,7 @@ import { openDatabase } from "../../src/database/open.ts";
 import { entities } from "../../src/entities.ts";
 import { getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { addDataset, addPrompt, addToken, addWorkspace, model } from "./data.ts";
+import { announced, put } from "./files.ts";
 import { addLogs } from "./logs.ts";
 import type { Server } from "./server.ts";
 
@@ -20,6 +21,9 @@ const REPEATED = {
   body: { values: { q: "once" } },
   headers: { "idempotency-key": "k" },
 };
+
+/** Every byte, in more than one chunk. */
+const FILE = Buffer.from(Array.from({ length: 300_000 }, (_, at) => at % 256));
 
 const time = (text: string) => new Date(text);
 
@@ -92,8 +96,15 @@ export async function fillWithOddValues(server: Server) {
   await database.commit([
     ["DatasetRow", { ...keyed, id: uuidv7(), workspace, dataset, logId: ids[0]!, values: { q: "1" } }],
   ]);
+  await addFile(server, FILE);
   await server.post(REPEATED.path, REPEATED.body, { headers: REPEATED.headers });
   return { otherToken: other.token, ids };
+}
+
+async function addFile(server: Server, bytes: Buffer): Promise<void> {
+  const { uploadUrl } = await announced(server, { fileName: "🦓.jpg" });
+  const { status } = await put(uploadUrl, bytes);
+  if (status !== 200) throw new Error(`The file was refused: ${status}`);
 }
 
 const keyed = {

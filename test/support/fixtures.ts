@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import { v7 as uuidv7 } from "uuid";
 import type { Context } from "../../src/context.ts";
 import type { Database } from "../../src/database/open.ts";
@@ -5,6 +6,8 @@ import { createDataset } from "../../src/datasets/authoring.resolvers.ts";
 import { datasetRowInput } from "../../src/datasets/inputs.ts";
 import { addDatasetItem } from "../../src/datasets/resolvers.ts";
 import { tagDatasetVersion } from "../../src/datasets/tags.resolvers.ts";
+import { uploadFile } from "../../src/files/contents.resolvers.ts";
+import { generateUploadUrl, getSignedFile } from "../../src/files/resolvers.ts";
 import { logPromptRecord } from "../../src/logs/inputs.ts";
 import { logPrompt } from "../../src/logs/resolvers.ts";
 import { setModelPrice } from "../../src/pricing/resolvers.ts";
@@ -24,6 +27,8 @@ export interface Fixtures {
   sparePrompt: string;
   row: string;
   spareRow: string;
+  /** The key of a file. */
+  file: string;
   log: string;
   trace: string;
   price: string;
@@ -44,6 +49,7 @@ export function missingFixtures(mark: string): Fixtures {
     sparePrompt: `${mark}-spare-prompt`,
     row: uuidv7(),
     spareRow: uuidv7(),
+    file: `datasets/${uuidv7()}/${uuidv7()}.jpg`,
     log: uuidv7(),
     trace: uuidv7(),
     price: uuidv7(),
@@ -77,11 +83,25 @@ export async function addFixtures(
   const [entry] = await auditLog(context(), { limit: 1 });
   return {
     ...fixtures,
+    file: await addFile(context(), secret),
     price: prices[0]!,
     sparePrice: prices[1]!,
     accessToken: accessToken.id,
     auditEntry: entry!.id,
   };
+}
+
+async function addFile(context: Context, secret: string): Promise<string> {
+  const file = { fileName: `${secret}.jpg`, contentType: "image/jpeg", sizeBytes: null };
+  const { fileKey, uploadUrl } = await generateUploadUrl(context, file);
+  const { pathname, searchParams } = new URL(uploadUrl, "http://localhost");
+  const [, workspaceId, name] = pathname.split("/datasets/")[1]!.match(/^([^/]+)\/(.+)$/)!;
+  const signed = { workspaceId: workspaceId!, name: name!, ...Object.fromEntries(searchParams) };
+  const stored = await getSignedFile(context.database, "upload", signed);
+  const body = [Buffer.from(secret)];
+  const upload = { contentType: "image/jpeg", sizeBytes: undefined, body: Readable.from(body) };
+  await uploadFile(context.database, stored, upload);
+  return fileKey;
 }
 
 async function addDatasets(context: () => Context, { dataset, spareDataset, key }: Fixtures, secret: string) {

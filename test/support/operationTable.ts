@@ -19,7 +19,7 @@ export interface Row {
 }
 
 /** Every operation by every way that it can be asked for; a field of the schema or a route that is not here has no row. */
-export function rowsOf(server: Server): Row[] {
+export async function rowsOf(server: Server): Promise<Row[]> {
   const byPost = ({ name, needed, request }: Operation<GraphqlRequest>): Row => ({
     name,
     needed,
@@ -62,6 +62,7 @@ export function rowsOf(server: Server): Row[] {
     ...[byPost, byYoga].flatMap((by) => mutationOperations.map(by)),
     ...subscriptionOperations.map(listening),
     ...openRows(server),
+    ...(await signedRows(server)),
   ];
 }
 
@@ -93,10 +94,43 @@ function openRows(server: Server): Row[] {
     opened("GET /", "/", "text/html"),
     opened("HEAD /", "/", "text/html"),
     opened("GET /graphql", "/graphql", "text/html"),
+    ...["GET", "HEAD", "POST"].map(
+      (method): Row => ({
+        name: `${method} /auth/verify`,
+        needed: "any token",
+        ask: (token) => server.request(method, "/auth/verify", undefined, { token }),
+      }),
+    ),
     {
       name: "POST /graphql",
       needed: "any token",
       ask: (token) => server.graphql("{ __schema { queryType { name } } }", {}, { token }),
+    },
+  ];
+}
+
+/** What a signed URL allows, without a token; security/files has the URLs that are not signed. */
+async function signedRows(server: Server): Promise<Row[]> {
+  const file = { fileName: "one.jpg", contentType: "image/jpeg" };
+  const { body: upload } = await server.post("/files/generate-upload-url", file);
+  const ask = (method: string, url: string, token: string | null) => {
+    const { pathname, search } = new URL(url);
+    const isUpload = method === "PUT";
+    const headers: Record<string, string> = isUpload ? { "content-type": file.contentType } : {};
+    return server.request(method, pathname + search, isUpload ? "x" : undefined, { token, headers });
+  };
+  await ask("PUT", upload.uploadUrl, null);
+  const { body } = await server.graphql(`{ file(key: "${upload.fileKey}") { downloadUrl } }`);
+  const { downloadUrl } = body.data.file;
+  return [
+    ...["GET", "HEAD"].map((method): Row => {
+      const name = `${method} /files/download/datasets/:workspaceId/:name`;
+      return { name, needed: "nothing", ask: (token) => ask(method, downloadUrl, token) };
+    }),
+    {
+      name: "PUT /files/upload/datasets/:workspaceId/:name",
+      needed: "nothing",
+      ask: (token) => ask("PUT", upload.uploadUrl, token),
     },
   ];
 }

@@ -80,6 +80,7 @@ const queries: Record<string, Field> = {
     ({ prompt }) => ({ slug: prompt, version: "1.0.0", tag: "staging" }),
     "{ slug name description availableVersions availableTags variables { label } warning prompt { name } promptVersion { text } }",
   ],
+  file: ["read", ({ file }) => ({ key: file }), "{ key name contentType sizeBytes downloadUrl }"],
   log: ["read", ({ log }) => ({ id: log }), "{ input output metadata trace { name } prompt { slug name } }"],
   logs: [
     "read",
@@ -309,6 +310,10 @@ export const restOperations: Operation<RestRequest>[] = [
   ...get("/prompts", () => "/prompts?featureSlug=none"),
   ...get("/prompts/:slug", ({ prompt }) => `/prompts/${prompt}?version=1.0.0&tag=staging`),
   ...get("/prompts/:slug/describe", ({ prompt }) => `/prompts/${prompt}/describe?version=1.0.0&tag=staging`),
+  post("/files/generate-upload-url", () => [
+    "/files/generate-upload-url",
+    { fileName: "one.jpg", contentType: "image/jpeg", sizeBytes: 1 },
+  ]),
   post("/datasets/:slug/items", ({ dataset, key }) => [`/datasets/${dataset}/items`, { ...item, key }]),
   ...["/v1/traces", "/api/public/otel/v1/traces"].map((path) =>
     post(path, ({ prompt }) => [path, spansOf(prompt)]),
