@@ -20,7 +20,10 @@ function written(source: Source): string {
   if ("below" in source) return `\`${source.below}*\``;
   if ("events" in source) return `events ${source.events.map((name) => `\`${name}\``).join(", ")}`;
   if ("event" in source) return `\`${source.attribute}\` of the event \`${source.event}\``;
-  if ("parts" in source) return Object.values(source.parts).map((key) => `\`${key}\``).join(" and ");
+  if ("parts" in source)
+    return Object.values(source.parts)
+      .map((key) => `\`${key}\``)
+      .join(" and ");
   if ("instructions" in source) return `\`${source.instructions}\` and \`${source.messages}\``;
   if ("member" in source) return `\`${source.member}\` in \`${source.attribute}\``;
   return `\`${source.attribute}\`${words}`;
