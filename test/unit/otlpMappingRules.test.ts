@@ -177,6 +177,41 @@ describe("JSON texts", () => {
   });
 });
 
+describe("messages of the conventions", () => {
+  const parts = [{ type: "text", content: "Hi" }];
+  const messages = [{ role: "user", parts }];
+
+  test.each<[string, OtlpAttributes]>([
+    ["as nested values", { "gen_ai.input.messages": messages }],
+    ["as a JSON text", { "gen_ai.input.messages": JSON.stringify(messages) }],
+  ])("are the same %s", (_, attributes) => {
+    expect(logOf(attributes).input).toEqual(messages);
+  });
+
+  test.each<[unknown, unknown]>([
+    [parts, parts],
+    [JSON.stringify(parts), parts],
+    ["Hi", parts],
+  ])("begin with the system instructions %j", (instructions, expected) => {
+    const system = { role: "system", parts: expected };
+    const attributes = { "gen_ai.system_instructions": instructions };
+    expect(logOf(attributes).input).toEqual([system]);
+    expect(logOf({ ...attributes, "gen_ai.input.messages": messages }).input).toEqual([system, ...messages]);
+    expect(logOf({ ...attributes, "gen_ai.input.messages": "Hi" }).input).toEqual([system, "Hi"]);
+  });
+});
+
+test("parts of an output stand alone, or together under their names", () => {
+  const text = { "ai.response.text": "Let me look." };
+  const toolCalls = { "ai.response.toolCalls": '[{"toolName":"weather"}]' };
+  expect(logOf(text).output).toBe("Let me look.");
+  expect(logOf({ ...toolCalls, "ai.response.text": "" }).output).toEqual([{ toolName: "weather" }]);
+  expect(logOf({ ...text, ...toolCalls }).output).toEqual({
+    text: "Let me look.",
+    toolCalls: [{ toolName: "weather" }],
+  });
+});
+
 describe("flattened lists", () => {
   test("are ordered by their numbers, whatever the order of the attributes", () => {
     const attributes = {
