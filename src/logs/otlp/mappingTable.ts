@@ -12,6 +12,7 @@ export const typeSources: readonly TypeSource[] = [
   { word: "langsmith.span.kind" },
   { word: "gen_ai.operation.name" },
   { word: "traceloop.span.kind" },
+  { word: "mlflow.spanType" },
   { word: "ai.operationId" },
   { word: "operation.name" },
   { present: "gen_ai.tool.name", type: "tool" },
@@ -73,6 +74,7 @@ export const mappingTable = {
     { attribute: "gen_ai.system" },
     { attribute: "llm.provider" },
     { attribute: "llm.system" },
+    { attribute: "mlflow.llm.provider", json: "quoted" },
     { attribute: "basalt.prompt.model.provider", for: "modelCall" },
   ),
   model: text(
@@ -81,6 +83,7 @@ export const mappingTable = {
     { attribute: "llm.response.model_name" },
     { attribute: "llm.model_name" },
     { attribute: "embedding.model_name" },
+    { attribute: "mlflow.llm.model", json: "quoted" },
     { attribute: "gen_ai.request.model" },
     { attribute: "llm.request.model_name" },
     { attribute: "ai.model.id" },
