@@ -107,6 +107,7 @@ export const mappingTable = {
     { attribute: "user.id" },
     { attribute: "enduser.id" },
     { attribute: "gen_ai.user" },
+    { attribute: "llm.user" },
     { attribute: "ai.telemetry.metadata.userId" },
     { attribute: "traceloop.association.properties.user_id" },
   ),

@@ -83,6 +83,7 @@ export const tokenFields = {
 export const costField = amount(
   { attribute: langfuseCost, member: "total" },
   { attribute: "gen_ai.usage.cost" },
+  { attribute: "gen_ai.cost.total_cost" },
   { attribute: "llm.cost.total" },
   { attribute: "operation.cost" },
   { attribute: "mlflow.llm.cost", member: "total_cost" },
