@@ -34,6 +34,9 @@ describe("types", () => {
     [{ "basalt.span.kind": 7, "gen_ai.tool.name": "weather" }, "tool"],
     [{ "ai.operationId": "ai.streamObject.doStream" }, "generation"],
     [{ "ai.operationId": "ai.streamObject" }, "span"],
+    [{ "llm.request.type": "embedding", "gen_ai.request.model": "text-embedding-3-small" }, "embedding"],
+    [{ "mlflow.spanType": '"CHAT_MODEL"' }, "generation"],
+    [{ "mlflow.spanType": '"UNKNOWN"' }, "span"],
     [{ "operation.name": "ai.embedMany.doEmbed search" }, "embedding"],
     [{ "operation.name": "GET /users" }, "span"],
   ])("%j is of type %s", (attributes, type) => {

@@ -13,6 +13,7 @@ export const typeSources: readonly TypeSource[] = [
   { word: "gen_ai.operation.name" },
   { word: "traceloop.span.kind" },
   { word: "mlflow.spanType" },
+  { word: "llm.request.type" },
   { word: "ai.operationId" },
   { word: "operation.name" },
   { present: "gen_ai.tool.name", type: "tool" },

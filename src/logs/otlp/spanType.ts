@@ -5,7 +5,8 @@ import type { OtlpAttributes } from "./span.ts";
 
 /** The words of all senders, in lower case. Operations of the AI SDK stand without "ai." and what precedes a call. */
 const wordsOfType: Record<ReportedType, string> = {
-  generation: "generation llm chat chat_model generate_content text_completion dogenerate dostream",
+  generation:
+    "generation llm chat chat_model generate_content text_completion completion dogenerate dostream",
   embedding: "embedding embeddings doembed",
   span:
     "span basalt_trace chain workflow invoke_workflow task plan agent_step prompt parser decision " +
