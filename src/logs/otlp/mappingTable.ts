@@ -99,6 +99,8 @@ export const mappingTable = {
   timeToFirstTokenMs: duration(
     { attribute: "gen_ai.response.time_to_first_chunk", unit: "seconds" },
     { attribute: "gen_ai.client.operation.time_to_first_chunk", unit: "seconds" },
+    // Strands sends milliseconds, though the metric of this name is in seconds.
+    { attribute: "gen_ai.server.time_to_first_token" },
     { attribute: "ai.response.msToFirstChunk" },
     { attribute: "langfuse.observation.completion_start_time", unit: "time", json: "quoted" },
   ),

@@ -54,6 +54,7 @@ export const tokenFields = {
     { attribute: "gen_ai.usage.cache_creation.input_tokens" },
     { attribute: "gen_ai.usage.cache_write.input_tokens" },
     { attribute: "gen_ai.usage.cache_creation_input_tokens" },
+    { attribute: "gen_ai.usage.cache_write_input_tokens" },
     { attribute: "gen_ai.usage.details.cache_write_tokens" },
     { attribute: "llm.token_count.prompt_details.cache_write" },
     { attribute: "ai.usage.inputTokenDetails.cacheWriteTokens" },
