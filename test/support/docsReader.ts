@@ -13,8 +13,11 @@ import type { Snippet } from "./snippets.ts";
 const DOCUMENTED_ADDRESS = "localhost:3001";
 /** Where they say that a PostgreSQL database is. */
 const DOCUMENTED_DATABASE = "postgresql://gabbro@db.example.com/gabbro";
-/** Languages of blocks that are only shown: what npm, a proxy or another machine would have to do, and pictures. */
-export const SHOWN = ["text", "nginx", "ini", "yaml", "mermaid"];
+/**
+ * Languages of blocks that are only shown: what npm, a proxy or another machine would have to do, pictures, and programs
+ * with packages that this repository does not have.
+ */
+export const SHOWN = ["text", "nginx", "ini", "yaml", "mermaid", "python", "ts"];
 const FIRST_TOKEN = "the-first-token-of-a-reader-0123456789";
 const SNIPPET_TIMEOUT_MS = 60_000;
 

@@ -15,6 +15,8 @@ export interface OtlpFixture {
   reason?: string;
   /** What the stub answered that it used: the sum over all calls of models. */
   usage: { inputTokens: number; outputTokens: number };
+  /** How many spans report each call of a model, where it is not one: two libraries may watch the same call. */
+  reportedTimes?: number;
   spans: OtlpSpan[];
 }
 

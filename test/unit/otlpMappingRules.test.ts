@@ -34,6 +34,9 @@ describe("types", () => {
     [{ "basalt.span.kind": 7, "gen_ai.tool.name": "weather" }, "tool"],
     [{ "ai.operationId": "ai.streamObject.doStream" }, "generation"],
     [{ "ai.operationId": "ai.streamObject" }, "span"],
+    [{ "llm.request.type": "embedding", "gen_ai.request.model": "text-embedding-3-small" }, "embedding"],
+    [{ "mlflow.spanType": '"CHAT_MODEL"' }, "generation"],
+    [{ "mlflow.spanType": '"UNKNOWN"' }, "span"],
     [{ "operation.name": "ai.embedMany.doEmbed search" }, "embedding"],
     [{ "operation.name": "GET /users" }, "span"],
   ])("%j is of type %s", (attributes, type) => {
@@ -174,6 +177,41 @@ describe("JSON texts", () => {
     expect(logOf({ "input.value": deep(1_000_000) }).input).toBe(deep(1_000_000));
     const brackets = JSON.stringify({ text: `\\"${"[".repeat(500)}` });
     expect(logOf({ "input.value": brackets }).input).toEqual(JSON.parse(brackets));
+  });
+});
+
+describe("messages of the conventions", () => {
+  const parts = [{ type: "text", content: "Hi" }];
+  const messages = [{ role: "user", parts }];
+
+  test.each<[string, OtlpAttributes]>([
+    ["as nested values", { "gen_ai.input.messages": messages }],
+    ["as a JSON text", { "gen_ai.input.messages": JSON.stringify(messages) }],
+  ])("are the same %s", (_, attributes) => {
+    expect(logOf(attributes).input).toEqual(messages);
+  });
+
+  test.each<[unknown, unknown]>([
+    [parts, parts],
+    [JSON.stringify(parts), parts],
+    ["Hi", parts],
+  ])("begin with the system instructions %j", (instructions, expected) => {
+    const system = { role: "system", parts: expected };
+    const attributes = { "gen_ai.system_instructions": instructions };
+    expect(logOf(attributes).input).toEqual([system]);
+    expect(logOf({ ...attributes, "gen_ai.input.messages": messages }).input).toEqual([system, ...messages]);
+    expect(logOf({ ...attributes, "gen_ai.input.messages": "Hi" }).input).toEqual([system, "Hi"]);
+  });
+});
+
+test("parts of an output stand alone, or together under their names", () => {
+  const text = { "ai.response.text": "Let me look." };
+  const toolCalls = { "ai.response.toolCalls": '[{"toolName":"weather"}]' };
+  expect(logOf(text).output).toBe("Let me look.");
+  expect(logOf({ ...toolCalls, "ai.response.text": "" }).output).toEqual([{ toolName: "weather" }]);
+  expect(logOf({ ...text, ...toolCalls }).output).toEqual({
+    text: "Let me look.",
+    toolCalls: [{ toolName: "weather" }],
   });
 });
 

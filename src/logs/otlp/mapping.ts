@@ -32,7 +32,8 @@ export function mapSpan(span: OtlpSpan): ReportedSpan {
 export function toReading(span: OtlpSpan): Reading {
   const isRoot = span.parentSpanId === null || span.hasRemoteParent;
   const keys = Object.keys(span.attributes);
-  return { span, keys, type: findType(span.attributes).type, isRoot, warnings: new Set() };
+  const { type } = findType(span.attributes);
+  return { span, keys, parsed: new Map(), type, isRoot, warnings: new Set() };
 }
 
 function readLog(reading: Reading): ReportedSpan["log"] {

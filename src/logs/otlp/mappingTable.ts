@@ -12,6 +12,8 @@ export const typeSources: readonly TypeSource[] = [
   { word: "langsmith.span.kind" },
   { word: "gen_ai.operation.name" },
   { word: "traceloop.span.kind" },
+  { word: "mlflow.spanType" },
+  { word: "llm.request.type" },
   { word: "ai.operationId" },
   { word: "operation.name" },
   { present: "gen_ai.tool.name", type: "tool" },
@@ -73,6 +75,7 @@ export const mappingTable = {
     { attribute: "gen_ai.system" },
     { attribute: "llm.provider" },
     { attribute: "llm.system" },
+    { attribute: "mlflow.llm.provider", json: "quoted" },
     { attribute: "basalt.prompt.model.provider", for: "modelCall" },
   ),
   model: text(
@@ -81,6 +84,7 @@ export const mappingTable = {
     { attribute: "llm.response.model_name" },
     { attribute: "llm.model_name" },
     { attribute: "embedding.model_name" },
+    { attribute: "mlflow.llm.model", json: "quoted" },
     { attribute: "gen_ai.request.model" },
     { attribute: "llm.request.model_name" },
     { attribute: "ai.model.id" },
@@ -95,6 +99,8 @@ export const mappingTable = {
   timeToFirstTokenMs: duration(
     { attribute: "gen_ai.response.time_to_first_chunk", unit: "seconds" },
     { attribute: "gen_ai.client.operation.time_to_first_chunk", unit: "seconds" },
+    // Strands sends milliseconds, though the metric of this name is in seconds.
+    { attribute: "gen_ai.server.time_to_first_token" },
     { attribute: "ai.response.msToFirstChunk" },
     { attribute: "langfuse.observation.completion_start_time", unit: "time", json: "quoted" },
   ),
@@ -104,6 +110,7 @@ export const mappingTable = {
     { attribute: "user.id" },
     { attribute: "enduser.id" },
     { attribute: "gen_ai.user" },
+    { attribute: "llm.user" },
     { attribute: "ai.telemetry.metadata.userId" },
     { attribute: "traceloop.association.properties.user_id" },
   ),

@@ -54,6 +54,3 @@ export interface PromptSource {
   version: string;
   tag?: string;
 }
-
-/** A text that identifies a source. */
-export const toSourceId = (source: Source | TypeSource | PromptSource): string => JSON.stringify(source);

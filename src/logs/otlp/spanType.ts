@@ -5,7 +5,8 @@ import type { OtlpAttributes } from "./span.ts";
 
 /** The words of all senders, in lower case. Operations of the AI SDK stand without "ai." and what precedes a call. */
 const wordsOfType: Record<ReportedType, string> = {
-  generation: "generation llm chat generate_content text_completion dogenerate dostream",
+  generation:
+    "generation llm chat chat_model generate_content text_completion completion dogenerate dostream",
   embedding: "embedding embeddings doembed",
   span:
     "span basalt_trace chain workflow invoke_workflow task plan agent_step prompt parser decision " +
@@ -36,8 +37,8 @@ export function findType(attributes: OtlpAttributes): { type: ReportedType; sour
 
 function readWord(value: unknown): ReportedType | undefined {
   if (typeof value !== "string") return undefined;
-  // The AI SDK's operation.name is "ai.generateText.doGenerate <function id>".
-  const [word = ""] = value.toLowerCase().split(" ", 1);
+  // MLflow's words are in quotation marks; the AI SDK's operation.name is "ai.generateText.doGenerate <function id>".
+  const [word = ""] = value.toLowerCase().replaceAll('"', "").split(" ", 1);
   return typeOfWord.get(word.startsWith("ai.") ? word.slice(word.lastIndexOf(".") + 1) : word);
 }
 

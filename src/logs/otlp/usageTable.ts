@@ -1,6 +1,7 @@
 import type { Field, Source } from "./source.ts";
 import { toAmount, toCount } from "./values.ts";
 
+const mlflowUsage = "mlflow.chat.tokenUsage";
 const langfuseUsage = "langfuse.observation.usage_details";
 const langsmithUsage = "langsmith.metadata.usage_metadata";
 const langfuseCost = "langfuse.observation.cost_details";
@@ -20,6 +21,7 @@ export const tokenFields = {
     { attribute: "ai.usage.inputTokens" },
     { attribute: "ai.usage.promptTokens" },
     { attribute: "ai.usage.tokens" },
+    { attribute: mlflowUsage, member: "input_tokens" },
     langfuse("input"),
     { attribute: "gen_ai.aggregated_usage.input_tokens" },
   ),
@@ -29,6 +31,7 @@ export const tokenFields = {
     { attribute: "llm.token_count.completion" },
     { attribute: "ai.usage.outputTokens" },
     { attribute: "ai.usage.completionTokens" },
+    { attribute: mlflowUsage, member: "output_tokens" },
     langfuse("output"),
     { attribute: "gen_ai.aggregated_usage.output_tokens" },
   ),
@@ -41,6 +44,7 @@ export const tokenFields = {
     { attribute: "ai.usage.cachedInputTokens" },
     { attribute: "gen_ai.usage.input_token_details", member: "cache_read" },
     { attribute: langsmithUsage, member: "input_token_details.cache_read" },
+    { attribute: mlflowUsage, member: "cache_read_input_tokens" },
     langfuse("input_cached_tokens"),
     langfuse("input_cache_read"),
     langfuse("cache_read_input_tokens"),
@@ -50,11 +54,13 @@ export const tokenFields = {
     { attribute: "gen_ai.usage.cache_creation.input_tokens" },
     { attribute: "gen_ai.usage.cache_write.input_tokens" },
     { attribute: "gen_ai.usage.cache_creation_input_tokens" },
+    { attribute: "gen_ai.usage.cache_write_input_tokens" },
     { attribute: "gen_ai.usage.details.cache_write_tokens" },
     { attribute: "llm.token_count.prompt_details.cache_write" },
     { attribute: "ai.usage.inputTokenDetails.cacheWriteTokens" },
     { attribute: "gen_ai.usage.input_token_details", member: "cache_creation" },
     { attribute: langsmithUsage, member: "input_token_details.cache_creation" },
+    { attribute: mlflowUsage, member: "cache_creation_input_tokens" },
     langfuse("input_cache_creation"),
     langfuse("cache_creation_input_tokens"),
     { attribute: "gen_ai.aggregated_usage.cache_creation.input_tokens" },
@@ -78,7 +84,9 @@ export const tokenFields = {
 export const costField = amount(
   { attribute: langfuseCost, member: "total" },
   { attribute: "gen_ai.usage.cost" },
+  { attribute: "gen_ai.cost.total_cost" },
   { attribute: "llm.cost.total" },
   { attribute: "operation.cost" },
+  { attribute: "mlflow.llm.cost", member: "total_cost" },
   { attribute: "basalt.span.cost" },
 );
