@@ -57,10 +57,23 @@ export function createAdmission({ contextOf, limiter }: OtlpOptions, log: Fastif
   return {
     /** What a call was admitted with. */
     admitted: (metadata: grpc.Metadata): Admitted => admitted.get(metadata)!,
-    interceptor: (_: unknown, next: grpc.ServerInterceptingCallInterface) => {
-      const end = (error: unknown) => next.sendStatus(toGrpcError(error, log));
+    interceptor: (method: { path: string }, next: grpc.ServerInterceptingCallInterface) => {
+      const end = (error: unknown) => {
+        const status = toGrpcError(error, log);
+        call.code = status.code;
+        next.sendStatus(status);
+      };
       const call = newCall(end);
+      const beganMs = performance.now();
+      call.onEnd(() => {
+        const latencyMs = Math.round((performance.now() - beganMs) * 100) / 100;
+        log.info({ method: "gRPC", route: method.path, code: call.code, latencyMs }, "answered");
+      });
       return new grpc.ServerInterceptingCall(next, {
+        sendStatus: (status, pass) => {
+          call.code = status.code ?? call.code;
+          pass(status);
+        },
         start: (start) =>
           start({
             onReceiveMetadata: (metadata, pass) => void admit(metadata, call).then(() => pass(metadata), end),
@@ -90,6 +103,8 @@ function newCall(fail: (error: GabbroError) => void) {
   return {
     /** Stands for the stream of the answer: what is held for the answer is released when it closes. */
     answer: new PassThrough(),
+    /** The status that was sent; that of a call that its client ended, or grpc-js, before one is. */
+    code: grpc.status.CANCELLED as number,
     onMessage: (_: Buffer): void => {},
     /** Runs at the end of the call; at once when it has ended. */
     onEnd: (release: () => void): void => {
