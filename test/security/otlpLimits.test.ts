@@ -20,7 +20,7 @@ test.each(TYPES)(
   "a body of %s that unpacks to more than 64 MB is refused while it is unpacked",
   async (type) => {
     await using server = await startServer();
-    const bomb = gzipSync(Buffer.alloc(256 * MB));
+    const bomb = gzipSync(Buffer.alloc(128 * MB));
     const before = process.memoryUsage().arrayBuffers;
     let peak = 0;
     const watch = setInterval(() => {
@@ -117,7 +117,7 @@ test("a token that exceeds its rate is answered 429 with Retry-After and a Statu
   expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
 });
 
-test("a request that takes too long is answered 503 with a Status, and stores what came before", async () => {
+test("a request that takes too long is answered 503 with a Status", async () => {
   await using server = await startServer({ timeLimitMs: 1 });
   const spans = Array.from({ length: 10_000 }, () => newSpan());
   const { status, headers, answer } = await send(
