@@ -41,7 +41,7 @@ export async function start(server: Server, database: string) {
   const [command, args] = pinned(0, programs[server]);
   const env = {
     ...process.env,
-    ...{ PORT: String(port), HOST: "127.0.0.1", BENCH_DATABASE: database },
+    ...{ PORT: String(port), OTLP_GRPC_PORT: "off", HOST: "127.0.0.1", BENCH_DATABASE: database },
     ...{ DATABASE_URL: database.includes(":") ? database : `sqlite:${database}` },
   };
   const began = performance.now();

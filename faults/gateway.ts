@@ -49,6 +49,7 @@ export async function startGateway(how: How) {
       PATH: process.env.PATH,
       HOST: "127.0.0.1",
       PORT: "0",
+      OTLP_GRPC_PORT: "off",
       DATABASE_URL: databaseUrl,
       GABBRO_TOKEN: TOKEN,
       DRAIN_SECONDS: "0",

@@ -19,7 +19,8 @@ import { addSecurityHeaders } from "./http/securityHeaders.ts";
 import { type ClientLimits, createHttpServer } from "./http/server.ts";
 import { closeGracefully } from "./http/shutdown.ts";
 import { addTimeout } from "./http/timeout.ts";
-import { receiveOtlp } from "./logs/otlp/receiver.ts";
+import { offerGrpc } from "./logs/otlp/grpc.ts";
+import { otlpRoutes } from "./logs/otlp/http.ts";
 import { cleanUpRegularly } from "./maintenance.ts";
 import { exposeMetrics } from "./metrics/metrics.ts";
 import { countOtlpSpans } from "./metrics/otlpSpans.ts";
@@ -66,10 +67,7 @@ export async function createApp(
   const limiter = createLimiter(limits, corsOrigins);
   const handleError = createErrorHandler(unavailable);
   const app: App = Fastify({
-    logger: logger && {
-      ...(logger === true ? {} : logger),
-      serializers: { err: (error: Error) => toLogged(withoutParameters(error)) },
-    },
+    logger: logger && withSerializers(logger === true ? {} : logger),
     logController: new LogController({ disableRequestLogging: true }), // logRequests does
     bodyLimit: MAX_BODY_BYTES,
     serverFactory: (handle, server) => createHttpServer(handle, server, clientLimits),
@@ -93,22 +91,28 @@ export async function createApp(
   refuseUnrouted(app);
   limiter.watch(app);
   addTimeout(app, timeLimitMs);
-
   const contextOf = createContextOf(database, app.log);
-  const otlpSpans = countOtlpSpans();
+  const otlp = { contextOf, limiter, counts: countOtlpSpans() };
   compressResponses(app);
   openApi(app, pages);
   healthRoutes(app, createReadiness(database));
-  if (options.metricsToken) exposeMetrics(app, { database, limiter, otlpSpans }, options.metricsToken);
+  if (options.metricsToken)
+    exposeMetrics(app, { database, limiter, otlpSpans: otlp.counts }, options.metricsToken);
   await app.register((routes: App) => restRoutes(routes, database, contextOf));
-  await receiveOtlp(app, { contextOf, limiter, counts: otlpSpans });
+  await app.register(async (routes: App) => otlpRoutes(routes, otlp));
   await app.register((routes: App) => graphqlRoutes(routes, contextOf, pages));
   cleanUpRegularly(app, database);
   app.addHook("preClose", async () => database.pubSub.close()); // or else subscriptions would never end
   closeGracefully(app, options.graceMs);
   app.addHook("onClose", () => database.close());
+  offerGrpc(app, otlp, options.graceMs);
   return app;
 }
+
+const withSerializers = (logger: object) => ({
+  ...logger,
+  serializers: { err: (error: Error) => toLogged(withoutParameters(error)) },
+});
 
 async function allowOrigins(app: App, origins: string[]): Promise<void> {
   await app.register(cors, { origin: origins.includes("*") ? "*" : origins, ...CORS });

@@ -13,6 +13,8 @@ export interface Config {
   migrateOnStart: boolean;
   host: string;
   port: number;
+  /** The port at which OpenTelemetry is received by gRPC; null for none. */
+  otlpGrpcPort: number | null;
   /** The token to make on a new database instead of a random one. */
   firstToken: string | null;
   /** Origins whose pages may call the APIs from a browser. */
@@ -62,6 +64,11 @@ const environment = z
     MIGRATE_ON_START: z.enum(["on", "off"]).default("on"),
     HOST: z.string().default("localhost"),
     PORT: z.coerce.number({ error: "must be a port number" }).int().min(0).max(65_535).default(3001),
+    OTLP_GRPC_PORT: z
+      .union([z.literal("off"), z.coerce.number().int().min(0).max(65_535)], {
+        error: "must be a port number or off",
+      })
+      .default(4317),
     GABBRO_TOKEN: secret().optional(),
     CORS_ORIGIN: z
       .string()
@@ -159,6 +166,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     MIGRATE_ON_START,
     HOST,
     PORT,
+    OTLP_GRPC_PORT,
     GABBRO_TOKEN,
     CORS_ORIGIN,
     DRAIN_SECONDS,
@@ -176,6 +184,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     migrateOnStart: MIGRATE_ON_START === "on",
     host: HOST,
     port: PORT,
+    otlpGrpcPort: OTLP_GRPC_PORT === "off" ? null : OTLP_GRPC_PORT,
     firstToken: GABBRO_TOKEN ?? null,
     corsOrigins: CORS_ORIGIN,
     drainMs: DRAIN_SECONDS,

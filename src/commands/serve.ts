@@ -46,10 +46,26 @@ export async function serve(config: Config, sample: "with sample" | "empty"): Pr
     if (delivery) print(`Access token of the new database: ${delivery.label}`);
     throw cannotListen(error as NodeJS.ErrnoException, config);
   }
+  await receiveGrpc(app, config);
   const url = urlOf(config, (app.server.address() as AddressInfo).port);
   void warmTokenizer().catch((error) => app.log.warn(error, "cannot load the tokenizer before it is needed"));
   print(delivery ? welcome(url, config, { token: delivery, sample }) : welcomeBack(url, config));
 }
+
+/** Without gRPC the rest still serves, so a port that is taken does not end the start. */
+async function receiveGrpc(app: App, { host, otlpGrpcPort }: Config): Promise<void> {
+  if (otlpGrpcPort === null) return;
+  try {
+    const port = await app.listenForGrpc(await addressesOf(host), otlpGrpcPort);
+    app.log.info({ port }, "receives OpenTelemetry by gRPC");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    app.log.warn({ port: otlpGrpcPort, code }, CANNOT_RECEIVE_GRPC);
+  }
+}
+
+const CANNOT_RECEIVE_GRPC =
+  "cannot receive OpenTelemetry by gRPC at this port: stop what listens there, or set OTLP_GRPC_PORT to a free port, or to off";
 
 async function loggerOptions(level: string): Promise<FastifyServerOptions["logger"]> {
   if (!process.stdout.isTTY) return { level, stream: pino.destination(BUFFERED) };

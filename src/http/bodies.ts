@@ -48,23 +48,7 @@ export function createBodies(maxBytes: number) {
   };
   return {
     /** Counts bytes that are held beside the bodies, until they are released. */
-    hold: (workspaceId: string): HeldBytes => {
-      let share: Share | undefined;
-      let held = 0;
-      return {
-        take: (bytes) => {
-          const workspaceShare = shares.take(workspaceId, bytes);
-          if (!workspaceShare) return false;
-          share = workspaceShare;
-          held += bytes;
-          return true;
-        },
-        release: () => {
-          share?.giveBack(held);
-          share = undefined;
-        },
-      };
-    },
+    hold: (workspaceId: string): HeldBytes => holdBytes(shares, workspaceId),
     /** Passes a body on while it arrives, and fails it when it would exceed the limit. */
     count: ({ workspaceId, reply, reading, refusal, onComplete }: IncomingBody): Transform => {
       const chunks = countChunks();
@@ -101,6 +85,24 @@ export function createBodies(maxBytes: number) {
       };
       reply.raw.once("finish", end).once("close", end);
       return body;
+    },
+  };
+}
+
+function holdBytes(shares: ReturnType<typeof createShares>, workspaceId: string): HeldBytes {
+  let share: Share | undefined;
+  let held = 0;
+  return {
+    take: (bytes) => {
+      const workspaceShare = shares.take(workspaceId, bytes);
+      if (!workspaceShare) return false;
+      share = workspaceShare;
+      held += bytes;
+      return true;
+    },
+    release: () => {
+      share?.giveBack(held);
+      share = undefined;
     },
   };
 }

@@ -220,7 +220,7 @@ function createRefusals(corsOrigins: string[], maxDelayed: number) {
       request.isRefused = true;
       request.errorCode = "UNAVAILABLE";
       reply.hijack();
-      discardBody(request.raw);
+      discardBody(request.raw, request.routeOptions.config.keepsBytes);
       const respond = () => {
         delayedCount -= 1;
         if (app.isStopping()) reply.raw.setHeader("connection", "close");

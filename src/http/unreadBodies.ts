@@ -3,6 +3,8 @@ import { GabbroError } from "../errors.ts";
 import type { App } from "./app.ts";
 
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
+/** The same on routes whose bodies may have 64 MB. */
+const MAX_UNREAD_KEPT_BYTES = 80 * 1024 * 1024;
 /** A body may have this many chunks of any length. */
 const FREE_CHUNKS = 1_000;
 /** Parsing a chunk takes 1.2 microseconds, and holding it 400 bytes of memory. */
@@ -51,13 +53,14 @@ const discarded = new WeakSet<IncomingMessage>();
  * Reads the rest of a body that no handler needs: a client that sends its whole body before it reads must get its answer, not
  * a connection reset. Closes the connection when the rest has more than 16 MB, or tiny chunks.
  */
-export function discardBody(request: IncomingMessage): void {
+export function discardBody(request: IncomingMessage, keepsBytes = false): void {
+  const maxBytes = keepsBytes ? MAX_UNREAD_KEPT_BYTES : MAX_UNREAD_BYTES;
   if (!discarded.has(request) && !request.complete) {
     discarded.add(request);
     const chunks = countChunks();
     request.on("data", (chunk: Buffer) => {
       chunks.add(chunk.length);
-      if (chunks.isWasteful() || chunks.bytes() > MAX_UNREAD_BYTES) request.destroy();
+      if (chunks.isWasteful() || chunks.bytes() > maxBytes) request.destroy();
       else if (chunks.bytes() > FREE_UNREAD_BYTES) readSlowly(request, chunk.length);
     });
   }
@@ -66,8 +69,8 @@ export function discardBody(request: IncomingMessage): void {
 
 /** Discards bodies that are not read before their response is sent. Node.js would read them whole, however long. */
 export function discardUnreadBodies(app: App): void {
-  app.addHook("onSend", ({ raw }, _, payload, done) => {
-    if (!raw.complete) discardBody(raw);
+  app.addHook("onSend", ({ raw, routeOptions }, _, payload, done) => {
+    if (!raw.complete) discardBody(raw, routeOptions.config?.keepsBytes);
     done(null, payload);
   });
 }

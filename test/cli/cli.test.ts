@@ -6,6 +6,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import grpc from "@grpc/grpc-js";
 import { afterAll, expect, test } from "vitest";
 import { loadConfig } from "../../src/config.ts";
 import { openDatabase } from "../../src/database/open.ts";
@@ -26,7 +27,7 @@ async function newFolder(): Promise<string> {
 async function serve(folder: string, args: string[] = [], env: Record<string, string> = {}) {
   const child = spawn(process.execPath, [program, "serve", ...args], {
     cwd: folder,
-    env: { PATH: process.env.PATH, HOST: "127.0.0.1", PORT: "0", ...env },
+    env: { PATH: process.env.PATH, HOST: "127.0.0.1", PORT: "0", OTLP_GRPC_PORT: "0", ...env },
   });
   let stdout = "";
   let stderr = "";
@@ -122,7 +123,7 @@ test("a start loads nothing that only some requests need, and those load it", as
   const preload = `data:text/javascript,${encodeURIComponent(TELL_MODULES)}`;
   await using service = await serve(folder, [], { NODE_OPTIONS: `--import=${preload}` });
   const lazy =
-    /node_modules\/(?:@fastify\/swagger|@fastify\/swagger-ui|yaml|luxon|diff|cli-progress|stream-json|@pydantic\/genai-prices)\//;
+    /node_modules\/(?:@fastify\/swagger|@fastify\/swagger-ui|yaml|luxon|diff|@grpc\/grpc-js|cli-progress|stream-json|@pydantic\/genai-prices)\//;
   const loaded = () => service.logs().flatMap(({ loaded }) => (loaded && lazy.exec(loaded)) ?? []);
   expect(service.logs().filter((line) => line.loaded).length).toBeGreaterThan(500);
   expect(loaded()).toEqual([]);
@@ -396,6 +397,7 @@ test("without settings it listens on localhost:3001 and keeps everything in data
     migrateOnStart: true,
     host: "localhost",
     port: 3001,
+    otlpGrpcPort: 4317,
     firstToken: null,
     corsOrigins: [],
     logLevel: "info",
@@ -426,6 +428,7 @@ test.each([
   ],
   ["a start that may migrate", { MIGRATE_ON_START: "maybe" }, "MIGRATE_ON_START"],
   ["half a port", { PORT: "1.5" }, "PORT"],
+  ["a port of gRPC that is a word", { OTLP_GRPC_PORT: "on" }, "OTLP_GRPC_PORT"],
   ["a token with a line break", { GABBRO_TOKEN: "0123456789\n0123456789012345" }, "GABBRO_TOKEN"],
 ])("a setting that cannot work is refused: %s", (_, env, name) => {
   expect(() => loadConfig(env)).toThrow(new RegExp(`^  ${name}(?:\\.\\d+)? must`, "m"));
@@ -478,6 +481,30 @@ test("a port that is in use is named with the setting that changes it, and the f
   expect(await statusWith(service.url, firstTokenIn(folder)!)).toBe(401); // it is that of the other database
 });
 
+test("OpenTelemetry is received at OTLP_GRPC_PORT, and a port that is taken is a warning that says what to set", async () => {
+  const portOf = async (service: Awaited<ReturnType<typeof serve>>, words: string) => {
+    const line = () => service.logs().find(({ msg }) => msg.includes(words));
+    await expect.poll(line, { timeout: 10_000 }).toBeDefined();
+    return line()!.port as number;
+  };
+  await using service = await serve(await newFolder());
+  const port = await portOf(service, "receives OpenTelemetry by gRPC");
+  const client = new grpc.Client(`127.0.0.1:${port}`, grpc.credentials.createInsecure());
+  const metadata = new grpc.Metadata();
+  metadata.set("authorization", `Bearer ${service.token}`);
+  const path = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
+  const asBuffer = (bytes: Buffer) => bytes;
+  const answer = await new Promise((resolve) => {
+    const done = (error: unknown, bytes?: Buffer) => resolve(error ?? bytes);
+    client.makeUnaryRequest(path, asBuffer, asBuffer, Buffer.alloc(0), metadata, done);
+  });
+  expect(answer).toEqual(Buffer.alloc(0));
+  client.close();
+  await using other = await serve(await newFolder(), [], { OTLP_GRPC_PORT: String(port) });
+  expect(await portOf(other, "set OTLP_GRPC_PORT to a free port")).toBe(port);
+  expect((await fetch(`${other.url}/health`)).status).toBe(200);
+});
+
 test("an address that the machine lacks is named with the setting that changes it", async () => {
   const { code, stderr } = await gabbro(await newFolder(), ["serve"], { HOST: "203.0.113.9", PORT: "0" });
   expect(code).toBe(1);
@@ -522,7 +549,7 @@ test.each(["at once", "when it is told to stop"])(
     const port = String(await freePort());
     const child = spawn(process.execPath, [program, "serve"], {
       cwd: await newFolder(),
-      env: { PATH: process.env.PATH, HOST: "127.0.0.1", PORT: port },
+      env: { PATH: process.env.PATH, HOST: "127.0.0.1", PORT: port, OTLP_GRPC_PORT: "off" },
     });
     const ended = once(child, "exit");
     if (leaves === "at once") child.stdout.destroy();
@@ -539,7 +566,8 @@ test("it stops in good order when the npm that runs it is told to stop", async (
   const folder = await newFolder();
   // What npm does: a shell of its own runs the script, gets the signal and dies of it.
   const script = `const { spawn } = require("node:child_process"); spawn(process.execPath, [${JSON.stringify(program)}, "serve"], { stdio: "inherit" }); process.on("SIGTERM", () => process.exit(143));`;
-  const env = { PATH: process.env.PATH, HOST: "127.0.0.1", PORT: "0", npm_lifecycle_event: "start" };
+  const ports = { PORT: "0", OTLP_GRPC_PORT: "off" };
+  const env = { PATH: process.env.PATH, HOST: "127.0.0.1", ...ports, npm_lifecycle_event: "start" };
   const shell = spawn(process.execPath, ["-e", script], { cwd: folder, env });
   let stdout = "";
   shell.stdout.on("data", (chunk) => {

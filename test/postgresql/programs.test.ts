@@ -22,6 +22,7 @@ const settings = (more: Record<string, string> = {}) => ({
   PATH: process.env.PATH,
   HOST: "127.0.0.1",
   PORT: "0",
+  OTLP_GRPC_PORT: "off",
   DATABASE_URL: url,
   ...more,
 });

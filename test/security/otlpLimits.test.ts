@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect } from "node:net";
+import { text } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
 import { expect, test, vi } from "vitest";
 import { MAX_BODY_BYTES } from "../../src/logs/otlp/bounds.ts";
@@ -19,9 +20,14 @@ test.each(TYPES)(
   "a body of %s that unpacks to more than 64 MB is refused while it is unpacked",
   async (type) => {
     await using server = await startServer();
-    const bomb = gzipSync(Buffer.alloc(256 * MB));
+    const bomb = gzipSync(Buffer.alloc(128 * MB));
     const before = process.memoryUsage().arrayBuffers;
+    let peak = 0;
+    const watch = setInterval(() => {
+      peak = Math.max(peak, process.memoryUsage().arrayBuffers);
+    }, 1);
     const { status, answer } = await send(server, bomb, { type, headers: GZIP });
+    clearInterval(watch);
     expect({ status, code: answer.code }).toEqual({ status: 413, code: 8 });
     expect(answer.message).toContain("larger than 64 MB after decompression");
     expect(peak - before).toBeLessThan(100 * MB);
@@ -29,28 +35,32 @@ test.each(TYPES)(
   },
 );
 
-test.each([["with its length"], ["in chunks"]])("a body of 65 MB %s is refused with 413", async (how) => {
-  await using server = await startServer();
-  const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
-  socket.on("error", () => {}); // it is cut
-  const length = how === "in chunks" ? "Transfer-Encoding: chunked" : `Content-Length: ${65 * MB}`;
-  const head = `POST /v1/traces HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${server.token}\r\nContent-Type: application/x-protobuf\r\n${length}\r\n\r\n`;
-  socket.write(head);
-  socket.setMaxListeners(200);
-  const chunk = Buffer.alloc(MB);
-  let answer = "";
-  socket.on("data", (data) => {
-    answer += data;
-  });
-  for (let sent = 0; sent < 65 && !answer && !socket.destroyed; sent++) {
-    if (how === "in chunks") socket.write(`${MB.toString(16)}\r\n`);
-    const isDrained = socket.write(how === "in chunks" ? Buffer.concat([chunk, Buffer.from("\r\n")]) : chunk);
-    if (!isDrained) await Promise.race([once(socket, "drain"), once(socket, "data"), once(socket, "close")]);
-  }
-  await expect.poll(() => answer, { timeout: 10_000 }).toMatch(/^HTTP\/1\.1 413 /);
-  expect(answer).toContain("content-type: application/x-protobuf");
-  socket.destroy();
-});
+test.each(["Content-Length", "Transfer-Encoding"])(
+  "a client that sends 65 MB with %s before it reads finds 413, and can go on",
+  async (how) => {
+    await using server = await startServer();
+    const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+    const chunk = Buffer.alloc(MB, "x");
+    const isChunked = how === "Transfer-Encoding";
+    const framed = isChunked ? Buffer.concat([Buffer.from("100000\r\n"), chunk, Buffer.from("\r\n")]) : chunk;
+    const length = isChunked ? "Transfer-Encoding: chunked" : `Content-Length: ${65 * MB}`;
+    const head = `POST /v1/traces HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${server.token}\r\nContent-Type: application/json\r\n`;
+    socket.write(`${head}${length}\r\n\r\n`);
+    const sendChunk = () =>
+      new Promise<void>((resolve, reject) => {
+        socket.once("error", reject);
+        socket.write(framed, () => {
+          socket.off("error", reject);
+          resolve();
+        });
+      });
+    for (let sent = 0; sent < 65; sent++) await sendChunk();
+    socket.write(
+      `${isChunked ? "0\r\n\r\n" : ""}GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+    );
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 413 .*"code":8,.*HTTP\/1\.1 200 .*"status":"ok"/s);
+  },
+);
 
 test.each(TYPES)(
   "a request of nearly 64 MB of %s is taken, and others get turns while it is decoded",
@@ -107,7 +117,7 @@ test("a token that exceeds its rate is answered 429 with Retry-After and a Statu
   expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
 });
 
-test("a request that takes too long is answered 503 with a Status, and stores what came before", async () => {
+test("a request that takes too long is answered 503 with a Status", async () => {
   await using server = await startServer({ timeLimitMs: 1 });
   const spans = Array.from({ length: 10_000 }, () => newSpan());
   const { status, headers, answer } = await send(

@@ -121,6 +121,7 @@ async function startService(folder: string) {
       PATH: process.env.PATH,
       HOST: "127.0.0.1",
       PORT: "0",
+      OTLP_GRPC_PORT: "off",
       GABBRO_TOKEN: FIRST_TOKEN,
       LOG_LEVEL: "error",
     },

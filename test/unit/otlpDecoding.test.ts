@@ -1,6 +1,6 @@
 import { deepStrictEqual } from "node:assert/strict";
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { MAX_SPAN_BYTES, MAX_SPANS, MAX_VALUES } from "../../src/logs/otlp/bounds.ts";
 import { decodeSpans, type Encoding } from "../../src/logs/otlp/decode.ts";
 import type { DecodedSpan, Rejection } from "../../src/logs/otlp/decoded.ts";
@@ -206,6 +206,39 @@ test.each(["protobuf", "json"] as const)(
       );
   },
 );
+
+/** A field of a message with what it holds. */
+const wrapped = (field: number, content: Buffer) =>
+  Buffer.concat([Buffer.from([field * 8 + 2, content.length]), content]);
+
+test.each([
+  ["a time", {}],
+  ["a text", withValue({ stringValue: "text" })],
+])(
+  "a span that is cut within %s is rejected, reads nothing of the next one, and costs it nothing",
+  (_, more) => {
+    const sent = { ...ids, startTimeUnixNano: START, endTimeUnixNano: START, ...more };
+    // The span is three levels deep, each with a tag and a length of one byte.
+    const whole = encode("TraceRequest", inRequest(sent)).subarray(4);
+    const cut = whole.subarray(2, -3);
+    const bytes = wrapped(1, wrapped(2, Buffer.concat([wrapped(2, cut), whole])));
+    const decode = vi.spyOn(TextDecoder.prototype, "decode");
+    const { spans, rejected } = decodeAll(bytes, "protobuf");
+    expect(rejected).toEqual([{ index: 0, code: "malformed", reason: "is damaged" }]);
+    expect(spans).toMatchObject([{ traceId: TRACE_ID, spanId: SPAN_ID }]);
+    for (const [text] of decode.mock.calls) expect((text as Buffer).length).toBeLessThan(whole.length);
+    decode.mockRestore();
+  },
+);
+
+test("a text that claims the rest of the request is not decoded", () => {
+  const long = Buffer.concat([Buffer.from([0x2a, 0xe4, 0x00]), Buffer.alloc(9)]); // a name of 100 bytes
+  const bytes = wrapped(1, wrapped(2, Buffer.concat([wrapped(2, long), wrapped(2, Buffer.alloc(100, "x"))])));
+  const decode = vi.spyOn(TextDecoder.prototype, "decode");
+  expect(decodeAll(bytes, "protobuf").rejected).toMatchObject([{ code: "malformed" }, {}]);
+  expect(decode.mock.calls.filter(([text]) => (text as Buffer).length >= 100)).toEqual([]);
+  decode.mockRestore();
+});
 
 test("random bytes are refused or rejected, never an error of the server", () => {
   const sample = encode("TraceRequest", inRequest({ ...valid, ...ids, ...withValue(nested(2)) }));

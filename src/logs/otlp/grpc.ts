@@ -1,0 +1,68 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import type { App } from "../../http/app.ts";
+import type { GrpcServer } from "./grpcServer.ts";
+import type { OtlpOptions } from "./options.ts";
+
+declare module "fastify" {
+  interface FastifyInstance {
+    /** Receives OpenTelemetry by gRPC at these addresses until the service closes; returns the port. Fails if the first is taken. */
+    listenForGrpc(addresses: string[], port: number): Promise<number>;
+  }
+}
+
+const MAX_CONNECTIONS = 1_000;
+const GRACE_MS = 10_000;
+
+/** Adds `app.listenForGrpc`. Call it after the hook that closes the database: hooks run in reverse, and calls in flight need it. */
+export function offerGrpc(app: App, options: OtlpOptions, graceMs = GRACE_MS): void {
+  const listeners: Server[] = [];
+  const sockets = new Set<Socket>();
+  let server: GrpcServer | undefined;
+  let loading: Promise<void> | undefined;
+  const load = async () => {
+    const { createGrpcServer } = await import("./grpcServer.ts");
+    server = createGrpcServer(options, app.log);
+  };
+
+  const listen = async (host: string, port: number): Promise<number> => {
+    const listener = createServer({ noDelay: true }, (socket) => {
+      sockets.add(socket);
+      socket.once("close", () => sockets.delete(socket));
+      socket.on("error", () => {}); // of a client that went away
+      // Loaded for the first connection: it would delay every start by 100 ms.
+      loading ??= load();
+      loading.then(
+        () => server!.connect(socket),
+        (error) => {
+          loading = undefined; // for the next connection to try again
+          app.log.error(error, "cannot load gRPC");
+          socket.destroy();
+        },
+      );
+    });
+    listener.maxConnections = MAX_CONNECTIONS;
+    listener.listen({ host, port });
+    await once(listener, "listening");
+    listeners.push(listener);
+    return (listener.address() as AddressInfo).port;
+  };
+
+  app.decorate("listenForGrpc", async ([first, ...others]: string[], port: number) => {
+    const chosenPort = await listen(first!, port);
+    for (const host of others) await listen(host, chosenPort).catch(() => {}); // a machine may lack them
+    return chosenPort;
+  });
+  app.addHook("preClose", async () => {
+    for (const listener of listeners) listener.close();
+    server?.drain(graceMs);
+  });
+  app.addHook("onClose", async () => {
+    const end = setTimeout(() => {
+      for (const socket of sockets) socket.destroy();
+    }, graceMs);
+    await Promise.all([...sockets].map((socket) => socket.closed || once(socket, "close")));
+    clearTimeout(end);
+    server?.destroy();
+  });
+}

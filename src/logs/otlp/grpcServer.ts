@@ -1,0 +1,77 @@
+import type { Duplex } from "node:stream";
+import grpc from "@grpc/grpc-js";
+import type { FastifyBaseLogger } from "fastify";
+import { MAX_BODY_BYTES } from "./bounds.ts";
+import type { Encoded, Signal } from "./decode.ts";
+import { type Admitted, createAdmission } from "./grpcAdmission.ts";
+import { toGrpcError } from "./grpcErrors.ts";
+import { exportResponse, type Receipt } from "./messages.ts";
+import type { OtlpOptions } from "./options.ts";
+import { receiveSpans, rejectSignal } from "./receive.ts";
+
+const IDLE_MS = 300_000;
+const KEEPALIVE_MS = 60_000;
+/** Calls on one connection that are not answered. */
+const MAX_STREAMS = 100;
+
+const paths: Record<Signal, string> = {
+  traces: "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
+  logs: "/opentelemetry.proto.collector.logs.v1.LogsService/Export",
+  metrics: "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export",
+};
+
+/** Serves the three services of OpenTelemetry on the connections that it is given. */
+export function createGrpcServer(options: OtlpOptions, log: FastifyBaseLogger) {
+  const admission = createAdmission(options, log);
+  const server = new grpc.Server({
+    "grpc.max_receive_message_length": MAX_BODY_BYTES,
+    "grpc.max_concurrent_streams": MAX_STREAMS,
+    "grpc.max_connection_idle_ms": IDLE_MS,
+    "grpc.keepalive_time_ms": KEEPALIVE_MS,
+    "grpc.enable_channelz": 0,
+    interceptors: [admission.interceptor],
+  });
+  const exportOf = (signal: Signal): grpc.handleUnaryCall<Buffer, Buffer> => {
+    return ({ request, metadata }, callback) => {
+      const body: Encoded = { bytes: request, encoding: "protobuf" };
+      receive(signal, body, { ...admission.admitted(metadata), counts: options.counts }).then(
+        (receipt) => callback(null, exportResponse(receipt, signal, "protobuf").body),
+        (error) => callback(toGrpcError(error, log)),
+      );
+    };
+  };
+  for (const signal of ["traces", "logs", "metrics"] as const)
+    server.addService({ Export: unary(paths[signal]) }, { Export: exportOf(signal) });
+  const injector = server.createConnectionInjector(grpc.ServerCredentials.createInsecure());
+  return {
+    connect: (socket: Duplex): void => injector.injectConnection(socket),
+    /** Lets calls in flight finish, and asks clients to make no further ones. */
+    drain: (graceMs: number): void => injector.drain(graceMs),
+    destroy: (): void => {
+      injector.destroy();
+      server.forceShutdown();
+    },
+  };
+}
+
+export type GrpcServer = ReturnType<typeof createGrpcServer>;
+
+const asBuffer = (bytes: Buffer): Buffer => bytes;
+
+/** A method whose messages stay bytes: our decoder reads them, with turns for others. */
+const unary = (path: string): grpc.MethodDefinition<Buffer, Buffer> => ({
+  path,
+  requestStream: false,
+  responseStream: false,
+  requestSerialize: asBuffer,
+  requestDeserialize: asBuffer,
+  responseSerialize: asBuffer,
+  responseDeserialize: asBuffer,
+});
+
+const receive = (
+  signal: Signal,
+  body: Encoded,
+  { context, counts }: Admitted & Pick<OtlpOptions, "counts">,
+): Promise<Receipt> =>
+  signal === "traces" ? receiveSpans(context, body, counts) : rejectSignal(context, body, signal);
