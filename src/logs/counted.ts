@@ -10,6 +10,7 @@ export const isCall = ({ type }: { type: string }): boolean => CALLS.includes(ty
 /** A log, and the usage that its client reported of it. */
 export interface ReportingLog extends TreeLog {
   model: string | null;
+  responseId: string | null;
   reported: AggregateUsage | null;
 }
 
@@ -18,17 +19,20 @@ export const hasUsage = (usage: TokenParts & { cost: number | null }): boolean =
 
 /**
  * The ids of the logs of a trace whose usage counts, so that nothing is counted twice: calls of models, but for one around a
- * single call of the same model with the same numbers; and other steps that report usage while nothing below them does.
+ * single call of the same model with the same numbers, and for further reports of one answer, which two instrumentations make
+ * beside each other; and other steps that report usage while nothing below them does.
  */
 export function countedIds(placed: Placed<ReportingLog>[]): Set<string> {
   const counted = new Set<string>();
+  const answers = new Set<string>();
   const below = new Map<string, ReportingLog[]>(); // by log: those that count, of which two are enough to know
   for (const { log, parentId } of placed.toReversed()) {
     const inner = below.get(log.id) ?? [];
-    const counts = isCall(log)
-      ? !(inner.length === 1 && isSameCall(log, inner[0]!))
-      : log.reported !== null && inner.length === 0;
+    const isWrapper = inner.length === 1 && isSameCall(log, inner[0]!);
+    const isKnown = log.responseId !== null && log.reported !== null && answers.has(log.responseId);
+    const counts = isCall(log) ? !isWrapper && !isKnown : log.reported !== null && inner.length === 0;
     if (counts) counted.add(log.id);
+    if (counts && log.reported && log.responseId !== null) answers.add(log.responseId);
     if (parentId === null) continue;
     const above = below.get(parentId) ?? [];
     below.set(parentId, [...above, ...(counts && log.reported ? [log] : []), ...inner].slice(0, 2));

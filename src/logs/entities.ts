@@ -131,6 +131,8 @@ export const Log = defineEntity({
     endTime: timestamp().strictNullable(),
     /** Null when the client does not say. */
     status: p.enum(logStatuses).strictNullable(),
+    /** The provider's id of the answer of a call. */
+    responseId: p.text().strictNullable(),
     /** The ids by which the client knows the log and its parent, unique within the trace. */
     externalId: p.text().strictNullable(),
     parentExternalId: p.text().strictNullable(),
@@ -184,7 +186,7 @@ export const logPayloadColumns = [
 ] as const;
 /** Columns that are null in logs of a single call. */
 export const treeColumns = [
-  ...["status", "name", "externalId", "parentExternalId", "remoteParentId"],
+  ...["status", "name", "externalId", "parentExternalId", "remoteParentId", "responseId"],
   ...["timeToFirstTokenMs", "cacheReadTokens", "cacheWriteTokens", "reasoningTokens"],
 ] as const;
 /** A log as an entity, or as a plain row with the ids of its relations, perhaps without its payload. */

@@ -6,7 +6,7 @@ import { readInPieces } from "../database/pieces.ts";
 import { GabbroError } from "../errors.ts";
 import { spendAnswerBytes, spendAnswerValues } from "../limits/answerBudget.ts";
 import { authenticated } from "../workspaces/resolvers.ts";
-import { type Log, logPayloadColumns as logColumns, type Trace } from "./entities.ts";
+import { type Log, logPayloadColumns as logColumns, type Trace, type TraceRecord } from "./entities.ts";
 
 /** The columns of a log that may have any length. */
 export type LogPayload = Pick<Log, (typeof logColumns)[number]>;
@@ -25,6 +25,13 @@ export const logPayload = payloadOf<LogPayload>("Log", logColumns);
 
 /** A column of the payload of a trace, likewise. */
 export const tracePayload = payloadOf<TracePayload>("Trace", traceColumns);
+
+/** The input or the output of a trace: its own, else that of the log at its root. */
+export async function ownOrOfRoot(context: Context, trace: TraceRecord, part: "input" | "output") {
+  const own = await tracePayload(context, trace, part);
+  if (own !== null || trace.rootId == null) return own;
+  return logPayload(context, { id: trace.rootId }, part);
+}
 
 /** A row whose payload may not have been read. */
 type RowOf<Payload> = { id: string } & { [Column in keyof Payload]?: Payload[Column] };

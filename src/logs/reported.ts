@@ -67,6 +67,8 @@ export interface ReportedLog extends TokenParts {
   model: string | null;
   /** In US dollars; null when the client does not know it. */
   cost: number | null;
+  /** The provider's id of its answer, by which two reports of one call are known. */
+  responseId?: string | null;
   timeToFirstTokenMs: number | null;
   /** A call of a client library to Gabbro itself: stored without content, hidden and never counted. */
   isInternal: boolean;

@@ -114,6 +114,7 @@ function toRow(
     ...{ name: log.name, status: log.status, statusMessage: log.statusMessage },
     ...{ externalId: log.externalId, parentExternalId: log.parentExternalId },
     remoteParentId: log.remoteParentId ?? null,
+    responseId: log.responseId ?? null,
     startTime: place.startTime,
     endTime,
     latencyMs: tookMs !== null && tookMs >= 0 ? tookMs : null,

@@ -10,10 +10,10 @@ export function toStorable(span: ReportedSpan): ReportedSpan {
   const { log, trace, isRoot } = span;
   const { startTime, endTime, parentExternalId, ...rest } = log;
   const safe = jsonOf(rest) as typeof rest;
-  const cutLog = cut(safe, ["name", "promptSlug", "version", "tag", "provider", "model"]);
+  const cutLog = cut(safe, ["name", "promptSlug", "version", "tag", "provider", "model", "responseId"]);
   return {
     ...span,
-    trace: storableTrace(trace),
+    trace: { ...storableTrace(trace), ...withoutCopies(span) },
     log: {
       ...cutLog,
       ...countsOf(safe),
@@ -25,6 +25,12 @@ export function toStorable(span: ReportedSpan): ReportedSpan {
     },
   };
 }
+
+/** Reads of a trace take its input and output from its root, unless the client gives the trace others. */
+const withoutCopies = ({ log, trace }: ReportedSpan) => ({
+  ...(trace.input === log.input && { input: null }),
+  ...(trace.output === log.output && { output: null }),
+});
 
 function storableTrace(trace: ReportedTrace): ReportedTrace {
   const safe = jsonOf(trace) as ReportedTrace;

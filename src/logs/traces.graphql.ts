@@ -6,7 +6,7 @@ import { authorize } from "../workspaces/resolvers.ts";
 import type { Experiment as ExperimentEntity, TraceRecord } from "./entities.ts";
 import { createExperiment, findExperiment } from "./experiments.resolvers.ts";
 import { LoggedVariableInput, PartyInput } from "./graphql.ts";
-import { tracePayload } from "./payloads.resolvers.ts";
+import { ownOrOfRoot, tracePayload } from "./payloads.resolvers.ts";
 import { findLog } from "./resolvers.ts";
 import {
   createExperimentInput,
@@ -60,14 +60,14 @@ builder.objectFields(Trace, (t) => ({
   input: t.field({
     type: "JSON",
     nullable: true,
-    description: "What the application was given.",
-    resolve: (trace, _, context) => tracePayload(context, trace, "input"),
+    description: "What the application was given; else the input of its root.",
+    resolve: (trace, _, context) => ownOrOfRoot(context, trace, "input"),
   }),
   output: t.field({
     type: "JSON",
     nullable: true,
-    description: "What it answered.",
-    resolve: (trace, _, context) => tracePayload(context, trace, "output"),
+    description: "What it answered; else the output of its root.",
+    resolve: (trace, _, context) => ownOrOfRoot(context, trace, "output"),
   }),
   idealOutput: t.field({
     type: "JSON",

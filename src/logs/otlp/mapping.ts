@@ -59,6 +59,7 @@ function readLog(reading: Reading): ReportedSpan["log"] {
     model: readField(reading, mappingTable.model),
     ...tokens,
     cost: readCost(reading, tokens),
+    responseId: readResponseId(span),
     timeToFirstTokenMs: readField(reading, mappingTable.timeToFirstTokenMs),
     isInternal: false,
     attributes: toRaw(span),
@@ -144,4 +145,9 @@ function toRaw({ attributes, resource, scope, links, traceState }: OtlpSpan): Re
     ...(traceState && { traceState }),
   };
   return hasMembers(raw) ? raw : null;
+}
+
+function readResponseId({ attributes }: OtlpSpan): string | null {
+  const id = attributes["gen_ai.response.id"];
+  return typeof id === "string" && id !== "" ? id : null;
 }

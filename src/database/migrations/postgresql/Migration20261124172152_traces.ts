@@ -19,7 +19,7 @@ export class Migration20261124172152_traces extends Migration {
       `alter table "logs" add constraint "logs_cost_source_check" check ("cost_source" in ('REPORTED', 'COMPUTED', 'UNPRICED', 'NONE'));`,
     );
     this.addSql(
-      `alter table "logs" add "status_message" text collate "C" null, add "evaluators" text null, add "aggregate_usage" text null, add "attributes" text null, add "events" text null, add "time_to_first_token_ms" double precision null, add "status" text null, add "external_id" text collate "C" null, add "parent_external_id" text collate "C" null, add "remote_parent_id" text collate "C" null, add "name" text collate "C" null, add "cache_read_tokens" int null, add "cache_write_tokens" int null, add "reasoning_tokens" int null;`,
+      `alter table "logs" add "status_message" text collate "C" null, add "evaluators" text null, add "aggregate_usage" text null, add "attributes" text null, add "events" text null, add "time_to_first_token_ms" double precision null, add "status" text null, add "external_id" text collate "C" null, add "parent_external_id" text collate "C" null, add "remote_parent_id" text collate "C" null, add "response_id" text collate "C" null, add "name" text collate "C" null, add "cache_read_tokens" int null, add "cache_write_tokens" int null, add "reasoning_tokens" int null;`,
     );
     this.addSql(`alter table "logs" alter column "output" drop not null;`);
     this.addSql(`alter table "logs" alter column "prompt_slug" drop not null;`);
@@ -53,7 +53,7 @@ export class Migration20261124172152_traces extends Migration {
     this.addSql(`alter table "logs" drop constraint "logs_status_check";`);
     this.addSql(`alter table "logs" drop constraint "logs_type_check";`);
     this.addSql(
-      `alter table "logs" drop column "status_message", drop column "evaluators", drop column "aggregate_usage", drop column "attributes", drop column "events", drop column "time_to_first_token_ms", drop column "status", drop column "external_id", drop column "parent_external_id", drop column "remote_parent_id", drop column "name", drop column "cache_read_tokens", drop column "cache_write_tokens", drop column "reasoning_tokens";`,
+      `alter table "logs" drop column "status_message", drop column "evaluators", drop column "aggregate_usage", drop column "attributes", drop column "events", drop column "time_to_first_token_ms", drop column "status", drop column "external_id", drop column "parent_external_id", drop column "remote_parent_id", drop column "response_id", drop column "name", drop column "cache_read_tokens", drop column "cache_write_tokens", drop column "reasoning_tokens";`,
     );
     this.addSql(
       `delete from "logs" where "type" <> 'generation' or "prompt_slug" is null or "output" is null;`,
