@@ -9,6 +9,7 @@ import { largeDataset } from "./largeDataset.ts";
 import { startPostgresql } from "./postgresql.ts";
 import { prepare } from "./prepare.ts";
 import { headers, load, median, type Server, start } from "./processes.ts";
+import { largeTrace, spansByOtlp } from "./spans.ts";
 
 /** What is claimed beside the ratios to the baselines, measured in a folder that is removed afterwards. */
 export interface Claim {
@@ -113,4 +114,13 @@ const onPostgresql: Claim = {
   },
 };
 
-export const claims: Claim[] = [startUp, hugeInputs, withKeys, onPostgresql, largeDataset, grown];
+export const claims: Claim[] = [
+  startUp,
+  hugeInputs,
+  withKeys,
+  onPostgresql,
+  largeDataset,
+  spansByOtlp,
+  largeTrace,
+  grown,
+];

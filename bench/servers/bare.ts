@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage } from "node:http";
 import Database from "better-sqlite3";
 import { v7 as uuidv7 } from "uuid";
+import { decodeSpans } from "../../src/logs/otlp/decode.ts";
 
 // The physical limit of this stack: node:http, JSON.parse and prepared statements on the same tables, no more. No token is
 // checked, nothing is validated, and what a record lacks is not completed.
@@ -17,6 +18,11 @@ const insertLog = one(
   `insert into logs (id, workspace_id, trace_id, type, prompt_id, prompt_slug, version, tag, provider, model, input,
     output, metadata, start_time, input_tokens, output_tokens, cost, cost_source, created_at, search_id)
   values (?, ?, ?, 'generation', ?, ?, ?, 'production', 'openai', 'gpt-4o-mini', ?, ?, ?, ?, ?, ?, ?, 'REPORTED', ?, ?)`,
+);
+const insertSpan = one(
+  `insert into logs (id, workspace_id, trace_id, type, model, input, output, attributes, start_time, end_time, name,
+    external_id, parent_external_id, input_tokens, output_tokens, cost_source, created_at, search_id)
+  values (?, ?, ?, 'generation', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'UNPRICED', ?, ?)`,
 );
 const lastWords = one("select coalesce(max(id), 0) from log_texts_docsize").pluck();
 const addWords = one(
@@ -88,6 +94,45 @@ async function log(body: Json): Promise<Json> {
   return { trace: { id: trace }, log: { id }, warning: null };
 }
 
+/** Decodes as Gabbro does, and stores each span as it came: nothing is mapped, priced or looked for. */
+async function spans(request: IncomingMessage): Promise<void> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk);
+  const bytes = Buffer.concat(chunks);
+  const now = Date.now();
+  await commit(() => {
+    const traces = new Map<string, string>();
+    for (const each of decodeSpans({ bytes, encoding: "protobuf" })) {
+      if (!each || !("span" in each)) continue;
+      const { span } = each;
+      let trace = traces.get(span.traceId);
+      if (!trace) {
+        trace = uuidv7();
+        traces.set(span.traceId, trace);
+        insertTrace.run(trace, workspace, span.name, null, span.startTime.getTime(), now);
+      }
+      const {
+        "gen_ai.input.messages": input,
+        "gen_ai.output.messages": output,
+        ...rest
+      } = span.attributes as Json;
+      insertSpan.run(
+        ...[
+          uuidv7(),
+          workspace,
+          trace,
+          rest["gen_ai.request.model"],
+          input,
+          output,
+          JSON.stringify(span.attributes),
+        ],
+        ...[span.startTime.getTime(), span.endTime?.getTime(), span.name, span.spanId, span.parentSpanId],
+        ...[rest["gen_ai.usage.input_tokens"], rest["gen_ai.usage.output_tokens"], now, ++words],
+      );
+    }
+  });
+}
+
 function served(slug: string): Json {
   const head = prompt.get(workspace, slug) as Json;
   const all = versions.all(workspace, head.id) as Json[];
@@ -152,6 +197,10 @@ async function answer(request: IncomingMessage): Promise<Json> {
 }
 
 const server = createServer(async (request, response) => {
+  if (request.url === "/v1/traces") {
+    await spans(request);
+    return response.end();
+  }
   const text = JSON.stringify(await answer(request));
   response.setHeader("content-type", "application/json; charset=utf-8");
   response.setHeader("content-length", Buffer.byteLength(text));
