@@ -4,6 +4,7 @@ import { addCopyCommand } from "./commands/copy.ts";
 import { addDatabaseCommands } from "./commands/database.ts";
 import { complain, configureErrors, pointToHelp, reportEnd } from "./commands/errors.ts";
 import { addExportCommands } from "./commands/export.ts";
+import { addHealthCommand } from "./commands/health.ts";
 import { addImportCommands } from "./commands/import.ts";
 import { addLogsCommand } from "./commands/logs.ts";
 import { addMigrateCommand } from "./commands/migrate.ts";
@@ -37,6 +38,7 @@ program
     const { serve } = await import("./commands/serve.ts");
     await serve(loadConfig(), empty ? "empty" : "with sample");
   });
+addHealthCommand(program);
 addTokenCommands(program);
 addWorkspaceCommands(program);
 program.commandsGroup("Data:");
