@@ -1,13 +1,14 @@
 import { strict as assert } from "node:assert";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { createInterface } from "node:readline/promises";
 
 const START_LIMIT_MS = 20_000;
 
 /** A service that runs from a package: where it answers, and how it ends. */
 export interface Running {
   url: string;
+  /** What it has written to its output. */
+  log: () => string;
   /** Sends SIGTERM and returns the exit code. */
   stop: () => Promise<number | null>;
 }
@@ -24,28 +25,30 @@ export async function startPackage(
     env: { ...env, GABBRO_TOKEN: options.token },
     stdio: ["ignore", "pipe", "inherit"],
   });
-  const url = await findUrl(child);
+  let output = "";
+  child.stdout.on("data", (chunk) => {
+    output += chunk;
+  });
+  const url = await findUrl(child, () => output);
   assert.equal((await fetch(`${url}/ready`)).status, 200, "GET /ready");
   const stop = async () => {
     child.kill("SIGTERM");
-    if (child.exitCode === null) await once(child, "exit");
+    if (child.exitCode === null) await once(child, "close");
     return child.exitCode;
   };
-  return { url, stop };
+  return { url, log: () => output, stop };
 }
 
-async function findUrl(child: ChildProcess): Promise<string> {
+/** The URL that the service prints once it is ready. */
+async function findUrl(child: ChildProcess, output: () => string): Promise<string> {
   const limit = setTimeout(() => child.kill("SIGKILL"), START_LIMIT_MS);
-  let output = "";
-  for await (const line of createInterface({ input: child.stdout! })) {
-    output += `${line}\n`;
-    const [, url] = /Playground +(http:\/\/[\d.:]+)\/graphql/.exec(line) ?? [];
-    if (!url) continue;
-    clearTimeout(limit);
-    child.stdout!.resume(); // an output that nobody reads would fill up
-    return url;
-  }
-  throw new Error(`The service did not start:\n${output}`);
+  const url = () => /Playground +(http:\/\/[\d.:]+)\/graphql/.exec(output())?.[1];
+  while (url() === undefined && child.exitCode === null && child.signalCode === null)
+    await Promise.race([once(child.stdout!, "data"), once(child, "exit")]);
+  clearTimeout(limit);
+  const found = url();
+  if (found === undefined) throw new Error(`The service did not start:\n${output()}`);
+  return found;
 }
 
 type Query = (text: string) => Promise<Record<string, unknown>>;
