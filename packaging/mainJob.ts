@@ -2,7 +2,7 @@ import { strict as assert } from "node:assert";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 
-const START_LIMIT_MS = 20_000;
+const START_LIMIT_MS = 60_000;
 
 /** A service that runs from a package: where it answers, and how it ends. */
 export interface Running {

@@ -217,7 +217,7 @@ test("a check against logs reads only the last ones, and finds renderings that s
   ]);
 });
 
-describe("the workflow of docs/prompts.md", async () => {
+describe("the workflow of docs/prompts.md", { timeout: 120_000 }, async () => {
   const page = await readFile(new URL("../../docs/prompts.md", import.meta.url), "utf8");
   const { jobs, env } = parse(/^```yaml\n(.*?)^```$/ms.exec(page)![1]!) as {
     jobs: Record<string, { steps: { run?: string }[] }>;

@@ -11,6 +11,7 @@ import { doMainJob, startPackage } from "../../packaging/mainJob.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const run = promisify(execFile);
+const TIMEOUT_MS = 120_000;
 const MAX_BYTES = 6 * 1024 * 1024;
 
 let folder: string;
@@ -23,7 +24,7 @@ beforeAll(async () => {
   tarball = join(folder, stdout.trim());
   await mkdir(unpacked(), { recursive: true });
   await run("tar", ["-xzf", tarball, "--strip-components=1", "-C", unpacked()]);
-}, 60_000);
+}, TIMEOUT_MS);
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 async function filesOf(path: string): Promise<string[]> {
@@ -66,7 +67,9 @@ test("the package can be published, with provenance", () => {
   expect(packageJson.publishConfig).toEqual({ access: "public", provenance: true });
 });
 
-test("the package does the main job below node_modules, and ends with 0 after SIGTERM", async () => {
+test("the package does the main job below node_modules, and ends with 0 after SIGTERM", {
+  timeout: TIMEOUT_MS,
+}, async () => {
   // Its dependencies, without the registry that an installation needs.
   await symlink(join(root, "node_modules"), join(unpacked(), "node_modules"));
   const token = randomUUID();

@@ -13,6 +13,7 @@ import { createWorkspace } from "../../src/workspaces/resolvers.ts";
 import { gabbro, program } from "../support/program.ts";
 
 const names = sqliteMigrations.map(({ name }) => name);
+const TIMEOUT_MS = 120_000;
 const lacking = (count: number) => names.at(-count)!;
 
 let folder: string;
@@ -48,7 +49,9 @@ function read(path: string) {
   return found;
 }
 
-test("a start that migrates a database with data first copies it, unchanged and for its user only, and says so", async () => {
+test("a start that migrates a database with data first copies it, unchanged and for its user only, and says so", {
+  timeout: TIMEOUT_MS,
+}, async () => {
   await makeOld(2);
   const token = "a token that the test makes";
   const service = await startPackage(process.execPath, program, { folder, token });
