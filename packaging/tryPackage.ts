@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { countRows, doMainJob, queryAt, startPackage } from "./mainJob.ts";
@@ -9,7 +9,6 @@ import { countRows, doMainJob, queryAt, startPackage } from "./mainJob.ts";
 // Does with the package what someone does who has only the tarball: installs it into an empty folder, starts it and does
 // the main job. Needs the registry of npm, or its cache. Exits with 1 at the first thing that is wrong.
 const MAX_START_MS = 1_000;
-/** On a busy machine one start may take longer. */
 const MAX_STARTS = 5;
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "gabbro-package-"));
@@ -56,7 +55,10 @@ try {
     await again.stop();
     if (rowsAfter !== rows) throw new Error(`There were ${rows} rows, and ${rowsAfter} after a restart.`);
   }
-  if (Math.min(...starts) > MAX_START_MS) throw new Error(`A start takes more than ${MAX_START_MS} ms.`);
+  const isSlow = Math.min(...starts) > MAX_START_MS;
+  if (isSlow && loadavg()[0]! > availableParallelism())
+    console.log("The machine is too busy to judge the time of a start.");
+  else if (isSlow) throw new Error(`A start takes more than ${MAX_START_MS} ms.`);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
