@@ -117,6 +117,23 @@ test("two processes that migrate at once leave a copy of the database as it was"
   expect(read(file()).last).toBe(names.at(-1));
 });
 
+test("a process that copies only after another has migrated does not replace the copy that the other made", async () => {
+  await makeOld(2);
+  const [first, late] = await Promise.all([open(), open()]);
+  const { copyTo } = late.dialect;
+  const dialect = {
+    ...late.dialect,
+    copyTo: async (...args: Parameters<NonNullable<typeof copyTo>>) => {
+      await migrateWithBackup(first);
+      await copyTo!(...args);
+    },
+  };
+  expect(await migrateWithBackup({ ...late, dialect })).toEqual({ applied: [], backup: null });
+  await Promise.all([first.close(), late.close()]);
+  expect((await backups()).length).toBe(1);
+  expect(read(join(folder, "data", (await backups())[0]!)).last).toBe(names.at(-3));
+});
+
 test("a copy that was made before an upgrade restores to a database with all that it had", async () => {
   await makeOld(2);
   const database = await open();
