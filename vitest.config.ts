@@ -5,7 +5,9 @@ import { findBinaries } from "./test/support/postgresServer.ts";
 
 /** What needs no database, or is about SQLite itself: its files, its locks, the programs that work on its files. */
 const notOnPostgresql = [
-  ...["architecture", "browser", "cli", "docs", "sqlite", "unit"].map((folder) => `test/${folder}/**`),
+  ...["architecture", "browser", "cli", "docs", "packaging", "sqlite", "unit"].map(
+    (folder) => `test/${folder}/**`,
+  ),
   ...["compileCache", "workerProcesses"].map((name) => `test/security/${name}.test.ts`),
 ];
 

@@ -37,8 +37,8 @@ async function versionNamed(
   return (await tagsOf(context, id)).find(({ label }) => label === name)?.version ?? name;
 }
 
-/** In colours on a terminal that shows them. */
-function formatLine(line: string): string {
+/** A line of a diff, in colours on a terminal that shows them. */
+export function formatLine(line: string): string {
   const text = printableText(line);
   const style = { "+": "green", "-": "red", "@": "cyan" }[line[0] ?? ""] as "green" | undefined;
   return style ? styleText(style, text, { stream: process.stdout }) : text;

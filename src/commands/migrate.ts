@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { loadConfig } from "../config.ts";
-import { migrate } from "../database/migrate.ts";
+import { migrate, migrateWithBackup } from "../database/migrate.ts";
 import { openDatabase } from "../database/open.ts";
 import { entities } from "../entities.ts";
 import { addFirstWorkspace, FIRST_WORKSPACE } from "../sample/seed.ts";
@@ -13,14 +13,18 @@ export function addMigrateCommand(program: Command): void {
   program
     .command("migrate")
     .description("bring the database to the schema of this version; a new one also gets a workspace")
+    .option("--no-backup", "do not copy a SQLite database beside itself first")
     .addOption(jsonOption())
     .addHelpText("after", examples("migrate"))
-    .action(async ({ json }: { json?: true }) => {
+    .action(async ({ backup: wantsBackup, json }: { backup: boolean; json?: true }) => {
       const database = await openDatabase(loadConfig().databaseUrl, entities);
       try {
-        const applied = await migrate(database);
+        const { applied, backup } = wantsBackup
+          ? await migrateWithBackup(database)
+          : { applied: await migrate(database), backup: null };
         const isNew = await addFirstWorkspace(database);
-        if (json) return await printJson({ applied, workspace: isNew ? FIRST_WORKSPACE : null });
+        if (json) return await printJson({ applied, backup, workspace: isNew ? FIRST_WORKSPACE : null });
+        if (backup) say(`Copied the database to ${backup}.`);
         if (applied.length > 0) say(`Applied: ${applied.join(", ")}`);
         if (isNew) say(`Made the workspace "${FIRST_WORKSPACE}".`);
         if (applied.length === 0 && !isNew) say("Nothing to do.");

@@ -15,14 +15,17 @@ const MAX_LIMIT = 10_000;
 
 /** The option for how many entries of a list to print. */
 export function limitOption(fallback: number, max = MAX_LIMIT): Option {
+  return countOption("--limit <count>", "how many at most", max).default(fallback);
+}
+
+/** An option for a whole number from 1 on. */
+export function countOption(flags: string, description: string, max = MAX_LIMIT): Option {
   const range = `from 1 to ${max.toLocaleString("en")}`;
-  return new Option("--limit <count>", `how many at most, ${range}`)
-    .argParser((value) => {
-      const limit = /^\d{1,9}$/.test(value) ? Number(value) : 0;
-      if (limit < 1 || limit > max) throw new InvalidArgumentError(`It must be a number ${range}.`);
-      return limit;
-    })
-    .default(fallback);
+  return new Option(flags, `${description}, ${range}`).argParser((value) => {
+    const count = /^\d{1,9}$/.test(value) ? Number(value) : 0;
+    if (count < 1 || count > max) throw new InvalidArgumentError(`It must be a number ${range}.`);
+    return count;
+  });
 }
 
 export function parseNumber(value: string): number {

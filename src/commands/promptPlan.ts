@@ -15,9 +15,29 @@ import { publishPrompt, setTagProtection } from "../prompts/tags.resolvers.ts";
 import { parseTemplate } from "../templates/templates.ts";
 
 /** One change of an import: its description and its execution. */
-export interface Step {
+export interface Step extends Difference {
   description: string;
   run: (context: Context) => Promise<unknown>;
+}
+
+/** Something that the files and Gabbro do not have alike. */
+export interface Difference {
+  where: "only in the files" | "only in Gabbro" | "differs";
+  subject: string;
+}
+
+/** A version whose stored content is another one, which no import can change. */
+export interface Conflict {
+  subject: string;
+  version: string;
+  line: number;
+}
+
+export interface PromptPlan {
+  steps: Step[];
+  /** Errors of the file. */
+  details: LineError[];
+  conflicts: Conflict[];
 }
 
 type Path = (string | number)[];
@@ -27,17 +47,27 @@ export function planPrompt(
   file: PromptFile,
   current: PromptContent | undefined,
   lineOf: (path: Path) => number,
-): { steps: Step[]; details: LineError[] } {
+): PromptPlan {
   const details: LineError[] = [];
+  const conflicts: Conflict[] = [];
   const detail = (path: Path, message: string) => details.push({ line: lineOf(path), message });
   const steps = [
     ...headSteps(file, current),
-    ...versionSteps(file, current, detail),
+    ...versionSteps(file, current, {
+      detail,
+      conflict: (at, version) =>
+        conflicts.push({ subject: versionOf(version, file.slug), version, line: lineOf(["versions", at]) }),
+    }),
     ...tagSteps(file, current, detail),
     ...protectionSteps(file, current, detail),
   ];
-  return { steps, details };
+  return { steps, details, conflicts };
 }
+
+const promptOf = (slug: string) => `prompt ${quoted(slug)}`;
+const versionOf = (version: string, slug: string) => `version ${quoted(version)} of ${promptOf(slug)}`;
+const tagOf = (label: string, slug: string) => `tag ${quoted(label)} of ${promptOf(slug)}`;
+const protectionOf = (label: string, slug: string) => `protection of ${tagOf(label, slug)}`;
 
 type Report = (path: Path, message: string) => void;
 
@@ -46,6 +76,8 @@ function headSteps(file: PromptFile, current: PromptContent | undefined): Step[]
   if (!current)
     return [
       {
+        where: "only in the files",
+        subject: promptOf(slug),
         description: `create prompt ${quoted(slug)}`,
         run: (context) => createPrompt(context, { slug, name, description, featureSlug }),
       },
@@ -57,10 +89,15 @@ function headSteps(file: PromptFile, current: PromptContent | undefined): Step[]
   if (changes.length === 0) return [];
   const run = (context: Context) =>
     updatePrompt(context, { slug, input: Object.fromEntries(changes.map((field) => [field, file[field]])) });
-  return [{ description: `change ${changes.join(", ")} of prompt ${quoted(slug)}`, run }];
+  const subject = `${changes.join(", ")} of ${promptOf(slug)}`;
+  return [{ where: "differs", subject, description: `change ${subject}`, run }];
 }
 
-function versionSteps(file: PromptFile, current: PromptContent | undefined, detail: Report): Step[] {
+function versionSteps(
+  file: PromptFile,
+  current: PromptContent | undefined,
+  { detail, conflict }: { detail: Report; conflict: (at: number, version: string) => void },
+): Step[] {
   const { slug, versions = [] } = file;
   const names = versions.map(({ version }) => version);
   const firstOf = new Map(names.toReversed().map((name, at) => [name, names.length - 1 - at]));
@@ -74,22 +111,19 @@ function versionSteps(file: PromptFile, current: PromptContent | undefined, deta
       detail(["versions", at, ...part.split(".")], message),
     );
     const existing = existingVersions.get(version);
-    if (content && existing && !isSame(content, input, existing)) {
-      detail(
-        ["versions", at],
-        `version ${quoted(version)} of prompt ${quoted(slug)} exists with other content; versions never change: give the new one another name`,
-      );
-    }
+    if (content && existing && !isSame(content, input, existing)) conflict(at, version);
     if (existing) return [];
     const late = at < lastExisting ? ", as the newest, for its place is taken" : "";
     const run = (context: Context) => createPromptVersion(context, { slug, input });
-    return [{ description: `add version ${quoted(version)} to prompt ${quoted(slug)}${late}`, run }];
+    const description = `add version ${quoted(version)} to ${promptOf(slug)}${late}`;
+    return [{ where: "only in the files", subject: versionOf(version, slug), description, run }];
   });
 }
 
-type VersionInput = NonNullable<PromptFile["versions"]>[number];
+export type VersionInput = NonNullable<PromptFile["versions"]>[number];
 
-function contentFor(input: VersionInput, detail: (part: string, message: string) => void) {
+/** The content to store for a version of a file; null when it has errors, which are reported. */
+export function contentFor(input: VersionInput, detail: (part: string, message: string) => void) {
   try {
     return contentOf(input, templatesOf(input).flatMap(parseTemplate)).content;
   } catch (error) {
@@ -123,15 +157,15 @@ function tagSteps(file: PromptFile, current: PromptContent | undefined, detail: 
       );
     const before = current?.tags.get(label);
     if (before === version) return [];
-    const move =
-      before === undefined ? `to ${quoted(version)}` : `from ${quoted(before)} to ${quoted(version)}`;
     const run = (context: Context) => publishPrompt(context, { slug, newTag: label, version });
-    return [
-      {
-        description: `${before === undefined ? "set" : "move"} tag ${quoted(label)} of prompt ${quoted(slug)} ${move}`,
-        run,
-      },
-    ];
+    const subject = tagOf(label, slug);
+    if (before === undefined)
+      return [
+        { where: "only in the files", subject, description: `set ${subject} to ${quoted(version)}`, run },
+      ];
+    const places = `${quoted(version)} in the files, ${quoted(before)} in Gabbro`;
+    const description = `move ${subject} from ${quoted(before)} to ${quoted(version)}`;
+    return [{ where: "differs", subject: `${subject}: ${places}`, description, run }];
   });
 }
 
@@ -144,7 +178,26 @@ function protectionSteps(file: PromptFile, current: PromptContent | undefined, d
     );
   const fresh = new Set(protectedTags).difference(new Set(current?.protectedTags));
   return [...fresh].map((label) => ({
-    description: `protect tag ${quoted(label)} of prompt ${quoted(slug)}`,
+    where: "only in the files",
+    subject: protectionOf(label, slug),
+    description: `protect ${tagOf(label, slug)}`,
     run: (context) => setTagProtection(context, { slug, input: { tag: label, protected: true } }),
   }));
+}
+
+/** What is stored of a prompt and not in its file. An import leaves it as it is. */
+export function storedAlone(file: PromptFile, stored: PromptContent): Difference[] {
+  const { slug } = file;
+  const versions = new Set(file.versions?.map(({ version }) => version));
+  const labels = new Set(file.protectedTags);
+  const heads = (["description", "featureSlug"] as const).filter(
+    (field) => file[field] === undefined && stored[field] !== null,
+  );
+  const subjects = [
+    ...heads.map((field) => `${field} of ${promptOf(slug)}`),
+    ...stored.versions.flatMap(({ version }) => (versions.has(version) ? [] : versionOf(version, slug))),
+    ...[...stored.tags.keys()].flatMap((label) => (file.tags?.has(label) ? [] : tagOf(label, slug))),
+    ...stored.protectedTags.flatMap((label) => (labels.has(label) ? [] : protectionOf(label, slug))),
+  ];
+  return subjects.map((subject) => ({ where: "only in Gabbro", subject }));
 }

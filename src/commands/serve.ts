@@ -27,8 +27,9 @@ const BUFFERED = { sync: false, minLength: 8_192, periodicFlush: 100, maxLength:
 export async function serve(config: Config, sample: "with sample" | "empty"): Promise<void> {
   process.stdout.on("error", () => {}); // nobody reads the output any more: go on serving
   const database = await openDatabase(config.databaseUrl, entities, config);
-  await bringUpToDate(database, config);
+  const backup = await bringUpToDate(database, config);
   const app = await createApp(database, config, await loggerOptions(config.logLevel));
+  if (backup) app.log.info({ file: backup }, "copied the database into this file before migrating it");
   if (database.dialect.isWorldReadable?.())
     app.log.warn(
       { file: database.dialect.place },

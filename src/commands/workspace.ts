@@ -27,7 +27,8 @@ export async function withDatabase(run: (database: Database) => Promise<void>): 
   }
   const database = await openDatabase(databaseUrl, entities, config);
   try {
-    await bringUpToDate(database, config);
+    const backup = await bringUpToDate(database, config);
+    if (backup) warn(`Migrated the database, and before that copied it to ${backup}.`);
     await run(database);
   } finally {
     await database.close();

@@ -61,3 +61,16 @@ test("no production dependency runs a script when it is installed", () => {
   const scripted = packages.filter(([, entry]) => "hasInstallScript" in entry && !entry.dev);
   expect(scripted.map(([path]) => path)).toEqual([]);
 });
+
+/** What may be passed on with Gabbro, under no condition but to name its authors. */
+const ALLOWED = ["MIT", "ISC", "0BSD", "BSD-2-Clause", "BSD-3-Clause", "BlueOak-1.0.0", "Apache-2.0"];
+/** Licences of tools, which are not passed on. */
+const ALLOWED_FOR_TOOLS = [...ALLOWED, "MIT OR Apache-2.0", "MPL-2.0", "(MIT AND Zlib)"];
+
+test("every package has a licence of the allow-list, and that of what is passed on is permissive", () => {
+  const refused = packages.filter(([, { license = "none", dev, devOptional }]) => {
+    const allowed = dev || devOptional ? ALLOWED_FOR_TOOLS : ALLOWED;
+    return !allowed.includes(license);
+  });
+  expect(refused.map(([path, { license }]) => `${path}: ${license}`)).toEqual([]);
+});

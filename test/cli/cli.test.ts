@@ -1,11 +1,10 @@
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { lstat, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import grpc from "@grpc/grpc-js";
 import { afterAll, expect, test } from "vitest";
 import { loadConfig } from "../../src/config.ts";
@@ -577,17 +576,4 @@ test("it stops in good order when the npm that runs it is told to stop", async (
   shell.kill("SIGTERM");
   await once(shell.stdout, "close"); // the service holds the other end until it ends
   expect(stdout).toContain('"reason":"npm ended"');
-});
-
-test("an old Node.js gets one clear line instead of a crash", async () => {
-  // The guard reads process.versions, so an old version is what it is told.
-  const code = `Object.defineProperty(process.versions, "node", { value: "20.11.0" }); await import(${JSON.stringify(program)});`;
-  const run = promisify(execFile)(process.execPath, ["--input-type=module", "-e", code], {
-    cwd: await newFolder(),
-  });
-  await expect(run).rejects.toMatchObject({
-    code: 1,
-    stdout: "",
-    stderr: expect.stringMatching(/^Gabbro needs Node\.js 24 or newer.*\n$/),
-  });
 });

@@ -23,9 +23,10 @@ test("a database is migrated, and what was done is printed as JSON", async () =>
   const migrate = async () => JSON.parse((await gabbro(folder, ["migrate", "--json"])).stdout);
   expect(await migrate()).toEqual({
     applied: expect.arrayContaining([expect.stringMatching(/^Migration\d+_initial$/)]),
+    backup: null,
     workspace: "default",
   });
-  expect(await migrate()).toEqual({ applied: [], workspace: null });
+  expect(await migrate()).toEqual({ applied: [], backup: null, workspace: null });
   await rm(folder, { recursive: true });
 });
 

@@ -1,0 +1,45 @@
+import { readdir } from "node:fs/promises";
+import type { Context } from "../context.ts";
+import { quoted } from "../errors.ts";
+import { exportPrompts } from "./exportPrompts.ts";
+import { type ImportPromptsOptions, importPrompts, isAgreed } from "./importPrompts.ts";
+import { planFolder } from "./promptFolder.ts";
+import { storedAlone } from "./promptPlan.ts";
+import { say, warn } from "./workspace.ts";
+
+/** Writes the prompts to the files of a folder. Asks first when the files have something that this would overwrite. */
+export async function pullPrompts(
+  context: Context,
+  folder: string,
+  { yes, json }: { yes?: true; json?: true },
+): Promise<void> {
+  const losses = yes ? [] : await lossesIn(context, folder);
+  for (const loss of losses) warn(`would be lost: ${loss}`);
+  if (losses.length > 0 && !(await isAgreed("Overwrite the files?")))
+    throw new Error("Nothing was written. Push what the files have, or overwrite it with --yes.");
+  await exportPrompts(context, folder, json ? { json } : {});
+}
+
+/** What the files of stored prompts have and Gabbro does not. */
+async function lossesIn(context: Context, folder: string): Promise<string[]> {
+  const names = await readdir(folder).catch(() => []);
+  if (!names.some((name) => /\.ya?ml$/.test(name))) return [];
+  const { prompts } = await planFolder(context, folder, "may differ");
+  return prompts
+    .filter(({ stored }) => stored)
+    .flatMap(({ steps, conflicts }) => [...steps, ...conflicts].map(({ subject }) => subject));
+}
+
+/** Changes the prompts to what the files of a folder say, and reports what only Gabbro has. */
+export async function pushPrompts(
+  context: Context,
+  folder: string,
+  options: ImportPromptsOptions,
+): Promise<void> {
+  await importPrompts(context, folder, options);
+  if (options.json) return;
+  const { prompts, withoutFile } = await planFolder(context, folder, "must be the same");
+  const alone = prompts.flatMap(({ file, stored }) => (stored ? storedAlone(file, stored) : []));
+  for (const { where, subject } of alone) say(`${where}: ${subject}`);
+  for (const { slug } of withoutFile) say(`only in Gabbro: prompt ${quoted(slug)}`);
+}
