@@ -188,6 +188,12 @@ test("the spans of a resource that is too large are rejected, and those of other
   expect(spans).toHaveLength(1);
 });
 
+test.each(["short", "a text of more than twelve bytes"])("a byte order mark in %s is kept", (text) => {
+  const name = `\uFEFF${text}`;
+  expect(protobuf(inRequest({ ...valid, ...ids, name })).spans[0]!.name).toBe(name);
+  expect(json(inRequest({ ...valid, name })).spans[0]!.name).toBe(name);
+});
+
 test("JSON may have characters of any length at any place, and bytes that are none are refused", () => {
   const large = (prefix: string) => ({ ...valid, name: `${prefix}${"é€𝄞".repeat(500_000)}` });
   for (const prefix of ["", "x", "xx", "xxx"])
