@@ -188,6 +188,21 @@ test("the spans of a resource that is too large are rejected, and those of other
   expect(spans).toHaveLength(1);
 });
 
+test.each(["short", "a text of more than twelve bytes"])("a byte order mark in %s is kept", (text) => {
+  const name = `\uFEFF${text}`;
+  expect(protobuf(inRequest({ ...valid, ...ids, name })).spans[0]!.name).toBe(name);
+  expect(json(inRequest({ ...valid, name })).spans[0]!.name).toBe(name);
+});
+
+test("JSON may have characters of any length at any place, and bytes that are none are refused", () => {
+  const large = (prefix: string) => ({ ...valid, name: `${prefix}${"é€𝄞".repeat(500_000)}` });
+  for (const prefix of ["", "x", "xx", "xxx"])
+    expect(json(inRequest(large(prefix))).spans[0]!.name).toBe(large(prefix).name);
+  const bytes = Buffer.from(JSON.stringify(inRequest(valid)).replace("chat", "caf\xff"), "latin1");
+  expect(() => decodeAll(bytes, "json")).toThrow("not UTF-8");
+  expect(() => decodeAll(Buffer.alloc(5_000_000, 0x80), "json")).toThrow("not UTF-8");
+});
+
 test("a request with too many spans is refused", () => {
   const resourceSpans = [{ scopeSpans: [{ spans: Array.from({ length: MAX_SPANS }, () => ({})) }] }];
   expect(() => protobuf({ resourceSpans })).toThrow(`more than ${MAX_SPANS} spans`);

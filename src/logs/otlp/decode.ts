@@ -62,7 +62,7 @@ export function* countElements(body: Encoded, signal: "logs" | "metrics"): Gener
 function* elementsOf({ bytes, encoding }: Encoded, signal: Signal): Elements {
   let count = 0;
   try {
-    if (encoding === "json" && !isUtf8(bytes)) throw new Error("not UTF-8", { cause: NOT_JSON });
+    if (encoding === "json") yield* checkUtf8(bytes);
     const elements =
       encoding === "json" ? json.jsonElements(bytes, lists[signal]) : protobuf.protobufElements(bytes);
     for (const element of elements) {
@@ -74,6 +74,23 @@ function* elementsOf({ bytes, encoding }: Encoded, signal: Signal): Elements {
     throw isOfCaller(error) ? unreadable(encoding, error as Error) : error;
   }
 }
+
+const MAX_UTF8_BYTES_IN_TURN = 4 * 1024 * 1024;
+
+/** Decoding would replace what is not UTF-8. */
+function* checkUtf8(bytes: Buffer): Generator<null> {
+  let start = 0;
+  while (start < bytes.length) {
+    let end = Math.min(start + MAX_UTF8_BYTES_IN_TURN, bytes.length);
+    while (end > start && isInsideCharacter(bytes[end])) end -= 1;
+    if (end === start || !isUtf8(bytes.subarray(start, end)))
+      throw new Error("not UTF-8", { cause: NOT_JSON });
+    yield null;
+    start = end;
+  }
+}
+
+const isInsideCharacter = (byte: number | undefined) => byte !== undefined && (byte & 0xc0) === 0x80;
 
 const tooMany = () =>
   new GabbroError(

@@ -10,12 +10,21 @@ import {
 import { BYTES, eachField, endOfBytes, FIXED64, readInt64, VARINT } from "./protobufFields.ts";
 import type { OtlpAttributes } from "./span.ts";
 
+/** The decoder of pbf drops a byte order mark at the start of a text. For shorter texts, pbf uses faster code without it. */
+const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+const MIN_DECODED_BYTES = 12;
+
 /** The text at which the reader stands, within a message that ends at `end`. */
 export function readText(reader: PbfReader, end: number, reading: Reading): string {
   const start = reader.pos;
-  endOfBytes(reader, end); // or else a wrong length would decode the rest of the request, for each text
-  reader.pos = start;
-  return storableText(reader.readString(), reading);
+  const valueEnd = endOfBytes(reader, end); // or else a wrong length would decode the rest of the request, for each text
+  if (valueEnd - reader.pos < MIN_DECODED_BYTES) {
+    reader.pos = start;
+    return storableText(reader.readString(), reading);
+  }
+  const text = utf8.decode(reader.buf.subarray(reader.pos, valueEnd));
+  reader.pos = valueEnd;
+  return storableText(text, reading);
 }
 
 /** Adds the KeyValue that ends at `end`. */
