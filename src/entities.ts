@@ -5,6 +5,7 @@ import {
   DatasetRowRevision,
   DatasetTag,
 } from "./datasets/entities.ts";
+import { RejectedItem } from "./inbox/entities.ts";
 import { Experiment, Log, Trace } from "./logs/entities.ts";
 import { ModelPrice } from "./pricing/entities.ts";
 import { Prompt, PromptTag, PromptTagMove, PromptVersion } from "./prompts/entities.ts";
@@ -16,6 +17,7 @@ export const entities = [
   AccessToken,
   AuditEntry,
   IdempotentAnswer,
+  RejectedItem,
   Dataset,
   DatasetRow,
   DatasetRowRevision,

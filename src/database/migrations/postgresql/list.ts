@@ -6,6 +6,7 @@ import { Migration20261123123137_deleted_prompts } from "./Migration202611231231
 import { Migration20261124080842_prompt_messages } from "./Migration20261124080842_prompt_messages.ts";
 import { Migration20261124104902_dataset_versions } from "./Migration20261124104902_dataset_versions.ts";
 import { Migration20261124172152_traces } from "./Migration20261124172152_traces.ts";
+import { Migration20261124210000_rejected_items } from "./Migration20261124210000_rejected_items.ts";
 
 /** The migrations of PostgreSQL in their order; `npm run migration -- NAME` writes the next one, which is then added here. */
 export const postgresqlMigrations = [
@@ -17,4 +18,5 @@ export const postgresqlMigrations = [
   { name: "Migration20261124080842_prompt_messages", class: Migration20261124080842_prompt_messages },
   { name: "Migration20261124104902_dataset_versions", class: Migration20261124104902_dataset_versions },
   { name: "Migration20261124172152_traces", class: Migration20261124172152_traces },
+  { name: "Migration20261124210000_rejected_items", class: Migration20261124210000_rejected_items },
 ];
