@@ -1,12 +1,13 @@
 import type { Database } from "./database/open.ts";
 import { removeDeletedDatasets } from "./datasets/removal.resolvers.ts";
 import type { App } from "./http/app.ts";
+import { removeOldRejected } from "./inbox/recording.resolvers.ts";
 import { removeDeletedPrompts } from "./prompts/removal.resolvers.ts";
 import { deleteOldResponses } from "./workspaces/idempotency.resolvers.ts";
 
 const INTERVAL_MS = 60_000;
 
-/** Regularly removes expired answers of idempotent requests, and the contents of deleted datasets and prompts. */
+/** Regularly removes expired answers of idempotent requests, old rejected items, and the contents of deleted datasets and prompts. */
 export function cleanUpRegularly(app: App, database: Database): void {
   const closing = new AbortController();
   let isUnderWay = false;
@@ -14,6 +15,7 @@ export function cleanUpRegularly(app: App, database: Database): void {
   const cleanUp = async () => {
     isUnderWay = true;
     await deleteOldResponses(database, closing.signal).catch(warn);
+    await removeOldRejected(database, closing.signal).catch(warn);
     await removeDeletedDatasets(database, closing.signal).catch(warn);
     await removeDeletedPrompts(database, closing.signal).catch(warn);
     isUnderWay = false;

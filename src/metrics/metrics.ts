@@ -6,6 +6,7 @@ import { unauthenticated } from "../workspaces/resolvers.ts";
 import { countDeprecations } from "./deprecations.ts";
 import { CONTENT_TYPE, type Family, histogram, single, toText } from "./families.ts";
 import { watchProcess } from "./process.ts";
+import { countRejections } from "./rejections.ts";
 import { countRequests } from "./requests.ts";
 
 /** Serves `GET /metrics` for Prometheus, to callers with `token`. */
@@ -15,6 +16,7 @@ export function exposeMetrics(
   token: string,
 ): void {
   const requests = countRequests(app);
+  const rejections = countRejections(app);
   const deprecations = countDeprecations(app);
   const processMetrics = watchProcess();
   app.addHook("onClose", async () => processMetrics.stop());
@@ -39,6 +41,7 @@ export function exposeMetrics(
     );
     const families = [
       ...requests(),
+      rejections(),
       deprecations(),
       inFlight,
       refused,

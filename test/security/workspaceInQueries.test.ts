@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from "vitest";
+import { storeRejected } from "../../src/inbox/recording.resolvers.ts";
 import { schema } from "../../src/schema.ts";
 import { toCursor } from "../../src/validation/pagination.ts";
 import { startServer } from "../support/server.ts";
@@ -243,6 +244,14 @@ async function everythingElse(): Promise<void> {
   await run("auditLog", { after: toCursor(entry.id) }, "{ id }");
 }
 
+async function everyRejection(): Promise<void> {
+  expect((await server.post("/monitor/log", { slug: 1 })).status).toBe(400);
+  await storeRejected(server.database);
+  const [{ id }] = await run("rejectedItems", { first: 1 }, "{ id }");
+  await run("node", { id }, "{ id }");
+  await run("rejectedItems", { after: toCursor(id) }, "{ id }");
+}
+
 async function rest(): Promise<void> {
   for (const path of ["/datasets", "/datasets/d", "/prompts", "/prompts/a", "/prompts/a/describe?version=1"])
     expect((await server.get(path)).status).toBe(200);
@@ -267,7 +276,8 @@ test.each(["once", "twice, with a key"] as const)(
   async (how) => {
     sending = how;
     const stop = await captureStatements(server);
-    for (const part of [everyPrompt, everyDataset, everyLog, everythingElse, rest, deletions]) await part();
+    for (const part of [everyPrompt, everyDataset, everyLog, everythingElse, everyRejection, rest, deletions])
+      await part();
     const statements = stop();
     const faults = new Set(statements.map(faultOf).filter((fault) => fault !== null));
     expect([...faults]).toEqual([]);

@@ -36,7 +36,7 @@ const mayReach: Record<string, string[]> = {
     ...["context.ts", "requestContext.ts", "errors.ts", "warnings.ts", "schema.ts", "database", "graphiql"],
     ...["http", "limits", "rest", "validation", "workspaces"],
   ],
-  metrics: ["database", "http", "workspaces"],
+  metrics: ["database", "http", "workspaces", "inbox"],
   rest: ["database", "errors.ts", "http", "validation", "workspaces"],
   limits: ["errors.ts"],
   validation: ["errors.ts"],
