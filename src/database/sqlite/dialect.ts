@@ -52,6 +52,11 @@ export function sqlite(url: string): Dialect {
     runSteps: (orm, steps) => writeAlone(orm, runSteps(steps)),
     insertEach: (orm, inserts) => writeAlone(orm, insertEach(inserts)),
     connections: () => [],
+    sizeOf: async ({ em }) => {
+      const handle = await handleOf(em, "read");
+      const figure = (name: string) => Number(handle.pragma(name, { simple: true }));
+      return figure("page_count") * figure("page_size");
+    },
     insertAlong: async () => {}, // a trigger updates the full-text index
     copyTo,
     copier: createSqliteCopier(path),
