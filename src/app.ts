@@ -19,6 +19,7 @@ import { addSecurityHeaders } from "./http/securityHeaders.ts";
 import { type ClientLimits, createHttpServer } from "./http/server.ts";
 import { closeGracefully } from "./http/shutdown.ts";
 import { addTimeout } from "./http/timeout.ts";
+import { recordRejections } from "./inbox/rest.ts";
 import { offerGrpc } from "./logs/otlp/grpc.ts";
 import { otlpRoutes } from "./logs/otlp/http.ts";
 import { cleanUpRegularly } from "./maintenance.ts";
@@ -93,6 +94,8 @@ export async function createApp(
   addTimeout(app, timeLimitMs);
   const contextOf = createContextOf(database, app.log);
   const otlp = { contextOf, limiter, counts: countOtlpSpans() };
+  closeAlong(app, database);
+  recordRejections(app, { database, contextOf });
   compressResponses(app);
   openApi(app, pages);
   healthRoutes(app, createReadiness(database));
@@ -102,11 +105,15 @@ export async function createApp(
   await app.register(async (routes: App) => otlpRoutes(routes, otlp));
   await app.register((routes: App) => graphqlRoutes(routes, contextOf, pages));
   cleanUpRegularly(app, database);
-  app.addHook("preClose", async () => database.pubSub.close()); // or else subscriptions would never end
   closeGracefully(app, options.graceMs);
-  app.addHook("onClose", () => database.close());
   offerGrpc(app, otlp, options.graceMs);
   return app;
+}
+
+/** Closes the database after what is added later: the last hook runs first. */
+function closeAlong(app: App, database: Database): void {
+  app.addHook("preClose", async () => database.pubSub.close()); // or else subscriptions would never end
+  app.addHook("onClose", () => database.close());
 }
 
 const withSerializers = (logger: object) => ({

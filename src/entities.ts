@@ -6,6 +6,7 @@ import {
   DatasetTag,
 } from "./datasets/entities.ts";
 import { FileChunk, StoredFile } from "./files/entities.ts";
+import { RejectedItem } from "./inbox/entities.ts";
 import { Experiment, Log, Trace } from "./logs/entities.ts";
 import { ModelPrice } from "./pricing/entities.ts";
 import { Prompt, PromptTag, PromptTagMove, PromptVersion } from "./prompts/entities.ts";
@@ -19,6 +20,7 @@ export const entities = [
   IdempotentAnswer,
   StoredFile,
   FileChunk,
+  RejectedItem,
   Dataset,
   DatasetRow,
   DatasetRowRevision,

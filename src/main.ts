@@ -2,6 +2,7 @@ import { Command } from "commander";
 import packageJson from "../package.json" with { type: "json" };
 import { addCopyCommand } from "./commands/copy.ts";
 import { addDatabaseCommands } from "./commands/database.ts";
+import { addDoctorCommand } from "./commands/doctor.ts";
 import { complain, configureErrors, pointToHelp, reportEnd } from "./commands/errors.ts";
 import { addExportCommands } from "./commands/export.ts";
 import { addGitCommands } from "./commands/gitPrompts.ts";
@@ -40,6 +41,7 @@ program
     await serve(loadConfig(), empty ? "empty" : "with sample");
   });
 addHealthCommand(program);
+addDoctorCommand(program);
 addTokenCommands(program);
 addWorkspaceCommands(program);
 program.commandsGroup("Data:");

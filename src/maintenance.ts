@@ -2,14 +2,15 @@ import type { Database } from "./database/open.ts";
 import { removeDeletedDatasets } from "./datasets/removal.resolvers.ts";
 import { removeUnusedFiles } from "./files/removal.resolvers.ts";
 import type { App } from "./http/app.ts";
+import { removeOldRejected } from "./inbox/recording.resolvers.ts";
 import { removeDeletedPrompts } from "./prompts/removal.resolvers.ts";
 import { deleteOldResponses } from "./workspaces/idempotency.resolvers.ts";
 
 const INTERVAL_MS = 60_000;
 
 /**
- * Regularly removes expired answers of idempotent requests, files that were never uploaded, and the contents of deleted
- * datasets and prompts.
+ * Regularly removes expired answers of idempotent requests, old rejected items, files that were never uploaded, and the
+ * contents of deleted datasets and prompts.
  */
 export function cleanUpRegularly(app: App, database: Database): void {
   const closing = new AbortController();
@@ -19,6 +20,7 @@ export function cleanUpRegularly(app: App, database: Database): void {
     isUnderWay = true;
     await deleteOldResponses(database, closing.signal).catch(warn);
     await removeUnusedFiles(database, closing.signal).catch(warn);
+    await removeOldRejected(database, closing.signal).catch(warn);
     await removeDeletedDatasets(database, closing.signal).catch(warn);
     await removeDeletedPrompts(database, closing.signal).catch(warn);
     isUnderWay = false;

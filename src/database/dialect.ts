@@ -83,6 +83,8 @@ export interface Dialect {
   insertEachWithin?(em: SqlEntityManager, inserts: Insert[]): Promise<void>;
   insertAlong: InsertAlong;
   connections(): Connections[];
+  /** The bytes that the database takes. */
+  sizeOf(orm: Orm): Promise<number>;
   /** Copies all committed data into a file, while other requests write. */
   copyTo?(orm: Orm, file: string): Promise<void>;
   copier: Copier;

@@ -16,6 +16,10 @@ declare module "fastify" {
     context: Context;
     /** The error of its answer, at REST or before its GraphQL operation was executed. */
     errorCode?: ErrorCode;
+    /** The sentence of that error, at REST. */
+    errorMessage?: string;
+    /** At least the first 4 KiB of its body, once it has arrived. */
+    bodyStart?: Buffer;
   }
 }
 

@@ -20,6 +20,7 @@ function sendError(error: GabbroError, request: FastifyRequest, reply: FastifyRe
   const { message, code, details, status, headers, cause } = error;
   if (status >= 500) request.log.error(cause ?? error, "a request failed");
   request.errorCode = code;
+  request.errorMessage = message;
   if (code === "BODY_TOO_LARGE") reply.removeHeader("connection"); // the rest of the body is discarded
   reply.removeHeader("content-encoding"); // of a response that failed before its first byte
   reply.status(status).headers(headers);

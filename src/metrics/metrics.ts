@@ -7,6 +7,7 @@ import { countDeprecations } from "./deprecations.ts";
 import { CONTENT_TYPE, type Family, histogram, single, toText } from "./families.ts";
 import type { OtlpSpanCounts } from "./otlpSpans.ts";
 import { watchProcess } from "./process.ts";
+import { countRejections } from "./rejections.ts";
 import { countRequests } from "./requests.ts";
 
 interface Watched {
@@ -18,6 +19,7 @@ interface Watched {
 /** Serves `GET /metrics` for Prometheus, to callers with `token`. */
 export function exposeMetrics(app: App, { database, limiter, otlpSpans }: Watched, token: string): void {
   const requests = countRequests(app);
+  const rejections = countRejections(app);
   const deprecations = countDeprecations(app);
   const processMetrics = watchProcess();
   app.addHook("onClose", async () => processMetrics.stop());
@@ -42,6 +44,7 @@ export function exposeMetrics(app: App, { database, limiter, otlpSpans }: Watche
     );
     const families = [
       ...requests(),
+      rejections(),
       deprecations(),
       otlpSpans.family(),
       inFlight,

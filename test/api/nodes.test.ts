@@ -1,5 +1,6 @@
 import { isInterfaceType, isObjectType } from "graphql";
 import { afterAll, expect, test } from "vitest";
+import { storeRejected } from "../../src/inbox/recording.resolvers.ts";
 import { schema } from "../../src/schema.ts";
 import { addDataset, addPrompt, addToken, addWorkspace } from "../support/data.ts";
 import { startServer } from "../support/server.ts";
@@ -18,6 +19,9 @@ await run(
   'mutation { setModelPrice(input: { model: "m", inputPrice: 1, outputPrice: 1 }) { modelPrice { id } } }',
 );
 
+await server.post("/monitor/log", {});
+await storeRejected(server.database);
+
 /** A node of each type, and a query that reads one of its fields. */
 const nodes: Record<string, { id: string; field: string; value: unknown; scope?: "admin" }> = {
   Dataset: { id: (await run('{ dataset(slug: "d") { id } }')).id, field: "slug", value: "d" },
@@ -31,6 +35,11 @@ const nodes: Record<string, { id: string; field: string; value: unknown; scope?:
   Log: { id: log.log.id, field: "output", value: "y" },
   Trace: { id: log.trace.id, field: "name", value: "p" },
   ModelPrice: { id: (await run("{ modelPrices { nodes { id } } }"))[0].id, field: "model", value: "m" },
+  RejectedItem: {
+    id: (await run("{ rejectedItems { nodes { id } } }"))[0].id,
+    field: "code",
+    value: "BAD_INPUT",
+  },
   AccessToken: {
     id: (await run("{ accessTokens { nodes { id } } }"))[0].id,
     field: "name",

@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from "vitest";
 import type { Dataset } from "../../src/datasets/entities.ts";
 import { entities } from "../../src/entities.ts";
+import { storeRejected } from "../../src/inbox/recording.resolvers.ts";
 import { toCursor } from "../../src/validation/pagination.ts";
 import { addDataset, addPrompt, addWorkspace } from "../support/data.ts";
 import { addLogs } from "../support/logs.ts";
@@ -31,6 +32,7 @@ interface List {
     | "Prompt"
     | "PromptTagMove"
     | "PromptVersion"
+    | "RejectedItem"
     | "Trace";
   /** Whether it is also read from its end. */
   isReversible: boolean;
@@ -43,6 +45,7 @@ const LISTS: Record<string, List> = {
   logs: { query: "{ logs(ARGUMENTS) PAGE }", entity: "Log", isReversible: false },
   modelPrices: { query: "{ modelPrices(ARGUMENTS) PAGE }", entity: "ModelPrice", isReversible: true },
   prompts: { query: "{ prompts(ARGUMENTS) PAGE }", entity: "Prompt", isReversible: true },
+  rejectedItems: { query: "{ rejectedItems(ARGUMENTS) PAGE }", entity: "RejectedItem", isReversible: true },
   rows: {
     query: '{ dataset(slug: "entry-00") { rows(ARGUMENTS) PAGE } }',
     entity: "DatasetRow",
@@ -99,8 +102,10 @@ async function fill(to: Server) {
     await to.run(
       `mutation { setModelPrice(input: { model: "${name(n)}", inputPrice: 1, outputPrice: 1 }) { modelPrice { id } } }`,
     );
+    await to.post(`/datasets/none-${n}/items`, { values: {} });
     await to.run(`mutation { createAccessToken(input: { name: "${name(n)}", scopes: [READ] }) { token } }`);
   }
+  await storeRejected(to.database);
   await addLogs(to, COUNT, (n) => ({ startTime: new Date(Date.UTC(2026, 0, 1, 0, n % 5)) }));
 }
 

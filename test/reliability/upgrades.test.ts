@@ -84,6 +84,18 @@ const rows: [table: string, row: Record<string, unknown>][] = [
     "model_prices",
     { ...own, id: id(12), provider: "", model: "mine", valid_from: moment, input_price: 1, output_price: 2 },
   ],
+  [
+    "rejected_items",
+    {
+      ...own,
+      id: id(13),
+      count: 2,
+      endpoint: "POST /monitor/log",
+      code: "BAD_INPUT",
+      reason: "No.",
+      sample: "{",
+    },
+  ],
 ];
 
 async function newDatabase() {

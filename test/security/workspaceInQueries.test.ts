@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from "vitest";
+import { storeRejected } from "../../src/inbox/recording.resolvers.ts";
 import { schema } from "../../src/schema.ts";
 import { toCursor } from "../../src/validation/pagination.ts";
 import { startServer } from "../support/server.ts";
@@ -273,6 +274,14 @@ async function everyFile(): Promise<void> {
   expect((await server.get(downloadUrl.replace("http://localhost", ""), { token: null })).status).toBe(200);
 }
 
+async function everyRejection(): Promise<void> {
+  expect((await server.post("/monitor/log", { slug: 1 })).status).toBe(400);
+  await storeRejected(server.database);
+  const [{ id }] = await run("rejectedItems", { first: 1 }, "{ id }");
+  await run("node", { id }, "{ id }");
+  await run("rejectedItems", { after: toCursor(id) }, "{ id }");
+}
+
 async function rest(): Promise<void> {
   for (const path of ["/datasets", "/datasets/d", "/prompts", "/prompts/a", "/prompts/a/describe?version=1"])
     expect((await server.get(path)).status).toBe(200);
@@ -300,7 +309,10 @@ test.each(["once", "twice, with a key"] as const)(
   async (how) => {
     sending = how;
     const stop = await captureStatements(server);
-    for (const part of [everyPrompt, everyDataset, everyLog, everyFile, everythingElse, rest, deletions])
+    for (const part of [
+      ...[everyPrompt, everyDataset, everyLog, everyFile],
+      ...[everythingElse, everyRejection, rest, deletions],
+    ])
       await part();
     const statements = stop();
     const faults = new Set(statements.map(faultOf).filter((fault) => fault !== null));

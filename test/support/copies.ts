@@ -4,6 +4,7 @@ import { v7 as uuidv7 } from "uuid";
 import { createApp } from "../../src/app.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { entities } from "../../src/entities.ts";
+import { storeRejected } from "../../src/inbox/recording.resolvers.ts";
 import { getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { addDataset, addPrompt, addToken, addWorkspace, model } from "./data.ts";
 import { announced, put } from "./files.ts";
@@ -64,6 +65,8 @@ export async function fillWithOddValues(server: Server) {
     'mutation { tagDatasetVersion(slug: "odd", input: { tag: "gate", to: { version: 2 } }) { datasetTag { id } } }',
   );
   await addDataset(server, { slug: "odd", columns: [], rows: [{ values: { x: 1 } }], workspace: other.name });
+  await server.post("/monitor/log", `{"slug": 1, "input": "🦓 \0`);
+  await storeRejected(database);
   const values = [
     { startTime: time("0001-01-01T00:00:00.001Z"), cost: 1e-7, latencyMs: 0, input: "" },
     { startTime: time("9999-12-31T23:59:59.999Z"), cost: 0.1, latencyMs: 2 ** 53 - 1, input: null },

@@ -8,6 +8,8 @@ import { addDatasetItem } from "../../src/datasets/resolvers.ts";
 import { tagDatasetVersion } from "../../src/datasets/tags.resolvers.ts";
 import { uploadFile } from "../../src/files/contents.resolvers.ts";
 import { generateUploadUrl, getSignedFile } from "../../src/files/resolvers.ts";
+import { recordRejected, storeRejected } from "../../src/inbox/recording.resolvers.ts";
+import { rejectedItems } from "../../src/inbox/resolvers.ts";
 import { logPromptRecord } from "../../src/logs/inputs.ts";
 import { logPrompt } from "../../src/logs/resolvers.ts";
 import { setModelPrice } from "../../src/pricing/resolvers.ts";
@@ -35,6 +37,7 @@ export interface Fixtures {
   sparePrice: string;
   accessToken: string;
   auditEntry: string;
+  rejectedItem: string;
   /** What another row of the dataset is known by. */
   key: string;
 }
@@ -56,6 +59,7 @@ export function missingFixtures(mark: string): Fixtures {
     sparePrice: uuidv7(),
     accessToken: uuidv7(),
     auditEntry: uuidv7(),
+    rejectedItem: uuidv7(),
     key: `${mark}-key`,
   };
 }
@@ -81,6 +85,10 @@ export async function addFixtures(
   const expiresAt = new Date(Date.now() + 3_600_000);
   const { accessToken } = await createAccessToken(context(), { name: secret, scopes: ["read"], expiresAt });
   const [entry] = await auditLog(context(), { limit: 1 });
+  const texts = { endpoint: "POST /", client: secret, code: "BAD_INPUT", reason: secret, sample: secret };
+  recordRejected(database, workspaceId, texts);
+  await storeRejected(database);
+  const [rejected] = await rejectedItems(context(), { limit: 1 });
   return {
     ...fixtures,
     file: await addFile(context(), secret),
@@ -88,6 +96,7 @@ export async function addFixtures(
     sparePrice: prices[1]!,
     accessToken: accessToken.id,
     auditEntry: entry!.id,
+    rejectedItem: rejected!.id,
   };
 }
 

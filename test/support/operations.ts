@@ -113,6 +113,11 @@ const queries: Record<string, Field> = {
     ({ prompt }) => ({ after: toCursor(prompt), first: 5, featureSlug: "none", search: "a" }),
     "{ nodes { slug name latest { text } } }",
   ],
+  rejectedItems: [
+    "read",
+    ({ rejectedItem }) => ({ before: toCursor(rejectedItem), last: 5 }),
+    "{ nodes { endpoint client reason sample } }",
+  ],
   renderPrompt: [
     "read",
     ({ prompt }) => ({

@@ -26,7 +26,7 @@ export function toSource(path: string, text: string): Source {
 }
 
 /** Each may import those before it, never those behind it. */
-const features = ["workspaces", "files", "datasets", "prompts", "pricing", "logs", "analytics"];
+const features = ["workspaces", "inbox", "files", "datasets", "prompts", "pricing", "logs", "analytics"];
 /** What the folders beside the features may import, types included; each may import itself and libraries. */
 const mayReach: Record<string, string[]> = {
   database: ["context.ts", "errors.ts", "limits", "privateFiles.ts"],
@@ -36,7 +36,7 @@ const mayReach: Record<string, string[]> = {
     ...["context.ts", "requestContext.ts", "errors.ts", "warnings.ts", "schema.ts", "database", "graphiql"],
     ...["http", "limits", "rest", "validation", "workspaces"],
   ],
-  metrics: ["database", "http", "workspaces"],
+  metrics: ["database", "http", "workspaces", "inbox"],
   rest: ["database", "errors.ts", "http", "validation", "workspaces"],
   limits: ["errors.ts"],
   validation: ["errors.ts"],

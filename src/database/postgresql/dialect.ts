@@ -93,6 +93,10 @@ export function postgresql(url: string, { poolSize, replicaUrls, silenceMs }: Co
         server: n === 0 ? "primary" : `replica ${n}`,
         ...pool.counts(),
       })),
+    sizeOf: async ({ em }) => {
+      const [row] = await em.getConnection().execute("select pg_database_size(current_database()) as bytes");
+      return Number(row?.bytes);
+    },
     copier: postgresqlCopier,
   };
 }

@@ -53,6 +53,11 @@ export function sqlite(url: string): Dialect {
     insertEach: (orm, inserts) => writeAlone(orm, insertEach(inserts)),
     insertEachWithin: async (em, inserts) => insertEach(inserts)(preparing(await handleOf(em, "write"))),
     connections: () => [],
+    sizeOf: async ({ em }) => {
+      const handle = await handleOf(em, "read");
+      const figure = (name: string) => Number(handle.pragma(name, { simple: true }));
+      return figure("page_count") * figure("page_size");
+    },
     insertAlong: async () => {}, // a trigger updates the full-text index
     copyTo,
     copier: createSqliteCopier(path),

@@ -10,6 +10,7 @@ import { Migration20261124080842_prompt_messages } from "./Migration202611240808
 import { Migration20261124104902_dataset_versions } from "./Migration20261124104902_dataset_versions.ts";
 import { Migration20261124172152_traces } from "./Migration20261124172152_traces.ts";
 import { Migration20261124203121_files } from "./Migration20261124203121_files.ts";
+import { Migration20261124210000_rejected_items } from "./Migration20261124210000_rejected_items.ts";
 
 /** The migrations of SQLite in their order; `npm run migration -- NAME` writes the next one, which is then added here. */
 export const sqliteMigrations = [
@@ -25,4 +26,5 @@ export const sqliteMigrations = [
   { name: "Migration20261124104902_dataset_versions", class: Migration20261124104902_dataset_versions },
   { name: "Migration20261124172152_traces", class: Migration20261124172152_traces },
   { name: "Migration20261124203121_files", class: Migration20261124203121_files },
+  { name: "Migration20261124210000_rejected_items", class: Migration20261124210000_rejected_items },
 ];
