@@ -33,7 +33,10 @@ const TIME_LIMIT_MS = 10_000;
 /** The part of the configuration that the app needs, and its limits. */
 export interface AppOptions
   extends Partial<
-    Pick<Config, "corsOrigins" | "rateLimits" | "trustedProxies" | "metricsToken" | "playground">
+    Pick<
+      Config,
+      "corsOrigins" | "rateLimits" | "trustedProxies" | "metricsToken" | "playground" | "retentionDays"
+    >
   > {
   /** The request timeout. */
   timeLimitMs?: number;
@@ -95,14 +98,14 @@ export async function createApp(
   limiter.watch(app);
   addTimeout(app, timeLimitMs);
 
-  const contextOf = createContextOf(database, app.log);
+  const contextOf = createContextOf(database, app.log, options.retentionDays ?? null);
   compressResponses(app);
   openApi(app, pages);
   healthRoutes(app, createReadiness(database));
   if (options.metricsToken) exposeMetrics(app, { database, limiter }, options.metricsToken);
   await app.register((routes: App) => restRoutes(routes, contextOf));
   await app.register((routes: App) => graphqlRoutes(routes, contextOf, pages));
-  cleanUpRegularly(app, database);
+  cleanUpRegularly(app, database, options.retentionDays ?? null);
   app.addHook("preClose", async () => database.pubSub.close()); // or else subscriptions would never end
   closeGracefully(app, options.graceMs);
   app.addHook("onClose", () => database.close());

@@ -17,6 +17,8 @@ export interface Context {
   deadline: Deadline;
   /** How much may still be read for the answer. */
   answerBudget: AnswerBudget;
+  /** How many days traces are kept; null for ever. */
+  retentionDays: number | null;
   /** Set by GraphQL: the root field of a valid operation. */
   topField?: string;
   /** Set by GraphQL: what a valid operation uses of what is deprecated. */

@@ -10,14 +10,19 @@ import { createAuthenticate } from "./workspaces/authentication.resolvers.ts";
 /** Creates the context of a request after looking up its token. */
 export type ContextOf = (request: FastifyRequest, reply: FastifyReply) => Promise<Context>;
 
-export function createContextOf(database: Database, log: FastifyBaseLogger): ContextOf {
+export function createContextOf(
+  database: Database,
+  log: FastifyBaseLogger,
+  retentionDays: number | null,
+): ContextOf {
   const authenticate = createAuthenticate(database, log);
   const memory = createAnswerMemory();
   return async ({ headers, deadline }, { raw }) => {
     const reauthenticate = () => authenticate(headers.authorization);
     const access = await reauthenticate();
     const hold = (bytes: number) => memory.hold(raw, access!.workspaceId, bytes);
-    return new RequestContext(database, access, reauthenticate, deadline, newAnswerBudget({ hold }));
+    const budget = newAnswerBudget({ hold });
+    return new RequestContext(database, access, reauthenticate, deadline, budget, retentionDays);
   };
 }
 
@@ -27,6 +32,7 @@ class RequestContext implements Context {
   readonly reauthenticate: Context["reauthenticate"];
   readonly deadline: Deadline;
   readonly answerBudget: AnswerBudget;
+  readonly retentionDays: number | null;
   #em: EntityManager | undefined;
 
   constructor(
@@ -35,12 +41,14 @@ class RequestContext implements Context {
     reauthenticate: Context["reauthenticate"],
     deadline: Deadline,
     answerBudget: AnswerBudget,
+    retentionDays: number | null,
   ) {
     this.database = database;
     this.access = access;
     this.reauthenticate = reauthenticate;
     this.deadline = deadline;
     this.answerBudget = answerBudget;
+    this.retentionDays = retentionDays;
   }
 
   /** Created on demand: cached reads and new rows do not need it. */
