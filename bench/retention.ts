@@ -105,6 +105,10 @@ async function measure(url: string) {
   const workspace = await createWorkspace(database, `retention ${uuidv7()}`);
   const other = await createWorkspace(database, `neighbour ${uuidv7()}`);
   report({ filledPerSecond: await fill(database, workspace, 0, logs), ...(await sizeOf(database, url)) });
+  // PostgreSQL opens its connections here.
+  await Promise.all(
+    Array.from({ length: 4 }, (_, n) => database.write.transaction().execute(() => wait(200 + n))),
+  );
   const ending = new AbortController();
   const waits = neighbour(database, other, ending.signal);
   const delay = monitorEventLoopDelay({ resolution: 1 });
