@@ -38,7 +38,10 @@ const CORS = { methods: ["GET", "HEAD", "POST", "PUT"], strictPreflight: false }
 /** The part of the configuration that the app needs, and its limits. */
 export interface AppOptions
   extends Partial<
-    Pick<Config, "corsOrigins" | "rateLimits" | "trustedProxies" | "metricsToken" | "playground">
+    Pick<
+      Config,
+      "corsOrigins" | "rateLimits" | "trustedProxies" | "metricsToken" | "playground" | "retentionDays"
+    >
   > {
   /** The request timeout. */
   timeLimitMs?: number;
@@ -92,7 +95,7 @@ export async function createApp(
   refuseUnrouted(app);
   limiter.watch(app);
   addTimeout(app, timeLimitMs);
-  const contextOf = createContextOf(database, app.log);
+  const contextOf = createContextOf(database, app.log, options.retentionDays ?? null);
   const otlp = { contextOf, limiter, counts: countOtlpSpans() };
   closeAlong(app, database);
   recordRejections(app, { database, contextOf });
@@ -104,7 +107,7 @@ export async function createApp(
   await app.register((routes: App) => restRoutes(routes, database, contextOf));
   await app.register(async (routes: App) => otlpRoutes(routes, otlp));
   await app.register((routes: App) => graphqlRoutes(routes, contextOf, pages));
-  cleanUpRegularly(app, database);
+  cleanUpRegularly(app, database, options.retentionDays ?? null);
   closeGracefully(app, options.graceMs);
   offerGrpc(app, otlp, options.graceMs);
   return app;

@@ -21,6 +21,8 @@ export interface Config {
   corsOrigins: string[];
   /** How long it still serves after SIGTERM, so that load balancers notice that it stops. */
   drainMs: number;
+  /** How many days traces are kept; null for ever. */
+  retentionDays: number | null;
   /** Requests a minute; null for no limit. */
   rateLimits: { perToken: number | null; perAddress: number | null };
   /** The addresses of proxies that are trusted to report the address of a caller. */
@@ -36,6 +38,7 @@ export interface Config {
 
 const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 const MIN_TOKEN_CHARACTERS = 24;
+const MAX_RETENTION_DAYS = 36_500;
 
 const environment = z
   .object({
@@ -85,6 +88,12 @@ const environment = z
       .max(3_600)
       .default(2)
       .transform((seconds) => seconds * 1_000),
+    GABBRO_RETENTION: z.coerce
+      .number({ error: "must be a number of days" })
+      .int()
+      .min(1)
+      .max(MAX_RETENTION_DAYS)
+      .optional(),
     RATE_LIMIT_PER_TOKEN: rate(),
     RATE_LIMIT_PER_ADDRESS: rate(),
     TRUST_PROXY: z
@@ -170,6 +179,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     GABBRO_TOKEN,
     CORS_ORIGIN,
     DRAIN_SECONDS,
+    GABBRO_RETENTION,
     RATE_LIMIT_PER_TOKEN,
     RATE_LIMIT_PER_ADDRESS,
     TRUST_PROXY,
@@ -188,6 +198,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     firstToken: GABBRO_TOKEN ?? null,
     corsOrigins: CORS_ORIGIN,
     drainMs: DRAIN_SECONDS,
+    retentionDays: GABBRO_RETENTION ?? null,
     rateLimits: { perToken: RATE_LIMIT_PER_TOKEN ?? null, perAddress: RATE_LIMIT_PER_ADDRESS ?? null },
     trustedProxies: TRUST_PROXY,
     metricsToken: METRICS_TOKEN ?? null,

@@ -19,6 +19,8 @@ export interface Context {
   answerBudget: AnswerBudget;
   /** The origin at which the client reaches the service, such as `https://gabbro.example.com`; empty on the command line. */
   origin: () => string;
+  /** How many days traces are kept; null for ever. */
+  retentionDays: number | null;
   /** Set by GraphQL: the root field of a valid operation. */
   topField?: string;
   /** Set by GraphQL: what a valid operation uses of what is deprecated. */

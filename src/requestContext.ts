@@ -15,21 +15,26 @@ type Caller = FastifyRequest | { headers: { authorization?: string | undefined }
 /** Creates the context of a request, by HTTP or gRPC, after looking up its token. `raw` is the stream of its answer. */
 export type ContextOf = (request: Caller, reply: { raw: Writable }) => Promise<Context>;
 
-export function createContextOf(database: Database, log: FastifyBaseLogger): ContextOf {
+export function createContextOf(
+  database: Database,
+  log: FastifyBaseLogger,
+  retentionDays: number | null,
+): ContextOf {
   const authenticate = createAuthenticate(database, log);
   const memory = createAnswerMemory();
   return async (request, { raw }) => {
     const reauthenticate = () => authenticate(request.headers.authorization);
     const access = await reauthenticate();
     const hold = (bytes: number) => memory.hold(raw, access!.workspaceId, bytes);
-    return new RequestContext(database, access, reauthenticate, request, newAnswerBudget({ hold }));
+    const budget = newAnswerBudget({ hold });
+    return new RequestContext(database, access, reauthenticate, request, budget, retentionDays);
   };
 }
 
 /** Creates the context of a request by a signed URL, which counts for its workspace and has no scope. */
 export function signedContext(database: Database, request: FastifyRequest, workspaceId: string): Context {
   const access = { tokenId: null, tokenName: "signed URL", workspaceId, scopes: [] };
-  return new RequestContext(database, access, async () => access, request, newAnswerBudget());
+  return new RequestContext(database, access, async () => access, request, newAnswerBudget(), null);
 }
 
 class RequestContext implements Context {
@@ -39,6 +44,7 @@ class RequestContext implements Context {
   readonly deadline: Deadline;
   readonly answerBudget: AnswerBudget;
   readonly origin: Context["origin"];
+  readonly retentionDays: number | null;
   #em: EntityManager | undefined;
 
   constructor(
@@ -47,6 +53,7 @@ class RequestContext implements Context {
     reauthenticate: Context["reauthenticate"],
     request: Caller,
     answerBudget: AnswerBudget,
+    retentionDays: number | null,
   ) {
     this.database = database;
     this.access = access;
@@ -54,6 +61,7 @@ class RequestContext implements Context {
     this.deadline = request.deadline;
     this.origin = () => ("socket" in request ? originOf(request) : "");
     this.answerBudget = answerBudget;
+    this.retentionDays = retentionDays;
   }
 
   /** Created on demand: cached reads and new rows do not need it. */

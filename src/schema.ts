@@ -18,6 +18,7 @@ import "./analytics/graphql.ts";
 import "./pricing/graphql.ts";
 import "./logs/live.graphql.ts";
 import "./logs/reprice.graphql.ts";
+import "./logs/retention.graphql.ts";
 import { lexicographicSortSchema, printSchema } from "graphql";
 import { builder } from "./graphql/builder.ts";
 import { suggestNoEnumValues } from "./graphql/enums.ts";

@@ -3,7 +3,7 @@ import { loadConfig } from "../config.ts";
 import type { Context } from "../context.ts";
 import { backUp, restore } from "../database/backup.ts";
 import { entities } from "../entities.ts";
-import { countTracesBefore, pruneTraces } from "../logs/prune.resolvers.ts";
+import { pruneTraces } from "../logs/prune.resolvers.ts";
 import { addSample } from "../sample/sample.ts";
 import { getWorkspaceId } from "../workspaces/resolvers.ts";
 import { examples, jsonOption } from "./options.ts";
@@ -70,7 +70,7 @@ interface PruneOptions {
 
 async function prune(context: Context, { olderThan, dryRun = false, json }: PruneOptions): Promise<void> {
   const before = olderThan.toISOString();
-  const traces = await (dryRun ? countTracesBefore : pruneTraces)(context, olderThan);
+  const { traces } = await pruneTraces(context, { before: olderThan, dryRun });
   if (json) await printJson({ before, traces, dryRun });
   else if (dryRun) say(`${traces} traces began before ${before}.`);
   else say(`Removed ${traces} traces that began before ${before}.`);

@@ -21,18 +21,34 @@ interface Step {
 export async function deleteInBatches({ find, remove }: Step, signal?: AbortSignal): Promise<number> {
   let removed = 0;
   let after = FIRST_ID;
-  let maxRows = FIRST_BATCH_ROWS;
-  while (!signal?.aborted) {
+  await inSteps(async (maxRows) => {
     const ids = (await find(maxRows, after)).map(({ id }) => id);
-    if (ids.length === 0) break;
+    if (ids.length === 0) return null;
     const startMs = performance.now();
     await remove(ids);
     const tookMs = performance.now() - startMs;
     removed += ids.length;
     after = ids.at(-1)!;
+    return tookMs;
+  }, signal);
+  return removed;
+}
+
+/**
+ * Runs steps until one returns null or `signal` aborts, with other requests in between. A step works on up to `maxRows` rows
+ * and returns the milliseconds that depend on their number.
+ */
+export async function inSteps(
+  step: (maxRows: number) => Promise<number | null>,
+  signal?: AbortSignal,
+  mostRows = MAX_BATCH_ROWS,
+): Promise<void> {
+  let maxRows = FIRST_BATCH_ROWS;
+  while (!signal?.aborted) {
+    const tookMs = await step(maxRows);
+    if (tookMs === null) break;
     if (tookMs > STEP_MS) maxRows = Math.ceil(maxRows / 2);
-    else if (tookMs < STEP_MS / 2) maxRows = Math.min(MAX_BATCH_ROWS, maxRows * 2);
+    else if (tookMs < STEP_MS / 2) maxRows = Math.min(mostRows, maxRows * 2);
     await setImmediate();
   }
-  return removed;
 }

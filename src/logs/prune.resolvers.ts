@@ -1,43 +1,242 @@
+import type { Compilable } from "kysely";
 import type { Context } from "../context.ts";
-import { deleteInBatches } from "../database/deleteInBatches.ts";
+import { inSteps } from "../database/deleteInBatches.ts";
+import type { Steps } from "../database/dialect.ts";
+import type { Database } from "../database/open.ts";
+import { joinOf } from "../database/requestTransaction.ts";
 import { retryWhileLocked } from "../database/retry.ts";
+import { runStepsIn } from "../database/runSteps.ts";
 import { inTransaction } from "../database/transaction.ts";
+import { GabbroError } from "../errors.ts";
+import { checkDeadline, disableDeadline } from "../limits/deadline.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
+import type { PruneTracesInput } from "./prune.inputs.ts";
+import { type Place, startOf } from "./walk.resolvers.ts";
+
+/** The action of the entries in the audit log. */
+export const PRUNE = "pruneTraces";
+/** Before all times that a trace may have. */
+const FIRST_TIME = new Date("0001-01-01T00:00:00Z");
+/** Traces that one statement counts: SQLite blocks other requests meanwhile. */
+const COUNTED_AT_ONCE = 25_000;
+
+/** A removal of traces that is under way. */
+export interface Pruning {
+  before: Date;
+  startedAt: Date;
+  removed: number;
+}
+
+const running = new WeakMap<Database["orm"], Map<string, Pruning>>();
+
+/** The removal of a workspace's traces that this process has under way, if any. */
+export function findPruning({ database }: Context, workspaceId: string): Pruning | null {
+  return running.get(database.orm)?.get(workspaceId) ?? null;
+}
+
+/** Removes the traces that began before a time, or only counts them. */
+export async function pruneTraces(
+  context: Context,
+  { before, dryRun }: PruneTracesInput,
+): Promise<{ before: Date; traces: number; dryRun: boolean }> {
+  const workspaceId = authorize(context, "admin");
+  disableDeadline(context); // a year of traces takes minutes
+  if (dryRun) return { before, traces: await countTracesBefore(context, before), dryRun };
+  const removed = await removeTraces(context, workspaceId, before);
+  if (removed !== null) return { before, traces: removed, dryRun: false };
+  throw new GabbroError(
+    "CONFLICT",
+    "Another removal of traces of this workspace is under way; try again when it has ended.",
+  );
+}
 
 /** The number of traces that began before a time. */
 export async function countTracesBefore(context: Context, before: Date): Promise<number> {
-  const workspaceId = authorize(context, "read");
-  const { traces } = await context.database.read
-    .selectFrom("Trace")
-    .select(({ fn }) => fn.countAll<number>().as("traces"))
-    .where("workspace", "=", workspaceId)
-    .where("startTime", "<", before)
-    .executeTakeFirstOrThrow();
-  return Number(traces);
+  const { database } = context;
+  const workspaceId = authorize(context, "admin");
+  let traces = 0;
+  for (let last: Place | undefined = startOf(context, FIRST_TIME); last; ) {
+    checkDeadline(context);
+    const from = tracesBetween(database.read, workspaceId, last, before);
+    const [next] = await database.rows(from.offset(COUNTED_AT_ONCE - 1).limit(1));
+    if (next) traces += COUNTED_AT_ONCE;
+    else traces += await count(context, from.limit(COUNTED_AT_ONCE));
+    last = next;
+    await database.turn(workspaceId);
+  }
+  return traces;
+}
+
+async function count({ database }: Context, traces: ReturnType<typeof tracesBetween>): Promise<number> {
+  const counted = database.read
+    .selectFrom(traces.as("part"))
+    .select(({ fn }) => fn.countAll<number>().as("traces"));
+  return Number((await database.rows(counted))[0]!.traces);
 }
 
 /**
- * Deletes the traces that began before a time, with their logs, and returns their number. Works in small steps, so that
- * other writes do not wait long; an interrupted run is not undone.
+ * Deletes the traces of a workspace that began before a time, with their logs, the oldest first, until all are gone or
+ * `signal` aborts. Works in small steps, so that other writes do not wait long; an interrupted run is not undone. Returns
+ * the number of traces, or null when another run removes traces of the workspace.
  */
-export async function pruneTraces(context: Context, before: Date): Promise<number> {
-  const workspaceId = authorize(context, "admin");
-  const { read, write } = context.database;
-  const oldest = read
+export async function removeTraces(
+  context: Context,
+  workspaceId: string,
+  before: Date,
+  signal?: AbortSignal,
+): Promise<number | null> {
+  const { orm, dialect } = context.database;
+  const ofDatabase = running.get(orm) ?? new Map<string, Pruning>();
+  running.set(orm, ofDatabase);
+  if (ofDatabase.has(workspaceId)) return null;
+  const run: Pruning = { before, startedAt: new Date(), removed: 0 };
+  ofDatabase.set(workspaceId, run);
+  try {
+    const remove = async () => {
+      try {
+        await removeInSteps(context, workspaceId, run, signal);
+      } finally {
+        await record(context, run); // an interrupted run as well
+      }
+      return run.removed;
+    };
+    // The transaction of a request with an Idempotency-Key lasts for a second at most.
+    return await (joinOf(context.em) ? remove() : dialect.removeAlone(orm, workspaceId, remove));
+  } finally {
+    ofDatabase.delete(workspaceId);
+  }
+}
+
+async function removeInSteps(
+  { database, em }: Context,
+  workspaceId: string,
+  run: Pruning,
+  signal?: AbortSignal,
+): Promise<void> {
+  const { dialect, orm } = database;
+  type Removal = () => ReturnType<typeof removeOldest>;
+  const runStep = joinOf(em)
+    ? (steps: Removal) => inTransaction(em, (nested) => runStepsIn(nested.getKysely(), steps))
+    : (steps: Removal) => retryWhileLocked(() => dialect.runSteps(orm, steps));
+  let at: Progress = { last: startOf({ database }, FIRST_TIME), lastLog: null };
+  await inSteps(
+    async (maxRows) => {
+      const oldest = { workspaceId, before: run.before, at, maxRows };
+      const step = await runStep(() => removeOldest(database, oldest));
+      if (!step) return null;
+      at = step.at;
+      run.removed += step.removed;
+      return step.tookMs;
+    },
+    signal,
+    dialect.maxRemovedRows,
+  );
+}
+
+/** Where a run goes on. To scan removed rows takes PostgreSQL longer each time, until a vacuum. */
+interface Progress {
+  /** The last trace that was removed. */
+  last: Place;
+  /** The last log that was removed of the traces that follow. */
+  lastLog: LogPlace | null;
+}
+
+interface LogPlace {
+  trace: string;
+  id: string;
+}
+
+interface Oldest {
+  workspaceId: string;
+  before: Date;
+  at: Progress;
+  maxRows: number;
+}
+
+/**
+ * Deletes some traces with all their logs, or some logs if those traces have more than one step deletes. The time that it
+ * returns leaves out the commit, which waits for the disk however many rows there are: with it, the steps would shrink to a
+ * row each on a slow disk.
+ */
+function* removeOldest(
+  database: Database,
+  { workspaceId, before, at, maxRows }: Oldest,
+): Steps<{ at: Progress; removed: number; tookMs: number } | null> {
+  const startMs = performance.now();
+  const { read } = database; // only to write the statements, which the step runs
+  const maxLogs = Math.ceil(maxRows / 2);
+  const next = tracesBetween(read, workspaceId, at.last, before).limit(maxLogs);
+  const traces = (yield statementOf(next)) as (Place & Row)[];
+  const end = traces.at(-1);
+  if (!end) return null;
+  const ids = traces.map(({ id }) => id);
+  const logs = (yield statementOf(
+    logsAfter(read, workspaceId, ids, at.lastLog).limit(maxLogs + 1),
+  )) as (LogPlace & Row)[];
+  const tookMs = () => performance.now() - startMs;
+  if (logs.length > maxLogs) {
+    const some = logs.slice(0, maxLogs);
+    yield statementOf(deletionOf(read, "Log", workspaceId, some));
+    return { at: { ...at, lastLog: some.at(-1)! }, removed: 0, tookMs: tookMs() };
+  }
+  const removed = yield statementOf(deletionOf(read, "Trace", workspaceId, traces));
+  return { at: { last: end, lastLog: null }, removed: removed.length, tookMs: tookMs() };
+}
+
+const deletionOf = (
+  database: Database["read"],
+  entity: "Trace" | "Log",
+  workspaceId: string,
+  rows: { id: string }[],
+) =>
+  database
+    .deleteFrom(entity)
+    .where("workspace", "=", workspaceId)
+    .where(
+      "id",
+      "in",
+      rows.map(({ id }) => id),
+    )
+    .returning("id as id");
+
+function logsAfter(database: Database["read"], workspaceId: string, traces: string[], last: LogPlace | null) {
+  const logs = database
+    .selectFrom("Log")
+    .select(["trace as trace", "id as id"])
+    .where("workspace", "=", workspaceId)
+    .where("trace", "in", traces)
+    .orderBy("trace")
+    .orderBy("id");
+  if (!last) return logs;
+  return logs.where(({ eb, refTuple, tuple }) =>
+    eb(refTuple("trace", "id"), ">", tuple(last.trace, last.id)),
+  );
+}
+
+type Row = Record<string, unknown>;
+
+const statementOf = (query: Compilable) => {
+  const { sql, parameters } = query.compile();
+  return { statement: sql, values: [...parameters] };
+};
+
+/** The traces after a place that began before a time, the oldest first. */
+const tracesBetween = (database: Database["read"], workspaceId: string, last: Place, before: Date) =>
+  database
     .selectFrom("Trace")
-    .select("id")
+    .select(["startTime as startTime", "id as id"])
     .where("workspace", "=", workspaceId)
     .where("startTime", "<", before)
-    .orderBy("startTime");
-  const removal = write.deleteFrom("Trace").where("workspace", "=", workspaceId);
-  const removed = await deleteInBatches({
-    find: (maxRows) => oldest.limit(maxRows).execute(),
-    remove: (ids) => retryWhileLocked(() => removal.where("id", "in", ids).execute()),
-  });
+    .where(({ eb, refTuple, tuple }) => eb(refTuple("startTime", "id"), ">", tuple(last.startTime, last.id)))
+    .orderBy("startTime")
+    .orderBy("id");
+
+/** Adds an entry to the audit log, unless there was nothing to remove. */
+async function record(context: Context, { before, startedAt, removed }: Pruning): Promise<void> {
+  if (removed === 0) return;
+  const after = { before: before.toISOString(), removed, startedAt: startedAt.toISOString() };
   await inTransaction(context.em, async (em) => {
-    const after = { before: before.toISOString(), removed };
-    recordChange(em, context, { action: "pruneTraces", subject: "traces", before: null, after });
+    recordChange(em, context, { action: PRUNE, subject: "traces", before: null, after });
   });
-  return removed;
 }

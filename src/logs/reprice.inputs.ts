@@ -1,17 +1,10 @@
 import { z } from "zod";
-import { optionalTimestamp } from "../validation/dateTime.ts";
-
-const time = () =>
-  optionalTimestamp().transform((value, context) => {
-    if (value) return value;
-    context.addIssue({ code: "custom", message: "is required" });
-    return z.NEVER;
-  });
+import { requiredTimestamp } from "../validation/dateTime.ts";
 
 export const repriceLogsInput = z
   .object({
-    from: time().describe("The logs of calls that began at this time or later."),
-    to: time().describe("The logs of calls that began before this time."),
+    from: requiredTimestamp().describe("The logs of calls that began at this time or later."),
+    to: requiredTimestamp().describe("The logs of calls that began before this time."),
     dryRun: z.boolean().nullish().describe("Whether to only report what would change; false when absent."),
   })
   .superRefine(({ from, to }, context) => {

@@ -70,8 +70,8 @@ export function logsIn(
   return query;
 }
 
-/** The place before all logs that began at a time: no id is below its own. */
-export function startOf({ database }: Context, time: Date): Place {
+/** The place before all logs, or traces, that began at a time: no id is below its own. */
+export function startOf({ database }: Pick<Context, "database">, time: Date): Place {
   return { startTime: storedTime(database, time), id: "00000000-0000-0000-0000-000000000000" };
 }
 

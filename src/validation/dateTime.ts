@@ -18,6 +18,14 @@ export const optionalTimestamp = () =>
       return z.NEVER;
     });
 
+/** The same, but not nothing. */
+export const requiredTimestamp = () =>
+  optionalTimestamp().transform((value, context) => {
+    if (value) return value;
+    context.addIssue({ code: "custom", message: "is required" });
+    return z.NEVER;
+  });
+
 const isoDateTime = z.union([
   z.iso.datetime({ offset: true, local: true }),
   z.iso.datetime({ offset: true, local: true, precision: -1 }), // to the minute

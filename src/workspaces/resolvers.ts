@@ -25,9 +25,13 @@ export function unauthenticated(message: string): GabbroError {
 
 const UNLIMITED = Number.POSITIVE_INFINITY;
 
-/** The context of the command line: all scopes in one workspace, and a name for the audit log. */
-export function commandLineContext(database: Database, workspaceId: string): Context {
-  const access = { tokenId: null, tokenName: "command line", workspaceId, scopes: [...scopes] };
+/** The context of the command line. */
+export const commandLineContext = (database: Database, workspaceId: string): Context =>
+  contextWithoutToken(database, workspaceId, "command line");
+
+/** The context of work that needs no token: all scopes in one workspace, and a name for the audit log. */
+export function contextWithoutToken(database: Database, workspaceId: string, tokenName: string): Context {
+  const access = { tokenId: null, tokenName, workspaceId, scopes: [...scopes] };
   return {
     database,
     em: database.fork(workspaceId),
@@ -36,6 +40,7 @@ export function commandLineContext(database: Database, workspaceId: string): Con
     deadline: { atMs: UNLIMITED },
     origin: () => "",
     answerBudget: { maxBytes: UNLIMITED, leftBytes: UNLIMITED, leftFields: UNLIMITED },
+    retentionDays: null,
   };
 }
 

@@ -130,7 +130,7 @@ test("what is pruned is not found any more, neither by its words nor by its time
   expect(names(await listLogs({ text: "forgettable" }))).toHaveLength(3);
   expect(await count()).toBe(3);
   const context = commandLineContext(server.database, await getWorkspaceId(server.database, "default"));
-  await pruneTraces(context, new Date("2021-01-01"));
+  await pruneTraces(context, { before: new Date("2021-01-01") });
   expect(await listLogs({ text: "forgettable" })).toEqual([]);
   expect(await count()).toBe(0);
 });
@@ -144,7 +144,7 @@ test("what began at the very time before which is pruned stays", async () => {
     await server.post("/monitor/log", { slug: "bounded", output, startTime });
   const context = commandLineContext(server.database, await getWorkspaceId(server.database, "default"));
   expect(await countTracesBefore(context, bound)).toBe(1);
-  expect(await pruneTraces(context, bound)).toBe(1);
+  expect(await pruneTraces(context, { before: bound })).toMatchObject({ traces: 1 });
   expect(await countTracesBefore(context, new Date(bound.getTime() + 1))).toBe(1);
 });
 

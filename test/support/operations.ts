@@ -144,6 +144,7 @@ const queries: Record<string, Field> = {
     }),
     `{ nodes ${relations} }`,
   ],
+  retention: ["admin", () => ({}), "{ days before traces run { removed } lastRun { removed token } }"],
   usage: [
     "read",
     ({ prompt }) => ({ from, to, groupBy: "PROMPT", slug: prompt, first: 5, timeZone: "UTC" }),
@@ -224,6 +225,11 @@ const mutations: Record<string, Field> = {
     "write",
     ({ prompt }) => ({ slug: prompt, input: { tag: "spare" } }),
     "{ deletedPromptTagId prompt { name } }",
+  ],
+  pruneTraces: [
+    "admin",
+    () => ({ input: { before: from, dryRun: false } }),
+    "{ before traces dryRun warnings { code } }",
   ],
   repriceLogs: [
     "admin",

@@ -7,6 +7,7 @@ import { bindTexts } from "../bindTexts.ts";
 import type { ConnectionOptions, Dialect } from "../dialect.ts";
 import { guardedDialect } from "../guardedDialect.ts";
 import { postgresqlMigrations } from "../migrations/postgresql/list.ts";
+import { runStepsIn } from "../runSteps.ts";
 import { databaseNameOf, describeUrl, hostsOf } from "../urls.ts";
 import { notifyOfLogs, openPostgresqlChangeFeed } from "./changeFeed.ts";
 import { primaryClient } from "./clients.ts";
@@ -26,6 +27,9 @@ const HEARTBEAT_TIMEOUT_MS = 2_000;
 const REPLICA_CONNECT_TIMEOUT_MS = 1_000;
 /** An arbitrary number that no other program uses for its lock in this database. */
 const MIGRATION_LOCK = 7_206_651_830;
+
+/** With the hash of a workspace: the lock of a removal. Two numbers are another kind of lock than one. */
+const REMOVAL_LOCK = 720_665_183;
 
 const placeholder = (n: number) => `$${n}`;
 
@@ -84,6 +88,8 @@ export function postgresql(url: string, { poolSize, replicaUrls, silenceMs }: Co
     placeholder,
     rowsPerStatement: 500,
     runSteps,
+    removeAlone,
+    maxRemovedRows: 1_000,
     insertAlong: async (transaction, entity, rows) => {
       await insertWords(transaction, entity, rows);
       await notifyOfLogs(self, transaction, entity, rows);
@@ -145,22 +151,30 @@ const migrateAlone: Dialect["migrateAlone"] = ({ em }, apply) =>
     return apply({ transaction });
   });
 
+/** The lock belongs to a connection, so the server frees it when this process ends. */
+const removeAlone: Dialect["removeAlone"] = ({ em }, workspaceId, remove) =>
+  em
+    .getKysely()
+    .connection()
+    .execute(async (connection) => {
+      const call = (name: string) =>
+        connection.executeQuery<{ is: boolean }>(
+          CompiledQuery.raw(`select ${name}(${REMOVAL_LOCK}, hashtext($1)) as is`, [workspaceId]),
+        );
+      const { rows } = await call("pg_try_advisory_lock");
+      if (!rows[0]!.is) return null;
+      try {
+        return await remove();
+      } finally {
+        await call("pg_advisory_unlock");
+      }
+    });
+
 const runSteps: Dialect["runSteps"] = ({ em }, steps) =>
   em
     .getKysely()
     .transaction()
-    .execute(async (transaction) => {
-      const running = steps();
-      let step = running.next();
-      while (!step.done) {
-        const { statement, values } = step.value;
-        const { rows } = await transaction.executeQuery<Record<string, unknown>>(
-          CompiledQuery.raw(statement, values),
-        );
-        step = running.next(rows);
-      }
-      return step.value;
-    });
+    .execute((transaction) => runStepsIn(transaction, steps));
 
 const PLANNING = [
   // Lists are read along an index in their order, up to the limit of a page. With old statistics or a new workspace,

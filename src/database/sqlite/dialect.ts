@@ -5,11 +5,12 @@ import { assignVersionsSync } from "../datasetVersions.ts";
 import type { Dialect, Steps } from "../dialect.ts";
 import type { Insert } from "../inserts.ts";
 import { sqliteMigrations } from "../migrations/sqlite/list.ts";
+import { retryWhileLocked } from "../retry.ts";
 import { Driver, handleOf, placeholder } from "./connection.ts";
 import { createSqliteCopier } from "./copier.ts";
 import { createFile, inspectFile, isWorldReadable } from "./file.ts";
 import { createSqliteSearch } from "./search.ts";
-import { assignSearchIds } from "./wordIndex.ts";
+import { assignSearchIds, keepRemovedWords, MAX_REMOVED_ROWS } from "./wordIndex.ts";
 
 // Waiting for another process blocks this one, so SQLite hardly waits and groupCommit.ts retries. At start it may wait
 // longer.
@@ -50,6 +51,12 @@ export function sqlite(url: string): Dialect {
     placeholder,
     rowsPerStatement: 1, // a prepared statement per row takes half the time of one for all rows
     runSteps: (orm, steps) => writeAlone(orm, runSteps(steps)),
+    // Each step finds what there is and removes it in one transaction, so two processes do not remove the same.
+    removeAlone: async (orm, _, remove) => {
+      await retryWhileLocked(() => writeAlone(orm, keepRemovedWords));
+      return remove();
+    },
+    maxRemovedRows: MAX_REMOVED_ROWS,
     insertEach: (orm, inserts) => writeAlone(orm, insertEach(inserts)),
     insertEachWithin: async (em, inserts) => insertEach(inserts)(preparing(await handleOf(em, "write"))),
     connections: () => [],
