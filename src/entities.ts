@@ -1,3 +1,4 @@
+import { ConsoleSession, SignInLink } from "./console/entities.ts";
 import {
   Dataset,
   DatasetColumnsRevision,
@@ -28,6 +29,8 @@ export const entities = [
   Trace,
   Log,
   ModelPrice,
+  ConsoleSession,
+  SignInLink,
 ] as const;
 
 declare module "./database/open.ts" {

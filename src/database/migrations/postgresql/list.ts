@@ -5,6 +5,7 @@ import { Migration20261122142354_deleted_datasets } from "./Migration20261122142
 import { Migration20261123123137_deleted_prompts } from "./Migration20261123123137_deleted_prompts.ts";
 import { Migration20261124080842_prompt_messages } from "./Migration20261124080842_prompt_messages.ts";
 import { Migration20261124104902_dataset_versions } from "./Migration20261124104902_dataset_versions.ts";
+import { Migration20261124202809_console_sessions } from "./Migration20261124202809_console_sessions.ts";
 
 /** The migrations of PostgreSQL in their order; `npm run migration -- NAME` writes the next one, which is then added here. */
 export const postgresqlMigrations = [
@@ -15,4 +16,5 @@ export const postgresqlMigrations = [
   { name: "Migration20261123123137_deleted_prompts", class: Migration20261123123137_deleted_prompts },
   { name: "Migration20261124080842_prompt_messages", class: Migration20261124080842_prompt_messages },
   { name: "Migration20261124104902_dataset_versions", class: Migration20261124104902_dataset_versions },
+  { name: "Migration20261124202809_console_sessions", class: Migration20261124202809_console_sessions },
 ];
