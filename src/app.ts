@@ -1,6 +1,8 @@
 import cors from "@fastify/cors";
 import Fastify, { type FastifyServerOptions, LogController } from "fastify";
 import type { Config } from "./config.ts";
+import { readBuiltConsole } from "./console/files.ts";
+import { consoleRoutes } from "./console/routes.ts";
 import { unavailable, withoutParameters } from "./database/driverErrors.ts";
 import type { Database } from "./database/open.ts";
 import { createReadiness } from "./database/readiness.ts";
@@ -21,7 +23,7 @@ import { closeGracefully } from "./http/shutdown.ts";
 import { addTimeout } from "./http/timeout.ts";
 import { cleanUpRegularly } from "./maintenance.ts";
 import { exposeMetrics } from "./metrics/metrics.ts";
-import { createContextOf } from "./requestContext.ts";
+import { createContexts } from "./requestContext.ts";
 import { openApi } from "./rest/openapi.ts";
 import { schemaController } from "./rest/schemas.ts";
 import { restRoutes } from "./routes.ts";
@@ -29,11 +31,10 @@ import { restRoutes } from "./routes.ts";
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 const MAX_PATH_CHARACTERS = 16 * 1024; // the limit of Node.js for all headers together
 const TIME_LIMIT_MS = 10_000;
-
 /** The part of the configuration that the app needs, and its limits. */
 export interface AppOptions
   extends Partial<
-    Pick<Config, "corsOrigins" | "rateLimits" | "trustedProxies" | "metricsToken" | "playground">
+    Pick<Config, "corsOrigins" | "rateLimits" | "trustedProxies" | "metricsToken" | "playground" | "console">
   > {
   /** The request timeout. */
   timeLimitMs?: number;
@@ -63,10 +64,7 @@ export async function createApp(
   const limiter = createLimiter(limits, corsOrigins);
   const handleError = createErrorHandler(unavailable);
   const app: App = Fastify({
-    logger: logger && {
-      ...(logger === true ? {} : logger),
-      serializers: { err: (error: Error) => toLogged(withoutParameters(error)) },
-    },
+    logger: withoutSecrets(logger),
     logController: new LogController({ disableRequestLogging: true }), // logRequests does
     bodyLimit: MAX_BODY_BYTES,
     serverFactory: (handle, server) => createHttpServer(handle, server, clientLimits),
@@ -90,21 +88,34 @@ export async function createApp(
       strictPreflight: false,
     });
   if (options.rateLimits) await limitRates(app, options.rateLimits);
-  if (pages === "served") homePage(app); // before refuseUnrouted, which must not know the path: it is not for programs
+  const built = options.console ? await readBuiltConsole(app.log) : null;
+  // Before refuseUnrouted, which must not know the path: it is not for programs.
+  if (built || pages === "served") homePage(app, built ? "link to console" : "page");
   refuseUnrouted(app);
   limiter.watch(app);
   addTimeout(app, timeLimitMs);
 
-  const contextOf = createContextOf(database, app.log);
+  const contexts = createContexts(database, app.log, options.console ? "sessions" : "tokens alone");
   compressResponses(app);
   openApi(app, pages);
   healthRoutes(app, createReadiness(database));
   if (options.metricsToken) exposeMetrics(app, { database, limiter }, options.metricsToken);
-  await app.register((routes: App) => restRoutes(routes, contextOf));
-  await app.register((routes: App) => graphqlRoutes(routes, contextOf, pages));
+  await app.register((routes: App) => restRoutes(routes, contexts.ofToken));
+  await app.register((routes: App) => graphqlRoutes(routes, contexts.ofGraphql, pages));
+  if (options.console) consoleRoutes(app, { built, contextOf: contexts.ofSession, database });
   cleanUpRegularly(app, database);
   app.addHook("preClose", async () => database.pubSub.close()); // or else subscriptions would never end
   closeGracefully(app, options.graceMs);
   app.addHook("onClose", () => database.close());
   return app;
+}
+
+/** The options of a logger that logs no parameters of statements. */
+function withoutSecrets(logger: FastifyServerOptions["logger"]): FastifyServerOptions["logger"] {
+  return (
+    logger && {
+      ...(logger === true ? {} : logger),
+      serializers: { err: (error: Error) => toLogged(withoutParameters(error)) },
+    }
+  );
 }

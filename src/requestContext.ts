@@ -1,23 +1,53 @@
 import type { FastifyBaseLogger } from "fastify";
+import { createAuthenticateSession } from "./console/sessions.resolvers.ts";
 import type { Access, Context } from "./context.ts";
 import type { Database, EntityManager } from "./database/open.ts";
 import type { FastifyReply, FastifyRequest } from "./http/app.ts";
+import { graphqlSessionSecretOf, sessionSecretOf } from "./http/sessionCookie.ts";
 import { type AnswerBudget, newAnswerBudget } from "./limits/answerBudget.ts";
 import { createAnswerMemory } from "./limits/answerMemory.ts";
 import type { Deadline } from "./limits/deadline.ts";
 import { createAuthenticate } from "./workspaces/authentication.resolvers.ts";
 
-/** Creates the context of a request after looking up its token. */
+/** Creates the context of a request after looking up its token or its session. */
 export type ContextOf = (request: FastifyRequest, reply: FastifyReply) => Promise<Context>;
 
-export function createContextOf(database: Database, log: FastifyBaseLogger): ContextOf {
+/** How requests become contexts: everywhere by a token; at GraphQL and the console's own routes also by a session. */
+export function createContexts(
+  database: Database,
+  log: FastifyBaseLogger,
+  graphqlTakes: "sessions" | "tokens alone",
+): Record<"ofToken" | "ofGraphql" | "ofSession", ContextOf> {
   const authenticate = createAuthenticate(database, log);
+  const authenticateSession = createAuthenticateSession(database, log);
   const memory = createAnswerMemory();
-  return async ({ headers, deadline }, { raw }) => {
-    const reauthenticate = () => authenticate(headers.authorization);
-    const access = await reauthenticate();
-    const hold = (bytes: number) => memory.hold(raw, access!.workspaceId, bytes);
-    return new RequestContext(database, access, reauthenticate, deadline, newAnswerBudget({ hold }));
+  const contextBy =
+    (authenticationOf: (request: FastifyRequest) => Context["reauthenticate"]): ContextOf =>
+    async (request, { raw }) => {
+      const reauthenticate = authenticationOf(request);
+      const access = await reauthenticate();
+      const hold = (bytes: number) => memory.hold(raw, access!.workspaceId, bytes);
+      return new RequestContext(
+        database,
+        access,
+        reauthenticate,
+        request.deadline,
+        newAnswerBudget({ hold }),
+      );
+    };
+  const byToken = ({ headers }: FastifyRequest) => authenticate(headers.authorization);
+  const bySecret = async (secret: string | undefined) =>
+    secret === undefined ? null : authenticateSession(secret);
+  return {
+    ofToken: contextBy((request) => () => byToken(request)),
+    ofSession: contextBy((request) => {
+      const secret = sessionSecretOf(request);
+      return () => bySecret(secret);
+    }),
+    ofGraphql: contextBy((request) => {
+      const secret = graphqlTakes === "sessions" ? graphqlSessionSecretOf(request) : undefined;
+      return () => (secret === undefined ? byToken(request) : authenticateSession(secret));
+    }),
   };
 }
 
