@@ -1,0 +1,46 @@
+import type { LogFilter } from "../../gql/graphql.ts";
+
+export interface LogSearch {
+  q?: string;
+  slug?: string;
+  version?: string;
+  since?: string;
+  user?: string;
+  minCost?: string;
+  minLatency?: string;
+}
+
+const HOUR_MS = 3_600_000;
+const periods: Record<string, number> = {
+  hour: HOUR_MS,
+  day: 24 * HOUR_MS,
+  week: 168 * HOUR_MS,
+  month: 720 * HOUR_MS,
+};
+
+export const periodChoices = [
+  { value: "", label: "All time" },
+  { value: "hour", label: "Last hour" },
+  { value: "day", label: "Last 24 hours" },
+  { value: "week", label: "Last 7 days" },
+  { value: "month", label: "Last 30 days" },
+];
+
+/** The filter that an address stands for. A period begins at a full minute, so that the same filter is cached. */
+export function filterOf(search: LogSearch, nowMs: number): LogFilter {
+  const { q, slug, version, since, user, minCost, minLatency } = search;
+  const periodMs = since && periods[since];
+  const minute = Math.floor(nowMs / 60_000) * 60_000;
+  return {
+    ...(q && { text: q }),
+    ...(slug && { slug: [slug] }),
+    ...(version && { version: [version] }),
+    ...(user && { userId: [user] }),
+    ...(periodMs && { from: new Date(minute - periodMs).toISOString() }),
+    ...(isNumber(minCost) && { minCost: Number(minCost) }),
+    ...(isNumber(minLatency) && { minLatencyMs: Number(minLatency) }),
+  };
+}
+
+const isNumber = (text: string | undefined): text is string =>
+  text !== undefined && Number.isFinite(Number(text));

@@ -1,0 +1,21 @@
+import type { IconName } from "../parts/Icon.tsx";
+import type { Session } from "../session.ts";
+
+interface Place {
+  to: string;
+  name: string;
+  icon: IconName;
+  /** The second key after `g`. */
+  key: string;
+  needs?: Session["scopes"][number];
+}
+
+/** What the navigation and the palette list, in this order. */
+export const places = [
+  { to: "/prompts", name: "Prompts", icon: "prompts", key: "p" },
+  { to: "/logs", name: "Logs", icon: "logs", key: "l" },
+] as const satisfies Place[];
+
+/** The places that the scopes of the session allow. */
+export const placesOf = ({ scopes }: Session) =>
+  places.filter(({ needs }: Place) => needs === undefined || scopes.includes(needs));
