@@ -1,4 +1,6 @@
 import { createRouter } from "@tanstack/react-router";
+import { datasetRoute } from "./screens/dataset/route.ts";
+import { datasetsRoute } from "./screens/datasets/route.ts";
 import { logRoute } from "./screens/log/route.ts";
 import { logsRoute } from "./screens/logs/route.ts";
 import { promptRoute } from "./screens/prompt/route.ts";
@@ -11,7 +13,15 @@ import { homeRoute, rootRoute, shellRoute } from "./shell/routes.tsx";
 const routeTree = rootRoute.addChildren([
   signInRoute,
   startRoute,
-  shellRoute.addChildren([homeRoute, promptsRoute, promptRoute, logsRoute, logRoute]),
+  shellRoute.addChildren([
+    homeRoute,
+    promptsRoute,
+    promptRoute,
+    datasetsRoute,
+    datasetRoute,
+    logsRoute,
+    logRoute,
+  ]),
 ]);
 
 export const router = createRouter({

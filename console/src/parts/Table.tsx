@@ -60,3 +60,14 @@ function followFirstLink(event: React.MouseEvent<HTMLTableRowElement>): void {
   const isSelecting = String(getSelection()) !== "";
   if (!isOwn && !isSelecting) event.currentTarget.querySelector("a")?.click();
 }
+
+/** The name of what a row is about, its slug, and a line about it. */
+export function RowName({ name, slug, about }: { name: ReactNode; slug: string; about?: ReactNode }) {
+  return (
+    <>
+      <span className={styles.name}>{name}</span>
+      <code className={styles.slug}>{slug}</code>
+      {about && <div className={styles.about}>{about}</div>}
+    </>
+  );
+}

@@ -132,6 +132,15 @@ function useEntries(text: string, session: Session): Entry[] {
       run: () => void navigate({ to: "/prompts/$slug", params: { slug } }),
     }),
   );
+  const datasets = (found?.datasets.nodes ?? []).map(
+    ({ slug, name }): Entry => ({
+      key: `dataset ${slug}`,
+      icon: "datasets",
+      name,
+      detail: slug,
+      run: () => void navigate({ to: "/datasets/$slug", params: { slug } }),
+    }),
+  );
   const logs: Entry[] =
     text === ""
       ? []
@@ -144,5 +153,5 @@ function useEntries(text: string, session: Session): Entry[] {
             run: () => void navigate({ to: "/logs", search: { q: text } }),
           },
         ];
-  return [...fitting, ...prompts, ...logs];
+  return [...fitting, ...prompts, ...datasets, ...logs];
 }

@@ -13,6 +13,7 @@ interface Place {
 /** What the navigation and the palette list, in this order. */
 export const places = [
   { to: "/prompts", name: "Prompts", icon: "prompts", key: "p" },
+  { to: "/datasets", name: "Datasets", icon: "datasets", key: "d" },
   { to: "/logs", name: "Logs", icon: "logs", key: "l" },
 ] as const satisfies Place[];
 

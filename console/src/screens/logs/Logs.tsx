@@ -1,13 +1,12 @@
-import { Link } from "@tanstack/react-router";
 import { useCallback, useMemo, useState } from "react";
 import { useData, useEvents } from "../../data.ts";
 import { graphql } from "../../gql/index.ts";
-import { Button, buttonClass } from "../../parts/Button.tsx";
+import { Button } from "../../parts/Button.tsx";
 import { FilterBar, SearchField, Select } from "../../parts/Field.tsx";
 import { Loaded } from "../../parts/Loaded.tsx";
 import { Empty, ErrorNotice } from "../../parts/Notice.tsx";
 import { Page } from "../../parts/Page.tsx";
-import { Pager } from "../../parts/Pager.tsx";
+import { PageLinks } from "../../parts/Pager.tsx";
 import { filterOf, type LogSearch, periodChoices } from "./filter.ts";
 import { LiveDot } from "./LiveDot.tsx";
 import { type LogOfList, LogTable } from "./LogTable.tsx";
@@ -92,22 +91,7 @@ export function Logs() {
           nodes.length > 0 ? (
             <>
               <LogTable label="Logs" logs={nodes} />
-              <Pager>
-                {after && (
-                  <Link to="/logs" search={search} className={buttonClass()}>
-                    Latest
-                  </Link>
-                )}
-                {pageInfo.hasNextPage && (
-                  <Link
-                    to="/logs"
-                    search={{ ...search, after: pageInfo.endCursor ?? undefined }}
-                    className={buttonClass()}
-                  >
-                    Older
-                  </Link>
-                )}
-              </Pager>
+              <PageLinks after={after} pageInfo={pageInfo} words={{ first: "Latest", next: "Older" }} />
             </>
           ) : isFiltered ? (
             <Empty title="No log fits" action={<Button onClick={clear}>Show all</Button>}>

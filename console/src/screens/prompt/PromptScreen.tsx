@@ -49,7 +49,7 @@ function PromptPage({ prompt }: { prompt: PromptHeadOf }) {
       }
       about={description}
       back={
-        <Link to="/prompts" className={styles.back}>
+        <Link to="/prompts">
           <Icon name="back" size={13} /> Prompts
         </Link>
       }

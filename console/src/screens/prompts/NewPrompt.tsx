@@ -6,6 +6,7 @@ import { Button } from "../../parts/Button.tsx";
 import { Dialog } from "../../parts/Dialog.tsx";
 import { Form, FormButtons, TextField } from "../../parts/Field.tsx";
 import { ErrorNotice } from "../../parts/Notice.tsx";
+import { slugOf } from "../../parts/slug.ts";
 
 const CreatePrompt = graphql(`
   mutation CreatePrompt($input: CreatePromptInput!) {
@@ -68,13 +69,4 @@ export function NewPrompt({ onClose }: { onClose: () => void }) {
       </Form>
     </Dialog>
   );
-}
-
-/** A slug for a name: its letters and digits, in lower case and without accents, with hyphens between. */
-function slugOf(name: string): string {
-  const plain = name.normalize("NFKD").toLowerCase().replace(/\p{M}/gu, "");
-  return plain
-    .split(/[^a-z0-9]+/)
-    .filter(Boolean)
-    .join("-");
 }

@@ -4,19 +4,19 @@ import { useData } from "../../data.ts";
 import type { PromptsQuery } from "../../gql/graphql.ts";
 import { graphql } from "../../gql/index.ts";
 import { Badge, TagBadge } from "../../parts/Badge.tsx";
-import { Button, buttonClass } from "../../parts/Button.tsx";
+import { Button } from "../../parts/Button.tsx";
 import { FilterBar, SearchField } from "../../parts/Field.tsx";
 import { Loaded } from "../../parts/Loaded.tsx";
 import { Empty } from "../../parts/Notice.tsx";
 import { Page } from "../../parts/Page.tsx";
-import { Pager } from "../../parts/Pager.tsx";
-import { type Column, Table } from "../../parts/Table.tsx";
+import { PageLinks } from "../../parts/Pager.tsx";
+import { type Column, RowName, Table } from "../../parts/Table.tsx";
 import { Time } from "../../parts/Time.tsx";
 import { NewPrompt } from "./NewPrompt.tsx";
 import styles from "./Prompts.module.css";
 import { promptsRoute } from "./route.ts";
 
-const Prompts_ = graphql(`
+const PromptList = graphql(`
   query Prompts($search: String, $after: String) {
     prompts(search: $search, after: $after, first: 50) {
       nodes {
@@ -51,13 +51,15 @@ const columns: Column<Prompt>[] = [
     name: "Prompt",
     isWide: true,
     cell: ({ slug, name, description }) => (
-      <>
-        <Link to="/prompts/$slug" params={{ slug }} className={styles.name}>
-          {name}
-        </Link>
-        <code className={styles.slug}>{slug}</code>
-        {description && <div className={styles.about}>{description}</div>}
-      </>
+      <RowName
+        name={
+          <Link to="/prompts/$slug" params={{ slug }}>
+            {name}
+          </Link>
+        }
+        slug={slug}
+        about={description}
+      />
     ),
   },
   {
@@ -89,7 +91,7 @@ const columns: Column<Prompt>[] = [
 export function Prompts() {
   const { q = "", after, dialog } = promptsRoute.useSearch();
   const navigate = promptsRoute.useNavigate();
-  const result = useData(Prompts_, { search: q || null, after: after ?? null });
+  const result = useData(PromptList, { search: q || null, after: after ?? null });
   const search = useCallback(
     (text: string) => void navigate({ search: { q: text || undefined }, replace: true }),
     [navigate],
@@ -110,24 +112,7 @@ export function Prompts() {
           nodes.length > 0 ? (
             <>
               <Table label="Prompts" columns={columns} rows={nodes} keyOf={({ id }) => id} rowsAre="links" />
-              {(after || pageInfo.hasNextPage) && (
-                <Pager>
-                  {after && (
-                    <Link to="/prompts" search={{ q: q || undefined }} className={buttonClass()}>
-                      First page
-                    </Link>
-                  )}
-                  {pageInfo.hasNextPage && (
-                    <Link
-                      to="/prompts"
-                      search={{ q: q || undefined, after: pageInfo.endCursor ?? undefined }}
-                      className={buttonClass()}
-                    >
-                      Next page
-                    </Link>
-                  )}
-                </Pager>
-              )}
+              <PageLinks after={after} pageInfo={pageInfo} />
             </>
           ) : q ? (
             <Empty
