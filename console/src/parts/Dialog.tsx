@@ -13,7 +13,11 @@ export function Dialog({
   children: ReactNode;
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  useEffect(() => {
+    dialog.current?.showModal();
+    // React focuses before the dialog is open, and the dialog then focuses the button that closes it.
+    dialog.current?.querySelector<HTMLElement>("form :is(input, select, textarea)")?.focus();
+  }, []);
   return (
     <dialog ref={dialog} className={styles.dialog} aria-label={title} onClose={onClose}>
       <div className={styles.head}>

@@ -12,9 +12,14 @@ interface Place {
 
 /** What the navigation and the palette list, in this order. */
 export const places = [
+  { to: "/overview", name: "Overview", icon: "overview", key: "o" },
   { to: "/prompts", name: "Prompts", icon: "prompts", key: "p" },
   { to: "/datasets", name: "Datasets", icon: "datasets", key: "d" },
   { to: "/logs", name: "Logs", icon: "logs", key: "l" },
+  { to: "/usage", name: "Usage", icon: "usage", key: "u" },
+  { to: "/prices", name: "Prices", icon: "prices", key: "r" },
+  { to: "/tokens", name: "Tokens", icon: "tokens", key: "t", needs: "admin" },
+  { to: "/audit", name: "Audit log", icon: "audit", key: "a", needs: "admin" },
 ] as const satisfies Place[];
 
 /** The places that the scopes of the session allow. */

@@ -25,6 +25,6 @@ export const homeRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: "/",
   beforeLoad: () => {
-    throw redirect({ to: "/prompts" });
+    throw redirect({ to: "/overview" });
   },
 });

@@ -1,5 +1,5 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef, useState } from "react";
+import { type CSSProperties, useEffect, useRef, useState } from "react";
 import { PlainText } from "../../parts/CodeText.tsx";
 import { type GridColumn, type Row, toText, valueIn } from "./cells.ts";
 import styles from "./Dataset.module.css";
@@ -20,6 +20,7 @@ interface Place {
 }
 
 const ROW_PX = 34;
+const MIN_COLUMN_PX = 160;
 /** More rows are read when fewer than these are below those in view. */
 const MIN_ROWS_AHEAD = 50;
 /** A longer text is shown in full below the grid. */
@@ -43,7 +44,6 @@ export function Grid({ rows, columns, hasMore, onMore, onEdit, onDelete }: Props
   const [isEditing, setIsEditing] = useState(false);
   const { virtual, shown } = useRowsInView(frame, { count: rows.length, hasMore, onMore });
   const move = (rowStep: number, columnStep: number) => {
-    const within = (value: number, count: number) => Math.max(0, Math.min(count - 1, value));
     const row = within(at.row + rowStep, rows.length);
     setAt({ row, column: within(at.column + columnStep, columns.length) });
     virtual.scrollToIndex(row);
@@ -63,7 +63,7 @@ export function Grid({ rows, columns, hasMore, onMore, onEdit, onDelete }: Props
     frame.current?.focus();
     move(rowStep, columnStep);
   };
-  const template = `52px repeat(${columns.length}, minmax(160px, 1fr)) ${onDelete ? "40px" : ""}`;
+  const style = styleOf(columns, onDelete !== undefined);
   const selectedText = selected ? toText(valueIn(selected, columns[at.column]!)) : "";
   return (
     <>
@@ -77,7 +77,7 @@ export function Grid({ rows, columns, hasMore, onMore, onEdit, onDelete }: Props
         tabIndex={0}
         onKeyDown={onKeyDown}
       >
-        <Head columns={columns} template={template} hasActions={onDelete !== undefined} />
+        <Head columns={columns} style={style} hasActions={onDelete !== undefined} />
         <div role="rowgroup" style={{ position: "relative", height: virtual.getTotalSize() }}>
           {shown.map(({ index, start }) => (
             <GridRow
@@ -85,7 +85,7 @@ export function Grid({ rows, columns, hasMore, onMore, onEdit, onDelete }: Props
               index={index}
               row={rows[index]!}
               columns={columns}
-              style={{ gridTemplateColumns: template, transform: `translateY(${start}px)` }}
+              style={{ ...style, transform: `translateY(${start}px)` }}
               selected={at.row === index ? at.column : null}
               isEditing={isEditing && at.row === index}
               onSelect={(column) => setAt({ row: index, column })}
@@ -101,6 +101,15 @@ export function Grid({ rows, columns, hasMore, onMore, onEdit, onDelete }: Props
     </>
   );
 }
+
+function styleOf({ length }: GridColumn[], hasActions: boolean): CSSProperties {
+  return {
+    gridTemplateColumns: `52px repeat(${length}, minmax(${MIN_COLUMN_PX}px, 1fr)) ${hasActions ? "40px" : ""}`,
+    minWidth: 52 + length * MIN_COLUMN_PX,
+  };
+}
+
+const within = (value: number, count: number) => Math.max(0, Math.min(count - 1, value));
 
 /** The rows to render, and reading more of them in time. */
 function useRowsInView(
@@ -123,15 +132,15 @@ function useRowsInView(
 
 function Head({
   columns,
-  template,
+  style,
   hasActions,
 }: {
   columns: GridColumn[];
-  template: string;
+  style: CSSProperties;
   hasActions: boolean;
 }) {
   return (
-    <div className={styles.head} role="row" style={{ gridTemplateColumns: template }}>
+    <div className={styles.head} role="row" style={style}>
       <span role="columnheader">#</span>
       {columns.map(({ key, title, type }) => (
         <span key={key} role="columnheader" title={type.toLowerCase()}>

@@ -3,6 +3,7 @@ import { useData, useEvents } from "../../data.ts";
 import { graphql } from "../../gql/index.ts";
 import { Button } from "../../parts/Button.tsx";
 import { FilterBar, SearchField, Select } from "../../parts/Field.tsx";
+import { formatDay } from "../../parts/format.ts";
 import { Loaded } from "../../parts/Loaded.tsx";
 import { Empty, ErrorNotice } from "../../parts/Notice.tsx";
 import { Page } from "../../parts/Page.tsx";
@@ -137,9 +138,11 @@ function Filters({
       />
       <Select
         label="Period"
-        choices={periodChoices}
-        value={search.since ?? ""}
-        onChange={(event) => onChange({ since: event.target.value || undefined })}
+        choices={
+          search.day ? [...periodChoices, { value: "the day", label: formatDay(search.day) }] : periodChoices
+        }
+        value={search.day ? "the day" : (search.since ?? "")}
+        onChange={(event) => onChange({ since: event.target.value || undefined, day: undefined })}
       />
       <Select
         label="Latency"

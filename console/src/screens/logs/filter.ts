@@ -5,6 +5,8 @@ export interface LogSearch {
   slug?: string;
   version?: string;
   since?: string;
+  /** A day of the reader, such as 2026-01-31. */
+  day?: string;
   user?: string;
   minCost?: string;
   minLatency?: string;
@@ -28,7 +30,7 @@ export const periodChoices = [
 
 /** The filter that an address stands for. A period begins at a full minute, so that the same filter is cached. */
 export function filterOf(search: LogSearch, nowMs: number): LogFilter {
-  const { q, slug, version, since, user, minCost, minLatency } = search;
+  const { q, slug, version, since, day, user, minCost, minLatency } = search;
   const periodMs = since && periods[since];
   const minute = Math.floor(nowMs / 60_000) * 60_000;
   return {
@@ -37,9 +39,19 @@ export function filterOf(search: LogSearch, nowMs: number): LogFilter {
     ...(version && { version: [version] }),
     ...(user && { userId: [user] }),
     ...(periodMs && { from: new Date(minute - periodMs).toISOString() }),
+    ...(day && daysFrom(day)),
     ...(isNumber(minCost) && { minCost: Number(minCost) }),
     ...(isNumber(minLatency) && { minLatencyMs: Number(minLatency) }),
   };
+}
+
+/** From the midnight that begins a day to the one that ends it, in the zone of the reader. */
+function daysFrom(day: string): LogFilter {
+  const begin = new Date(`${day}T00:00:00`);
+  if (Number.isNaN(begin.getTime())) return {};
+  const end = new Date(begin);
+  end.setDate(end.getDate() + 1);
+  return { from: begin.toISOString(), to: end.toISOString() };
 }
 
 const isNumber = (text: string | undefined): text is string =>

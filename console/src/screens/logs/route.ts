@@ -5,6 +5,17 @@ import { shellRoute } from "../../shell/routes.tsx";
 export const logsRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: "/logs",
-  validateSearch: only("q", "slug", "version", "since", "user", "minCost", "minLatency", "after", "live"),
+  validateSearch: only(
+    "q",
+    "slug",
+    "version",
+    "since",
+    "day",
+    "user",
+    "minCost",
+    "minLatency",
+    "after",
+    "live",
+  ),
   component: lazyRouteComponent(() => import("./Logs.tsx"), "Logs"),
 });
