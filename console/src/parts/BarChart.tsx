@@ -1,4 +1,5 @@
 import { Link } from "@tanstack/react-router";
+import { useEffect, useRef, useState } from "react";
 import styles from "./BarChart.module.css";
 import { formatDay } from "./format.ts";
 
@@ -14,7 +15,9 @@ interface Props {
   format: (value: number) => string;
 }
 
-const WIDTH = 1_000;
+/** As wide as the first drawing, before the place for it is measured. */
+const FIRST_WIDTH = 600;
+const LABEL_PX = 72;
 const HEIGHT = 190;
 const LEFT = 56;
 const BOTTOM = 22;
@@ -22,15 +25,23 @@ const TOP = 10;
 
 /** A bar for each day; each leads to the logs of its day. A table with the same figures belongs below it. */
 export function BarChart({ label, bars, format }: Props) {
+  const { frame, width } = useWidth();
   const top = niceTop(Math.max(0, ...bars.map(({ value }) => value)));
-  const step = (WIDTH - LEFT) / Math.max(1, bars.length);
+  const step = (width - LEFT) / Math.max(1, bars.length);
   const yOf = (value: number) => HEIGHT - BOTTOM - (value / top) * (HEIGHT - BOTTOM - TOP);
-  const every = Math.ceil(bars.length / 8);
+  const every = Math.ceil((bars.length * LABEL_PX) / Math.max(LABEL_PX, width - LEFT));
   return (
-    <svg className={styles.chart} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="group" aria-label={label}>
+    <svg
+      ref={frame}
+      className={styles.chart}
+      viewBox={`0 0 ${width} ${HEIGHT}`}
+      height={HEIGHT}
+      role="group"
+      aria-label={label}
+    >
       {[0, top / 2, top].map((value) => (
         <g key={value}>
-          <line className={styles.line} x1={LEFT} x2={WIDTH} y1={yOf(value)} y2={yOf(value)} />
+          <line className={styles.line} x1={LEFT} x2={width} y1={yOf(value)} y2={yOf(value)} />
           <text className={styles.words} x={LEFT - 8} y={yOf(value) + 4} textAnchor="end">
             {format(value)}
           </text>
@@ -61,6 +72,18 @@ export function BarChart({ label, bars, format }: Props) {
       })}
     </svg>
   );
+}
+
+/** The width of a drawing in pixels, so that its words keep their size. */
+function useWidth() {
+  const frame = useRef<SVGSVGElement>(null);
+  const [width, setWidth] = useState(FIRST_WIDTH);
+  useEffect(() => {
+    const observer = new ResizeObserver(([entry]) => entry && setWidth(Math.round(entry.contentRect.width)));
+    if (frame.current) observer.observe(frame.current);
+    return () => observer.disconnect();
+  }, []);
+  return { frame, width };
 }
 
 /** The next of 1, 2, 5, 10 and so on that is at least as large. */

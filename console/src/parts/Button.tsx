@@ -7,6 +7,8 @@ type Kind = "plain" | "primary" | "quiet" | "danger";
 interface Look {
   kind?: Kind;
   icon?: IconName;
+  /** As high as a line of text, such as in a table. */
+  size?: "small";
 }
 
 /** The class of what looks like a button, such as a link that leads to an action. */
@@ -14,9 +16,16 @@ export function buttonClass(kind: Kind = "plain", more = ""): string {
   return [styles.button, kind === "plain" ? "" : styles[kind], more].filter(Boolean).join(" ");
 }
 
-export function Button({ kind, icon, children, type = "button", ...more }: Look & ComponentProps<"button">) {
+export function Button({
+  kind,
+  icon,
+  size,
+  children,
+  type = "button",
+  ...more
+}: Look & ComponentProps<"button">) {
   return (
-    <button type={type} className={buttonClass(kind)} {...more}>
+    <button type={type} className={buttonClass(kind, size && styles.small)} {...more}>
       {icon && <Icon name={icon} />}
       {children}
     </button>
@@ -28,12 +37,13 @@ export function IconButton({
   icon,
   label,
   kind = "quiet",
+  size,
   ...more
 }: Look & { icon: IconName; label: string } & ComponentProps<"button">) {
   return (
     <button
       type="button"
-      className={buttonClass(kind, styles.icon)}
+      className={buttonClass(kind, size ? `${styles.icon} ${styles[size]}` : styles.icon)}
       aria-label={label}
       title={label}
       {...more}

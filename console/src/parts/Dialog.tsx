@@ -24,7 +24,7 @@ export function Dialog({
         <h2>{title}</h2>
         <IconButton icon="close" label="Close" onClick={onClose} />
       </div>
-      {children}
+      <div className={styles.body}>{children}</div>
     </dialog>
   );
 }

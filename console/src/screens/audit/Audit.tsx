@@ -58,7 +58,15 @@ export function Audit() {
     { name: "Operation", cell: ({ action }) => <code>{action}</code> },
     { name: "Of", isWide: true, isOptional: true, cell: ({ subject }) => subject },
     { name: "By", isOptional: true, cell: ({ token }) => token },
-    { name: "Change", align: "end", cell: ({ id }) => <Button onClick={() => show(id)}>Show</Button> },
+    {
+      name: "Change",
+      align: "end",
+      cell: ({ id }) => (
+        <Button size="small" onClick={() => show(id)}>
+          Show
+        </Button>
+      ),
+    },
   ];
   return (
     <Page title="Audit log" about="Who changed which prompt, tag, dataset, price or token, the latest first.">

@@ -63,6 +63,7 @@ export function GridRow(props: Props) {
       {onDelete && (
         <span role="gridcell" className={styles.action}>
           <IconButton
+            size="small"
             icon="close"
             label={`Delete row ${index + 1}`}
             tabIndex={-1}

@@ -14,22 +14,30 @@ export function Figures({
 }) {
   return (
     <dl className={styles.figures}>
-      <Figure name="Calls" value={formatCompact(now.logs)} change={changeOf(now.logs, before?.logs)} />
-      <Figure name="Cost" value={formatCost(now.cost)} change={changeOf(now.cost, before?.cost)} />
+      <Figure
+        name="Calls"
+        value={formatCompact(now.logs)}
+        change={changeOf(now.logs, before?.logs, formatCompact)}
+      />
+      <Figure
+        name="Cost"
+        value={formatCost(now.cost)}
+        change={changeOf(now.cost, before?.cost, formatCost)}
+      />
       <Figure
         name="Latency, 50 %"
         value={formatLatency(now.p50LatencyMs)}
-        change={changeOf(now.p50LatencyMs, before?.p50LatencyMs)}
+        change={changeOf(now.p50LatencyMs, before?.p50LatencyMs, formatLatency)}
       />
       <Figure
         name="Latency, 95 %"
         value={formatLatency(now.p95LatencyMs)}
-        change={changeOf(now.p95LatencyMs, before?.p95LatencyMs)}
+        change={changeOf(now.p95LatencyMs, before?.p95LatencyMs, formatLatency)}
       />
       <Figure
         name="Tokens"
         value={formatCompact(now.totalTokens)}
-        change={changeOf(now.totalTokens, before?.totalTokens)}
+        change={changeOf(now.totalTokens, before?.totalTokens, formatCompact)}
       />
       <Figure
         name="Without a price"
@@ -52,9 +60,13 @@ function Figure({ name, value, change }: { name: string; value: string; change: 
   );
 }
 
-function changeOf(now: number | null | undefined, before: number | null | undefined): string {
+function changeOf(
+  now: number | null | undefined,
+  before: number | null | undefined,
+  format: (value: number) => string,
+): string {
   if (now == null || !before) return "nothing to compare with";
   const percent = Math.round((100 * (now - before)) / before);
-  if (percent === 0) return "as before";
-  return `${percent > 0 ? "+" : "−"}${formatCount(Math.abs(percent))} % to the period before`;
+  const sign = percent > 0 ? "+" : percent < 0 ? "−" : "±";
+  return `before ${format(before)}, ${sign}${formatCount(Math.abs(percent))} %`;
 }

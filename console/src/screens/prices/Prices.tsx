@@ -130,7 +130,12 @@ const actionOf = (onDelete: (price: Price) => void): Column<Price> => ({
   name: "Delete",
   align: "end",
   cell: (price) => (
-    <IconButton icon="close" label={`Delete the price of ${price.model}`} onClick={() => onDelete(price)} />
+    <IconButton
+      size="small"
+      icon="close"
+      label={`Delete the price of ${price.model}`}
+      onClick={() => onDelete(price)}
+    />
   ),
 });
 

@@ -76,7 +76,7 @@ export function Tags({ prompt }: { prompt: PromptHeadOf }) {
       name: "Action",
       align: "end",
       cell: ({ label }) => (
-        <Button disabled={isRunning} onClick={() => void rollBack(label)}>
+        <Button size="small" disabled={isRunning} onClick={() => void rollBack(label)}>
           Roll back
         </Button>
       ),

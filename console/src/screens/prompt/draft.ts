@@ -55,7 +55,9 @@ export function inputOf(draft: Draft): PromptVersionInput {
     ...texts,
     model: model ? { model, provider: provider || null, parameters } : null,
     // Those without a description are found in the texts again, if they are still there.
-    variables: variables.filter(({ description }) => description),
+    variables: variables.flatMap(({ label, type, description }) =>
+      description ? [{ label, type, description }] : [],
+    ),
   };
 }
 

@@ -8,6 +8,7 @@ import { Confirm } from "../../parts/Confirm.tsx";
 import { Loaded } from "../../parts/Loaded.tsx";
 import { Page } from "../../parts/Page.tsx";
 import { PageLinks } from "../../parts/Pager.tsx";
+import table from "../../parts/Table.module.css";
 import { type Column, Table } from "../../parts/Table.tsx";
 import { Time } from "../../parts/Time.tsx";
 import { useToast } from "../../parts/Toast.tsx";
@@ -123,7 +124,9 @@ function columnsOf(ownId: string, onRevoke: (token: Token) => void): Column<Toke
     {
       name: "Scopes",
       isOptional: true,
-      cell: ({ scopes }) => scopes.map((scope) => scope.toLowerCase()).join(", "),
+      cell: ({ scopes }) => (
+        <span className={table.line}>{scopes.map((scope) => scope.toLowerCase()).join(", ")}</span>
+      ),
     },
     { name: "Made", isOptional: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
     {
@@ -143,7 +146,7 @@ function columnsOf(ownId: string, onRevoke: (token: Token) => void): Column<Toke
         hasEnded(token) ? (
           <Badge tone="bad">{token.revokedAt ? "revoked" : "expired"}</Badge>
         ) : (
-          <Button kind="danger" onClick={() => onRevoke(token)}>
+          <Button kind="danger" size="small" onClick={() => onRevoke(token)}>
             Revoke
           </Button>
         ),
