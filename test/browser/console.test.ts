@@ -146,6 +146,28 @@ describe.skipIf(!hasChromium)(`the console in Chromium${skipReason}`, () => {
     expect(complaints).toEqual([]);
   });
 
+  it("loses no text when an answer is lost, and a second attempt stores it once", async () => {
+    await using server = await startServer({ console: true, sample: true });
+    await using browser = await openBrowser();
+    const { page } = await openConsole(server, await browser.newContext());
+    await page.goto(`${server.url}/console/prompts/country-guide?view=edit`);
+    const text = page.getByLabel("Text", { exact: true });
+    await text.fill("A text that took an hour: {{country}}");
+    await page.route("**/graphql", async (route) => {
+      const isSave = route.request().postData()?.includes("mutation");
+      if (isSave) await route.fetch(); // it is stored, but its answer never arrives
+      await (isSave ? route.abort() : route.continue());
+    });
+    await page.getByRole("button", { name: "Create version" }).click();
+    await page.getByText("Nothing of what you typed is lost.").waitFor();
+    expect(await text.inputValue()).toBe("A text that took an hour: {{country}}");
+    await page.unroute("**/graphql");
+    await page.getByRole("button", { name: "Create version" }).click();
+    await page.getByText("Version 1.1.1 is stored").waitFor();
+    const versions = await server.run('{ prompt(slug: "country-guide") { availableVersions } }');
+    expect(versions.availableVersions.filter((version: string) => version === "1.1.1")).toHaveLength(1);
+  });
+
   it("signs in by a link once, keeps its code out of the history, and signs out when the token is revoked", async () => {
     await using server = await startServer({ console: true, sample: true });
     const code = await createSignInLink(server.database, server.token);

@@ -29,11 +29,11 @@ export function Shell() {
         <a className={styles.skip} href="#content">
           Skip to the content
         </a>
-        <div className={styles.top}>
+        <header className={styles.top}>
           <IconButton icon="menu" label="Menu" onClick={() => setOpen("menu")} />
           <Brand />
           <IconButton icon="search" label="Search and commands" onClick={() => setOpen("palette")} />
-        </div>
+        </header>
         {open === "menu" && (
           <button
             type="button"

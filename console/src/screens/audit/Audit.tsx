@@ -9,7 +9,7 @@ import { Loaded } from "../../parts/Loaded.tsx";
 import { Empty } from "../../parts/Notice.tsx";
 import { Page } from "../../parts/Page.tsx";
 import { PageLinks } from "../../parts/Pager.tsx";
-import { type Column, Table } from "../../parts/Table.tsx";
+import { type Column, RowName, Table } from "../../parts/Table.tsx";
 import { Time } from "../../parts/Time.tsx";
 import { auditRoute } from "./route.ts";
 
@@ -55,8 +55,11 @@ export function Audit() {
   const show = (id: string | undefined) => void navigate({ search: (now) => ({ ...now, entry: id }) });
   const columns: Column<Entry>[] = [
     { name: "When", cell: ({ createdAt }) => <Time at={createdAt} as="clock" /> },
-    { name: "Operation", cell: ({ action }) => <code>{action}</code> },
-    { name: "Of", isWide: true, isOptional: true, cell: ({ subject }) => subject },
+    {
+      name: "Operation",
+      isWide: true,
+      cell: ({ action, subject }) => <RowName name={subject} slug={action} />,
+    },
     { name: "By", isOptional: true, cell: ({ token }) => token },
     {
       name: "Change",

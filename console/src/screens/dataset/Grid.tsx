@@ -147,7 +147,11 @@ function Head({
           {title}
         </span>
       ))}
-      {hasActions && <span role="columnheader" aria-label="Delete" />}
+      {hasActions && (
+        <span role="columnheader">
+          <span className={styles.unseen}>Delete</span>
+        </span>
+      )}
     </div>
   );
 }

@@ -34,7 +34,7 @@ function VersionText({ version: { messages, systemText, text } }: { version: Ver
     return messages.map(({ role, name, content, placeholder }, n) => (
       // biome-ignore lint/suspicious/noArrayIndexKey: the place of a message is its identity
       <section key={n}>
-        <h3>{placeholder ? `Messages “${placeholder}”` : [role, name].filter(Boolean).join(" · ")}</h3>
+        <h2>{placeholder ? `Messages “${placeholder}”` : [role, name].filter(Boolean).join(" · ")}</h2>
         <Template text={placeholder ? "The application inserts messages here." : (content ?? "")} />
       </section>
     ));
@@ -42,12 +42,12 @@ function VersionText({ version: { messages, systemText, text } }: { version: Ver
     <>
       {systemText && (
         <section>
-          <h3>System</h3>
+          <h2>System</h2>
           <Template text={systemText} />
         </section>
       )}
       <section>
-        <h3>Text</h3>
+        <h2>Text</h2>
         <Template text={text} />
       </section>
     </>
