@@ -135,6 +135,10 @@ test("the cookie counts neither at REST, nor for GraphQL by GET or of another ty
     await server.get("/prompts", call),
     await server.post("/monitor/log", { slug: "country-guide", output: "x" }, call),
     await server.get(`/graphql?query=${encodeURIComponent(ME)}`, call),
+    await server.get(`/graphql?query=${encodeURIComponent(ME)}`, {
+      ...call,
+      headers: { ...call.headers, "content-type": "application/json" },
+    }),
     await server.post("/graphql", { query: ME }, plain),
   ])
     expect(status).toBe(401);
