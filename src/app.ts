@@ -1,6 +1,8 @@
 import cors from "@fastify/cors";
 import Fastify, { type FastifyServerOptions, LogController } from "fastify";
 import type { Config } from "./config.ts";
+import { readBuiltConsole } from "./console/files.ts";
+import { consoleRoutes } from "./console/routes.ts";
 import { unavailable, withoutParameters } from "./database/driverErrors.ts";
 import type { Database } from "./database/open.ts";
 import { createReadiness } from "./database/readiness.ts";
@@ -25,7 +27,7 @@ import { otlpRoutes } from "./logs/otlp/http.ts";
 import { cleanUpRegularly } from "./maintenance.ts";
 import { exposeMetrics } from "./metrics/metrics.ts";
 import { countOtlpSpans } from "./metrics/otlpSpans.ts";
-import { createContextOf } from "./requestContext.ts";
+import { createContexts } from "./requestContext.ts";
 import { openApi } from "./rest/openapi.ts";
 import { schemaController } from "./rest/schemas.ts";
 import { restRoutes } from "./routes.ts";
@@ -40,7 +42,8 @@ export interface AppOptions
   extends Partial<
     Pick<
       Config,
-      "corsOrigins" | "rateLimits" | "trustedProxies" | "metricsToken" | "playground" | "retentionDays"
+      | ("corsOrigins" | "rateLimits" | "trustedProxies" | "metricsToken" | "playground" | "console")
+      | "retentionDays"
     >
   > {
   /** The request timeout. */
@@ -60,18 +63,13 @@ export async function createApp(
   options: AppOptions,
   logger: FastifyServerOptions["logger"],
 ): Promise<App> {
-  const {
-    corsOrigins = [],
-    trustedProxies = [],
-    timeLimitMs = TIME_LIMIT_MS,
-    limits = {},
-    clientLimits = {},
-  } = options;
+  const { corsOrigins = [], trustedProxies = [], retentionDays = null } = options;
+  const { timeLimitMs = TIME_LIMIT_MS, limits = {}, clientLimits = {} } = options;
   const pages = options.playground === false ? "left out" : "served";
   const limiter = createLimiter(limits, corsOrigins);
   const handleError = createErrorHandler(unavailable);
   const app: App = Fastify({
-    logger: logger && withSerializers(logger === true ? {} : logger),
+    logger: withoutSecrets(logger),
     logController: new LogController({ disableRequestLogging: true }), // logRequests does
     bodyLimit: MAX_BODY_BYTES,
     serverFactory: (handle, server) => createHttpServer(handle, server, clientLimits),
@@ -91,23 +89,27 @@ export async function createApp(
   addSecurityHeaders(app);
   if (corsOrigins.length > 0) await allowOrigins(app, corsOrigins);
   if (options.rateLimits) await limitRates(app, options.rateLimits);
-  if (pages === "served") homePage(app); // before refuseUnrouted, which must not know the path: it is not for programs
+  const built = options.console ? await readBuiltConsole(app.log) : null;
+  // Before refuseUnrouted, which must not know the path: it is not for programs.
+  if (built || pages === "served") homePage(app, built ? "link to console" : "page");
   refuseUnrouted(app);
   limiter.watch(app);
   addTimeout(app, timeLimitMs);
-  const contextOf = createContextOf(database, app.log, options.retentionDays ?? null);
-  const otlp = { contextOf, limiter, counts: countOtlpSpans() };
+  const taken = options.console ? "sessions" : "tokens alone";
+  const contexts = createContexts(database, app.log, { graphqlTakes: taken, retentionDays });
+  const otlp = { contextOf: contexts.ofToken, limiter, counts: countOtlpSpans() };
   closeAlong(app, database);
-  recordRejections(app, { database, contextOf });
+  recordRejections(app, { database, contextOf: contexts.ofToken });
   compressResponses(app);
   openApi(app, pages);
   healthRoutes(app, createReadiness(database));
   if (options.metricsToken)
     exposeMetrics(app, { database, limiter, otlpSpans: otlp.counts }, options.metricsToken);
-  await app.register((routes: App) => restRoutes(routes, database, contextOf));
+  await app.register((routes: App) => restRoutes(routes, database, contexts.ofToken));
   await app.register(async (routes: App) => otlpRoutes(routes, otlp));
-  await app.register((routes: App) => graphqlRoutes(routes, contextOf, pages));
-  cleanUpRegularly(app, database, options.retentionDays ?? null);
+  await app.register((routes: App) => graphqlRoutes(routes, contexts.ofGraphql, pages));
+  if (options.console) consoleRoutes(app, { built, contextOf: contexts.ofSession, database });
+  cleanUpRegularly(app, database, retentionDays);
   closeGracefully(app, options.graceMs);
   offerGrpc(app, otlp, options.graceMs);
   return app;
@@ -119,10 +121,15 @@ function closeAlong(app: App, database: Database): void {
   app.addHook("onClose", () => database.close());
 }
 
-const withSerializers = (logger: object) => ({
-  ...logger,
-  serializers: { err: (error: Error) => toLogged(withoutParameters(error)) },
-});
+/** The options of a logger that logs no parameters of statements. */
+function withoutSecrets(logger: FastifyServerOptions["logger"]): FastifyServerOptions["logger"] {
+  return (
+    logger && {
+      ...(logger === true ? {} : logger),
+      serializers: { err: (error: Error) => toLogged(withoutParameters(error)) },
+    }
+  );
+}
 
 async function allowOrigins(app: App, origins: string[]): Promise<void> {
   await app.register(cors, { origin: origins.includes("*") ? "*" : origins, ...CORS });

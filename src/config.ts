@@ -31,6 +31,8 @@ export interface Config {
   metricsToken: string | null;
   /** Whether to serve GraphiQL and the page of the REST interface. */
   playground: boolean;
+  /** Whether to serve the web console. */
+  console: boolean;
   logLevel: (typeof logLevels)[number];
   /** Whether it runs as a script of npm, whose shell does not pass signals on. */
   isRunByNpm: boolean;
@@ -109,6 +111,7 @@ const environment = z
       ),
     METRICS_TOKEN: secret().optional(),
     PLAYGROUND: z.enum(["true", "false"]).default("true"),
+    CONSOLE: z.enum(["true", "false"]).default("true"),
     LOG_LEVEL: z.enum(logLevels).default("info"),
     npm_lifecycle_event: z.string().optional(),
   })
@@ -185,6 +188,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     TRUST_PROXY,
     METRICS_TOKEN,
     PLAYGROUND,
+    CONSOLE,
     LOG_LEVEL,
   } = parsed.data;
   return {
@@ -203,6 +207,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     trustedProxies: TRUST_PROXY,
     metricsToken: METRICS_TOKEN ?? null,
     playground: PLAYGROUND === "true",
+    console: CONSOLE === "true",
     logLevel: LOG_LEVEL,
     isRunByNpm: parsed.data.npm_lifecycle_event !== undefined,
   };

@@ -1,3 +1,4 @@
+import { ConsoleSession, SignInLink } from "./console/entities.ts";
 import {
   Dataset,
   DatasetColumnsRevision,
@@ -34,6 +35,8 @@ export const entities = [
   Log,
   Experiment,
   ModelPrice,
+  ConsoleSession,
+  SignInLink,
 ] as const;
 
 declare module "./database/open.ts" {

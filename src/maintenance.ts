@@ -1,3 +1,4 @@
+import { deleteEndedSessions } from "./console/sessions.resolvers.ts";
 import type { Database } from "./database/open.ts";
 import { removeDeletedDatasets } from "./datasets/removal.resolvers.ts";
 import { removeUnusedFiles } from "./files/removal.resolvers.ts";
@@ -10,8 +11,8 @@ import { deleteOldResponses } from "./workspaces/idempotency.resolvers.ts";
 const INTERVAL_MS = 60_000;
 
 /**
- * Regularly removes expired answers of idempotent requests, old rejected items, files that were never uploaded, the contents
- * of deleted datasets and prompts, and traces that are older than `retentionDays`. A run that was interrupted goes on in the
+ * Regularly removes expired answers of idempotent requests, old rejected items, files that were never uploaded, ended sessions,
+ * the contents of deleted datasets and prompts, and traces that are older than `retentionDays`. A run that was interrupted goes on in the
  * next one.
  */
 export function cleanUpRegularly(app: App, database: Database, retentionDays: number | null): void {
@@ -22,6 +23,7 @@ export function cleanUpRegularly(app: App, database: Database, retentionDays: nu
     await removeOldRejected(database, signal).catch(warn);
     await removeDeletedDatasets(database, signal).catch(warn);
     await removeDeletedPrompts(database, signal).catch(warn);
+    await deleteEndedSessions(database).catch(warn);
   });
   // Apart from the others, as a run may take hours.
   if (retentionDays !== null)

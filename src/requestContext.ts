@@ -1,33 +1,63 @@
 import type { Writable } from "node:stream";
 import type { FastifyBaseLogger } from "fastify";
+import { createAuthenticateSession } from "./console/sessions.resolvers.ts";
 import type { Access, Context } from "./context.ts";
 import type { Database, EntityManager } from "./database/open.ts";
 import type { FastifyRequest } from "./http/app.ts";
 import { originOf } from "./http/origin.ts";
+import { graphqlSessionSecretOf, sessionSecretOf } from "./http/sessionCookie.ts";
 import { type AnswerBudget, newAnswerBudget } from "./limits/answerBudget.ts";
 import { createAnswerMemory } from "./limits/answerMemory.ts";
 import type { Deadline } from "./limits/deadline.ts";
 import { createAuthenticate } from "./workspaces/authentication.resolvers.ts";
 
 /** A request by HTTP, or a call by gRPC, which no URL answers. */
-type Caller = FastifyRequest | { headers: { authorization?: string | undefined }; deadline: Deadline };
+export type Caller = FastifyRequest | { headers: { authorization?: string | undefined }; deadline: Deadline };
 
-/** Creates the context of a request, by HTTP or gRPC, after looking up its token. `raw` is the stream of its answer. */
-export type ContextOf = (request: Caller, reply: { raw: Writable }) => Promise<Context>;
+/** Creates the context of a request after looking up its token or its session. `raw` is the stream of its answer. */
+export type ContextOf<Request = FastifyRequest> = (
+  request: Request,
+  reply: { raw: Writable },
+) => Promise<Context>;
 
-export function createContextOf(
+interface ContextOptions {
+  graphqlTakes: "sessions" | "tokens alone";
+  retentionDays: number | null;
+}
+
+/** How requests become contexts: everywhere by a token; at GraphQL and the console's own routes also by a session. */
+export function createContexts(
   database: Database,
   log: FastifyBaseLogger,
-  retentionDays: number | null,
-): ContextOf {
+  { graphqlTakes, retentionDays }: ContextOptions,
+): { ofToken: ContextOf<Caller>; ofGraphql: ContextOf; ofSession: ContextOf } {
   const authenticate = createAuthenticate(database, log);
+  const authenticateSession = createAuthenticateSession(database, log);
   const memory = createAnswerMemory();
-  return async (request, { raw }) => {
-    const reauthenticate = () => authenticate(request.headers.authorization);
-    const access = await reauthenticate();
-    const hold = (bytes: number) => memory.hold(raw, access!.workspaceId, bytes);
-    const budget = newAnswerBudget({ hold });
-    return new RequestContext(database, access, reauthenticate, request, budget, retentionDays);
+  const contextBy =
+    <Request extends Caller>(
+      authenticationOf: (request: Request) => Context["reauthenticate"],
+    ): ContextOf<Request> =>
+    async (request, { raw }) => {
+      const reauthenticate = authenticationOf(request);
+      const access = await reauthenticate();
+      const hold = (bytes: number) => memory.hold(raw, access!.workspaceId, bytes);
+      const budget = newAnswerBudget({ hold });
+      return new RequestContext(database, access, reauthenticate, request, budget, retentionDays);
+    };
+  const byToken = ({ headers }: Caller) => authenticate(headers.authorization);
+  const bySecret = async (secret: string | undefined) =>
+    secret === undefined ? null : authenticateSession(secret);
+  return {
+    ofToken: contextBy((request: Caller) => () => byToken(request)),
+    ofSession: contextBy((request: FastifyRequest) => {
+      const secret = sessionSecretOf(request);
+      return () => bySecret(secret);
+    }),
+    ofGraphql: contextBy((request: FastifyRequest) => {
+      const secret = graphqlTakes === "sessions" ? graphqlSessionSecretOf(request) : undefined;
+      return () => (secret === undefined ? byToken(request) : authenticateSession(secret));
+    }),
   };
 }
 

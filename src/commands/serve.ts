@@ -4,6 +4,7 @@ import type { FastifyServerOptions } from "fastify";
 import pino from "pino";
 import { createApp } from "../app.ts";
 import type { Config } from "../config.ts";
+import { createSignInLink } from "../console/links.resolvers.ts";
 import { bringUpToDate } from "../database/migrate.ts";
 import { openDatabase } from "../database/open.ts";
 import { entities } from "../entities.ts";
@@ -37,6 +38,9 @@ export async function serve(config: Config, sample: "with sample" | "empty"): Pr
     );
   const token = await seedDatabase(database, { ...config, sample });
   const delivery = token && (await deliverFirstToken(token, config, app.log));
+  // On a terminal alone: other output ends up in logs, which other people read.
+  const code =
+    token && config.console && process.stdout.isTTY ? await createSignInLink(database, token) : null;
   const listen = createListen(app);
   stopOnSignals(app, config);
   await app.ready();
@@ -50,7 +54,7 @@ export async function serve(config: Config, sample: "with sample" | "empty"): Pr
   await receiveGrpc(app, config);
   const url = urlOf(config, (app.server.address() as AddressInfo).port);
   void warmTokenizer().catch((error) => app.log.warn(error, "cannot load the tokenizer before it is needed"));
-  print(delivery ? welcome(url, config, { token: delivery, sample }) : welcomeBack(url, config));
+  print(delivery ? welcome(url, config, { token: delivery, sample, code }) : welcomeBack(url, config));
 }
 
 /** Without gRPC the rest still serves, so a port that is taken does not end the start. */

@@ -4,7 +4,7 @@ import type { Delivery } from "./firstToken.ts";
 /** What a start prints for an existing database. */
 export function welcomeBack(url: string, config: Config): string {
   return `
-Gabbro is ready.${pages(url, config)}
+Gabbro is ready.${consoleLine(url, config)}${pages(url, config)}
   Another access token: npx gabbro token create --name NAME
 `;
 }
@@ -13,18 +13,25 @@ Gabbro is ready.${pages(url, config)}
 export function welcome(
   url: string,
   config: Config,
-  { token, sample }: { token: Delivery; sample: "with sample" | "empty" },
+  { token, sample, code }: { token: Delivery; sample: "with sample" | "empty"; code: string | null },
 ): string {
   const next =
     sample === "empty"
       ? "Add the sample with: npx gabbro sample"
       : `Try it:\n${curlLines(url, token.inShell).join("\n")}`;
   return `
-Gabbro is ready, on a new database.${pages(url, config)}
+Gabbro is ready, on a new database.${consoleLine(url, config, code)}${pages(url, config)}
   Access token   ${token.label}
 
 ${next}
 `;
+}
+
+/** The address of the console; with the code of a link, following it signs in. */
+function consoleLine(url: string, config: Config, code: string | null = null): string {
+  if (!config.console) return "";
+  return `
+  Console        ${url}/${code === null ? "console" : `console/start#${code}   (signs in once, within a day)`}`;
 }
 
 function pages(url: string, { playground }: Config): string {

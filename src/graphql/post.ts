@@ -3,6 +3,8 @@ import { type DocumentNode, type ExecutionResult, type GraphQLError, getOperatio
 import { processRegularResult } from "graphql-yoga";
 import type { Context } from "../context.ts";
 import { GabbroError } from "../errors.ts";
+import { graphqlSessionSecretOf } from "../http/sessionCookie.ts";
+import { bearerToken } from "../workspaces/authentication.resolvers.ts";
 import { type Answer, idempotencyKeyOf, runOnce } from "../workspaces/idempotency.resolvers.ts";
 import { deprecatedIn } from "./deprecations.ts";
 import type { DocumentCache } from "./documents.ts";
@@ -18,10 +20,11 @@ import type { GraphqlServer, ServerContext } from "./yoga.ts";
  */
 export async function answerPost(
   { yoga, documents }: { yoga: GraphqlServer; documents: DocumentCache },
-  { headers }: FastifyRequest,
+  httpRequest: FastifyRequest,
   params: Parameters,
   serverContext: ServerContext,
 ): Promise<(Answer & { isRepeated?: boolean }) | undefined> {
+  const { headers } = httpRequest;
   const mediaType = jsonTypeFor(headers.accept);
   const key = idempotencyKeyOf(headers["idempotency-key"]);
   if (key !== undefined && !mediaType) throw new GabbroError("BAD_REQUEST", ONLY_JSON_IS_REPEATED);
@@ -56,12 +59,18 @@ export async function answerPost(
   }
   if (key === undefined) return present(await run(serverContext));
   const request = JSON.stringify(["graphql", query, variables ?? null, operationName ?? null]);
-  const idempotentRequest = { key, authorization: headers.authorization, request };
-  return runOnce(serverContext, idempotentRequest, async (context, throwFailure) => {
+  return runOnce(serverContext, { ...callerOf(httpRequest, key), request }, async (context, throwFailure) => {
     const result = await run(context);
     throwFailure();
     return present(result);
   });
+}
+
+/** A session has keys of its own, as another session of the same token could not decrypt its answers. */
+function callerOf(request: FastifyRequest, key: string): { key: string; secret: string } {
+  const session = graphqlSessionSecretOf(request);
+  if (session === undefined) return { key, secret: bearerToken(request.headers.authorization)! };
+  return { key: `${key} of the session ${session}`, secret: session };
 }
 
 function readDocument(

@@ -2,11 +2,15 @@ import { hash } from "node:crypto";
 import packageJson from "../../package.json" with { type: "json" };
 import type { App } from "./app.ts";
 
-/** Adds a page at `/` for people who open the address in a browser; other clients get ROUTE_NOT_FOUND. */
-export function homePage(app: App): void {
+/**
+ * Adds a page at `/` for people who open the address in a browser, or leads them to the console; other clients get
+ * ROUTE_NOT_FOUND.
+ */
+export function homePage(app: App, content: "page" | "link to console"): void {
   app.get("/", { schema: { hide: true } }, (request, reply) => {
     reply.header("vary", `${reply.getHeader("vary")}, Accept`);
     if (!request.headers.accept?.includes("text/html")) return reply.callNotFound();
+    if (content === "link to console") return reply.header("cache-control", "no-cache").redirect("console"); // relative: also below a path of a proxy
     return reply
       .type("text/html; charset=utf-8")
       .header("content-security-policy", policy)

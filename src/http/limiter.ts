@@ -54,7 +54,7 @@ export const PROBES = new Set(["/health", "/ready", "/metrics"]);
 /** Stands for the workspace of a request without a token, or whose token was not checked yet. */
 const NO_WORKSPACE = "";
 /** Pages and assets that need no token. They are large and rendered for each request. */
-const PUBLIC = /^\/(?:docs|openapi\.json|graphql\/assets)(?:\/|$)/;
+const PUBLIC = /^\/(?:docs|openapi\.json|graphql\/assets|console\/assets|console\/\*)(?:\/|$)|^\/console$/;
 /** Counting a body costs 10 microseconds; 500 uncounted bodies hold at most 8 MB. */
 const MAX_SMALL_BODY_BYTES = 16 * 1024;
 const MAX_PUBLIC = 20;

@@ -1,5 +1,6 @@
 import type { RouteHandlerMethod } from "fastify";
 import type { App, FastifyReply, FastifyRequest } from "../http/app.ts";
+import { bearerToken } from "../workspaces/authentication.resolvers.ts";
 import { type Answer, idempotencyKeyOf, runOnce } from "../workspaces/idempotency.resolvers.ts";
 
 /** Makes retries safe on the POST routes registered after it: the same `Idempotency-Key` returns the first answer. */
@@ -20,8 +21,8 @@ async function once(
   reply: FastifyReply,
   { key, run }: { key: string; run: () => ReturnType<RouteHandlerMethod> },
 ): Promise<FastifyReply> {
-  const { authorization } = request.headers;
-  const idempotentRequest = { key, authorization, request: JSON.stringify([request.url, request.body]) };
+  const secret = bearerToken(request.headers.authorization)!;
+  const idempotentRequest = { key, secret, request: JSON.stringify([request.url, request.body]) };
   const answer = await runOnce(request.context, idempotentRequest, async (context) => {
     request.context = context;
     const body = JSON.stringify(await run());

@@ -7,7 +7,7 @@ import { hashToken, isIntact } from "./tokens.ts";
 
 const LAST_USED_PRECISION_MS = 60_000;
 
-type TokenAccess = Access & {
+export type TokenAccess = Access & {
   tokenId: string;
   expiresAt: number;
   lastUsedAt: number;
@@ -29,7 +29,7 @@ export function createAuthenticate(database: Database, log: { warn(error: unknow
     const generation = database.generation.now();
     const entry = tokens.get(hash);
     const cached = entry?.generation === generation ? entry : undefined;
-    const access = cached ?? (await findToken(database, hash, generation));
+    const access = cached ?? (await findTokenAccess(database, ["hash", hash], generation));
     if (!access || access.expiresAt <= Date.now()) throw unauthenticated(refusalOf(token));
     if (!cached) {
       tokens.set(hash, access);
@@ -54,21 +54,23 @@ export function bearerToken(authorization = ""): string | undefined {
   return authorization.slice(start, end) || undefined;
 }
 
-function refusalOf(token: string): string {
+/** Why a token is refused, in words that help with one that was mistyped. */
+export function refusalOf(token: string): string {
   return isIntact(token)
     ? "This access token is unknown, expired or revoked. Make one with: gabbro token create --name NAME."
     : "This access token is mistyped: its checksum is wrong. Copy it again.";
 }
 
-async function findToken(
+/** The access of a token that was not revoked, by the hash of its secret or by its id; it may have expired. */
+export async function findTokenAccess(
   database: Database,
-  hash: string,
+  [column, value]: [column: "hash" | "id", value: string],
   generation: string | null,
 ): Promise<TokenAccess | undefined> {
   const row = await database.read
     .selectFrom("AccessToken")
     .select(["id", "name", "workspace", "scopes", "expiresAt", "revokedAt", "lastUsedAt"])
-    .where("hash", "=", hash)
+    .where(column, "=", value)
     .executeTakeFirst();
   if (!row || row.revokedAt) return undefined;
   return {
@@ -83,7 +85,7 @@ async function findToken(
 }
 
 /** Records the last use of a token to the minute: more precision would take a write for every read. */
-async function recordUse(
+export async function recordUse(
   database: Database,
   { tokenId, workspaceId, lastUsedAt }: TokenAccess,
 ): Promise<void> {

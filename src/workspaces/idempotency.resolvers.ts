@@ -10,7 +10,6 @@ import { retryWhile, retryWhileLocked } from "../database/retry.ts";
 import { GabbroError } from "../errors.ts";
 import { newAnswerBudget } from "../limits/answerBudget.ts";
 import { readOn } from "../limits/deadline.ts";
-import { bearerToken } from "./authentication.resolvers.ts";
 import { IdempotentAnswer } from "./entities.ts";
 import { authenticated } from "./resolvers.ts";
 
@@ -24,8 +23,8 @@ const MAX_CHARACTERS_IN_TURN = 1024 * 1024;
 /** A request with an `Idempotency-Key`. */
 export interface IdempotentRequest {
   key: string;
-  /** The header with the caller's token, which encrypts the answer. */
-  authorization: string | undefined;
+  /** The caller's token, or the secret of the caller's session: it encrypts the answer. */
+  secret: string;
   /** The whole request as text: another one with the same key is refused. */
   request: string;
 }
@@ -54,7 +53,7 @@ type AnswerKey = { workspace: string; tokenId: string; keyHash: string };
  */
 export async function runOnce(
   context: Context,
-  { key, authorization, request }: IdempotentRequest,
+  { key, secret, request }: IdempotentRequest,
   run: (context: Context, throwFailure: () => void) => Promise<Answer>,
 ): Promise<Answer & { isRepeated: boolean }> {
   const { workspaceId: workspace, tokenId } = authenticated(context);
@@ -63,7 +62,7 @@ export async function runOnce(
   const requestHash = hashOf(request);
   const isLarge = request.length > MAX_CHARACTERS_IN_TURN;
   if (isLarge) await nextTurn();
-  const cipher = cipherOf(bearerToken(authorization)!, key);
+  const cipher = cipherOf(secret, key);
   const { database } = context;
   let isReplacing = false;
   const findAnswer = async () => {

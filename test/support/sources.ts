@@ -26,7 +26,9 @@ export function toSource(path: string, text: string): Source {
 }
 
 /** Each may import those before it, never those behind it. */
-const features = ["workspaces", "inbox", "files", "datasets", "prompts", "pricing", "logs", "analytics"];
+const features = [
+  ...["workspaces", "inbox", "files", "datasets", "prompts", "pricing", "logs", "analytics", "console"],
+];
 /** What the folders beside the features may import, types included; each may import itself and libraries. */
 const mayReach: Record<string, string[]> = {
   database: ["context.ts", "errors.ts", "limits", "privateFiles.ts"],

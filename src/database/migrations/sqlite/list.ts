@@ -9,6 +9,7 @@ import { Migration20261123123137_deleted_prompts } from "./Migration202611231231
 import { Migration20261124080842_prompt_messages } from "./Migration20261124080842_prompt_messages.ts";
 import { Migration20261124104902_dataset_versions } from "./Migration20261124104902_dataset_versions.ts";
 import { Migration20261124172152_traces } from "./Migration20261124172152_traces.ts";
+import { Migration20261124202808_console_sessions } from "./Migration20261124202808_console_sessions.ts";
 import { Migration20261124203121_files } from "./Migration20261124203121_files.ts";
 import { Migration20261124210000_rejected_items } from "./Migration20261124210000_rejected_items.ts";
 
@@ -27,4 +28,5 @@ export const sqliteMigrations = [
   { name: "Migration20261124172152_traces", class: Migration20261124172152_traces },
   { name: "Migration20261124203121_files", class: Migration20261124203121_files },
   { name: "Migration20261124210000_rejected_items", class: Migration20261124210000_rejected_items },
+  { name: "Migration20261124202808_console_sessions", class: Migration20261124202808_console_sessions },
 ];

@@ -1,0 +1,123 @@
+import { useCallback, useRef, useState } from "react";
+import {
+  type AnyVariables,
+  Client,
+  type CombinedError,
+  cacheExchange,
+  fetchExchange,
+  makeOperation,
+  mapExchange,
+  useClient,
+  useQuery,
+  useSubscription,
+} from "urql";
+import type { TypedDocumentString } from "./gql/graphql.ts";
+import { endSession } from "./session.ts";
+
+const JSON_ALONE = "application/graphql-response+json, application/json";
+
+/** Queries and mutations ask for JSON alone, which Gabbro answers fastest and repeats for an `Idempotency-Key`. */
+const askForJson = mapExchange({
+  onOperation: (operation) => {
+    if (operation.kind === "subscription") return operation;
+    const { fetchOptions } = operation.context;
+    const { headers } = (typeof fetchOptions === "function" ? fetchOptions() : fetchOptions) ?? {};
+    return makeOperation(operation.kind, operation, {
+      ...operation.context,
+      fetchOptions: { headers: { ...headers, accept: JSON_ALONE } },
+    });
+  },
+  onError: ({ graphQLErrors }) => {
+    if (graphQLErrors.some(({ extensions }) => extensions.code === "UNAUTHENTICATED")) endSession();
+  },
+});
+
+export const createClient = () =>
+  new Client({
+    url: "/graphql",
+    preferGetMethod: false,
+    fetchSubscriptions: true,
+    exchanges: [cacheExchange, askForJson, fetchExchange],
+  });
+
+type Document<Data, Variables> = TypedDocumentString<Data, Variables>;
+
+export interface QueryResult<Data> {
+  data: Data | undefined;
+  error: CombinedError | undefined;
+  isStale: boolean;
+  retry: () => void;
+}
+
+interface Options {
+  isPaused?: boolean;
+  /** Fetches anew each time the screen opens, for what others change all the time. */
+  isLive?: boolean;
+}
+
+/** The answer to a query: from the cache at once, where it is there, and the earlier one while variables change. */
+export function useData<Data, Variables extends AnyVariables>(
+  document: Document<Data, Variables>,
+  variables: Variables,
+  { isPaused = false, isLive = false }: Options = {},
+): QueryResult<Data> {
+  const [{ data, error, fetching, stale }, execute] = useQuery<Data>({
+    query: String(document),
+    variables: variables as AnyVariables,
+    pause: isPaused,
+    requestPolicy: isLive ? "cache-and-network" : "cache-first",
+  });
+  const retry = useCallback(() => execute({ requestPolicy: "network-only" }), [execute]);
+  return { data, error, isStale: fetching || stale, retry };
+}
+
+export interface Save<Data, Variables> {
+  /** Sends the mutation. Gives its data, or null and sets `error`. */
+  run: (variables: Variables) => Promise<Data | null>;
+  error: CombinedError | undefined;
+  isRunning: boolean;
+}
+
+/** A mutation that is carried out once, however often it is sent again after an error of the network. */
+export function useSave<Data, Variables extends AnyVariables>(
+  document: Document<Data, Variables>,
+): Save<Data, Variables> {
+  const client = useClient();
+  const [error, setError] = useState<CombinedError>();
+  const [isRunning, setIsRunning] = useState(false);
+  const attempt = useRef({ request: "", key: "" });
+  const run = useCallback(
+    async (variables: Variables): Promise<Data | null> => {
+      const request = JSON.stringify(variables);
+      if (attempt.current.request !== request) attempt.current = { request, key: crypto.randomUUID() };
+      setIsRunning(true);
+      const fetchOptions = { headers: { "idempotency-key": attempt.current.key } };
+      const result = await client
+        .mutation<Data>(String(document), variables as AnyVariables, { fetchOptions })
+        .toPromise();
+      setIsRunning(false);
+      setError(result.error);
+      // Only an attempt whose outcome is not known is repeated with its key.
+      if (!result.error?.networkError) attempt.current = { request: "", key: "" };
+      return result.error ? null : (result.data ?? null);
+    },
+    [client, document],
+  );
+  return { run, error, isRunning };
+}
+
+/** Calls back with each event of a subscription, while it is not paused. */
+export function useEvents<Data, Variables extends AnyVariables>(
+  document: Document<Data, Variables>,
+  variables: Variables,
+  { isPaused, onEvent }: { isPaused: boolean; onEvent: (data: Data) => void },
+): { error: CombinedError | undefined } {
+  const [{ error }] = useSubscription<Data, true, AnyVariables>(
+    { query: String(document), variables: variables as AnyVariables, pause: isPaused },
+    (_, data) => {
+      onEvent(data);
+      return true;
+    },
+  );
+  return { error };
+}

@@ -1,0 +1,21 @@
+import { RouterProvider } from "@tanstack/react-router";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import "./design/tokens.css";
+import "./design/base.css";
+import { Toasts } from "./parts/Toast.tsx";
+import { router } from "./router.ts";
+import { whenSessionEnds } from "./session.ts";
+
+whenSessionEnds(() => {
+  const { pathname, searchStr } = router.state.location;
+  void router.navigate({ to: "/sign-in", search: { next: pathname + searchStr }, replace: true });
+});
+
+createRoot(document.getElementById("root")!).render(
+  <StrictMode>
+    <Toasts>
+      <RouterProvider router={router} />
+    </Toasts>
+  </StrictMode>,
+);

@@ -1,0 +1,103 @@
+import { Link } from "@tanstack/react-router";
+import { useEffect, useRef, useState } from "react";
+import styles from "./BarChart.module.css";
+import { formatDay } from "./format.ts";
+
+export interface Bar {
+  /** A day such as 2026-01-31. */
+  day: string;
+  value: number;
+}
+
+interface Props {
+  label: string;
+  bars: Bar[];
+  format: (value: number) => string;
+}
+
+/** As wide as the first drawing, before the place for it is measured. */
+const FIRST_WIDTH = 600;
+const LABEL_PX = 72;
+const HEIGHT = 190;
+const LEFT = 56;
+const BOTTOM = 22;
+const TOP = 10;
+
+/** A bar for each day; each leads to the logs of its day. A table with the same figures belongs below it. */
+export function BarChart({ label, bars, format }: Props) {
+  const { frame, width } = useWidth();
+  const top = niceTop(Math.max(0, ...bars.map(({ value }) => value)));
+  const step = (width - LEFT) / Math.max(1, bars.length);
+  const yOf = (value: number) => HEIGHT - BOTTOM - (value / top) * (HEIGHT - BOTTOM - TOP);
+  const every = Math.ceil((bars.length * LABEL_PX) / Math.max(LABEL_PX, width - LEFT));
+  return (
+    <svg
+      ref={frame}
+      className={styles.chart}
+      viewBox={`0 0 ${width} ${HEIGHT}`}
+      height={HEIGHT}
+      role="group"
+      aria-label={label}
+    >
+      {[0, top / 2, top].map((value) => (
+        <g key={value}>
+          <line className={styles.line} x1={LEFT} x2={width} y1={yOf(value)} y2={yOf(value)} />
+          <text className={styles.words} x={LEFT - 8} y={yOf(value) + 4} textAnchor="end">
+            {format(value)}
+          </text>
+        </g>
+      ))}
+      {bars.map(({ day, value }, n) => {
+        const x = LEFT + n * step;
+        const words = `${formatDay(day)}: ${format(value)}`;
+        return (
+          <Link key={day} to="/logs" search={{ day }} className={styles.column} aria-label={words}>
+            <title>{words}</title>
+            <rect className={styles.hit} x={x} y={TOP} width={step} height={HEIGHT - BOTTOM - TOP} />
+            <rect
+              className={styles.bar}
+              x={x + step * 0.15}
+              y={yOf(value)}
+              width={step * 0.7}
+              height={HEIGHT - BOTTOM - yOf(value)}
+              rx={Math.min(2, step / 6)}
+            />
+            {n % every === 0 && (
+              <text className={styles.words} x={x + step / 2} y={HEIGHT - 5} textAnchor="middle">
+                {formatDay(day)}
+              </text>
+            )}
+          </Link>
+        );
+      })}
+    </svg>
+  );
+}
+
+/** The width of a drawing in pixels, so that its words keep their size. */
+function useWidth() {
+  const frame = useRef<SVGSVGElement>(null);
+  const [width, setWidth] = useState(FIRST_WIDTH);
+  useEffect(() => {
+    const observer = new ResizeObserver(([entry]) => entry && setWidth(Math.round(entry.contentRect.width)));
+    if (frame.current) observer.observe(frame.current);
+    return () => observer.disconnect();
+  }, []);
+  return { frame, width };
+}
+
+/** The next of 1, 2, 5, 10 and so on that is at least as large. */
+function niceTop(value: number): number {
+  if (value <= 0) return 1;
+  const power = 10 ** Math.floor(Math.log10(value));
+  return [1, 2, 5, 10].map((factor) => factor * power).find((top) => top >= value) ?? value;
+}
+
+/** How much of the largest a value is. */
+export function Share({ value, of }: { value: number; of: number }) {
+  return (
+    <span className={styles.share} aria-hidden="true">
+      <span style={{ width: `${of > 0 ? (100 * value) / of : 0}%` }} />
+    </span>
+  );
+}

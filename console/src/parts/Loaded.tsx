@@ -1,0 +1,26 @@
+import { type ReactNode, useEffect, useState } from "react";
+import type { QueryResult } from "../data.ts";
+import { ErrorNotice, Waiting } from "./Notice.tsx";
+
+const PATIENCE_MS = 300;
+
+interface Props<Data> {
+  result: QueryResult<Data>;
+  children: (data: Data) => ReactNode;
+}
+
+/** The data of a query once it is there; an error with a retry; a placeholder only when it takes long. */
+export function Loaded<Data>({ result: { data, error, retry }, children }: Props<Data>) {
+  if (data != null && !error) return children(data);
+  if (error) return <ErrorNotice error={error} onRetry={retry} />;
+  return <Patience />;
+}
+
+function Patience() {
+  const [isLong, setIsLong] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(setIsLong, PATIENCE_MS, true);
+    return () => clearTimeout(timer);
+  }, []);
+  return isLong ? <Waiting /> : null;
+}

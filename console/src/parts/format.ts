@@ -1,0 +1,57 @@
+const count = new Intl.NumberFormat("en");
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
+const clock = new Intl.DateTimeFormat("en", {
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  hourCycle: "h23",
+});
+const day = new Intl.DateTimeFormat("en", { month: "short", day: "numeric" });
+const dayOfYear = new Intl.DateTimeFormat("en", { month: "short", day: "numeric", year: "numeric" });
+
+export const formatCount = (value: number): string => count.format(value);
+export const formatCompact = (value: number): string =>
+  value < 10_000 ? count.format(value) : compact.format(value);
+
+/** US dollars with as many digits as a small cost needs. */
+export function formatCost(dollars: number | null | undefined): string {
+  if (dollars == null) return "–";
+  if (dollars === 0) return "$0";
+  const digits = dollars >= 100 ? 0 : dollars >= 0.1 ? 2 : Math.min(8, 1 - Math.floor(Math.log10(dollars)));
+  return `$${dollars.toLocaleString("en", { minimumFractionDigits: Math.min(2, digits), maximumFractionDigits: digits })}`;
+}
+
+export function formatLatency(ms: number | null | undefined): string {
+  if (ms == null) return "–";
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  return ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : `${(ms / 60_000).toFixed(1)} min`;
+}
+
+export const formatExactTime = (time: string): string => exact.format(new Date(time));
+
+/** As short as it can be understood: an age while it is young, then the date. */
+export function formatTime(time: string, now = Date.now()): string {
+  const date = new Date(time);
+  const seconds = Math.round((now - date.getTime()) / 1_000);
+  if (seconds >= 0 && seconds < 10) return "just now";
+  if (seconds >= 0 && seconds < 60) return `${seconds} s ago`;
+  if (seconds >= 0 && seconds < 3_600) return `${Math.floor(seconds / 60)} min ago`;
+  const isToday = date.toDateString() === new Date(now).toDateString();
+  if (isToday) return clock.format(date).slice(0, 5);
+  const isThisYear = date.getFullYear() === new Date(now).getFullYear();
+  return isThisYear ? `${day.format(date)}, ${clock.format(date).slice(0, 5)}` : dayOfYear.format(date);
+}
+
+export const formatClock = (time: string): string => {
+  const date = new Date(time);
+  return `${day.format(date)} ${clock.format(date)}`;
+};
+
+/** A day such as 2026-01-31, which has no zone, as `Jan 31`. */
+export const formatDay = (key: string): string => day.format(new Date(`${key}T12:00:00`));
+
+/** Any JSON value as text to read: a string as it is, everything else indented. */
+export function formatJson(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value, null, 2);
+}

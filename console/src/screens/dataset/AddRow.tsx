@@ -1,0 +1,72 @@
+import { useState } from "react";
+import { useSave } from "../../data.ts";
+import type { ColumnType } from "../../gql/graphql.ts";
+import { graphql } from "../../gql/index.ts";
+import { Button } from "../../parts/Button.tsx";
+import { Dialog } from "../../parts/Dialog.tsx";
+import { Form, FormButtons, TextArea } from "../../parts/Field.tsx";
+import { ErrorNotice } from "../../parts/Notice.tsx";
+import { gridColumnsOf, type Row, toValue } from "./cells.ts";
+
+const AddDatasetRow = graphql(`
+  mutation AddDatasetRow($slug: String!, $input: DatasetItemInput!) {
+    addDatasetItem(slug: $slug, input: $input) {
+      datasetRow {
+        id
+        key
+        name
+        values
+        idealOutput
+      }
+    }
+  }
+`);
+
+interface Props {
+  slug: string;
+  columns: readonly { name: string; type: ColumnType }[];
+  onAdded: (row: Row) => void;
+  onClose: () => void;
+}
+
+export function AddRow({ slug, columns, onAdded, onClose }: Props) {
+  const { run, error, isRunning } = useSave(AddDatasetRow);
+  const [texts, setTexts] = useState<Record<string, string>>({});
+  const gridColumns = gridColumnsOf(columns);
+  const submit = async () => {
+    const values = Object.fromEntries(
+      gridColumns.flatMap((column) => {
+        const text = texts[column.key];
+        return text && !column.isIdealOutput ? [[column.title, toValue(text, undefined, column)]] : [];
+      }),
+    );
+    const data = await run({ slug, input: { values, idealOutput: texts.ideal || null } });
+    if (!data) return;
+    onAdded(data.addDatasetItem.datasetRow);
+    onClose();
+  };
+  return (
+    <Dialog title="Add row" onClose={onClose}>
+      <Form onSubmit={() => void submit()}>
+        {gridColumns.map(({ key, title, type }, n) => (
+          <TextArea
+            key={key}
+            label={title}
+            rows={1}
+            autoFocus={n === 0}
+            value={texts[key] ?? ""}
+            onChange={(event) => setTexts((now) => ({ ...now, [key]: event.target.value }))}
+            hint={type === "JSON" ? "JSON" : null}
+          />
+        ))}
+        {error && <ErrorNotice error={error} />}
+        <FormButtons>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="primary" type="submit" disabled={isRunning}>
+            Add
+          </Button>
+        </FormButtons>
+      </Form>
+    </Dialog>
+  );
+}

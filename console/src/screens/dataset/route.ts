@@ -1,0 +1,10 @@
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { only } from "../../search.ts";
+import { shellRoute } from "../../shell/routes.tsx";
+
+export const datasetRoute = createRoute({
+  getParentRoute: () => shellRoute,
+  path: "/datasets/$slug",
+  validateSearch: only("version", "dialog"),
+  component: lazyRouteComponent(() => import("./DatasetScreen.tsx"), "DatasetScreen"),
+});

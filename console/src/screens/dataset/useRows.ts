@@ -1,0 +1,75 @@
+import { useCallback, useEffect, useRef, useState } from "react";
+import { type CombinedError, useClient } from "urql";
+import type { DatasetRowsQuery } from "../../gql/graphql.ts";
+import { graphql } from "../../gql/index.ts";
+import type { Row } from "./cells.ts";
+
+const DatasetRows = graphql(`
+  query DatasetRows($slug: String!, $version: Int, $after: String) {
+    dataset(slug: $slug, version: $version) {
+      id
+      rows(first: 300, after: $after) {
+        nodes {
+          id
+          key
+          name
+          values
+          idealOutput
+        }
+        pageInfo {
+          hasNextPage
+          endCursor
+        }
+      }
+    }
+  }
+`);
+
+interface Loaded {
+  rows: Row[];
+  after: string | null;
+  hasMore: boolean;
+  error: CombinedError | undefined;
+}
+
+const NOTHING: Loaded = { rows: [], after: null, hasMore: true, error: undefined };
+
+/** The rows that were read so far, page after page, and what was changed in them since. */
+export function useRows(slug: string, version: number | null) {
+  const client = useClient();
+  const [loaded, setLoaded] = useState(NOTHING);
+  const isLoading = useRef(false);
+  const { after, hasMore } = loaded;
+  const loadMore = useCallback(async () => {
+    if (isLoading.current || !hasMore) return;
+    isLoading.current = true;
+    const variables = { slug, version, after };
+    const { data, error } = await client
+      .query<DatasetRowsQuery>(String(DatasetRows), variables, { requestPolicy: "network-only" })
+      .toPromise();
+    isLoading.current = false;
+    const page = data?.dataset?.rows;
+    if (!page) return setLoaded((now) => ({ ...now, error }));
+    setLoaded(({ rows }) => ({
+      rows: [...rows, ...page.nodes],
+      after: page.pageInfo.endCursor ?? null,
+      hasMore: page.pageInfo.hasNextPage,
+      error: undefined,
+    }));
+  }, [client, slug, version, after, hasMore]);
+  const isEmpty = loaded.rows.length === 0 && hasMore && !loaded.error;
+  useEffect(() => {
+    if (isEmpty) void loadMore();
+  }, [isEmpty, loadMore]);
+  const replace = useCallback(
+    (id: string, row: Row | null) =>
+      setLoaded((now) => ({ ...now, rows: now.rows.flatMap((one) => (one.id === id ? (row ?? []) : one)) })),
+    [],
+  );
+  /** Shows a row that was added, if all rows before it are shown. */
+  const append = useCallback(
+    (row: Row) => setLoaded((now) => (now.hasMore ? now : { ...now, rows: [...now.rows, row] })),
+    [],
+  );
+  return { ...loaded, loadMore, replace, append };
+}

@@ -1,0 +1,72 @@
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { useSave } from "../../data.ts";
+import { graphql } from "../../gql/index.ts";
+import { Button } from "../../parts/Button.tsx";
+import { Dialog } from "../../parts/Dialog.tsx";
+import { Form, FormButtons, TextField } from "../../parts/Field.tsx";
+import { ErrorNotice } from "../../parts/Notice.tsx";
+import { slugOf } from "../../parts/slug.ts";
+
+const CreateDataset = graphql(`
+  mutation CreateDataset($input: CreateDatasetInput!) {
+    createDataset(input: $input) {
+      dataset {
+        id
+        slug
+      }
+    }
+  }
+`);
+
+export function NewDataset({ onClose }: { onClose: () => void }) {
+  const navigate = useNavigate();
+  const { run, error, isRunning } = useSave(CreateDataset);
+  const [name, setName] = useState("");
+  const [slug, setSlug] = useState<string | null>(null);
+  const [columns, setColumns] = useState("question");
+  const shownSlug = slug ?? slugOf(name);
+  const submit = async () => {
+    const names = columns.split(",").flatMap((column) => column.trim() || []);
+    const input = {
+      slug: shownSlug,
+      name,
+      columns: names.map((column) => ({ name: column, type: "TEXT" as const })),
+    };
+    if (await run({ input }))
+      await navigate({ to: "/datasets/$slug", params: { slug: shownSlug }, replace: true });
+  };
+  return (
+    <Dialog title="New dataset" onClose={onClose}>
+      <Form onSubmit={() => void submit()}>
+        <TextField
+          label="Name"
+          autoFocus
+          required
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+        />
+        <TextField
+          label="Slug"
+          required
+          value={shownSlug}
+          onChange={(event) => setSlug(event.target.value)}
+        />
+        <TextField
+          label="Columns"
+          required
+          value={columns}
+          onChange={(event) => setColumns(event.target.value)}
+          hint="Their names, with commas between. Each row has an ideal output beside them."
+        />
+        {error && <ErrorNotice error={error} />}
+        <FormButtons>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="primary" type="submit" disabled={isRunning || shownSlug === ""}>
+            Create
+          </Button>
+        </FormButtons>
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,77 @@
+import { useState } from "react";
+import { useData, useSave } from "../../data.ts";
+import { graphql } from "../../gql/index.ts";
+import { Button } from "../../parts/Button.tsx";
+import { Dialog } from "../../parts/Dialog.tsx";
+import { Form, FormButtons, Select } from "../../parts/Field.tsx";
+import { Loaded } from "../../parts/Loaded.tsx";
+import { Empty, ErrorNotice } from "../../parts/Notice.tsx";
+import { useToast } from "../../parts/Toast.tsx";
+
+const DatasetChoices = graphql(`
+  query DatasetChoices {
+    datasets(first: 100) {
+      nodes {
+        id
+        slug
+        name
+      }
+    }
+  }
+`);
+
+const AddLogToDataset = graphql(`
+  mutation AddLogToDataset($slug: String!, $logId: ID!) {
+    addLogToDataset(slug: $slug, input: { logId: $logId }) {
+      datasetRow {
+        id
+      }
+      warnings {
+        message
+      }
+    }
+  }
+`);
+
+/** Makes a row of a log; each column takes the part or the variable of its own name. */
+export function AddToDataset({ logId, onClose }: { logId: string; onClose: () => void }) {
+  const result = useData(DatasetChoices, {});
+  const { run, error, isRunning } = useSave(AddLogToDataset);
+  const [chosen, setChosen] = useState<string | null>(null);
+  const toast = useToast();
+  return (
+    <Dialog title="Add to dataset" onClose={onClose}>
+      <Loaded result={result}>
+        {({ datasets: { nodes } }) => {
+          const slug = chosen ?? nodes[0]?.slug;
+          if (!slug) return <Empty title="No datasets yet" />;
+          const submit = async () => {
+            const data = await run({ slug, logId });
+            if (!data) return;
+            const [warning] = data.addLogToDataset.warnings;
+            toast(warning ? `Added to ${slug}. ${warning.message}` : `Added to ${slug}`);
+            onClose();
+          };
+          return (
+            <Form onSubmit={() => void submit()}>
+              <Select
+                label="Dataset"
+                choices={nodes.map((node) => ({ value: node.slug, label: `${node.name} (${node.slug})` }))}
+                value={slug}
+                onChange={(event) => setChosen(event.target.value)}
+              />
+              <p>Each column takes the part of the log, or the variable, that has its name.</p>
+              {error && <ErrorNotice error={error} />}
+              <FormButtons>
+                <Button onClick={onClose}>Cancel</Button>
+                <Button kind="primary" type="submit" disabled={isRunning}>
+                  Add
+                </Button>
+              </FormButtons>
+            </Form>
+          );
+        }}
+      </Loaded>
+    </Dialog>
+  );
+}

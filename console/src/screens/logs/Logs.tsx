@@ -1,0 +1,179 @@
+import { useCallback, useMemo, useState } from "react";
+import { useData, useEvents } from "../../data.ts";
+import { graphql } from "../../gql/index.ts";
+import { Button } from "../../parts/Button.tsx";
+import { FilterBar, SearchField, Select } from "../../parts/Field.tsx";
+import { formatDay } from "../../parts/format.ts";
+import { Loaded } from "../../parts/Loaded.tsx";
+import { Empty, ErrorNotice } from "../../parts/Notice.tsx";
+import { Page } from "../../parts/Page.tsx";
+import { PageLinks } from "../../parts/Pager.tsx";
+import { filterOf, type LogSearch, periodChoices } from "./filter.ts";
+import { LiveDot } from "./LiveDot.tsx";
+import { type LogOfList, LogTable } from "./LogTable.tsx";
+import { logsRoute } from "./route.ts";
+
+const LogList = graphql(`
+  query LogList($filter: LogFilter!, $after: String) {
+    logs(filter: $filter, after: $after, first: 50) {
+      nodes {
+        ...LogOfList
+      }
+      pageInfo {
+        hasNextPage
+        endCursor
+      }
+    }
+  }
+`);
+
+const PromptChoices = graphql(`
+  query PromptChoices {
+    prompts(first: 100) {
+      nodes {
+        id
+        slug
+      }
+    }
+  }
+`);
+
+const NewLogs = graphql(`
+  subscription NewLogs($slug: String) {
+    logAdded(slug: $slug) {
+      id
+      ...LogOfList
+    }
+  }
+`);
+
+const MAX_NEW_LOGS = 200;
+
+export function Logs() {
+  const { after, live, ...search } = logsRoute.useSearch();
+  const navigate = logsRoute.useNavigate();
+  const key = JSON.stringify(search);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the key stands for what is searched; time alone changes nothing
+  const filter = useMemo(() => filterOf(search, Date.now()), [key]);
+  const result = useData(LogList, { filter, after: after ?? null }, { isLive: true });
+  const isFiltered = Object.keys(search).length > 0;
+  const change = useCallback(
+    (part: LogSearch) =>
+      void navigate({ search: (now) => ({ ...now, ...part, after: undefined }), replace: true }),
+    [navigate],
+  );
+  const onSearch = useCallback((text: string) => change({ q: text || undefined }), [change]);
+  const clear = () => void navigate({ search: {}, replace: true });
+  return (
+    <Page
+      title="Logs"
+      about="Every call that your applications reported, the latest first."
+      actions={
+        <Button
+          aria-pressed={live === "1"}
+          onClick={() =>
+            void navigate({ search: (now) => ({ ...now, live: live ? undefined : "1" }), replace: true })
+          }
+        >
+          <LiveDot isLive={live === "1"} /> Live
+        </Button>
+      }
+    >
+      <Filters search={search} onSearch={onSearch} onChange={change}>
+        {isFiltered && (
+          <Button kind="quiet" onClick={clear}>
+            Clear
+          </Button>
+        )}
+      </Filters>
+      {live === "1" && <Tail key={key} slug={search.slug} isFiltered={isFiltered} />}
+      <Loaded result={result}>
+        {({ logs: { nodes, pageInfo } }) =>
+          nodes.length > 0 ? (
+            <>
+              <LogTable label="Logs" logs={nodes} />
+              <PageLinks after={after} pageInfo={pageInfo} words={{ first: "Latest", next: "Older" }} />
+            </>
+          ) : isFiltered ? (
+            <Empty title="No log fits" action={<Button onClick={clear}>Show all</Button>}>
+              All words must stand in the input or the output; “words in quotes” must follow each other.
+            </Empty>
+          ) : (
+            <Empty title="No logs yet">
+              Applications report calls with <code>logPrompt</code> or <code>POST /monitor/log</code>.
+            </Empty>
+          )
+        }
+      </Loaded>
+    </Page>
+  );
+}
+
+function Filters({
+  search,
+  onSearch,
+  onChange,
+  children,
+}: {
+  search: LogSearch;
+  onSearch: (text: string) => void;
+  onChange: (part: LogSearch) => void;
+  children: React.ReactNode;
+}) {
+  const prompts = useData(PromptChoices, {});
+  const slugs = (prompts.data?.prompts.nodes ?? []).map(({ slug }) => slug);
+  const listed = search.slug && !slugs.includes(search.slug) ? [search.slug, ...slugs] : slugs;
+  const choices = [
+    { value: "", label: "All prompts" },
+    ...listed.map((slug) => ({ value: slug, label: slug })),
+  ];
+  return (
+    <FilterBar>
+      <SearchField label="Search words" value={search.q ?? ""} onSearch={onSearch} />
+      <Select
+        label="Prompt"
+        choices={choices}
+        value={search.slug ?? ""}
+        onChange={(event) => onChange({ slug: event.target.value || undefined, version: undefined })}
+      />
+      <Select
+        label="Period"
+        choices={
+          search.day ? [...periodChoices, { value: "the day", label: formatDay(search.day) }] : periodChoices
+        }
+        value={search.day ? "the day" : (search.since ?? "")}
+        onChange={(event) => onChange({ since: event.target.value || undefined, day: undefined })}
+      />
+      <Select
+        label="Latency"
+        choices={[
+          { value: "", label: "Any latency" },
+          { value: "1000", label: "1 s or more" },
+          { value: "5000", label: "5 s or more" },
+          { value: "30000", label: "30 s or more" },
+        ]}
+        value={search.minLatency ?? ""}
+        onChange={(event) => onChange({ minLatency: event.target.value || undefined })}
+      />
+      {children}
+    </FilterBar>
+  );
+}
+
+/** The logs that arrive while it is shown. */
+function Tail({ slug, isFiltered }: { slug: string | undefined; isFiltered: boolean }) {
+  const [logs, setLogs] = useState<(LogOfList & { id: string })[]>([]);
+  const onEvent = useCallback(({ logAdded }: { logAdded: LogOfList & { id: string } }) => {
+    setLogs((now) => [logAdded, ...now].slice(0, MAX_NEW_LOGS));
+  }, []);
+  const { error } = useEvents(NewLogs, { slug: slug ?? null }, { isPaused: false, onEvent });
+  if (error) return <ErrorNotice error={error} />;
+  if (logs.length > 0) return <LogTable label="New logs" logs={logs} />;
+  const which = slug ? `of ${slug} ` : "";
+  const unless = isFiltered && !slug ? ", whatever the filters say" : "";
+  return (
+    <p role="status">
+      New logs {which}appear here as they arrive{unless}.
+    </p>
+  );
+}

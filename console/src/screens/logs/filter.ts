@@ -1,0 +1,58 @@
+import type { LogFilter } from "../../gql/graphql.ts";
+
+export interface LogSearch {
+  q?: string;
+  slug?: string;
+  version?: string;
+  since?: string;
+  /** A day of the reader, such as 2026-01-31. */
+  day?: string;
+  user?: string;
+  minCost?: string;
+  minLatency?: string;
+}
+
+const HOUR_MS = 3_600_000;
+const periods: Record<string, number> = {
+  hour: HOUR_MS,
+  day: 24 * HOUR_MS,
+  week: 168 * HOUR_MS,
+  month: 720 * HOUR_MS,
+};
+
+export const periodChoices = [
+  { value: "", label: "All time" },
+  { value: "hour", label: "Last hour" },
+  { value: "day", label: "Last 24 hours" },
+  { value: "week", label: "Last 7 days" },
+  { value: "month", label: "Last 30 days" },
+];
+
+/** The filter that an address stands for. A period begins at a full minute, so that the same filter is cached. */
+export function filterOf(search: LogSearch, nowMs: number): LogFilter {
+  const { q, slug, version, since, day, user, minCost, minLatency } = search;
+  const periodMs = since && periods[since];
+  const minute = Math.floor(nowMs / 60_000) * 60_000;
+  return {
+    ...(q && { text: q }),
+    ...(slug && { slug: [slug] }),
+    ...(version && { version: [version] }),
+    ...(user && { userId: [user] }),
+    ...(periodMs && { from: new Date(minute - periodMs).toISOString() }),
+    ...(day && daysFrom(day)),
+    ...(isNumber(minCost) && { minCost: Number(minCost) }),
+    ...(isNumber(minLatency) && { minLatencyMs: Number(minLatency) }),
+  };
+}
+
+/** From the midnight that begins a day to the one that ends it, in the zone of the reader. */
+function daysFrom(day: string): LogFilter {
+  const begin = new Date(`${day}T00:00:00`);
+  if (Number.isNaN(begin.getTime())) return {};
+  const end = new Date(begin);
+  end.setDate(end.getDate() + 1);
+  return { from: begin.toISOString(), to: end.toISOString() };
+}
+
+const isNumber = (text: string | undefined): text is string =>
+  text !== undefined && Number.isFinite(Number(text));

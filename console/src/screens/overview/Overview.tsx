@@ -1,0 +1,153 @@
+import { Link } from "@tanstack/react-router";
+import { useData } from "../../data.ts";
+import type { UsageFiguresFragment } from "../../gql/graphql.ts";
+import { graphql, readFragment } from "../../gql/index.ts";
+import { BarChart, Share } from "../../parts/BarChart.tsx";
+import { FilterBar, Select } from "../../parts/Field.tsx";
+import { formatCompact, formatCost, formatCount, formatLatency } from "../../parts/format.ts";
+import { Loaded } from "../../parts/Loaded.tsx";
+import { Empty } from "../../parts/Notice.tsx";
+import { Card, Page } from "../../parts/Page.tsx";
+import { periodChoices, periodOf, timeZone } from "../../parts/period.ts";
+import { type Column, Table } from "../../parts/Table.tsx";
+import { UsageFigures } from "../usage/Usage.tsx";
+import { Figures } from "./Figures.tsx";
+import styles from "./Overview.module.css";
+import { overviewRoute } from "./route.ts";
+
+const OverviewOfUsage = graphql(`
+  query Overview($from: DateTime!, $to: DateTime!, $beforeFrom: DateTime!, $beforeTo: DateTime!, $timeZone: String!) {
+    now: usage(from: $from, to: $to) {
+      nodes {
+        ...UsageFigures
+      }
+    }
+    before: usage(from: $beforeFrom, to: $beforeTo) {
+      nodes {
+        ...UsageFigures
+      }
+    }
+    days: usage(from: $from, to: $to, groupBy: DAY, timeZone: $timeZone) {
+      nodes {
+        ...UsageFigures
+      }
+    }
+    prompts: usage(from: $from, to: $to, groupBy: PROMPT, first: 6) {
+      nodes {
+        ...UsageFigures
+      }
+    }
+    models: usage(from: $from, to: $to, groupBy: MODEL, first: 6) {
+      nodes {
+        ...UsageFigures
+      }
+    }
+  }
+`);
+
+export function Overview() {
+  const search = overviewRoute.useSearch();
+  const navigate = overviewRoute.useNavigate();
+  const { days, from, to, before } = periodOf(search.period, "7");
+  const variables = { from, to, beforeFrom: before.from, beforeTo: before.to, timeZone };
+  const result = useData(OverviewOfUsage, variables, { isLive: true });
+  const choose = (period: string) => void navigate({ search: { period }, replace: true });
+  return (
+    <Page
+      title="Overview"
+      actions={
+        <FilterBar>
+          <Select
+            label="Period"
+            choices={periodChoices}
+            value={days}
+            onChange={(event) => choose(event.target.value)}
+          />
+        </FilterBar>
+      }
+    >
+      <Loaded result={result}>
+        {(data) => {
+          const [now] = readFragment(UsageFigures, data.now.nodes);
+          const [earlier] = readFragment(UsageFigures, data.before.nodes);
+          if (!now || now.logs === 0) return <NoCalls hasEarlier={(earlier?.logs ?? 0) > 0} />;
+          const byDay = readFragment(UsageFigures, data.days.nodes);
+          return (
+            <>
+              <Figures now={now} before={earlier} />
+              <div className={styles.pair}>
+                <Card title="Cost by day">
+                  <BarChart
+                    label="Cost by day"
+                    bars={byDay.map(({ key, cost }) => ({ day: key ?? "", value: cost }))}
+                    format={formatCost}
+                  />
+                </Card>
+                <Card title="Calls by day">
+                  <BarChart
+                    label="Calls by day"
+                    bars={byDay.map(({ key, logs }) => ({ day: key ?? "", value: logs }))}
+                    format={formatCompact}
+                  />
+                </Card>
+              </div>
+              <div className={styles.pair}>
+                <Top by="Prompt" rows={readFragment(UsageFigures, data.prompts.nodes)} />
+                <Top by="Model" rows={readFragment(UsageFigures, data.models.nodes)} />
+              </div>
+            </>
+          );
+        }}
+      </Loaded>
+    </Page>
+  );
+}
+
+function NoCalls({ hasEarlier }: { hasEarlier: boolean }) {
+  if (hasEarlier) return <Empty title="No calls in this period">Choose a longer one.</Empty>;
+  return (
+    <Empty title="No calls yet" action={<Link to="/prompts">Look at your prompts</Link>}>
+      Applications ask Gabbro for a prompt, call a model with it, and report the call with{" "}
+      <code>logPrompt</code>. What the calls cost and how long they took then shows here.
+    </Empty>
+  );
+}
+
+/** The groups with the most calls. */
+function Top({ by, rows }: { by: "Prompt" | "Model"; rows: readonly UsageFiguresFragment[] }) {
+  const most = Math.max(...rows.map(({ logs }) => logs));
+  const columns: Column<UsageFiguresFragment>[] = [
+    {
+      name: by,
+      isWide: true,
+      cell: ({ key }) =>
+        key && by === "Prompt" ? (
+          <Link to="/logs" search={{ slug: key }}>
+            {key}
+          </Link>
+        ) : (
+          (key ?? "none")
+        ),
+    },
+    {
+      name: "Calls",
+      align: "end",
+      cell: ({ logs }) => (
+        <>
+          {formatCount(logs)}
+          <Share value={logs} of={most} />
+        </>
+      ),
+    },
+    { name: "Cost", align: "end", cell: ({ cost }) => formatCost(cost) },
+    {
+      name: "Latency, 95 %",
+      align: "end",
+      isOptional: true,
+      cell: ({ p95LatencyMs }) => formatLatency(p95LatencyMs),
+    },
+  ];
+  return (
+    <Table label={`By ${by.toLowerCase()}`} columns={columns} rows={rows} keyOf={({ key }) => String(key)} />
+  );
+}

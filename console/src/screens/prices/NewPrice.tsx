@@ -1,0 +1,60 @@
+import { useState } from "react";
+import { useSave } from "../../data.ts";
+import { graphql } from "../../gql/index.ts";
+import { Button } from "../../parts/Button.tsx";
+import { Dialog } from "../../parts/Dialog.tsx";
+import { Form, FormButtons, TextField } from "../../parts/Field.tsx";
+import { ErrorNotice } from "../../parts/Notice.tsx";
+import { useToast } from "../../parts/Toast.tsx";
+
+const SetPrice = graphql(`
+  mutation SetPrice($input: SetModelPriceInput!) {
+    setModelPrice(input: $input) {
+      modelPrice {
+        id
+        model
+      }
+    }
+  }
+`);
+
+export function NewPrice({ onClose }: { onClose: () => void }) {
+  const { run, error, isRunning } = useSave(SetPrice);
+  const [texts, setTexts] = useState({ model: "", provider: "", inputPrice: "", outputPrice: "" });
+  const toast = useToast();
+  const submit = async () => {
+    const { model, provider, inputPrice, outputPrice } = texts;
+    const prices = { inputPrice: Number(inputPrice), outputPrice: Number(outputPrice) };
+    if (!(await run({ input: { model, provider: provider || null, ...prices } }))) return;
+    toast(`The price of ${model} is set`);
+    onClose();
+  };
+  const field = (name: keyof typeof texts) => ({
+    value: texts[name],
+    onChange: (event: React.ChangeEvent<HTMLInputElement>) =>
+      setTexts((now) => ({ ...now, [name]: event.target.value })),
+  });
+  const amount = { type: "number", min: 0, step: "any", required: true } as const;
+  return (
+    <Dialog title="Set a price" onClose={onClose}>
+      <Form onSubmit={() => void submit()}>
+        <TextField
+          label="Model"
+          required
+          {...field("model")}
+          hint="As prompt versions name it, in any case."
+        />
+        <TextField label="Provider" {...field("provider")} hint="Empty for every provider." />
+        <TextField label="Dollars per million tokens of input" {...amount} {...field("inputPrice")} />
+        <TextField label="Dollars per million tokens of output" {...amount} {...field("outputPrice")} />
+        {error && <ErrorNotice error={error} />}
+        <FormButtons>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="primary" type="submit" disabled={isRunning}>
+            Set
+          </Button>
+        </FormButtons>
+      </Form>
+    </Dialog>
+  );
+}

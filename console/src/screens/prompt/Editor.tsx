@@ -1,0 +1,129 @@
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { useData, useSave } from "../../data.ts";
+import { graphql } from "../../gql/index.ts";
+import { Button } from "../../parts/Button.tsx";
+import { Form, FormButtons, TextArea, TextField } from "../../parts/Field.tsx";
+import { Loaded } from "../../parts/Loaded.tsx";
+import { ErrorNotice } from "../../parts/Notice.tsx";
+import { Card } from "../../parts/Page.tsx";
+import { useToast } from "../../parts/Toast.tsx";
+import { type Draft, draftOf, inputOf } from "./draft.ts";
+import { MessagesEditor } from "./MessagesEditor.tsx";
+import styles from "./Prompt.module.css";
+import type { PromptHeadOf } from "./PromptScreen.tsx";
+import { VersionTexts } from "./queries.ts";
+import type { Version } from "./Texts.tsx";
+
+const CreateVersion = graphql(`
+  mutation CreateVersion($slug: String!, $input: PromptVersionInput!) {
+    createPromptVersion(slug: $slug, input: $input) {
+      promptVersion {
+        id
+        version
+      }
+      warnings {
+        message
+      }
+    }
+  }
+`);
+
+/** Writes a new version, beginning with the one that is shown. */
+export function Editor({ prompt, base }: { prompt: PromptHeadOf; base: string | undefined }) {
+  const result = useData(VersionTexts, { slug: prompt.slug, version: base ?? "" }, { isPaused: !base });
+  if (!base) return <DraftForm prompt={prompt} base={null} />;
+  return (
+    <Loaded result={result}>
+      {({ describePrompt }) => (
+        <DraftForm key={base} prompt={prompt} base={describePrompt?.promptVersion ?? null} />
+      )}
+    </Loaded>
+  );
+}
+
+function DraftForm({ prompt, base }: { prompt: PromptHeadOf; base: Version | null }) {
+  const { slug } = prompt;
+  const navigate = useNavigate();
+  const toast = useToast();
+  const { run, error, isRunning } = useSave(CreateVersion);
+  const [draft, setDraft] = useState<Draft>(() =>
+    draftOf(
+      base,
+      prompt.versions.nodes.map(({ version }) => version),
+    ),
+  );
+  const change = (part: Partial<Draft>) => setDraft((now) => ({ ...now, ...part }));
+  const submit = async () => {
+    const data = await run({ slug, input: inputOf(draft) });
+    if (!data) return;
+    toast(`Version ${draft.version} is stored`);
+    const search = base
+      ? { view: "compare", version: draft.version, from: base.version }
+      : { version: draft.version };
+    await navigate({ to: "/prompts/$slug", params: { slug }, search, replace: true });
+  };
+  return (
+    <Card>
+      <Form onSubmit={() => void submit()}>
+        <TextField
+          label="Version"
+          required
+          value={draft.version}
+          onChange={(event) => change({ version: event.target.value })}
+          hint={base ? `It begins with the texts of ${base.version}.` : "By habit a semantic version."}
+        />
+        {draft.messages ? (
+          <MessagesEditor messages={draft.messages} onChange={(messages) => change({ messages })} />
+        ) : (
+          <>
+            <TextArea
+              label="System text"
+              value={draft.systemText}
+              onChange={(event) => change({ systemText: event.target.value })}
+            />
+            <TextArea
+              label="Text"
+              required
+              rows={6}
+              value={draft.text}
+              onChange={(event) => change({ text: event.target.value })}
+              hint="A Jinja template: {{ country }} stands for a variable."
+            />
+          </>
+        )}
+        <ModelFields draft={draft} onChange={change} />
+        {error && <ErrorNotice error={error} />}
+        <FormButtons>
+          {!base && !draft.messages && (
+            <Button onClick={() => change({ messages: [{ key: 0, role: "user", content: draft.text }] })}>
+              Write messages instead
+            </Button>
+          )}
+          <Button kind="primary" type="submit" disabled={isRunning || draft.version === ""}>
+            Create version
+          </Button>
+        </FormButtons>
+      </Form>
+    </Card>
+  );
+}
+
+function ModelFields({ draft, onChange }: { draft: Draft; onChange: (part: Partial<Draft>) => void }) {
+  return (
+    <div className={styles.pair}>
+      <TextField
+        label="Model"
+        value={draft.model}
+        placeholder="gpt-4o-mini"
+        onChange={(event) => onChange({ model: event.target.value })}
+      />
+      <TextField
+        label="Provider"
+        value={draft.provider}
+        placeholder="openai"
+        onChange={(event) => onChange({ provider: event.target.value })}
+      />
+    </div>
+  );
+}

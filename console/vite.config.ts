@@ -1,0 +1,43 @@
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import react from "@vitejs/plugin-react";
+import { defineConfig, type Plugin } from "vite";
+
+const MIN_BYTES = 1_024;
+
+/** Compresses the built files beside them, so that serving them takes no time. */
+const compressed: Plugin = {
+  name: "compressed",
+  apply: "build",
+  async closeBundle() {
+    const folder = new URL("./dist/assets/", import.meta.url).pathname;
+    for (const name of await readdir(folder)) {
+      const content = await readFile(join(folder, name));
+      if (content.length < MIN_BYTES) continue;
+      const params = {
+        [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
+        [constants.BROTLI_PARAM_SIZE_HINT]: content.length,
+      };
+      await writeFile(join(folder, `${name}.br`), brotliCompressSync(content, { params }));
+      await writeFile(join(folder, `${name}.gz`), gzipSync(content, { level: 9 }));
+    }
+  },
+};
+
+const server = process.env.GABBRO_URL ?? "http://localhost:3001";
+
+export default defineConfig({
+  root: import.meta.dirname,
+  base: "/console/",
+  plugins: [react(), compressed],
+  build: {
+    target: "es2023",
+    // Without inline content the policy of the page needs no exceptions.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+  },
+  // `npm run dev`: the pages come from Vite, the data from a running Gabbro.
+  server: { proxy: { "/graphql": server, "/console/session": server } },
+});

@@ -1,0 +1,54 @@
+import { readdir, readFile } from "node:fs/promises";
+import { extname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** Where `npm run build` of `console/` puts what it builds. */
+const FOLDER = fileURLToPath(new URL("../../console/dist", import.meta.url));
+
+const types: Record<string, string> = {
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+};
+
+/** A file with a hash of its content in its name; the build has compressed what is worth it. */
+export interface Asset {
+  type: string;
+  identity: Buffer;
+  br?: Buffer;
+  gzip?: Buffer;
+}
+
+export interface BuiltConsole {
+  page: Buffer;
+  assets: Map<string, Asset>;
+}
+
+/** Reads the built console into memory, less than 2 MB. Null, with a warning, when it is not built. */
+export async function readBuiltConsole(log: { warn(message: string): void }): Promise<BuiltConsole | null> {
+  try {
+    const page = await readFile(join(FOLDER, "index.html"));
+    const names = await readdir(join(FOLDER, "assets"));
+    const contents = new Map(
+      await Promise.all(
+        names.map(async (name) => [name, await readFile(join(FOLDER, "assets", name))] as const),
+      ),
+    );
+    const served = names.filter((name) => types[extname(name)]);
+    return { page, assets: new Map(served.map((name) => [name, toAsset(name, contents)])) };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    log.warn("the console is not built, so there is none: run npm run console, or set CONSOLE=false");
+    return null;
+  }
+}
+
+function toAsset(name: string, contents: Map<string, Buffer>): Asset {
+  const [br, gzip] = [contents.get(`${name}.br`), contents.get(`${name}.gz`)];
+  return {
+    type: types[extname(name)]!,
+    identity: contents.get(name)!,
+    ...(br && { br }),
+    ...(gzip && { gzip }),
+  };
+}

@@ -1,0 +1,161 @@
+import { randomBytes } from "node:crypto";
+import { LRUCache } from "lru-cache";
+import type { Access, Context } from "../context.ts";
+import { newId } from "../database/ids.ts";
+import type { Database, EntityManager } from "../database/open.ts";
+import { retryWhileLocked } from "../database/retry.ts";
+import { inTransaction } from "../database/transaction.ts";
+import {
+  findTokenAccess,
+  recordUse,
+  refusalOf,
+  type TokenAccess,
+} from "../workspaces/authentication.resolvers.ts";
+import { unauthenticated } from "../workspaces/resolvers.ts";
+import { hashToken } from "../workspaces/tokens.ts";
+import { ConsoleSession, SignInLink } from "./entities.ts";
+import type { SignInInput } from "./inputs.ts";
+import { findSignInLink, LINK_MS, usedLink } from "./links.resolvers.ts";
+
+const HOUR_MS = 60 * 60 * 1_000;
+const MAX_IDLE_MS = 12 * HOUR_MS;
+export const MAX_AGE_MS = 7 * 24 * HOUR_MS;
+const MAX_SESSIONS_OF_TOKEN = 100;
+const SECRET_BYTES = 32;
+const LAST_USED_PRECISION_MS = 60_000;
+
+/** Who is signed in, as the console shows it. */
+export interface SignedIn {
+  tokenId: string;
+  tokenName: string;
+  scopes: Access["scopes"];
+  workspace: string;
+}
+
+type SessionAccess = TokenAccess & { sessionId: string; sessionUsedAt: number; sessionEndsAt: number };
+
+/**
+ * Creates the authentication by session of one server, which returns the access of the token that the session stands for.
+ * Like tokens, sessions are cached until anything may have changed, such as a token that was revoked.
+ */
+export function createAuthenticateSession(
+  database: Database,
+  log: { warn(error: unknown, message: string): void },
+) {
+  const sessions = new LRUCache<string, SessionAccess>({ max: 10_000 });
+  return async (secret: string): Promise<Access> => {
+    const hash = hashToken(secret);
+    const generation = database.generation.now();
+    const entry = sessions.get(hash);
+    const isCurrent = entry?.generation === generation && !hasEnded(entry);
+    const access = isCurrent ? entry : await findSession(database, hash, generation);
+    if (!access || hasEnded(access)) throw unauthenticated("This session has ended. Sign in again.");
+    if (!isCurrent) sessions.set(hash, access);
+    const nowMs = Date.now();
+    if (nowMs - access.sessionUsedAt >= LAST_USED_PRECISION_MS) {
+      // In the background: it must not delay or fail the request.
+      database.track(
+        recordUses(database, access).catch((error) => log.warn(error, "cannot record a session's use")),
+      );
+      access.sessionUsedAt = nowMs;
+    }
+    return access;
+  };
+}
+
+/** Signs a browser in by a token or by the code of a link. The secret of the new session is returned only now. */
+export async function signIn(database: Database, input: SignInInput): Promise<string> {
+  const link = "code" in input ? await findSignInLink(database, input.code) : null;
+  const by = "token" in input ? (["hash", hashToken(input.token)] as const) : (["id", link!.token] as const);
+  const access = await findTokenAccess(database, [...by], null);
+  if (!access || access.expiresAt <= Date.now())
+    throw "token" in input ? unauthenticated(refusalOf(input.token)) : usedLink();
+  const secret = randomBytes(SECRET_BYTES).toString("base64url");
+  await inTransaction(database.fork(access.workspaceId), async (em) => {
+    if (link && (await em.nativeDelete(SignInLink, { hash: link.hash })) === 0) throw usedLink();
+    await endOldest(em, access.tokenId);
+    const now = new Date();
+    const { tokenId: token, workspaceId: workspace } = access;
+    const row = { id: newId(), workspace, token, hash: hashToken(secret), createdAt: now, lastUsedAt: now };
+    em.create(ConsoleSession, row);
+  });
+  return secret;
+}
+
+/** Ends a session; nothing happens when it has ended before. */
+export async function signOut({ em }: Context, secret: string): Promise<void> {
+  await inTransaction(em, async (own) => {
+    await own.nativeDelete(ConsoleSession, { hash: hashToken(secret) });
+  });
+}
+
+export async function describeSession({ database }: Context, access: Access): Promise<SignedIn> {
+  const { name } = await database.read
+    .selectFrom("Workspace")
+    .select("name")
+    .where("id", "=", access.workspaceId)
+    .executeTakeFirstOrThrow();
+  const { tokenName, scopes } = access;
+  return { tokenId: access.tokenId!, tokenName, scopes, workspace: name };
+}
+
+/** Deletes sessions that have ended and links that have expired. */
+export async function deleteEndedSessions({ write }: Database): Promise<void> {
+  const ago = (ms: number) => new Date(Date.now() - ms);
+  await retryWhileLocked(() =>
+    write.deleteFrom("ConsoleSession").where("createdAt", "<=", ago(MAX_AGE_MS)).execute(),
+  );
+  await retryWhileLocked(() =>
+    write.deleteFrom("ConsoleSession").where("lastUsedAt", "<=", ago(MAX_IDLE_MS)).execute(),
+  );
+  await retryWhileLocked(() =>
+    write.deleteFrom("SignInLink").where("createdAt", "<=", ago(LINK_MS)).execute(),
+  );
+}
+
+/** Makes room for one more session of a token. */
+async function endOldest(em: EntityManager, token: string): Promise<void> {
+  const surplus = await em.find(
+    ConsoleSession,
+    { token },
+    { fields: ["id"], orderBy: { id: "desc" }, offset: MAX_SESSIONS_OF_TOKEN - 1, limit: 100 },
+  );
+  if (surplus.length > 0) await em.nativeDelete(ConsoleSession, { id: { $in: surplus.map(({ id }) => id) } });
+}
+
+async function findSession(
+  database: Database,
+  hash: string,
+  generation: string | null,
+): Promise<SessionAccess | undefined> {
+  const row = await database.read
+    .selectFrom("ConsoleSession")
+    .select(["id", "token", "createdAt", "lastUsedAt"])
+    .where("hash", "=", hash)
+    .executeTakeFirst();
+  const access = row && (await findTokenAccess(database, ["id", row.token], generation));
+  return (
+    access && {
+      ...access,
+      sessionId: row.id,
+      sessionUsedAt: row.lastUsedAt.getTime(),
+      sessionEndsAt: row.createdAt.getTime() + MAX_AGE_MS,
+    }
+  );
+}
+
+function hasEnded({ expiresAt, sessionUsedAt, sessionEndsAt }: SessionAccess): boolean {
+  return Math.min(expiresAt, sessionEndsAt, sessionUsedAt + MAX_IDLE_MS) <= Date.now();
+}
+
+async function recordUses(database: Database, access: SessionAccess): Promise<void> {
+  await retryWhileLocked(() =>
+    database.write
+      .updateTable("ConsoleSession")
+      .set({ lastUsedAt: new Date() })
+      .where("workspace", "=", access.workspaceId)
+      .where("id", "=", access.sessionId)
+      .execute(),
+  );
+  await recordUse(database, access);
+}

@@ -1,0 +1,285 @@
+import { afterAll, expect, test, vi } from "vitest";
+import { createSignInLink } from "../../src/console/links.resolvers.ts";
+import { deleteEndedSessions } from "../../src/console/sessions.resolvers.ts";
+import { commandLineContext } from "../../src/workspaces/resolvers.ts";
+import { revokeAccessToken } from "../../src/workspaces/tokens.resolvers.ts";
+import { addToken } from "../support/data.ts";
+import { heard, type Server, startServer } from "../support/server.ts";
+
+const server = await startServer({ sample: true, console: true });
+afterAll(() => server[Symbol.asyncDispose]());
+
+const HOST = "localhost:3001";
+const own = { host: HOST, "sec-fetch-site": "same-origin" };
+const ME = "{ accessTokens { nodes { id } } }";
+const [workspace] = await server.database.read.selectFrom("Workspace").select("id").execute();
+
+type Headers = Record<string, string>;
+
+const signIn = (body: object, headers: Headers = {}, on: Server = server) =>
+  on.post("/console/session", body, { token: null, headers: { ...own, ...headers } });
+
+/** The cookie of a new session, as a browser sends it back. */
+async function cookieOf(token: string, headers: Headers = {}, on: Server = server): Promise<string> {
+  const answer = await signIn({ token }, headers, on);
+  expect([answer.status, answer.body]).toEqual([204, ""]);
+  return String(answer.headers["set-cookie"]).split(";", 1)[0]!;
+}
+
+const asSession = (cookie: string, headers: Headers = {}) => ({
+  token: null,
+  headers: { ...own, cookie, ...headers },
+});
+
+const signedIn = async (cookie: string, headers: Headers = {}) =>
+  (await server.get("/console/session", asSession(cookie, headers))).body.session;
+
+test("signing in answers with a cookie that scripts cannot read and other sites cannot send", async () => {
+  const { headers } = await signIn({ token: server.token });
+  expect(headers["set-cookie"]).toMatch(
+    /^gabbro_3001=[\w-]{43}; Max-Age=604800; Path=\/; HttpOnly; SameSite=Strict$/,
+  );
+  expect(headers["cache-control"]).toBe("no-store");
+  const secure = await signIn(
+    { token: server.token },
+    { origin: "https://gabbro.example.com", host: "gabbro.example.com" },
+  );
+  expect(secure.headers["set-cookie"]).toMatch(
+    /^__Host-gabbro=[\w-]{43}; Max-Age=604800; Path=\/; HttpOnly; SameSite=Strict; Secure$/,
+  );
+});
+
+test("a session has the rights of its token, and says whose it is", async () => {
+  const { token, id } = await addToken(server, { scopes: ["read"] });
+  const cookie = await cookieOf(token);
+  expect(await signedIn(cookie)).toEqual({
+    tokenId: id,
+    tokenName: expect.any(String),
+    scopes: ["read"],
+    workspace: "default",
+  });
+  const { body } = await server.graphql("{ prompts { nodes { slug } } }", {}, asSession(cookie));
+  expect(body.data.prompts.nodes[0]).toEqual({ slug: "country-guide" });
+  const refused = await server.graphql(ME, {}, asSession(cookie));
+  expect(refused.body.errors[0].extensions.code).toBe("FORBIDDEN");
+});
+
+test("only the hash of a session's secret is stored", async () => {
+  const secret = (await cookieOf(server.token)).split("=")[1]!;
+  const rows = await server.database.read.selectFrom("ConsoleSession").selectAll().execute();
+  expect(rows.length).toBeGreaterThan(0);
+  expect(JSON.stringify(rows)).not.toContain(secret);
+});
+
+test("without a session nobody is signed in, and no error is answered that a browser would report", async () => {
+  const none = await server.get("/console/session", { token: null, headers: own });
+  expect([none.status, none.body]).toEqual([200, { session: null }]);
+  const unknown = await server.get("/console/session", asSession("gabbro_3001=unknown"));
+  expect([unknown.status, unknown.body]).toEqual([200, { session: null }]);
+  expect(String(unknown.headers["set-cookie"])).toContain("gabbro_3001=; Max-Age=0");
+});
+
+test.each([
+  ["an unknown token", { token: "a token that nobody has ever made" }, {}, 401, "UNAUTHENTICATED"],
+  ["an unknown code", { code: "unknown" }, {}, 401, "UNAUTHENTICATED"],
+  ["neither", {}, {}, 400, "BAD_INPUT"],
+  [
+    "a body of another type",
+    { token: "x" },
+    { "content-type": "application/graphql+json" },
+    415,
+    "UNSUPPORTED_MEDIA_TYPE",
+  ],
+  ["a large body", { token: "x".repeat(17_000) }, {}, 413, "BODY_TOO_LARGE"],
+  ["another site", { token: "x" }, { "sec-fetch-site": "cross-site" }, 403, "FORBIDDEN"],
+  ["another port", { token: "x" }, { "sec-fetch-site": "same-site" }, 403, "FORBIDDEN"],
+  ["a network without TLS", { token: "x" }, { host: "10.0.0.7:3001" }, 400, "BAD_REQUEST"],
+] as const)("signing in is refused with %s", async (_, body, headers, status, code) => {
+  const answer = await signIn(body, headers as Headers);
+  expect([answer.status, answer.body.code]).toEqual([status, code]);
+  expect(answer.headers["set-cookie"]).toBeUndefined();
+});
+
+test("a browser that does not send Sec-Fetch-Site is known by its Origin", async () => {
+  const cookie = await cookieOf(server.token);
+  const ask = (origin: string) =>
+    server.request(
+      "POST",
+      "/graphql",
+      { query: ME },
+      {
+        token: null,
+        headers: { host: HOST, cookie, origin },
+      },
+    );
+  expect((await ask(`http://${HOST}`)).status).toBe(200);
+  expect((await ask("http://localhost:4000")).status).toBe(403);
+  expect((await ask("null")).status).toBe(403);
+});
+
+test.each(["cross-site", "same-site", "none"])(
+  "GraphQL refuses the cookie of a request that is %s",
+  async (site) => {
+    const call = asSession(await cookieOf(server.token), { "sec-fetch-site": site });
+    const { status, body } = await server.graphql(ME, {}, call);
+    expect([status, body.errors[0].extensions.code]).toEqual([403, "FORBIDDEN"]);
+    expect((await server.get("/console/session", call)).status).toBe(403);
+    expect((await server.request("DELETE", "/console/session", undefined, call)).status).toBe(403);
+  },
+);
+
+test("the cookie counts neither at REST, nor for GraphQL by GET or of another type", async () => {
+  const call = asSession(await cookieOf(server.token));
+  const plain = { ...call, headers: { ...call.headers, "content-type": "application/graphql+json" } };
+  for (const { status } of [
+    await server.get("/prompts", call),
+    await server.post("/monitor/log", { slug: "country-guide", output: "x" }, call),
+    await server.get(`/graphql?query=${encodeURIComponent(ME)}`, call),
+    await server.get(`/graphql?query=${encodeURIComponent(ME)}`, {
+      ...call,
+      headers: { ...call.headers, "content-type": "application/json" },
+    }),
+    await server.post("/graphql", { query: ME }, plain),
+  ])
+    expect(status).toBe(401);
+});
+
+test("a header with a token wins over the cookie", async () => {
+  const reader = await addToken(server, { scopes: ["read"] });
+  const call = { ...asSession(await cookieOf(server.token)), token: reader.token };
+  const { body } = await server.graphql(ME, {}, call);
+  expect(body.errors[0].extensions.code).toBe("FORBIDDEN");
+});
+
+test("a session ends with its token, within a second", async () => {
+  const { token, id } = await addToken(server);
+  const cookie = await cookieOf(token);
+  expect(await signedIn(cookie)).not.toBeNull();
+  await revokeAccessToken(commandLineContext(server.database, workspace!.id), { id });
+  await heard(async () => expect(await signedIn(cookie)).toBeNull());
+  expect((await server.graphql(ME, {}, asSession(cookie))).status).toBe(401);
+});
+
+test("signing out ends the session and removes the cookie", async () => {
+  const cookie = await cookieOf(server.token);
+  const { status, headers } = await server.request(
+    "DELETE",
+    "/console/session",
+    undefined,
+    asSession(cookie),
+  );
+  expect(status).toBe(204);
+  expect(headers["set-cookie"]).toEqual([
+    expect.stringContaining("__Host-gabbro=; Max-Age=0"),
+    expect.stringContaining("gabbro_3001=; Max-Age=0"),
+  ]);
+  expect(await signedIn(cookie)).toBeNull();
+});
+
+test.each([
+  ["that was not used for twelve hours", { lastUsedAt: -12 }, null],
+  ["that was used an hour less ago", { lastUsedAt: -11 }, "default"],
+  ["that is seven days old", { createdAt: -7 * 24 }, null],
+])("a session %s is ended accordingly, and removed", async (_, hours, workspaceName) => {
+  await using own = await startServer({ console: true });
+  const cookie = await cookieOf(own.token, {}, own);
+  const [[column, ago]] = Object.entries(hours) as [["createdAt" | "lastUsedAt", number]];
+  const time = new Date(Date.now() + ago * 3_600_000);
+  await own.database.write
+    .updateTable("ConsoleSession")
+    .set({ [column]: time })
+    .execute();
+  const { body } = await own.get("/console/session", asSession(cookie));
+  expect(body.session?.workspace ?? null).toBe(workspaceName);
+  await deleteEndedSessions(own.database);
+  const left = await own.database.read.selectFrom("ConsoleSession").select("id").execute();
+  expect(left).toHaveLength(workspaceName ? 1 : 0);
+});
+
+test("a use is recorded with the session and its token, so that it stays in use", async () => {
+  await using own = await startServer({ console: true });
+  const cookie = await cookieOf(own.token, {}, own);
+  const old = new Date(Date.now() - 3_600_000);
+  await own.database.write.updateTable("ConsoleSession").set({ lastUsedAt: old }).execute();
+  expect((await own.get("/console/session", asSession(cookie))).body.session).not.toBeNull();
+  await vi.waitFor(async () => {
+    const [session] = await own.database.read.selectFrom("ConsoleSession").select("lastUsedAt").execute();
+    const [token] = await own.database.read.selectFrom("AccessToken").select("lastUsedAt").execute();
+    expect(session!.lastUsedAt.getTime()).toBeGreaterThan(old.getTime());
+    expect(token!.lastUsedAt).not.toBeNull();
+  });
+});
+
+test("a token has a hundred sessions at most: the oldest ends for one more", async () => {
+  const { token } = await addToken(server);
+  const first = await cookieOf(token);
+  for (let n = 1; n < 100; n += 1) await cookieOf(token);
+  expect(await signedIn(first)).not.toBeNull();
+  await cookieOf(token);
+  expect(await signedIn(first)).toBeNull();
+});
+
+test("a sign-in link signs in once, within a day", async () => {
+  const code = await createSignInLink(server.database, server.token);
+  const answers = await Promise.all([signIn({ code }), signIn({ code }), signIn({ code })]);
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([204, 401, 401]);
+  const old = await createSignInLink(server.database, server.token);
+  const dayAgo = new Date(Date.now() - 24 * 3_600_000);
+  await server.database.write.updateTable("SignInLink").set({ createdAt: dayAgo }).execute();
+  expect((await signIn({ code: old })).status).toBe(401);
+  await deleteEndedSessions(server.database);
+  expect(await server.database.read.selectFrom("SignInLink").selectAll().execute()).toEqual([]);
+});
+
+test("a sign-in link is worth nothing once its token was revoked", async () => {
+  const { token, id } = await addToken(server);
+  const code = await createSignInLink(server.database, token);
+  await revokeAccessToken(commandLineContext(server.database, workspace!.id), { id });
+  expect((await signIn({ code })).status).toBe(401);
+});
+
+test("a mutation of a session with an Idempotency-Key is carried out once", async () => {
+  const cookie = await cookieOf(server.token);
+  const query = 'mutation { createPrompt(input: { slug: "once" }) { prompt { slug } } }';
+  const call = asSession(cookie, { "idempotency-key": "save-1" });
+  const first = await server.graphql(query, {}, call);
+  const again = await server.graphql(query, {}, call);
+  expect(first.body).toEqual({ data: { createPrompt: { prompt: { slug: "once" } } } });
+  expect([again.body, again.headers["idempotent-replayed"]]).toEqual([first.body, "true"]);
+  const other = await server.graphql(
+    query,
+    {},
+    asSession(await cookieOf(server.token), { "idempotency-key": "save-1" }),
+  );
+  expect(other.body.errors[0].extensions.code).toBe("CONFLICT"); // carried out, and the slug is taken
+});
+
+test("requests of a session count for the rate limit of its token", async () => {
+  await using own = await startServer({ console: true, rateLimits: { perToken: 3, perAddress: null } });
+  const call = asSession(await cookieOf(own.token, {}, own));
+  const asked = [
+    await own.graphql("{ __typename }", {}, call),
+    await own.get("/prompts/none"),
+    await own.graphql("{ __typename }", {}, call),
+    await own.graphql("{ __typename }", {}, call),
+  ];
+  expect(asked.map(({ status }) => status)).toEqual([200, 404, 200, 429]);
+});
+
+test("the log has neither the token, nor the code, nor the secret of a session", async () => {
+  const lines: string[] = [];
+  await using own = await startServer({ console: true, log: (line) => lines.push(line) });
+  const code = await createSignInLink(own.database, own.token);
+  await signIn({ code }, {}, own);
+  const cookie = await cookieOf(own.token, {}, own);
+  await own.graphql("{ prompts { nodes { slug } } }", {}, asSession(cookie));
+  await vi.waitFor(() => expect(lines.join("")).toContain('"field":"prompts"'));
+  for (const secret of [own.token, code, cookie.split("=")[1]!]) expect(lines.join("")).not.toContain(secret);
+});
+
+test("without the console there is no signing in, and the cookie of a session does not count", async () => {
+  const cookie = await cookieOf(server.token);
+  await using bare = await startServer({ console: false });
+  expect((await signIn({ token: bare.token }, {}, bare)).status).toBe(404);
+  expect((await bare.graphql(ME, {}, asSession(cookie))).status).toBe(401);
+});

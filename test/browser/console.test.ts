@@ -1,0 +1,214 @@
+import type { BrowserContext, Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
+import { createSignInLink } from "../../src/console/links.resolvers.ts";
+import { hasChromium, openBrowser, skipReason } from "../support/chromium.ts";
+import { type Server, startServer } from "../support/server.ts";
+
+const HTML = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
+
+describe("the pages of the console", () => {
+  it("are one page for every address, which runs no inline code and loads nothing from elsewhere", async () => {
+    await using server = await startServer({ console: true });
+    for (const path of ["/console", "/console/prompts/any", "/console/start"]) {
+      const { status, headers, body } = await server.get(path, { token: null, headers: HTML });
+      expect([status, headers["cache-control"]]).toEqual([200, "no-store"]);
+      expect(headers["content-security-policy"]).toBe(
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+      );
+      expect(headers["x-content-type-options"]).toBe("nosniff");
+      expect(body.match(/<script[^>]*>[^<]+|<style|\son\w+=|https?:/g)).toBeNull();
+    }
+  });
+
+  it("are not for programs, and a browser that opens the address of the server is led to them", async () => {
+    await using server = await startServer({ console: true });
+    expect((await server.get("/console", { token: null })).body.code).toBe("ROUTE_NOT_FOUND");
+    expect((await server.get("/", { token: null })).body.code).toBe("ROUTE_NOT_FOUND");
+    const led = await server.get("/", { token: null, headers: HTML });
+    expect([led.status, led.headers.location]).toEqual([302, "console"]);
+  });
+
+  it("name only files that exist, which are compressed and may be kept for ever", async () => {
+    await using server = await startServer({ console: true });
+    const { body } = await server.get("/console", { token: null, headers: HTML });
+    const paths: string[] = body.match(/\/console\/assets\/[\w.-]+/g);
+    expect(paths.length).toBeGreaterThan(2);
+    for (const path of paths) {
+      const { status, headers } = await fetch(server.url + path, { headers: { "accept-encoding": "br" } });
+      expect([path, status]).toEqual([path, 200]);
+      expect(headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+      if (path.endsWith(".js")) expect(headers.get("content-encoding")).toBe("br");
+    }
+    expect((await server.get("/console/assets/..%2findex.html", { token: null })).status).toBe(404);
+  });
+
+  it("are left out by CONSOLE=false", async () => {
+    await using server = await startServer({ console: false });
+    expect((await server.get("/console", { token: null, headers: HTML })).status).toBe(404);
+    expect((await server.get("/", { token: null, headers: HTML })).status).toBe(200);
+  });
+});
+
+describe.skipIf(!hasChromium)(`the console in Chromium${skipReason}`, () => {
+  it("signs in, makes a version, shows what it changes, publishes it and rolls it back", async () => {
+    await using server = await startServer({ console: true, sample: true });
+    await using browser = await openBrowser();
+    const { page, complaints, origins } = await openConsole(server, await browser.newContext());
+    await page.getByRole("link", { name: "Prompts" }).click();
+    await page.getByRole("link", { name: "Country guide" }).click();
+    await page.getByRole("link", { name: "New version" }).click();
+    expect(await page.getByLabel("Version", { exact: true }).inputValue()).toBe("1.1.1");
+    await page.getByLabel("System text").fill("You are a poet. Answer in one sentence.");
+    await page.getByRole("button", { name: "Create version" }).click();
+    const comparison = page.getByRole("table", { name: "Version 1.1.0 beside 1.1.1" });
+    await comparison.waitFor();
+    expect(await comparison.locator("ins").allInnerTexts()).toContain("poet");
+    expect(page.url()).toContain("view=compare");
+
+    await page.getByRole("button", { name: "Publish…" }).click();
+    await page.getByRole("button", { name: "Publish", exact: true }).click();
+    await page.getByText("production points to 1.1.1").waitFor();
+    const served = '{ servedPrompt(slug: "country-guide") { version } }';
+    expect(await server.run(served)).toEqual({ version: "1.1.1" });
+    await page.getByRole("link", { name: "Tags and history" }).click();
+    const row = page.getByRole("region", { name: "Tags" }).getByRole("row", { name: /production/ });
+    await row.getByRole("button", { name: "Roll back" }).click();
+    await page.getByText("production points to 1.1.0 again").waitFor();
+    expect(await server.run(served)).toEqual({ version: "1.1.0" });
+    expect(complaints).toEqual([]);
+    expect(origins()).toEqual([server.url]);
+  });
+
+  it("renders a prompt while its variables are filled in", async () => {
+    await using server = await startServer({ console: true, sample: true });
+    await using browser = await openBrowser();
+    const { page, complaints } = await openConsole(server, await browser.newContext());
+    await page.goto(`${server.url}/console/prompts/country-guide?version=1.1.0`);
+    await page.getByLabel("country").fill("Chad");
+    await page.getByLabel("Try it").getByText("Country: Chad").waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  it("finds a log by its words, shows new ones as they arrive, and runs nothing of what models wrote", async () => {
+    await using server = await startServer({ console: true, sample: true });
+    const hostile = '<img src=x onerror="document.title=1"><script>document.title=2</script>';
+    for (const output of ["The zip is broken.", "The tent is fine.", hostile])
+      await server.post("/monitor/log", { slug: "country-guide", input: "a question", output });
+    await using browser = await openBrowser();
+    const { page, complaints, origins } = await openConsole(server, await browser.newContext());
+    await page.goto(`${server.url}/console/logs`);
+    const logs = page.getByRole("region", { name: "Logs", exact: true });
+    await logs.getByText(hostile).waitFor();
+    await page.keyboard.press("/");
+    await page.keyboard.type("broken zip");
+    await logs.getByText("The tent is fine.").waitFor({ state: "hidden" });
+    await page.keyboard.press("Enter");
+    expect(await logs.locator("tbody tr").count()).toBe(1);
+    expect(new URL(page.url()).searchParams.get("q")).toBe("broken zip");
+    await logs.getByText("The zip is broken.").click();
+    await page.getByRole("region", { name: "Output" }).getByText("The zip is broken.").waitFor();
+    await page.goBack();
+    await logs.getByText("The zip is broken.").waitFor();
+    expect(await page.getByRole("searchbox").inputValue()).toBe("broken zip");
+
+    await page.getByRole("button", { name: "Clear" }).click();
+    await page.getByRole("button", { name: "Live" }).click();
+    await page.getByText("New logs appear here").waitFor();
+    await expect.poll(() => server.database.pubSub.count()).toBe(1);
+    await server.post("/monitor/log", { slug: "country-guide", output: "It arrived just now." });
+    await page.getByRole("region", { name: "New logs" }).getByText("It arrived just now.").waitFor();
+    expect(await page.title()).toBe("Logs · Gabbro");
+    expect(complaints).toEqual([]);
+    expect(origins()).toEqual([server.url]);
+  });
+
+  it("edits, adds and deletes rows of a dataset by the keyboard", async () => {
+    await using server = await startServer({ console: true, sample: true });
+    await using browser = await openBrowser();
+    const { page, complaints } = await openConsole(server, await browser.newContext());
+    await page.goto(`${server.url}/console/datasets/country-quiz`);
+    const grid = page.getByRole("grid", { name: "Rows" });
+    await grid.focus();
+    await page.keyboard.press("End");
+    await page.keyboard.press("Enter");
+    await page.getByLabel("Value").fill("La France");
+    await page.keyboard.press("Enter");
+    const dataset = '{ dataset(slug: "country-quiz") { rowCount rows(first: 1) { nodes { idealOutput } } } }';
+    await expect.poll(async () => (await server.run(dataset)).rows).toEqual([{ idealOutput: "La France" }]);
+    const { rowCount } = await server.run(dataset);
+    await page.keyboard.press("Delete");
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    await expect.poll(async () => (await server.run(dataset)).rowCount).toBe(rowCount - 1);
+    await page.getByRole("button", { name: "Add row" }).click();
+    await page.keyboard.type("Which sea is salty?");
+    await page.getByRole("button", { name: "Add", exact: true }).click();
+    await page.getByText(`${rowCount} rows`).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  it("loses no text when an answer is lost, and a second attempt stores it once", async () => {
+    await using server = await startServer({ console: true, sample: true });
+    await using browser = await openBrowser();
+    const { page } = await openConsole(server, await browser.newContext());
+    await page.goto(`${server.url}/console/prompts/country-guide?view=edit`);
+    const text = page.getByLabel("Text", { exact: true });
+    await text.fill("A text that took an hour: {{country}}");
+    await page.route("**/graphql", async (route) => {
+      const isSave = route.request().postData()?.includes("mutation");
+      if (isSave) await route.fetch(); // it is stored, but its answer never arrives
+      await (isSave ? route.abort() : route.continue());
+    });
+    await page.getByRole("button", { name: "Create version" }).click();
+    await page.getByText("Nothing of what you typed is lost.").waitFor();
+    expect(await text.inputValue()).toBe("A text that took an hour: {{country}}");
+    await page.unroute("**/graphql");
+    await page.getByRole("button", { name: "Create version" }).click();
+    await page.getByText("Version 1.1.1 is stored").waitFor();
+    const versions = await server.run('{ prompt(slug: "country-guide") { availableVersions } }');
+    expect(versions.availableVersions.filter((version: string) => version === "1.1.1")).toHaveLength(1);
+  });
+
+  it("signs in by a link once, keeps its code out of the history, and signs out when the token is revoked", async () => {
+    await using server = await startServer({ console: true, sample: true });
+    const code = await createSignInLink(server.database, server.token);
+    await using browser = await openBrowser();
+    const page = await (await browser.newContext()).newPage();
+    page.setDefaultTimeout(15_000);
+    await page.goto(`${server.url}/console/start#${code}`);
+    await page.waitForURL(/overview/);
+    expect(await page.evaluate("JSON.stringify(localStorage) + document.cookie")).toBe("{}");
+    await page.goBack();
+    expect(page.url()).toBe("about:blank");
+
+    await page.goto(`${server.url}/console/tokens`);
+    await page.getByRole("button", { name: "Revoke" }).click();
+    await page.getByText("this ends your session, too").waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+    await page.waitForURL(/sign-in/);
+    expect((await server.get("/prompts")).status).toBe(401);
+  });
+});
+
+/** Opens the console in a new page and signs in by the token. */
+async function openConsole(server: Server, context: BrowserContext) {
+  const page = await context.newPage();
+  page.setDefaultTimeout(15_000);
+  const complaints = collectComplaints(page);
+  const seen = new Set<string>();
+  context.on("request", (request) => seen.add(new URL(request.url()).origin));
+  await page.goto(server.url);
+  await page.getByLabel("Access token").fill(server.token);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  return { page, complaints, origins: () => [...seen].filter((origin) => origin !== "null") };
+}
+
+/** Errors and warnings of the console, which is also where Chromium reports what the policy of a page forbids. */
+function collectComplaints(page: Page): string[] {
+  const complaints: string[] = [];
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) complaints.push(message.text());
+  });
+  return complaints;
+}

@@ -1,0 +1,69 @@
+import { describe, expect, it } from "vitest";
+import { hasChromium, openBrowser, skipReason } from "../support/chromium.ts";
+import { addDataset } from "../support/data.ts";
+import { payloads } from "../support/payloads.ts";
+import { type Server, startServer } from "../support/server.ts";
+
+/** Stores each text wherever a screen shows one. */
+async function store(server: Server): Promise<void> {
+  const rows = payloads.map((text) => ({ values: { [text]: text }, idealOutput: text }));
+  const columns = payloads.map((name) => ({ name, type: "text" as const }));
+  await addDataset(server, { slug: "texts", name: payloads.join(" "), columns, rows });
+  const make = "mutation ($input: CreatePromptInput!) { createPrompt(input: $input) { prompt { slug } } }";
+  const write =
+    "mutation ($slug: String!, $input: PromptVersionInput!) { createPromptVersion(slug: $slug, input: $input) { promptVersion { id } } }";
+  for (const [n, text] of payloads.entries()) {
+    const slug = `p-${n}`;
+    const plain = text.replaceAll("{{", "{ {");
+    expect(await server.run(make, { input: { slug, name: text, description: text } })).toEqual({ slug });
+    for (const version of ["1", "2"])
+      expect(
+        await server.run(write, { slug, input: { version, text: plain + version, systemText: plain } }),
+      ).not.toHaveProperty("error");
+    await server.post("/monitor/log", {
+      ...{ slug: text, name: text, input: text, output: text, metadata: { [text]: text } },
+      ...{ user: { id: text, name: text }, variables: [{ label: text, value: text }] },
+    });
+  }
+}
+
+describe.skipIf(!hasChromium)(`stored scripts in the console in Chromium${skipReason}`, () => {
+  it("run on no screen, and load nothing", { timeout: 120_000 }, async () => {
+    await using server = await startServer({ console: true });
+    await store(server);
+    await using browser = await openBrowser();
+    const context = await browser.newContext({ viewport: { width: 1400, height: 2_000 } });
+    const ran: string[] = [];
+    context.on("dialog", (dialog) => {
+      ran.push(dialog.message());
+      void dialog.dismiss().catch(() => {});
+    });
+    const origins = new Set<string>();
+    context.on("request", (request) => origins.add(new URL(request.url()).origin));
+    const page = await context.newPage();
+    page.setDefaultTimeout(15_000);
+    page.on("console", (message) => message.type() === "error" && ran.push(message.text()));
+    await page.goto(`${server.url}/console/sign-in?next=${encodeURIComponent("//127.0.0.2/evil")}`);
+    await page.getByLabel("Access token").fill(server.token);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    const logs = await server.run("{ logs(first: 100) { nodes { id } } }");
+    const prompts = payloads.flatMap((_, n) => [`/prompts/p-${n}`, `/prompts/p-${n}?view=compare`]);
+    const lists = [
+      "/prompts",
+      "/datasets",
+      "/datasets/texts",
+      "/logs",
+      "/overview",
+      "/usage?by=user",
+      "/audit",
+    ];
+    const details = logs.map(({ id }: { id: string }) => `/logs/${id}`);
+    for (const path of [...lists, ...prompts, ...details]) {
+      await page.goto(`${server.url}/console${path}`);
+      await page.locator("main :is(table, pre, [role=row], svg)").first().waitFor();
+    }
+    expect(ran).toEqual([]);
+    expect([...origins].filter((origin) => origin !== "null")).toEqual([server.url]);
+  });
+});
