@@ -29,6 +29,8 @@ const [logs, steps] = [given.logs, given.steps].map(Number) as [number, number];
 const AT_ONCE = 1_000;
 const START = Date.UTC(2026, 0, 1);
 const NEIGHBOUR_PAUSE_MS = 5;
+/** How long the neighbour logs before the removal, for comparison. */
+const ALONE_MS = 3_000;
 const generate = createGenerator(7);
 const report = (figures: object) => process.stdout.write(`${JSON.stringify(figures)}\n`);
 
@@ -81,6 +83,24 @@ async function neighbour(database: Database, workspace: string, signal: AbortSig
   return waits.sort((a, b) => a - b);
 }
 
+function summary(waits: number[]) {
+  const at = (share: number) => Math.round(waits[Math.floor((waits.length - 1) * share)]!);
+  return { count: waits.length, p50: at(0.5), p99: at(0.99), max: at(1) };
+}
+
+/** The milliseconds of each step of a removal from now on. */
+function timeSteps({ dialect }: Database): number[] {
+  const steps: number[] = [];
+  const { runSteps } = dialect;
+  dialect.runSteps = async (orm, generator) => {
+    const startMs = performance.now();
+    const result = await runSteps(orm, generator);
+    steps.push(performance.now() - startMs);
+    return result;
+  };
+  return steps;
+}
+
 async function sizeOf(database: Database, url: string) {
   const read = (statement: string) =>
     database.orm.em.getConnection().execute<Record<string, number>[]>(statement);
@@ -109,8 +129,10 @@ async function measure(url: string) {
   await Promise.all(
     Array.from({ length: 4 }, (_, n) => database.write.transaction().execute(() => wait(200 + n))),
   );
+  const alone = await neighbour(database, other, AbortSignal.timeout(ALONE_MS));
   const ending = new AbortController();
   const waits = neighbour(database, other, ending.signal);
+  const stepTimes = timeSteps(database);
   const delay = monitorEventLoopDelay({ resolution: 1 });
   delay.enable();
   const startMs = performance.now();
@@ -120,7 +142,6 @@ async function measure(url: string) {
   delay.disable();
   ending.abort();
   const all = await waits;
-  const at = (share: number) => Math.round(all[Math.floor((all.length - 1) * share)]!);
   report({
     ...{
       removed,
@@ -128,7 +149,9 @@ async function measure(url: string) {
       logsPerSecond: Math.round((removed * steps) / seconds),
     },
     eventLoop: { p99: Math.round(delay.percentile(99) / 1e6), max: Math.round(delay.max / 1e6) },
-    neighbour: { count: all.length, p50: at(0.5), p99: at(0.99), max: at(1) },
+    longestStepMs: Math.round(Math.max(...stepTimes)),
+    neighbour: summary(all),
+    neighbourAlone: summary(alone),
     ...(await sizeOf(database, url)),
   });
   report({

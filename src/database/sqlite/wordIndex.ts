@@ -31,7 +31,7 @@ const DELETE_MERGE = 50;
 const STORED = "select v from log_texts_config where k = 'deletemerge'";
 const STORE = `insert into log_texts (log_texts, rank) values ('deletemerge', ${DELETE_MERGE})`;
 
-/** A commit rewrites as much of the index for each 64 logs that it removes: beyond that, a step takes longer than 0.1 s. */
+/** A commit rewrites as much of the index for each 64 logs that it removes: more rows make the longest step longer. */
 export const MAX_REMOVED_ROWS = 128;
 
 /** Has the full-text index keep the words of removed logs longer; stored in the index for good. */
