@@ -62,7 +62,7 @@ test("without a command it says that it serves and where the commands are listed
 
 const commands: Record<string, string[]> = {
   "": [
-    ...["serve", "token", "workspace", "prompt", "logs", "usage", "import", "export"],
+    ...["serve", "doctor", "token", "workspace", "prompt", "logs", "usage", "import", "export"],
     ...["migrate", "sample", "backup", "restore", "prune", "copy", "help"],
   ],
   token: ["create", "list", "revoke", "help"],
