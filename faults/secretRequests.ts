@@ -34,7 +34,7 @@ export function everyOperation(fixtures: Fixtures): Request[] {
     const { method, path, body } = request(fixtures);
     return body ? post(path, withPayload(body)) : { ...get(path), method };
   });
-  const operations = graphqlOperations.filter(({ name }) => name !== "logAdded");
+  const operations = graphqlOperations.filter(({ name }) => name !== "logAdded" && name !== "traceChanged");
   const search = graphql('{ logs(filter: { text: "kanarienvogel bird*" }) { nodes { id } } }');
   return [
     ...rest,

@@ -3,6 +3,7 @@ import { openDatabase } from "../../src/database/open.ts";
 import { entities } from "../../src/entities.ts";
 import { removeOldRejected, storeRejected } from "../../src/inbox/recording.resolvers.ts";
 import { getWorkspaceId } from "../../src/workspaces/resolvers.ts";
+import { newToken } from "../../src/workspaces/tokens.resolvers.ts";
 import { addDataset, addToken, addWorkspace } from "../support/data.ts";
 import { type Server, startServer } from "../support/server.ts";
 
@@ -138,6 +139,18 @@ test("neither the token of the request nor any other is in an item or in the log
     for (const secret of [server.token, made, server.token.slice(4, 30)]) expect(text).not.toContain(secret);
   expect(mine.some(({ sample }) => sample?.includes("kanarienvogel"))).toBe(true);
   expect(lines.join("")).not.toContain("kanarienvogel");
+});
+
+test("nor is a token that somebody chose, also when the body is cut within it", async () => {
+  const chosen = "a-token-that-somebody-chose-0123456789";
+  const workspace = await getWorkspaceId(server.database, "default");
+  const { row } = newToken(workspace, { name: "chosen", scopes: ["write"], expiresAt: null }, chosen);
+  await server.database.commit([["AccessToken", row]]);
+  const body = `{"slug": 1, "input": "${chosen} ${"x".repeat(430)}${chosen}"}`;
+  await server.post("/monitor/log", body, { token: chosen, headers: { "user-agent": "chooser" } });
+  const { sample } = await itemOf("chooser");
+  expect(sample).toHaveLength(500);
+  expect(sample).toMatch(/^\{"slug": 1, "input": "\*{38} x{430}\*+$/);
 });
 
 test("a request without a valid token is in no workspace, and is counted in the metrics", async () => {

@@ -62,7 +62,7 @@ test("without a command it says that it serves and where the commands are listed
 
 const commands: Record<string, string[]> = {
   "": [
-    ...["serve", "health", "token", "workspace", "prompt", "logs", "usage", "import", "export"],
+    ...["serve", "health", "doctor", "token", "workspace", "prompt", "logs", "usage", "import", "export"],
     ...["pull", "push", "diff", "check"],
     ...["migrate", "sample", "backup", "restore", "prune", "copy", "help"],
   ],
