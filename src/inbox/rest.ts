@@ -1,7 +1,7 @@
-import type { IncomingHttpHeaders } from "node:http";
 import type { Context } from "../context.ts";
 import type { Database } from "../database/open.ts";
 import type { App, FastifyReply, FastifyRequest } from "../http/app.ts";
+import { clientOf } from "./client.ts";
 import { masked, recordRejected, storeRejected } from "./recording.resolvers.ts";
 
 const STORE_INTERVAL_MS = 1_000;
@@ -83,9 +83,3 @@ function record(database: Database, workspaceId: string, request: FastifyRequest
 
 /** More than 500 characters take, so that a token is found that begins before their end. */
 const SAMPLE_BYTES = 4 * 1024;
-
-/** What sent a request: the SDK of Basalt if it names itself, else the `user-agent`. */
-function clientOf(headers: IncomingHttpHeaders): string | null {
-  const { "x-basalt-sdk-type": type, "x-basalt-sdk-version": version = "" } = headers;
-  return type ? `Basalt SDK ${type} ${version}`.trimEnd() : headers["user-agent"] || null;
-}

@@ -232,3 +232,15 @@ test("an item that was removed meanwhile comes back when an equal one follows, a
   await own.post("/monitor/log", {});
   expect(await itemsWith(() => true, own)).toMatchObject([{ id, count: 2 }]);
 });
+
+test("spans that are rejected in part are listed with their number, as exporters log nothing of them", async () => {
+  const ids = { traceId: "0".repeat(32), spanId: "0".repeat(16) };
+  const spans = [1, 2].map(() => ({ ...ids, name: "no ids", startTimeUnixNano: "1772359200000000000" }));
+  const body = { resourceSpans: [{ scopeSpans: [{ spans }] }] };
+  const answer = await server.post("/v1/traces", body, { headers: { "user-agent": "an-exporter/1" } });
+  expect([answer.status, answer.body.partialSuccess.rejectedSpans]).toEqual([200, 2]);
+  expect(await itemOf("an-exporter/1")).toMatchObject({
+    ...{ endpoint: "POST /v1/traces", code: "PARTLY_REJECTED", count: 2, sample: null },
+    reason: answer.body.partialSuccess.errorMessage,
+  });
+});

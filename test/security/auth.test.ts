@@ -109,8 +109,13 @@ const uuid = /[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}/g;
 /** An answer to one who asked about some fixtures, as if the question had been about others. */
 function asked({ status, headers, body }: Answer, about: Fixtures, others: Fixtures) {
   const { date: _, "x-request-id": _id, etag: _tag, ...told } = headers; // the tag sums up the body
-  const text = Object.entries(about).reduce(
-    (all, [kind, name]) => all.replaceAll(name, others[kind as keyof Fixtures]),
+  // What was asked before is listed among what was rejected, by both ways.
+  const names = [about, mine, more].flatMap((all, n) => {
+    const counterparts = [others, noMine, noMore][n]!;
+    return Object.entries(all).map(([kind, name]) => [name, counterparts[kind as keyof Fixtures]] as const);
+  });
+  const text = names.reduce(
+    (all, [name, counterpart]) => all.replaceAll(name, counterpart),
     JSON.stringify([status, told, body]),
   );
   return withoutSignatures(text.replaceAll(createdAt, "").replaceAll(uuid, "<id>"));

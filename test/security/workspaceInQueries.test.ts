@@ -1,11 +1,12 @@
 import { afterAll, expect, test } from "vitest";
+import { createSignInLink } from "../../src/console/links.resolvers.ts";
 import { storeRejected } from "../../src/inbox/recording.resolvers.ts";
 import { schema } from "../../src/schema.ts";
 import { toCursor } from "../../src/validation/pagination.ts";
 import { startServer } from "../support/server.ts";
 import { captureStatements, type Statement } from "../support/statements.ts";
 
-const server = await startServer();
+const server = await startServer({ console: true });
 afterAll(() => server[Symbol.asyncDispose]());
 
 /** Each with the words that only such a statement has, and why it may do without the workspace. */
@@ -13,6 +14,14 @@ const exceptions: [RegExp, string][] = [
   [
     /from "access_tokens"(?: as "\w+")? where "hash" = /,
     "a token is found by its hash, which tells the workspace",
+  ],
+  [
+    /from "(?:console_sessions|sign_in_links)" .*"hash" = /,
+    "a session and a link that signs in are found by their hashes, which tell the workspace",
+  ],
+  [
+    /^select "id", "name", "workspace_id", .* from "access_tokens" where "id" = \S+$/,
+    "the token of a session or a link that was found by its hash",
   ],
   [
     /^(?:update|delete from) "(?!logs|traces)\w+" (?:set .* )?where "id" (?:= |in \()'[\da-f-]{36}'/,
@@ -289,6 +298,18 @@ async function everyRejection(): Promise<void> {
   await run("rejectedItems", { after: toCursor(id) }, "{ id }");
 }
 
+async function everySession(): Promise<void> {
+  const own = { host: "localhost:3001", "sec-fetch-site": "same-origin" };
+  const code = await createSignInLink(server.database, server.token);
+  for (const body of [{ code }, { token: server.token }]) {
+    const { headers } = await server.post("/console/session", body, { token: null, headers: own });
+    const cookie = String(headers["set-cookie"]).split(";", 1)[0]!;
+    const call = { token: null, headers: { ...own, cookie } };
+    expect((await server.get("/console/session", call)).body.session.workspace).toBe("default");
+    expect((await server.request("DELETE", "/console/session", undefined, call)).status).toBe(204);
+  }
+}
+
 async function rest(): Promise<void> {
   for (const path of ["/datasets", "/datasets/d", "/prompts", "/prompts/a", "/prompts/a/describe?version=1"])
     expect((await server.get(path)).status).toBe(200);
@@ -318,7 +339,7 @@ test.each(["once", "twice, with a key"] as const)(
     const stop = await captureStatements(server);
     for (const part of [
       ...[everyPrompt, everyDataset, everyLog, everyFile],
-      ...[everythingElse, everyRejection, rest, deletions],
+      ...[everythingElse, everyRejection, everySession, rest, deletions],
     ])
       await part();
     const statements = stop();

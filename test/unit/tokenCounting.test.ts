@@ -276,7 +276,8 @@ describe("measuring usage", () => {
       [2, 1, null, "UNPRICED"],
     ],
   ])("%s", async (_, call, [inputTokens, outputTokens, cost, costSource]) => {
-    expect(await measure(call)).toEqual({ inputTokens, outputTokens, cost, costSource });
+    const parts = { cacheReadTokens: null, cacheWriteTokens: null, reasoningTokens: null };
+    expect(await measure(call)).toEqual({ ...parts, inputTokens, outputTokens, cost, costSource });
   });
 
   test.each<[string, Partial<MeasuredCall>, number, unknown[]]>([

@@ -7,6 +7,7 @@ import { type Admitted, createAdmission } from "./grpcAdmission.ts";
 import { toGrpcError } from "./grpcErrors.ts";
 import { exportResponse, type Receipt } from "./messages.ts";
 import type { OtlpOptions } from "./options.ts";
+import { recordPartial } from "./partial.ts";
 import { receiveSpans, rejectSignal } from "./receive.ts";
 
 const IDLE_MS = 300_000;
@@ -19,6 +20,8 @@ const paths: Record<Signal, string> = {
   logs: "/opentelemetry.proto.collector.logs.v1.LogsService/Export",
   metrics: "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export",
 };
+
+const serviceOf = (signal: Signal): string => paths[signal].split("/")[1]!;
 
 /** Serves the three services of OpenTelemetry on the connections that it is given. */
 export function createGrpcServer(options: OtlpOptions, log: FastifyBaseLogger) {
@@ -34,8 +37,12 @@ export function createGrpcServer(options: OtlpOptions, log: FastifyBaseLogger) {
   const exportOf = (signal: Signal): grpc.handleUnaryCall<Buffer, Buffer> => {
     return ({ request, metadata }, callback) => {
       const body: Encoded = { bytes: request, encoding: "protobuf" };
-      receive(signal, body, { ...admission.admitted(metadata), counts: options.counts }).then(
-        (receipt) => callback(null, exportResponse(receipt, signal, "protobuf").body),
+      const { context } = admission.admitted(metadata);
+      const client = metadata.get("user-agent")[0]?.toString() ?? null;
+      const origin = { endpoint: `${serviceOf(signal)} (gRPC)`, client };
+      receive(signal, body, { context, counts: options.counts }).then(
+        (receipt) =>
+          callback(null, exportResponse(recordPartial(context, origin, receipt), signal, "protobuf").body),
         (error) => callback(toGrpcError(error, log)),
       );
     };

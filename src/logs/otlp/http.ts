@@ -2,12 +2,14 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { GabbroError } from "../../errors.ts";
 import type { App } from "../../http/app.ts";
 import type { Limiter } from "../../http/limiter.ts";
+import { clientOf } from "../../inbox/client.ts";
 import { authenticated } from "../../workspaces/resolvers.ts";
 import { readBody } from "./body.ts";
 import { MAX_BODY_BYTES } from "./bounds.ts";
 import type { Encoded, Encoding } from "./decode.ts";
 import { exportResponse, type Receipt, statusBody } from "./messages.ts";
 import type { OtlpOptions } from "./options.ts";
+import { recordPartial } from "./partial.ts";
 import { previewSpans, receiveSpans, rejectSignal } from "./receive.ts";
 
 declare module "fastify" {
@@ -100,7 +102,10 @@ const encoded = ({ request }: FastifyReply, body: unknown): Encoded => ({
 });
 
 function sendReceipt(reply: FastifyReply, signal: "traces" | "logs" | "metrics", receipt: Receipt) {
-  const { type, body } = exportResponse(receipt, signal, encodingOf(reply.request)!);
+  const { request } = reply;
+  const origin = { endpoint: `POST ${request.routeOptions.url}`, client: clientOf(request.headers) };
+  recordPartial(request.context, origin, receipt);
+  const { type, body } = exportResponse(receipt, signal, encodingOf(request)!);
   return reply.type(type).send(body);
 }
 

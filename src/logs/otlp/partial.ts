@@ -1,0 +1,21 @@
+import type { Context } from "../../context.ts";
+import { recordRejected } from "../../inbox/recording.resolvers.ts";
+import { authenticated } from "../../workspaces/resolvers.ts";
+import type { Receipt } from "./messages.ts";
+
+/** Where a request came in, such as `POST /v1/traces`, and what sent it. */
+export interface Origin {
+  endpoint: string;
+  client: string | null;
+}
+
+/** Records what a successful answer rejects in part, for which most exporters log nothing. */
+export function recordPartial(context: Context, { endpoint, client }: Origin, receipt: Receipt): Receipt {
+  const { rejected: count, message: reason } = receipt;
+  if (count > 0) {
+    const { workspaceId } = authenticated(context);
+    const rejection = { endpoint, client, code: "PARTLY_REJECTED", reason, sample: null, count };
+    recordRejected(context.database, workspaceId, rejection);
+  }
+  return receipt;
+}
