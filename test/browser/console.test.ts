@@ -89,6 +89,27 @@ describe.skipIf(!hasChromium)(`the console in Chromium${skipReason}`, () => {
     expect(complaints).toEqual([]);
   });
 
+  it("shows what another version makes of the latest calls, the largest difference first", async () => {
+    await using server = await startServer({ console: true, sample: true });
+    for (const country of ["Chad", "Peru"])
+      await server.post("/monitor/log", {
+        ...{ slug: "country-guide", tag: "production", output: "An answer." },
+        variables: [{ label: "country", value: country }],
+      });
+    await using browser = await openBrowser();
+    const { page, complaints } = await openConsole(server, await browser.newContext());
+    await page.goto(`${server.url}/console/prompts/country-guide?version=1.1.0&from=1.0.0`);
+    await page.getByRole("link", { name: "Impact" }).click();
+    await page.getByLabel("Compare from").selectOption("1.0.0");
+    const summary = page.getByRole("region", { name: /rendered with 1.1.0 instead of 1.0.0/ });
+    await expect
+      .poll(() => summary.innerText())
+      .toMatch(/Rendered\s+2\s+Would change\s+2\s+With empty variables\s+2/);
+    const call = page.getByRole("table", { name: "What the call would have sent" });
+    expect(await call.innerText()).toMatch(/Answer this question about (Chad|Peru).*Country: \1/s);
+    expect(complaints).toEqual([]);
+  });
+
   it("finds a log by its words, shows new ones as they arrive, and runs nothing of what models wrote", async () => {
     await using server = await startServer({ console: true, sample: true });
     const hostile = '<img src=x onerror="document.title=1"><script>document.title=2</script>';
