@@ -2,6 +2,7 @@ import type { BrowserContext, Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { createSignInLink } from "../../src/console/links.resolvers.ts";
 import { hasChromium, openBrowser, skipReason } from "../support/chromium.ts";
+import { addDataset } from "../support/data.ts";
 import { type Server, startServer } from "../support/server.ts";
 
 const HTML = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
@@ -141,6 +142,50 @@ describe.skipIf(!hasChromium)(`the console in Chromium${skipReason}`, () => {
     expect(await page.title()).toBe("Logs · Gabbro");
     expect(complaints).toEqual([]);
     expect(origins()).toEqual([server.url]);
+  });
+
+  it("loads less than 200 kB of JavaScript for its first screen", async () => {
+    await using server = await startServer({ console: true, sample: true });
+    await using browser = await openBrowser();
+    const context = await browser.newContext();
+    const scripts = new Set<string>();
+    context.on("request", (request) => request.url().endsWith(".js") && scripts.add(request.url()));
+    await openConsole(server, context);
+    const headers = { "accept-encoding": "gzip" };
+    const sizes = await Promise.all(
+      [...scripts].map(async (url) => {
+        const response = await fetch(url, { headers });
+        await response.body?.cancel();
+        return Number(response.headers.get("content-length"));
+      }),
+    );
+    expect(sizes.length).toBeGreaterThan(3);
+    expect(Math.min(...sizes)).toBeGreaterThan(0);
+    expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(200_000);
+  });
+
+  it("renders only the rows in view of a dataset of thousands, and reads on while it is scrolled", async () => {
+    await using server = await startServer({ console: true });
+    const rows = Array.from({ length: 2_000 }, (_, n) => ({ values: { question: `Question ${n + 1}?` } }));
+    const columns = [{ name: "question", type: "text" as const }];
+    await addDataset(server, { slug: "many", columns, rows });
+    await using browser = await openBrowser();
+    const { page } = await openConsole(server, await browser.newContext());
+    await page.goto(`${server.url}/console/datasets/many`);
+    const grid = page.getByRole("grid", { name: "Rows" });
+    await grid.getByText("Question 1?", { exact: true }).waitFor();
+    await expect
+      .poll(
+        async () => {
+          await grid.evaluate((element: { scrollTop: number; scrollHeight: number }) => {
+            element.scrollTop = element.scrollHeight;
+          });
+          return grid.getByText("Question 2000?").count();
+        },
+        { timeout: 15_000 },
+      )
+      .toBe(1);
+    expect(await grid.getByRole("row").count()).toBeLessThan(80);
   });
 
   it("edits, adds and deletes rows of a dataset by the keyboard", async () => {
