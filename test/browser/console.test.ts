@@ -144,6 +144,37 @@ describe.skipIf(!hasChromium)(`the console in Chromium${skipReason}`, () => {
     expect(origins()).toEqual([server.url]);
   });
 
+  it("goes, searches and acts by the palette and the keys alone", async () => {
+    await using server = await startServer({ console: true, sample: true });
+    await using browser = await openBrowser();
+    const context = await browser.newContext({ permissions: ["clipboard-read", "clipboard-write"] });
+    const { page, complaints } = await openConsole(server, context);
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("country g");
+    await page.getByRole("option", { name: /Country guide/ }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: /Country guide/ }).waitFor();
+    await page.keyboard.press("g");
+    await page.keyboard.press("d");
+    await page.getByRole("link", { name: "Country quiz" }).waitFor();
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("curl");
+    await page.keyboard.press("Enter");
+    await page.getByText("The queries are copied").waitFor();
+    expect(await page.evaluate("navigator.clipboard.readText()")).toMatch(
+      /^curl -s "http:\/\/127\.0\.0\.1:\d+\/graphql" .*-d '\{"query":"query Datasets\(/,
+    );
+    await page.keyboard.press("?");
+    await page.getByRole("dialog", { name: "Keys" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog", { name: "Keys" }).waitFor({ state: "hidden" });
+    await page.keyboard.press("j");
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("Country quiz");
+    await page.keyboard.press("Enter");
+    await page.getByRole("grid", { name: "Rows" }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
   it("loads less than 200 kB of JavaScript for its first screen", async () => {
     await using server = await startServer({ console: true, sample: true });
     await using browser = await openBrowser();
