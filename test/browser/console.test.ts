@@ -167,7 +167,7 @@ describe.skipIf(!hasChromium)(`the console in Chromium${skipReason}`, () => {
     await page.keyboard.press("?");
     await page.getByRole("dialog", { name: "Keys" }).waitFor();
     await page.keyboard.press("Escape");
-    await page.getByRole("dialog", { name: "Keys" }).waitFor({ state: "hidden" });
+    await page.locator("dialog").waitFor({ state: "detached" }); // it has the focus until then
     await page.keyboard.press("j");
     expect(await page.evaluate("document.activeElement.textContent")).toBe("Country quiz");
     await page.keyboard.press("Enter");
