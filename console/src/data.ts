@@ -13,6 +13,7 @@ import {
 } from "urql";
 import type { TypedDocumentString } from "./gql/graphql.ts";
 import { endSession } from "./session.ts";
+import { useShownQuery } from "./shownQueries.ts";
 
 const JSON_ALONE = "application/graphql-response+json, application/json";
 
@@ -67,6 +68,7 @@ export function useData<Data, Variables extends AnyVariables>(
     pause: isPaused,
     requestPolicy: isLive ? "cache-and-network" : "cache-first",
   });
+  useShownQuery(String(document), variables, isPaused);
   const retry = useCallback(() => execute({ requestPolicy: "network-only" }), [execute]);
   return { data, error, isStale: fetching || stale, retry };
 }

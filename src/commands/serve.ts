@@ -36,11 +36,11 @@ export async function serve(config: Config, sample: "with sample" | "empty"): Pr
       { file: database.dialect.place },
       "every user of this machine can read the database: restrict it, such as with chmod 640",
     );
+  const hasConsole = app.hasRoute({ method: "GET", url: "/console" }); // it may not be built
   const token = await seedDatabase(database, { ...config, sample });
   const delivery = token && (await deliverFirstToken(token, config, app.log));
   // On a terminal alone: other output ends up in logs, which other people read.
-  const code =
-    token && config.console && process.stdout.isTTY ? await createSignInLink(database, token) : null;
+  const code = token && hasConsole && process.stdout.isTTY ? await createSignInLink(database, token) : null;
   const listen = createListen(app);
   stopOnSignals(app, config);
   await app.ready();
@@ -54,7 +54,8 @@ export async function serve(config: Config, sample: "with sample" | "empty"): Pr
   await receiveGrpc(app, config);
   const url = urlOf(config, (app.server.address() as AddressInfo).port);
   void warmTokenizer().catch((error) => app.log.warn(error, "cannot load the tokenizer before it is needed"));
-  print(delivery ? welcome(url, config, { token: delivery, sample, code }) : welcomeBack(url, config));
+  const shown = { ...config, console: hasConsole };
+  print(delivery ? welcome(url, shown, { token: delivery, sample, code }) : welcomeBack(url, shown));
 }
 
 /** Without gRPC the rest still serves, so a port that is taken does not end the start. */

@@ -2,6 +2,7 @@ import type { BrowserContext, Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { createSignInLink } from "../../src/console/links.resolvers.ts";
 import { hasChromium, openBrowser, skipReason } from "../support/chromium.ts";
+import { addDataset } from "../support/data.ts";
 import { type Server, startServer } from "../support/server.ts";
 
 const HTML = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
@@ -89,6 +90,27 @@ describe.skipIf(!hasChromium)(`the console in Chromium${skipReason}`, () => {
     expect(complaints).toEqual([]);
   });
 
+  it("shows what another version makes of the latest calls, the largest difference first", async () => {
+    await using server = await startServer({ console: true, sample: true });
+    for (const country of ["Chad", "Peru"])
+      await server.post("/monitor/log", {
+        ...{ slug: "country-guide", tag: "production", output: "An answer." },
+        variables: [{ label: "country", value: country }],
+      });
+    await using browser = await openBrowser();
+    const { page, complaints } = await openConsole(server, await browser.newContext());
+    await page.goto(`${server.url}/console/prompts/country-guide?version=1.1.0&from=1.0.0`);
+    await page.getByRole("link", { name: "Impact" }).click();
+    await page.getByLabel("Compare from").selectOption("1.0.0");
+    const summary = page.getByRole("region", { name: /rendered with 1.1.0 instead of 1.0.0/ });
+    await expect
+      .poll(() => summary.innerText())
+      .toMatch(/Rendered\s+2\s+Would change\s+2\s+With empty variables\s+2/);
+    const call = page.getByRole("table", { name: "What the call would have sent" });
+    expect(await call.innerText()).toMatch(/Answer this question about (Chad|Peru).*Country: \1/s);
+    expect(complaints).toEqual([]);
+  });
+
   it("finds a log by its words, shows new ones as they arrive, and runs nothing of what models wrote", async () => {
     await using server = await startServer({ console: true, sample: true });
     const hostile = '<img src=x onerror="document.title=1"><script>document.title=2</script>';
@@ -120,6 +142,81 @@ describe.skipIf(!hasChromium)(`the console in Chromium${skipReason}`, () => {
     expect(await page.title()).toBe("Logs · Gabbro");
     expect(complaints).toEqual([]);
     expect(origins()).toEqual([server.url]);
+  });
+
+  it("goes, searches and acts by the palette and the keys alone", async () => {
+    await using server = await startServer({ console: true, sample: true });
+    await using browser = await openBrowser();
+    const context = await browser.newContext({ permissions: ["clipboard-read", "clipboard-write"] });
+    const { page, complaints } = await openConsole(server, context);
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("country g");
+    await page.getByRole("option", { name: /Country guide/ }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: /Country guide/ }).waitFor();
+    await page.keyboard.press("g");
+    await page.keyboard.press("d");
+    await page.getByRole("link", { name: "Country quiz" }).waitFor();
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("curl");
+    await page.keyboard.press("Enter");
+    await page.getByText("The queries are copied").waitFor();
+    expect(await page.evaluate("navigator.clipboard.readText()")).toMatch(
+      /^curl -s "http:\/\/127\.0\.0\.1:\d+\/graphql" .*-d '\{"query":"query Datasets\(/,
+    );
+    await page.keyboard.press("?");
+    await page.getByRole("dialog", { name: "Keys" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator("dialog").waitFor({ state: "detached" }); // it has the focus until then
+    await page.keyboard.press("j");
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("Country quiz");
+    await page.keyboard.press("Enter");
+    await page.getByRole("grid", { name: "Rows" }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  it("loads less than 200 kB of JavaScript for its first screen", async () => {
+    await using server = await startServer({ console: true, sample: true });
+    await using browser = await openBrowser();
+    const context = await browser.newContext();
+    const scripts = new Set<string>();
+    context.on("request", (request) => request.url().endsWith(".js") && scripts.add(request.url()));
+    await openConsole(server, context);
+    const headers = { "accept-encoding": "gzip" };
+    const sizes = await Promise.all(
+      [...scripts].map(async (url) => {
+        const response = await fetch(url, { headers });
+        await response.body?.cancel();
+        return Number(response.headers.get("content-length"));
+      }),
+    );
+    expect(sizes.length).toBeGreaterThan(3);
+    expect(Math.min(...sizes)).toBeGreaterThan(0);
+    expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(200_000);
+  });
+
+  it("renders only the rows in view of a dataset of thousands, and reads on while it is scrolled", async () => {
+    await using server = await startServer({ console: true });
+    const rows = Array.from({ length: 2_000 }, (_, n) => ({ values: { question: `Question ${n + 1}?` } }));
+    const columns = [{ name: "question", type: "text" as const }];
+    await addDataset(server, { slug: "many", columns, rows });
+    await using browser = await openBrowser();
+    const { page } = await openConsole(server, await browser.newContext());
+    await page.goto(`${server.url}/console/datasets/many`);
+    const grid = page.getByRole("grid", { name: "Rows" });
+    await grid.getByText("Question 1?", { exact: true }).waitFor();
+    await expect
+      .poll(
+        async () => {
+          await grid.evaluate((element: { scrollTop: number; scrollHeight: number }) => {
+            element.scrollTop = element.scrollHeight;
+          });
+          return grid.getByText("Question 2000?").count();
+        },
+        { timeout: 15_000 },
+      )
+      .toBe(1);
+    expect(await grid.getByRole("row").count()).toBeLessThan(80);
   });
 
   it("edits, adds and deletes rows of a dataset by the keyboard", async () => {

@@ -16,6 +16,7 @@ const screens: [path: string, shown: string][] = [
   ["/prompts?dialog=new", "New prompt"],
   ["/prompts/country-guide", "What the model gets"],
   ["/prompts/country-guide?view=compare", "Compare from"],
+  ["/prompts/country-guide?view=impact&version=2.0.0", "No log has variables"],
   ["/prompts/country-guide?view=tags", "History"],
   ["/prompts/country-guide?view=edit", "Create version"],
   ["/prompts/country-guide?dialog=publish", "Publish 1.1.0"],

@@ -169,6 +169,24 @@ test("on a terminal the first token is shown, once, and written nowhere", async 
   expect(readdirSync(join(folder, "data"))).not.toContain("first-token");
 });
 
+test("on a terminal the first start prints a link that signs in once, and later starts print none", async () => {
+  const folder = await newFolder();
+  const env = { NODE_OPTIONS: ON_A_TERMINAL };
+  const follow = async (url: string, code: string) => {
+    const headers = { "content-type": "application/json", "sec-fetch-site": "same-origin" };
+    const body = JSON.stringify({ code });
+    return (await fetch(`${url}/console/session`, { method: "POST", headers, body })).status;
+  };
+  {
+    await using service = await serve(folder, ["--empty"], env);
+    const [, code] = /\/console\/start#([\w-]{43}) /.exec(service.words()) ?? [];
+    expect(await follow(service.url, code!)).toBe(204);
+    expect(await follow(service.url, code!)).toBe(401);
+  }
+  await using again = await serve(folder, [], env);
+  expect(again.words()).toContain(`Console        ${again.url}/console\n`);
+});
+
 test("without a terminal the first token is in no log, but in a file that only its owner can read and that the log names", async () => {
   const folder = await newFolder();
   await writeFile(join(folder, "other"), "untouched");
@@ -176,7 +194,7 @@ test("without a terminal the first token is in no log, but in a file that only i
   await symlink(join(folder, "other"), join(folder, "data", "first-token"));
   await using service = await serve(folder);
   expect(service.words()).toContain("Access token   in the file data/first-token ");
-  expect(service.output()).not.toContain("gab_");
+  expect(service.output()).not.toMatch(/gab_|start#/);
   await expect
     .poll(service.logs)
     .toContainEqual(expect.objectContaining({ file: expect.stringMatching(/^\/.*\/data\/first-token$/) }));
@@ -404,6 +422,7 @@ test("without settings it listens on localhost:3001 and keeps everything in data
     trustedProxies: [],
     metricsToken: null,
     playground: true,
+    console: true,
     isRunByNpm: false,
   });
 });

@@ -3,7 +3,9 @@ import { useDeferredValue, useEffect, useRef, useState } from "react";
 import { useData } from "../data.ts";
 import { graphql } from "../gql/index.ts";
 import { Icon, type IconName } from "../parts/Icon.tsx";
+import { useToast } from "../parts/Toast.tsx";
 import { type Session, signOut } from "../session.ts";
+import { shownQueriesAsCurl } from "../shownQueries.ts";
 import styles from "./Palette.module.css";
 import { placesOf } from "./places.ts";
 
@@ -112,16 +114,7 @@ function useEntries(text: string, session: Session): Entry[] {
     detail: `g ${key}`,
     run: () => void navigate({ to }),
   }));
-  const doing: Entry[] = [
-    {
-      key: "new prompt",
-      icon: "plus",
-      name: "New prompt",
-      detail: "",
-      run: () => void navigate({ to: "/prompts", search: { dialog: "new" } }),
-    },
-    { key: "sign out", icon: "leave", name: "Sign out", detail: "", run: () => void signOut() },
-  ];
+  const doing = useActions();
   const fitting = [...going, ...doing].filter(({ name }) => name.toLowerCase().includes(text.toLowerCase()));
   const prompts = (found?.prompts.nodes ?? []).map(
     ({ slug, name }): Entry => ({
@@ -154,4 +147,28 @@ function useEntries(text: string, session: Session): Entry[] {
           },
         ];
   return [...fitting, ...prompts, ...datasets, ...logs];
+}
+
+/** What the palette does, beside going somewhere. */
+function useActions(): Entry[] {
+  const navigate = useNavigate();
+  const toast = useToast();
+  const [curl] = useState(shownQueriesAsCurl); // of the screen below, before the palette asks for anything
+  return [
+    {
+      key: "new prompt",
+      icon: "plus",
+      name: "New prompt",
+      detail: "",
+      run: () => void navigate({ to: "/prompts", search: { dialog: "new" } }),
+    },
+    {
+      key: "curl",
+      icon: "copy",
+      name: "Copy the queries of this screen as curl",
+      detail: "",
+      run: () => void navigator.clipboard.writeText(curl).then(() => toast("The queries are copied")),
+    },
+    { key: "sign out", icon: "leave", name: "Sign out", detail: "", run: () => void signOut() },
+  ];
 }

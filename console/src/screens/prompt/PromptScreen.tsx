@@ -80,12 +80,13 @@ function PromptPage({ prompt }: { prompt: PromptHeadOf }) {
             <Tags prompt={prompt} />
           ) : !shown ? (
             <Empty title="No version yet">Write the first one with “New version”.</Empty>
-          ) : search.view === "compare" ? (
+          ) : search.view === "compare" || search.view === "impact" ? (
             <Compare
               slug={slug}
               versions={versions.map(({ version }) => version)}
               from={search.from}
               to={shown}
+              what={search.view === "impact" ? "impact" : "texts"}
             />
           ) : (
             <Texts slug={slug} version={shown} />
@@ -105,6 +106,7 @@ const exactly = { exact: true, includeSearch: true, explicitUndefined: true };
 const views = [
   { view: "text", name: "Text" },
   { view: "compare", name: "Compare" },
+  { view: "impact", name: "Impact" },
   { view: "tags", name: "Tags and history" },
 ];
 

@@ -8,5 +8,3 @@ export const promptRoute = createRoute({
   validateSearch: only("version", "view", "from", "dialog"),
   component: lazyRouteComponent(() => import("./PromptScreen.tsx"), "PromptScreen"),
 });
-
-export type PromptView = "text" | "compare" | "tags" | "edit";
