@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { App } from "../http/app.ts";
-import { errorResponses } from "../rest/errorResponses.ts";
+import { errorResponses, errorResponsesToBody } from "../rest/errorResponses.ts";
 import { scope } from "./inputs.ts";
 import { authenticated } from "./resolvers.ts";
 
@@ -25,7 +25,7 @@ export function authRoutes(app: App): void {
         operationId,
         summary: "Check an access token",
         tags: ["access tokens"],
-        response: { 200: verifyTokenAnswer, ...errorResponses },
+        response: { 200: verifyTokenAnswer, ...(method === "POST" ? errorResponsesToBody : errorResponses) },
       },
       handler: async ({ context }) => {
         const { workspaceId, scopes } = authenticated(context);

@@ -34,6 +34,11 @@ const nodes: Record<string, { id: string; field: string; value: unknown; scope?:
   },
   Log: { id: log.log.id, field: "output", value: "y" },
   Trace: { id: log.trace.id, field: "name", value: "p" },
+  Experiment: {
+    id: (await server.post("/monitor/experiments", { featureSlug: "f", name: "e" })).body.id,
+    field: "name",
+    value: "e",
+  },
   ModelPrice: { id: (await run("{ modelPrices { nodes { id } } }"))[0].id, field: "model", value: "m" },
   RejectedItem: {
     id: (await run("{ rejectedItems { nodes { id } } }"))[0].id,

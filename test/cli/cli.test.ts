@@ -423,6 +423,7 @@ test("without settings it listens on localhost:3001 and keeps everything in data
     metricsToken: null,
     playground: true,
     console: true,
+    retentionDays: null,
     isRunByNpm: false,
   });
 });

@@ -2,6 +2,8 @@ import Database from "better-sqlite3";
 import pg from "pg";
 import { v7 as uuidv7 } from "uuid";
 import { createApp } from "../../src/app.ts";
+import { createSignInLink } from "../../src/console/links.resolvers.ts";
+import { signIn } from "../../src/console/sessions.resolvers.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { entities } from "../../src/entities.ts";
 import { storeRejected } from "../../src/inbox/recording.resolvers.ts";
@@ -100,8 +102,37 @@ export async function fillWithOddValues(server: Server) {
     ["DatasetRow", { ...keyed, id: uuidv7(), workspace, dataset, logId: ids[0]!, values: { q: "1" } }],
   ]);
   await addFile(server, FILE);
+  await addTrees(server);
+  await createSignInLink(database, server.token);
+  await signIn(database, { token: server.token });
   await server.post(REPEATED.path, REPEATED.body, { headers: REPEATED.headers });
   return { otherToken: other.token, ids };
+}
+
+/** A trace with what the columns of trees hold, and an experiment. */
+async function addTrees(server: Server): Promise<void> {
+  await server.post("/monitor/experiments", { featureSlug: "🦓 f", name: "e" });
+  const logs = [
+    { id: "🦓", type: "agent", name: "a\n", cost: 1e-7, evaluators: [{ slug: "tone" }] },
+    { id: "2", parentId: "🦓", type: "tool", output: null },
+  ];
+  await server.post("/monitor/trace", {
+    name: "tree",
+    evaluationConfig: { sampleRate: 0.1 },
+    input: ODD_JSON,
+    logs,
+  });
+  const values = [
+    { key: "a", value: { doubleValue: 1e-7 } },
+    { key: "🦓", value: { stringValue: HUGE.slice(0, 9_000) } },
+  ];
+  const ids = { traceId: "5b8efff798038103d269b633813fc60c", spanId: "eee19b7ec3c1b174" };
+  const events = [{ name: "exception", timeUnixNano: "1772359200000000001", attributes: values }];
+  const span = { ...ids, name: "s", startTimeUnixNano: "1772359200000123456", attributes: values, events };
+  const { status } = await server.post("/v1/traces", {
+    resourceSpans: [{ scopeSpans: [{ spans: [span] }] }],
+  });
+  if (status !== 200) throw new Error(`The span was refused: ${status}`);
 }
 
 async function addFile(server: Server, bytes: Buffer): Promise<void> {
