@@ -24,6 +24,15 @@ export function logIdOf(workspaceId: string, { traceId, spanId, startMs, startNa
   return toUuid(bytes);
 }
 
+/** The first of the nanoseconds within a millisecond for which the id of a log is this one. */
+export function startNanosOf(logId: string): number {
+  const fraction = Number.parseInt(logId.slice("00000000-0000-8".length, "00000000-0000-8000".length), 16);
+  return Math.ceil((fraction * NANOS_IN_MS) / FRACTIONS);
+}
+
+/** Whether a log came as a span: the ids of other logs are of another version. */
+export const isIdOfSpan = (logId: string): boolean => logId["00000000-0000-".length] === "8";
+
 interface SpanKey {
   traceId: string;
   spanId: string;
