@@ -1,4 +1,4 @@
-import type { OtlpSpan } from "./span.ts";
+import type { LogRecord, OtlpSpan } from "./span.ts";
 
 /** Why a span is rejected; also the label of the metric that counts it. */
 export type RejectionCode = "ids" | "log_record" | "start" | "too_large" | "too_deep" | "malformed";
@@ -14,8 +14,15 @@ export interface Rejection extends Problem {
   index: number;
 }
 
-export interface DecodedSpan {
+export interface DecodedSpan extends Decoded {
   span: OtlpSpan;
+}
+
+export interface DecodedLogRecord extends Decoded {
+  record: LogRecord;
+}
+
+export interface Decoded {
   /** The length of its encoded form, with the resource and the scope that are stored with it. */
   bytes: number;
   /** What was changed in it, as a sentence. */

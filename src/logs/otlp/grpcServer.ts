@@ -7,7 +7,7 @@ import { type Admitted, createAdmission } from "./grpcAdmission.ts";
 import { toGrpcError } from "./grpcErrors.ts";
 import { exportResponse, type Receipt } from "./messages.ts";
 import type { OtlpOptions } from "./options.ts";
-import { receiveSpans, rejectSignal } from "./receive.ts";
+import { receiveLogRecords, receiveSpans, rejectMetrics } from "./receive.ts";
 
 const IDLE_MS = 300_000;
 const KEEPALIVE_MS = 60_000;
@@ -69,9 +69,11 @@ const unary = (path: string): grpc.MethodDefinition<Buffer, Buffer> => ({
   responseDeserialize: asBuffer,
 });
 
-const receive = (
+function receive(
   signal: Signal,
   body: Encoded,
   { context, counts }: Admitted & Pick<OtlpOptions, "counts">,
-): Promise<Receipt> =>
-  signal === "traces" ? receiveSpans(context, body, counts) : rejectSignal(context, body, signal);
+): Promise<Receipt> {
+  if (signal === "traces") return receiveSpans(context, body, counts);
+  return signal === "logs" ? receiveLogRecords(context, body) : rejectMetrics(context, body);
+}
