@@ -110,6 +110,7 @@ async function readStored({ database }: Context, workspaceId: string, ids: strin
     .select(["Trace.externalId as traceExternalId", "Trace.name as traceName", "Trace.rootId as rootId"])
     .select(saidOfTrace.map((column) => `Trace.${column} as ${column}` as const))
     .where("Log.workspace", "=", workspaceId)
+    .where("Trace.workspace", "=", workspaceId)
     .where("Log.id", "in", ids)
     .where("Log.type", "!=", "internal")
     .orderBy("Log.startTime")

@@ -118,6 +118,9 @@ test("logs that came by REST, other periods and other workspaces stay as they ar
   await recordSpans(await contextOf(id), spans.map(mapSpan));
   const traced = { name: "t", logs: [{ type: "span", name: "a", id: "b7ad6b7169203331", input: "x" }] };
   expect((await server.post("/monitor/trace", traced)).status).toBeLessThan(300);
+  await change(
+    "update traces set external_id = '3af7651916cd43dd8448eb211c80319c' where external_id is null",
+  );
   await change("update logs set type = 'tool' where type != 'internal'");
   const damaged = await rows();
   const early = { from: new Date("2000-01-01"), to: new Date("2001-01-01"), dryRun: false };
@@ -126,6 +129,7 @@ test("logs that came by REST, other periods and other workspaces stay as they ar
   const isTheirs = ({ workspace_id }: Record<string, unknown>) => workspace_id === id;
   await remapSpans(await contextOf(), { ...ALL_TIME, dryRun: false });
   const after = await rows();
+  expect(after).toHaveLength(damaged.length);
   expect(after.filter(isTheirs)).toEqual(damaged.filter(isTheirs));
   const isReported = ({ external_id, trace_id }: Record<string, unknown>) =>
     external_id === "b7ad6b7169203331" && String(trace_id)["00000000-0000-".length] === "7";

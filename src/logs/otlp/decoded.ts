@@ -1,6 +1,6 @@
 import type { LogRecord, OtlpSpan } from "./span.ts";
 
-/** Why a span is rejected; also the label of the metric that counts it. */
+/** Why a span or a log record is rejected; also the label of the metric that counts it. */
 export type RejectionCode = "ids" | "log_record" | "start" | "too_large" | "too_deep" | "malformed";
 
 export interface Problem {
@@ -9,7 +9,7 @@ export interface Problem {
   reason: string;
 }
 
-/** A span that is not stored; `index` counts the spans of the request from 0. */
+/** A span or a log record that is not stored; `index` counts those of the request from 0. */
 export interface Rejection extends Problem {
   index: number;
 }
