@@ -12,6 +12,7 @@ import { addLogsCommand } from "./commands/logs.ts";
 import { addMigrateCommand } from "./commands/migrate.ts";
 import { examples } from "./commands/options.ts";
 import { addPromptCommands } from "./commands/prompts.ts";
+import { addRemapCommand } from "./commands/remap.ts";
 import { addTokenCommands } from "./commands/tokens.ts";
 import { addUsageCommand } from "./commands/usage.ts";
 import { addWorkspaceCommands } from "./commands/workspaces.ts";
@@ -55,6 +56,7 @@ addGitCommands(program);
 program.commandsGroup("Database:");
 addMigrateCommand(program);
 addDatabaseCommands(program);
+addRemapCommand(program);
 addCopyCommand(program);
 program
   .addHelpCommand(

@@ -66,7 +66,7 @@ export interface Period {
 /** The logs of calls that began in a period, the oldest first, in pieces of a few megabytes. */
 export async function* logsOfPeriod(context: Context, period: Period): AsyncGenerator<ExportedLog[]> {
   const workspaceId = authorize(context, "read");
-  for await (const places of placesOf(context, workspaceId, period)) {
+  for await (const places of logsInPeriod(context, workspaceId, period)) {
     for (const { piece } of piecesOf(places, ({ bytes }) => bytes)) {
       const ids = piece.map(({ id }) => id);
       yield ((await readLogs(context, workspaceId, ids)) as ExportedLog[]).map(toExported);
@@ -77,7 +77,8 @@ export async function* logsOfPeriod(context: Context, period: Period): AsyncGene
 
 type Place = Pick<Log, "id" | "startTime"> & { bytes: number };
 
-async function* placesOf(
+/** The ids and lengths of the logs of a period, the oldest first, page by page. */
+export async function* logsInPeriod(
   { database }: Context,
   workspaceId: string,
   { from, to }: Period,

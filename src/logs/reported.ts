@@ -74,7 +74,8 @@ export interface ReportedLog extends TokenParts {
   isInternal: boolean;
   /**
    * All that came with it, as it came; null when nothing did. Of a span of OpenTelemetry: `span` (its attributes),
-   * `resource` and `scope` (who sent it), `links` and `traceState`. A part that is empty is left out.
+   * `resource` and `scope` (who sent it), `links` and `traceState`. A part that is empty is left out. Its own `name` (with its
+   * `kind`), `status` and `statusMessage` are here only if the log has others.
    */
   attributes: Record<string, unknown> | null;
   events: ReportedEvent[] | null;

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { stringify } from "uuid";
 
 const UUID_BYTES = 16;
+const SPAN_ID_BYTES = 8;
 const TIME_BYTES = 6;
 const MAX_TIME_MS = 2 ** 48 - 1;
 const NANOS_IN_MS = 1_000_000;
@@ -23,6 +24,18 @@ export function logIdOf(workspaceId: string, { traceId, spanId, startMs, startNa
   bytes.writeUInt16BE(Math.floor((startNanos * FRACTIONS) / NANOS_IN_MS), TIME_BYTES);
   return toUuid(bytes);
 }
+
+/** The first of the nanoseconds within a millisecond for which the id of a log is this one. */
+export function startNanosOf(logId: string): number {
+  const fraction = Number.parseInt(logId.slice("00000000-0000-8".length, "00000000-0000-8000".length), 16);
+  return Math.ceil((fraction * NANOS_IN_MS) / FRACTIONS);
+}
+
+/** An id as a span has it, of an event that has none: the same whenever the event is sent again. */
+export const eventIdOf = (parts: string[]): string => digestOf(parts).toString("hex", 0, SPAN_ID_BYTES);
+
+/** Whether a log came as a span: the ids of other logs are of another version. */
+export const isIdOfSpan = (logId: string): boolean => logId["00000000-0000-".length] === "8";
 
 interface SpanKey {
   traceId: string;

@@ -62,7 +62,7 @@ test.each(TYPES)("a span that was changed is a warning as %s: no rejection, but 
 });
 
 test.each([
-  ["/v1/logs", "rejectedLogRecords", "Gabbro stores no log records yet"],
+  ["/v1/logs", "rejectedLogRecords", "Gabbro stores no other log records"],
   ["/v1/metrics", "rejectedDataPoints", "Gabbro stores no metrics"],
 ])(
   "%s rejects all that it gets as a partial success, and says what to do",

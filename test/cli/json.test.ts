@@ -66,6 +66,14 @@ test("what an import and an export of prompts did is printed as JSON, without a 
   expect(await print("export", "prompts", "out", "--workspace", "other")).toEqual(again);
 });
 
+test("what mapping again would change and what it changed is counted as JSON", async () => {
+  const times = ["--from", "2026-01-01T00:00:00Z", "--to", "2026-02-01T00:00:00Z"];
+  const figures = { examined: 0, changed: 0, fields: {} };
+  const period = { from: "2026-01-01T00:00:00.000Z", to: "2026-02-01T00:00:00.000Z" };
+  expect(await print("remap", ...times, "--dry-run")).toEqual({ ...period, ...figures, dryRun: true });
+  expect(await print("remap", ...times)).toEqual({ ...period, ...figures, dryRun: false });
+});
+
 test("what is pruned and copied is counted as JSON", async () => {
   const pruned = { before: expect.any(String), traces: 0 };
   expect(await print("prune", "--older-than", "1d", "--dry-run")).toEqual({ ...pruned, dryRun: true });

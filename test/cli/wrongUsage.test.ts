@@ -23,6 +23,8 @@ test.each<[string[], string]>([
   [["token", "create", "--name", "x", "--expires", "2001-01-01"], "in the past"],
   [["token", "create", "--name", "a\nb"], "text on one line"],
   [["prune", "--older-than", "soon"], "a number with h, d or w"],
+  [["remap", "--from", "30d"], "required option '--to <time>' not specified"],
+  [["remap", "--from", "soon", "--to", "1d"], "an age such as 90m"],
 ])(
   "a wrong command line says what is wrong, names the help and ends with 2: gabbro %j",
   async (args, reason) => {
@@ -64,7 +66,7 @@ const commands: Record<string, string[]> = {
   "": [
     ...["serve", "health", "doctor", "token", "workspace", "prompt", "logs", "usage", "import", "export"],
     ...["pull", "push", "diff", "check"],
-    ...["migrate", "sample", "backup", "restore", "prune", "copy", "help"],
+    ...["migrate", "sample", "backup", "restore", "prune", "remap", "copy", "help"],
   ],
   token: ["create", "list", "revoke", "help"],
   workspace: ["create", "list", "help"],

@@ -32,7 +32,7 @@ message TraceRequest { repeated ResourceSpans resource_spans = 1; }
 
 message LogRecord {
   fixed64 time_unix_nano = 1; fixed64 observed_time_unix_nano = 11; int32 severity_number = 2; string severity_text = 3;
-  AnyValue body = 5; repeated KeyValue attributes = 6; fixed32 flags = 8; bytes trace_id = 9; bytes span_id = 10;
+  AnyValue body = 5; repeated KeyValue attributes = 6; fixed32 flags = 8; bytes trace_id = 9; bytes span_id = 10; string event_name = 12;
 }
 message ScopeLogs { Scope scope = 1; repeated LogRecord log_records = 2; }
 message ResourceLogs { Resource resource = 1; repeated ScopeLogs scope_logs = 2; }

@@ -23,8 +23,7 @@ export interface RawSpan {
   isLogRecord: boolean;
 }
 
-const TRACE_ID_DIGITS = 32;
-const SPAN_ID_DIGITS = 16;
+const digitsOf = { "trace id": 32, "span id": 16, "parent span id": 16 };
 const NANOS_PER_MS = 1_000_000n;
 /** Earlier times were sent in another unit than nanoseconds. */
 const EARLIEST_NANOS = BigInt(Date.UTC(2000)) * NANOS_PER_MS;
@@ -32,7 +31,8 @@ const MAX_NANOS = 2n ** 64n;
 /** Bits 8 and 9 of the flags: it is known whether the parent is remote, and it is. */
 const REMOTE_PARENT = 0x300;
 const kinds: OtlpKind[] = ["unspecified", "internal", "server", "client", "producer", "consumer"];
-const ZEROS = /^0*$/;
+/** No id. */
+export const ZEROS = /^0*$/;
 
 /** The span when its ids and its start are usable, else why not. */
 export function checkSpan(
@@ -70,10 +70,10 @@ export function checkSpan(
 function problemOf(raw: RawSpan): Problem | null {
   if (raw.traceId === "" && raw.spanId === "" && raw.isLogRecord) return LOG_RECORD;
   return (
-    problemOfId("trace id", raw.traceId, TRACE_ID_DIGITS) ??
-    problemOfId("span id", raw.spanId, SPAN_ID_DIGITS) ??
-    (ZEROS.test(raw.parentSpanId) ? null : problemOfId("parent span id", raw.parentSpanId, SPAN_ID_DIGITS)) ??
-    problemOfStart(raw.startNanos)
+    problemOfId("trace id", raw.traceId) ??
+    problemOfId("span id", raw.spanId) ??
+    (ZEROS.test(raw.parentSpanId) ? null : problemOfId("parent span id", raw.parentSpanId)) ??
+    problemOfTime("start time", raw.startNanos)
   );
 }
 
@@ -84,7 +84,9 @@ const LOG_RECORD: Problem = {
 
 const HEXADECIMAL = /^[\da-f]*$/;
 
-function problemOfId(what: string, id: string, digits: number): Problem | null {
+/** Why an id is unusable; null when it is not. */
+export function problemOfId(what: keyof typeof digitsOf, id: string): Problem | null {
+  const digits = digitsOf[what];
   if (id === "") return { code: "ids", reason: `has no ${what}` };
   if (!HEXADECIMAL.test(id)) return { code: "ids", reason: `has a ${what} that is not hexadecimal` };
   if (id.length !== digits)
@@ -92,12 +94,13 @@ function problemOfId(what: string, id: string, digits: number): Problem | null {
   return ZEROS.test(id) ? { code: "ids", reason: `has a ${what} of zeros` } : null;
 }
 
-function problemOfStart(nanos: bigint | null): Problem | null {
-  if (nanos === null || nanos === 0n) return { code: "start", reason: "has no start time" };
+/** Why a time is unusable; null when it is not. */
+export function problemOfTime(what: string, nanos: bigint | null): Problem | null {
+  if (nanos === null || nanos === 0n) return { code: "start", reason: `has no ${what}` };
   if (nanos >= EARLIEST_NANOS && nanos < MAX_NANOS) return null;
   return {
     code: "start",
-    reason: "has an impossible start time: times are nanoseconds since 1970, here from the year 2000 on",
+    reason: `has an impossible ${what}: times are nanoseconds since 1970, here from the year 2000 on`,
   };
 }
 

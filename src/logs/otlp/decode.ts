@@ -3,9 +3,19 @@ import { GabbroError } from "../../errors.ts";
 import { addProblem, newReading, type Reading } from "./attributes.ts";
 import { MAX_RESOURCE_BYTES, MAX_SPAN_BYTES, MAX_SPANS } from "./bounds.ts";
 import { checkSpan, type RawSpan } from "./checkSpan.ts";
-import type { DecodedSpan, Element, Elements, Problem, Rejection, Slice } from "./decoded.ts";
+import type {
+  Decoded,
+  DecodedLogRecord,
+  DecodedSpan,
+  Element,
+  Elements,
+  Problem,
+  Rejection,
+  Slice,
+} from "./decoded.ts";
 import * as json from "./json.ts";
 import { NOT_JSON } from "./jsonScan.ts";
+import { checkLogRecord, type RawLogRecord } from "./logRecord.ts";
 import * as protobuf from "./protobuf.ts";
 import type { OtlpAttributes, OtlpScope } from "./span.ts";
 
@@ -28,6 +38,7 @@ interface Readers {
   readResource(bytes: Buffer, slice: Slice, reading: Reading): OtlpAttributes;
   readScope(bytes: Buffer, slice: Slice, reading: Reading): OtlpScope;
   readSpan(bytes: Buffer, slice: Slice, reading: Reading): RawSpan;
+  readLogRecord(bytes: Buffer, slice: Slice, reading: Reading): RawLogRecord;
   countPoints(bytes: Buffer, slice: Slice): number;
 }
 
@@ -38,22 +49,46 @@ const readersOf: Record<Encoding, Readers> = { protobuf, json };
  * body around the spans cannot be read, or when there are too many.
  */
 export function* decodeSpans(body: Encoded): Generator<DecodedSpan | Rejection | null> {
-  const decodeSpan = createSpanDecoder(body);
+  const decode = createDecoder(body);
   let index = 0;
   for (const element of elementsOf(body, "traces")) {
-    if (element === null) yield null;
-    else yield decodeSpan(element, index++);
+    if (element === null) {
+      yield null;
+      continue;
+    }
+    yield decode(element, index++, {
+      read: ({ readSpan }, reading) => readSpan(body.bytes, element, reading),
+      check: checkSpan,
+    });
   }
 }
 
-/** Counts log records or data points; yields where others may have a turn. */
-export function* countElements(body: Encoded, signal: "logs" | "metrics"): Generator<null, number> {
-  const { countPoints } = readersOf[body.encoding];
+/** The events of GenAI among the log records of a request; the others are rejected. Otherwise like `decodeSpans`. */
+export function* decodeLogRecords(body: Encoded): Generator<DecodedLogRecord | Rejection | null> {
+  const decode = createDecoder(body);
+  let index = 0;
+  for (const element of elementsOf(body, "logs")) {
+    if (element === null) {
+      yield null;
+      continue;
+    }
+    yield decode(element, index++, {
+      read: ({ readLogRecord }, reading) => readLogRecord(body.bytes, element, reading),
+      check: (raw, around) => {
+        const checked = checkLogRecord(raw, around);
+        return "record" in checked ? { ...checked, warnings: [] } : checked;
+      },
+    });
+  }
+}
+
+/** Counts data points; yields where others may have a turn. */
+export function* countPoints(body: Encoded): Generator<null, number> {
+  const readers = readersOf[body.encoding];
   let count = 0;
-  for (const element of elementsOf(body, signal)) {
+  for (const element of elementsOf(body, "metrics")) {
     if (element === null) yield null;
-    else if (signal === "logs") count += 1;
-    else count += readOrReject(newReading(), () => countPoints(body.bytes, element)) ?? 1;
+    else count += readOrReject(newReading(), () => readers.countPoints(body.bytes, element)) ?? 1;
   }
   return count;
 }
@@ -129,23 +164,31 @@ interface Around {
   problem: Problem | null;
 }
 
-function createSpanDecoder({ bytes, encoding }: Encoded) {
+interface Steps<Raw, Checked> {
+  read: (readers: Readers, reading: Reading) => Raw;
+  check: (raw: Raw, around: Around) => (Checked & { warnings: string[] }) | Problem;
+}
+
+function createDecoder({ bytes, encoding }: Encoded) {
   const readers = readersOf[encoding];
   const aroundOf = createAroundReader(bytes, readers);
-  return (element: Element, index: number): DecodedSpan | Rejection => {
+  return <Raw, Checked>(
+    element: Element,
+    index: number,
+    { read, check }: Steps<Raw, Checked>,
+  ): (Checked & Decoded) | Rejection => {
     const around = aroundOf(element);
     const reading = newReading();
     const length = element.end - element.start;
     if (around.problem) return { index, ...around.problem };
     if (length > MAX_SPAN_BYTES)
       return { index, code: "too_large", reason: `is larger than ${MAX_SPAN_BYTES / 1024 / 1024} MB` };
-    const raw = readOrReject(reading, () => readers.readSpan(bytes, element, reading));
-    if (!raw || reading.problem) return { index, ...reading.problem! };
-    const checked = checkSpan(raw, around);
-    if (!("span" in checked)) return { index, ...checked };
-    const { span, warnings } = checked;
-    if (reading.hasReplacedText) warnings.push(REPLACED);
-    return { span, warnings, bytes: length + around.bytes };
+    const raw = readOrReject(reading, () => read(readers, reading));
+    if (raw === undefined || reading.problem) return { index, ...reading.problem! };
+    const checked = check(raw, around);
+    if ("reason" in checked) return { index, ...checked };
+    const replaced = reading.hasReplacedText ? [REPLACED] : [];
+    return { ...checked, warnings: [...checked.warnings, ...replaced], bytes: length + around.bytes };
   };
 }
 

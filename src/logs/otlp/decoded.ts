@@ -1,6 +1,6 @@
-import type { OtlpSpan } from "./span.ts";
+import type { LogRecord, OtlpSpan } from "./span.ts";
 
-/** Why a span is rejected; also the label of the metric that counts it. */
+/** Why a span or a log record is rejected; also the label of the metric that counts it. */
 export type RejectionCode = "ids" | "log_record" | "start" | "too_large" | "too_deep" | "malformed";
 
 export interface Problem {
@@ -9,13 +9,20 @@ export interface Problem {
   reason: string;
 }
 
-/** A span that is not stored; `index` counts the spans of the request from 0. */
+/** A span or a log record that is not stored; `index` counts those of the request from 0. */
 export interface Rejection extends Problem {
   index: number;
 }
 
-export interface DecodedSpan {
+export interface DecodedSpan extends Decoded {
   span: OtlpSpan;
+}
+
+export interface DecodedLogRecord extends Decoded {
+  record: LogRecord;
+}
+
+export interface Decoded {
   /** The length of its encoded form, with the resource and the scope that are stored with it. */
   bytes: number;
   /** What was changed in it, as a sentence. */

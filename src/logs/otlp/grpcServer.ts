@@ -8,7 +8,7 @@ import { toGrpcError } from "./grpcErrors.ts";
 import { exportResponse, type Receipt } from "./messages.ts";
 import type { OtlpOptions } from "./options.ts";
 import { recordPartial } from "./partial.ts";
-import { receiveSpans, rejectSignal } from "./receive.ts";
+import { receiveLogRecords, receiveSpans, rejectMetrics } from "./receive.ts";
 
 const IDLE_MS = 300_000;
 const KEEPALIVE_MS = 60_000;
@@ -76,9 +76,11 @@ const unary = (path: string): grpc.MethodDefinition<Buffer, Buffer> => ({
   responseDeserialize: asBuffer,
 });
 
-const receive = (
+function receive(
   signal: Signal,
   body: Encoded,
   { context, counts }: Admitted & Pick<OtlpOptions, "counts">,
-): Promise<Receipt> =>
-  signal === "traces" ? receiveSpans(context, body, counts) : rejectSignal(context, body, signal);
+): Promise<Receipt> {
+  if (signal === "traces") return receiveSpans(context, body, counts);
+  return signal === "logs" ? receiveLogRecords(context, body) : rejectMetrics(context, body);
+}

@@ -10,7 +10,7 @@ import type { Encoded, Encoding } from "./decode.ts";
 import { exportResponse, type Receipt, statusBody } from "./messages.ts";
 import type { OtlpOptions } from "./options.ts";
 import { recordPartial } from "./partial.ts";
-import { previewSpans, receiveSpans, rejectSignal } from "./receive.ts";
+import { previewSpans, receiveLogRecords, receiveSpans, rejectMetrics } from "./receive.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -40,10 +40,12 @@ export function otlpRoutes(app: App, { contextOf, limiter, counts }: OtlpOptions
     if (!isDryRun(request.query)) return storeSpans(request, reply);
     return reply.send(await previewSpans(request.context, encoded(reply, request.body)));
   });
-  for (const signal of ["logs", "metrics"] as const)
-    app.post(`/v1/${signal}`, options, async ({ context, body }, reply) =>
-      sendReceipt(reply, signal, await rejectSignal(context, encoded(reply, body), signal)),
-    );
+  app.post("/v1/logs", options, async ({ context, body }, reply) =>
+    sendReceipt(reply, "logs", await receiveLogRecords(context, encoded(reply, body))),
+  );
+  app.post("/v1/metrics", options, async ({ context, body }, reply) =>
+    sendReceipt(reply, "metrics", await rejectMetrics(context, encoded(reply, body))),
+  );
 }
 
 /** OpenTelemetry describes its own interface, so the OpenAPI document leaves it out. */

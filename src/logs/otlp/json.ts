@@ -13,6 +13,7 @@ import {
   skipValue,
 } from "./jsonScan.ts";
 import {
+  anyValueOf,
   attributesOf,
   idOf,
   type JsonMembers,
@@ -22,6 +23,7 @@ import {
   numberOf,
   textOf,
 } from "./jsonValues.ts";
+import type { RawLogRecord } from "./logRecord.ts";
 import type { OtlpAttributes, OtlpScope } from "./span.ts";
 
 /** The names of the lists that lead to the elements. */
@@ -150,6 +152,19 @@ function toRawSpan(span: JsonMembers, reading: Reading): RawSpan {
     statusCode: numberOf(status.code),
     statusMessage: textOf(status.message, reading),
     isLogRecord: "timeUnixNano" in span || "observedTimeUnixNano" in span || "severityNumber" in span,
+  };
+}
+
+export function readLogRecord(bytes: Buffer, slice: Slice, reading: Reading): RawLogRecord {
+  const record = membersOf(parseSlice(bytes, slice)) ?? {};
+  return {
+    traceId: idOf(record.traceId),
+    spanId: idOf(record.spanId),
+    eventName: textOf(record.eventName, reading),
+    timeNanos: nanosOf(record.timeUnixNano),
+    observedNanos: nanosOf(record.observedTimeUnixNano),
+    body: anyValueOf(record.body, reading, 1),
+    attributes: attributesOf(record.attributes, "attributes", reading),
   };
 }
 

@@ -43,7 +43,7 @@ export function attributesOf(value: unknown, name: string, reading: Reading, dep
 }
 
 /** The value of an AnyValue; null when it is empty. */
-function anyValueOf(value: unknown, reading: Reading, depth: number): unknown {
+export function anyValueOf(value: unknown, reading: Reading, depth: number): unknown {
   const any = membersOf(value);
   if (!mayRead(reading, depth) || !any) return null;
   if (typeof any.stringValue === "string") return storableText(any.stringValue, reading);

@@ -39,13 +39,14 @@ export function toReading(span: OtlpSpan): Reading {
 function readLog(reading: Reading): ReportedSpan["log"] {
   const { span, type } = reading;
   const tokens = readTokens(reading);
+  const name = readField(reading, mappingTable.name) ?? (span.name || null);
+  const status = readStatus(span);
+  const statusMessage = span.statusMessage ?? readField(reading, mappingTable.statusMessage);
   return {
     externalId: span.spanId,
     parentExternalId: span.parentSpanId,
     type,
-    name: readField(reading, mappingTable.name) ?? (span.name || null),
-    status: readStatus(span),
-    statusMessage: span.statusMessage ?? readField(reading, mappingTable.statusMessage),
+    ...{ name, status, statusMessage },
     startTime: span.startTime,
     endTime: span.endTime,
     input: readField(reading, mappingTable.input),
@@ -62,7 +63,7 @@ function readLog(reading: Reading): ReportedSpan["log"] {
     responseId: readResponseId(span),
     timeToFirstTokenMs: readField(reading, mappingTable.timeToFirstTokenMs),
     isInternal: false,
-    attributes: toRaw(span),
+    attributes: toRaw(span, { name, status, statusMessage }),
     events: span.events.length === 0 ? null : span.events,
   };
 }
@@ -131,13 +132,19 @@ function isInternal({ attributes }: OtlpSpan): boolean {
 
 const isSdkKey = (key: string): boolean => key === "basalt.sdk" || key.startsWith("basalt.sdk.");
 
-/** What a log keeps of its span as it came. A part that is empty is left out. */
-function toRaw({ attributes, resource, scope, links, traceState }: OtlpSpan): Record<string, unknown> | null {
+/** What a log keeps of its span as it came. A part that is empty, or that the log itself has, is left out. */
+function toRaw(
+  { name, kind, status, statusMessage, attributes, resource, scope, links, traceState }: OtlpSpan,
+  mapped: Pick<ReportedLog, "name" | "status" | "statusMessage">,
+): Record<string, unknown> | null {
   const hasMembers = (value: object) => Object.keys(value).length > 0;
   const scopeParts = Object.entries(scope).filter(
     ([, value]) => typeof value === "string" || (value !== null && hasMembers(value)),
   );
   const raw = {
+    ...(name !== (mapped.name ?? "") && { name, kind }),
+    ...(status !== mapped.status && { status }),
+    ...(statusMessage !== mapped.statusMessage && { statusMessage }),
     ...(hasMembers(attributes) && { span: attributes }),
     ...(hasMembers(resource) && { resource }),
     ...(scopeParts.length > 0 && { scope: Object.fromEntries(scopeParts) }),

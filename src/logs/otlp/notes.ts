@@ -4,22 +4,23 @@ import type { Rejection } from "./decoded.ts";
 const MAX_SENTENCES = 20;
 const MAX_SENTENCE_CHARACTERS = 300;
 
-/** Collects what an answer says of spans; equal sentences are counted. */
-export function createNotes() {
+/** Collects what an answer says of spans or log records; equal sentences are counted. */
+export function createNotes(what: "span" | "log record" = "span") {
   const rejections = createSentences();
   const warnings = createSentences();
   let rejected = 0;
   return {
     reject: ({ index, reason }: Rejection): void => {
       rejected += 1;
-      rejections.add(reason, `span ${index} ${reason}`);
+      rejections.add(reason, `${what} ${index} ${reason}`);
     },
-    warn: (warning: string, text = warning): void => warnings.add(warning, text),
+    warn: (warning: string, index?: number): void =>
+      warnings.add(warning, index === undefined ? warning : `${what} ${index}: ${warning}`),
     rejected: (): number => rejected,
     /** All of it, for a person; empty when there is nothing to say. */
     message: (total: number): string =>
       [
-        rejected > 0 && `${rejected} of ${total} spans were rejected: ${rejections.text()}.`,
+        rejected > 0 && `${rejected} of ${total} ${what}s were rejected: ${rejections.text()}.`,
         warnings.isEmpty() || `Stored with warnings: ${warnings.text()}.`,
       ]
         .filter((part) => typeof part === "string")

@@ -2,6 +2,7 @@ import type { PbfReader } from "pbf";
 import { mayRead, type Reading } from "./attributes.ts";
 import { type RawSpan, toIsoTime } from "./checkSpan.ts";
 import type { Elements, Slice } from "./decoded.ts";
+import type { RawLogRecord } from "./logRecord.ts";
 import {
   BYTES,
   eachField,
@@ -13,7 +14,7 @@ import {
   readFixed64,
   VARINT,
 } from "./protobufFields.ts";
-import { readAttribute, readText } from "./protobufValues.ts";
+import { readAttribute, readText, readValue } from "./protobufValues.ts";
 import type { OtlpAttributes, OtlpScope, OtlpSpan } from "./span.ts";
 
 /** The spans, log records or metrics of a request: all three kinds nest in the same fields. */
@@ -151,6 +152,26 @@ function readStatus(reader: PbfReader, end: number, span: RawSpan, reading: Read
     if (field === 2 && type === BYTES) span.statusMessage = readText(reader, end, reading);
     else if (field === 3 && type === VARINT) span.statusCode = reader.readVarint();
   });
+}
+
+export function readLogRecord(bytes: Uint8Array, { start, end }: Slice, reading: Reading): RawLogRecord {
+  const record: RawLogRecord = {
+    ...{ traceId: "", spanId: "", eventName: "", timeNanos: null, observedNanos: null, body: null },
+    attributes: {},
+  };
+  const reader = readerAt(bytes, start);
+  eachField(reader, end, (field, type) => {
+    if (field === 1 && type === FIXED64) record.timeNanos = readFixed64(reader);
+    else if (field === 11 && type === FIXED64) record.observedNanos = readFixed64(reader);
+    if (type !== BYTES) return;
+    if (field === 5) record.body = readValue(reader, endOfBytes(reader, end), reading, 1);
+    else if (field === 6)
+      readAttribute(reader, endOfBytes(reader, end), { target: record.attributes, reading });
+    else if (field === 9) record.traceId = readId(reader);
+    else if (field === 10) record.spanId = readId(reader);
+    else if (field === 12) record.eventName = readText(reader, end, reading);
+  });
+  return record;
 }
 
 const POINTS_OF_METRICS = [5, 7, 9, 10, 11];

@@ -50,7 +50,7 @@ export function readAttribute(
 }
 
 /** The AnyValue that ends at `end`; null when it is empty. */
-function readValue(reader: PbfReader, end: number, reading: Reading, depth: number): unknown {
+export function readValue(reader: PbfReader, end: number, reading: Reading, depth: number): unknown {
   let value: unknown = null;
   if (!mayRead(reading, depth)) {
     reader.pos = end;

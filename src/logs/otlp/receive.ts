@@ -4,8 +4,9 @@ import type { OtlpSpanCounts } from "../../metrics/otlpSpans.ts";
 import { authorize } from "../../workspaces/resolvers.ts";
 import type { ReportedSpan } from "../reported.ts";
 import { recordSpans } from "../spans.resolvers.ts";
-import { countElements, decodeSpans, type Encoded } from "./decode.ts";
-import type { DecodedSpan, Rejection } from "./decoded.ts";
+import { countPoints, decodeLogRecords, decodeSpans, type Encoded } from "./decode.ts";
+import type { Decoded, Rejection } from "./decoded.ts";
+import { mapLogRecord } from "./logRecord.ts";
 import { mapSpan } from "./mapping.ts";
 import type { Receipt } from "./messages.ts";
 import { createNotes, type Notes } from "./notes.ts";
@@ -23,6 +24,46 @@ export async function receiveSpans(
   counts: OtlpSpanCounts,
 ): Promise<Receipt> {
   const notes = createNotes();
+  const total = await receive(context, decodeSpans(body), {
+    notes,
+    map: ({ span }) => mapSpan(span),
+    onStored: (spans) => counts.add("accepted", "", spans),
+    onRejected: ({ code }) => counts.add("rejected", code, 1),
+  });
+  return { rejected: notes.rejected(), message: notes.message(total) };
+}
+
+const KEPT_LOGS =
+  "Gabbro stores no other log records: send traces to /v1/traces, with the content of messages in span attributes. OTEL_LOGS_EXPORTER=none stops this export.";
+
+/** Stores the events of GenAI among the log records of a request below their spans. */
+export async function receiveLogRecords(context: Context, body: Encoded): Promise<Receipt> {
+  const notes = createNotes("log record");
+  let isOther = false;
+  const total = await receive(context, decodeLogRecords(body), {
+    notes,
+    map: ({ record }) => mapLogRecord(record),
+    onRejected: ({ code }) => {
+      isOther ||= code === "log_record";
+    },
+  });
+  const message = notes.message(total);
+  return { rejected: notes.rejected(), message: isOther ? `${message} ${KEPT_LOGS}` : message };
+}
+
+interface Receiver<Kind> {
+  notes: Notes;
+  map: (decoded: Kind) => ReportedSpan;
+  onStored?: (count: number) => void;
+  onRejected: (rejection: Rejection) => void;
+}
+
+/** Stores what is decoded, in groups; returns how much there was. */
+async function receive<Kind extends Decoded>(
+  context: Context,
+  decoded: Generator<Kind | Rejection | null>,
+  { notes, map, onStored, onRejected }: Receiver<Kind>,
+): Promise<number> {
   let total = 0;
   let group = newGroup();
   const storeGroup = async () => {
@@ -30,36 +71,35 @@ export async function receiveSpans(
     group = newGroup();
     const { warnings } = await recordSpans(context, spans);
     for (const warning of warnings) notes.warn(warning);
-    counts.add("accepted", "", spans.length);
+    onStored?.(spans.length);
   };
-  for await (const each of decodeInTurns(context, decodeSpans(body))) {
+  for await (const each of decodeInTurns(context, decoded)) {
     total += 1;
     if ("reason" in each) {
       notes.reject(each);
-      counts.add("rejected", each.code, 1);
+      onRejected(each);
       continue;
     }
-    group.spans.push(mapWithNotes(each, total - 1, notes));
+    group.spans.push(withNotes(each, map(each), total - 1, notes));
     group.bytes += each.bytes;
     if (group.spans.length >= MAX_GROUP_SPANS || group.bytes >= MAX_GROUP_BYTES) await storeGroup();
   }
   if (group.spans.length > 0) await storeGroup();
-  return { rejected: notes.rejected(), message: notes.message(total) };
+  return total;
 }
 
 const newGroup = () => ({ spans: [] as ReportedSpan[], bytes: 0 });
 
-function mapWithNotes({ span, warnings }: DecodedSpan, index: number, notes: Notes): ReportedSpan {
-  const mapped = mapSpan(span);
-  for (const warning of [...warnings, ...mapped.warnings]) notes.warn(warning, `span ${index}: ${warning}`);
+function withNotes({ warnings }: Decoded, mapped: ReportedSpan, index: number, notes: Notes): ReportedSpan {
+  for (const warning of [...warnings, ...mapped.warnings]) notes.warn(warning, index);
   return mapped;
 }
 
 /** Gives other requests a turn between two spans where it took long. Throws TIMED_OUT. */
-async function* decodeInTurns(
+async function* decodeInTurns<Kind>(
   context: Context,
-  decoded: Generator<DecodedSpan | Rejection | null>,
-): AsyncGenerator<DecodedSpan | Rejection> {
+  decoded: Generator<Kind | Rejection | null>,
+): AsyncGenerator<Kind | Rejection> {
   const pause = createPauses(context);
   for (const each of decoded) {
     if (each !== null) yield each;
@@ -97,7 +137,7 @@ export async function previewSpans(context: Context, body: Encoded) {
       if (rejected.length < MAX_PREVIEW_SPANS) rejected.push(each);
       continue;
     }
-    const mapped = mapWithNotes(each, total - 1, notes);
+    const mapped = withNotes(each, mapSpan(each.span), total - 1, notes);
     bytes += each.bytes;
     if (spans.length < MAX_PREVIEW_SPANS && bytes < MAX_PREVIEW_BYTES) spans.push(mapped);
   }
@@ -105,24 +145,17 @@ export async function previewSpans(context: Context, body: Encoded) {
   return { total, spans, leftOut, rejectedSpans: notes.rejected(), rejected, message: notes.message(total) };
 }
 
-const notStored = {
-  logs: "Gabbro stores no log records yet: send traces to /v1/traces, with the content of messages in span attributes. OTEL_LOGS_EXPORTER=none stops this export.",
-  metrics:
-    "Gabbro stores no metrics: send traces to /v1/traces. OTEL_METRICS_EXPORTER=none stops this export.",
-};
+const NO_METRICS =
+  "Gabbro stores no metrics: send traces to /v1/traces. OTEL_METRICS_EXPORTER=none stops this export.";
 
-/** Rejects all that a request of another signal has, as a partial success: an error would make exporters complain for ever. */
-export async function rejectSignal(
-  context: Context,
-  body: Encoded,
-  signal: "logs" | "metrics",
-): Promise<Receipt> {
+/** Rejects all metrics of a request as a partial success: an error would make exporters complain for ever. */
+export async function rejectMetrics(context: Context, body: Encoded): Promise<Receipt> {
   const pause = createPauses(context);
-  const counting = countElements(body, signal);
+  const counting = countPoints(body);
   let step = counting.next();
   while (!step.done) {
     if (pause.isDue()) await pause.take();
     step = counting.next();
   }
-  return { rejected: step.value, message: step.value > 0 ? notStored[signal] : "" };
+  return { rejected: step.value, message: step.value > 0 ? NO_METRICS : "" };
 }

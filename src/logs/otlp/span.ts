@@ -56,4 +56,12 @@ export interface OtlpSpan {
   scope: OtlpScope;
 }
 
+/** An event of GenAI, such as a message to a model, within a span. */
+export interface LogRecord extends Pick<OtlpSpan, "traceId" | "spanId" | "resource" | "scope"> {
+  name: string;
+  nanos: bigint;
+  body: unknown;
+  attributes: OtlpAttributes;
+}
+
 export type OtlpKind = "unspecified" | "internal" | "server" | "client" | "producer" | "consumer";
