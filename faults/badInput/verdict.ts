@@ -47,10 +47,14 @@ function faultOfError({ status, headers }: Answer, told: unknown): string | unde
   return undefined;
 }
 
+const HEADERS_TOO_LARGE = 431;
+
 /** What is wrong with an answer of GraphQL. */
-export function faultOfGraphql({ method, status, headers, body }: Answer): string | undefined {
+export function faultOfGraphql(answer: Answer): string | undefined {
+  const { method, status, headers, body } = answer;
   if (status >= 500) return `is answered ${status}`;
   if (method === "HEAD") return undefined;
+  if (status === HEADERS_TOO_LARGE) return faultOfRest(answer); // Node.js stops before it knows the path
   const type = headers["content-type"] ?? "";
   if (type.startsWith("text/event-stream") || (status < 400 && type.startsWith("text/html")))
     return undefined;
