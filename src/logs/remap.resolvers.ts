@@ -2,6 +2,7 @@ import type { Context } from "../context.ts";
 import { piecesOf } from "../database/pieces.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { disableDeadline } from "../limits/deadline.ts";
+import { ownPriceFinder } from "../pricing/resolvers.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { logsInPeriod } from "./export.resolvers.ts";
@@ -99,7 +100,11 @@ async function toCompared(context: Context, stored: StoredLog, mapped: ReportedS
   const { user, organization } = trace;
   const place = { id: stored.id, traceId: stored.trace, startTime, arrival: startTime, user, organization };
   const workspaceId = authorize(context, "write");
-  return { span, step: await toStep(context, workspaceId, log, { ...place, tokens: "reported" }) };
+  const findOwnPrice = ownPriceFinder(context, workspaceId);
+  return {
+    span,
+    step: await toStep(context, workspaceId, log, { ...place, findOwnPrice, tokens: "reported" }),
+  };
 }
 
 async function readStored({ database }: Context, workspaceId: string, ids: string[]): Promise<StoredLog[]> {

@@ -75,10 +75,14 @@ function rootOf(spans: SpanStep[]): SpanStep | undefined {
 }
 
 /** What the first span that says it says of the trace, the root before all others. */
-function saysOf<Name extends keyof ReportedTrace>(spans: SpanStep[], name: Name): ReportedTrace[Name] {
-  const root = rootOf(spans);
-  const inOrder = [...(root ? [root] : []), ...spans];
-  return inOrder.map(({ span }) => span.trace[name]).find((value) => value !== null) ?? (null as never);
+function saysOf<Name extends keyof ReportedTrace>(
+  spans: SpanStep[],
+  root: SpanStep | undefined,
+  name: Name,
+): ReportedTrace[Name] {
+  const ofRoot = root?.span.trace[name] ?? null;
+  if (ofRoot !== null) return ofRoot;
+  return spans.find(({ span }) => span.trace[name] !== null)?.span.trace[name] ?? (null as never);
 }
 
 function times(spans: SpanStep[]) {
@@ -104,11 +108,11 @@ function toTraceRow(workspaceId: string, id: string, spans: SpanStep[]) {
     workspace: workspaceId,
     externalId: first!.span.traceId,
     rootId: root?.step.row.id ?? null,
-    name: saysOf(spans, "name") ?? nameOf(first!.span),
+    name: saysOf(spans, root, "name") ?? nameOf(first!.span),
     ...times(spans),
     createdAt: new Date(),
     ...Object.fromEntries(FROM_ROOT.map((name) => [name, trace?.[name] ?? null])),
-    ...(Object.fromEntries(FROM_ANY.map((name) => [name, saysOf(spans, name)])) as Pick<
+    ...(Object.fromEntries(FROM_ANY.map((name) => [name, saysOf(spans, root, name)])) as Pick<
       ReportedTrace,
       (typeof FROM_ANY)[number]
     >),
@@ -126,7 +130,7 @@ function update(trace: Trace, spans: SpanStep[]): void {
   const root = rootOf(spans);
   const isRoot = root !== undefined && (trace.rootId === null || root.step.row.id <= trace.rootId);
   for (const name of FROM_ANY) {
-    const value = saysOf(spans, name);
+    const value = saysOf(spans, root, name);
     if (value !== null && (trace[name] === null || isRoot)) trace[name] = value as never;
   }
   if (!isRoot) return;

@@ -1,11 +1,12 @@
 import type { Context } from "../context.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { checkDeadline } from "../limits/deadline.ts";
+import { loadOwnPrices } from "../pricing/resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import type { ReportedSpan } from "./reported.ts";
 import { logIdOf, traceIdOf } from "./spanIds.ts";
 import { type SpanStep, storeSpans } from "./spanStore.resolvers.ts";
-import { toStep } from "./steps.resolvers.ts";
+import { type Place, toStep } from "./steps.resolvers.ts";
 import { toStorable } from "./storable.ts";
 
 /** Spans that are completed at once; then other requests run. */
@@ -41,13 +42,17 @@ export async function recordSpans(
 /** Completes each span; of several with one id the last counts. */
 async function toSteps(context: Context, workspaceId: string, spans: ReportedSpan[]): Promise<SpanStep[]> {
   const arrival = new Date();
+  const findOwnPrice = await loadOwnPrices(context, workspaceId);
+  const traceIds = new Map<string, string>();
   const steps = new Map<string, SpanStep>();
   for (let at = 0; at < spans.length; at += SPANS_AT_ONCE) {
     if (at > 0) await context.database.turn(workspaceId);
     checkDeadline(context);
-    const some = spans
-      .slice(at, at + SPANS_AT_ONCE)
-      .map((span) => complete(context, workspaceId, span, arrival));
+    const some = spans.slice(at, at + SPANS_AT_ONCE).map((span) => {
+      const traceId = traceIds.get(span.traceId) ?? traceIdOf(workspaceId, span.traceId);
+      traceIds.set(span.traceId, traceId);
+      return complete(context, workspaceId, span, { traceId, arrival, findOwnPrice });
+    });
     for (const one of await Promise.all(some)) steps.set(one.step.row.id, one);
   }
   return [...steps.values()];
@@ -57,15 +62,14 @@ async function complete(
   context: Context,
   workspaceId: string,
   reported: ReportedSpan,
-  arrival: Date,
+  shared: Pick<Place, "traceId" | "arrival" | "findOwnPrice">,
 ): Promise<SpanStep> {
   const span = toStorable(reported);
   const { log, trace } = span;
   const { externalId: spanId, startTime } = log;
-  const traceId = traceIdOf(workspaceId, span.traceId);
   const key = { traceId: span.traceId, spanId, startMs: startTime.getTime(), startNanos: span.startNanos };
   const id = logIdOf(workspaceId, key);
   const { user, organization } = trace;
-  const place = { id, traceId, startTime, arrival, user, organization, tokens: "reported" } as const;
-  return { span, traceId, step: await toStep(context, workspaceId, log, place) };
+  const place = { ...shared, id, startTime, user, organization, tokens: "reported" } as const;
+  return { span, traceId: shared.traceId, step: await toStep(context, workspaceId, log, place) };
 }

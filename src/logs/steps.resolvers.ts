@@ -1,6 +1,5 @@
 import type { Context } from "../context.ts";
-import { ownPriceFinder } from "../pricing/resolvers.ts";
-import { measureUsage, type PricedModel, type Usage } from "../usage/usage.ts";
+import { type FindOwnPrice, measureUsage, type PricedModel, type Usage } from "../usage/usage.ts";
 import type { Warning } from "../warnings.ts";
 import { countedIds, hasUsage, isCall, type ReportingLog } from "./counted.ts";
 import type { AggregateUsage } from "./entities.ts";
@@ -16,6 +15,7 @@ export interface Place {
   arrival: Date;
   user: ReportedParty | null;
   organization: ReportedParty | null;
+  findOwnPrice: FindOwnPrice;
   /** Whether tokens that the client does not report are counted in its texts, or stay unknown. */
   tokens: "counted" | "reported";
 }
@@ -48,7 +48,7 @@ export async function toStep(
   const { promptSlug: slug, version, tag } = log;
   const served = slug === null ? NOT_SERVED : await findServed(context, workspaceId, { slug, version, tag });
   const model = modelOf(log, served);
-  const usage = await usageOf(context, workspaceId, { log, model, place });
+  const usage = await usageOf(workspaceId, { log, model, place });
   const reported = reportedUsage(log, usage);
   return {
     row: toRow(workspaceId, log, { place, served, model }),
@@ -70,7 +70,7 @@ interface Measured {
   place: Place;
 }
 
-async function usageOf(context: Context, workspaceId: string, { log, model, place }: Measured) {
+async function usageOf(workspaceId: string, { log, model, place }: Measured) {
   if (!isCall(log) && !hasUsage(log)) return null;
   const isToCount = place.tokens === "counted" && log.type === "generation";
   const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, reasoningTokens, cost } = log;
@@ -80,7 +80,7 @@ async function usageOf(context: Context, workspaceId: string, { log, model, plac
     ...(isToCount ? { input: log.input, output: log.output } : { input: null, output: null }),
     model,
     at: place.startTime,
-    findOwnPrice: ownPriceFinder(context, workspaceId),
+    findOwnPrice: place.findOwnPrice,
   });
 }
 

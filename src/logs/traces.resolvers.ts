@@ -1,6 +1,7 @@
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
 import { checkDeadline } from "../limits/deadline.ts";
+import { loadOwnPrices } from "../pricing/resolvers.ts";
 import type { Warning } from "../warnings.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { findExperiment } from "./experiments.resolvers.ts";
@@ -69,6 +70,7 @@ async function toSteps(
   workspaceId: string,
   { trace, logs, arrival }: Reported & { trace: TraceRow },
 ): Promise<Step[]> {
+  const findOwnPrice = await loadOwnPrices(context, workspaceId);
   const steps: Step[] = [];
   for (let at = 0; at < logs.length; at += LOGS_AT_ONCE) {
     if (at > 0) await context.database.turn(workspaceId);
@@ -77,7 +79,7 @@ async function toSteps(
       toStep(context, workspaceId, toReported(log), {
         ...{ id: newId(), traceId: trace.id, arrival, user: trace.user, organization: trace.organization },
         startTime: log.startTime ?? log.endTime ?? trace.startTime,
-        tokens: "counted",
+        ...{ findOwnPrice, tokens: "counted" as const },
       }),
     );
     steps.push(...(await Promise.all(some)));
