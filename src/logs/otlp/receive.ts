@@ -6,6 +6,7 @@ import type { ReportedSpan } from "../reported.ts";
 import { recordSpans } from "../spans.resolvers.ts";
 import { countElements, decodeSpans, type Encoded } from "./decode.ts";
 import type { DecodedSpan, Rejection } from "./decoded.ts";
+import { createLargeParts } from "./largeParts.ts";
 import { mapSpan } from "./mapping.ts";
 import type { Receipt } from "./messages.ts";
 import { createNotes, type Notes } from "./notes.ts";
@@ -23,6 +24,7 @@ export async function receiveSpans(
   counts: OtlpSpanCounts,
 ): Promise<Receipt> {
   const notes = createNotes();
+  const map = createMapper(notes);
   let total = 0;
   let group = newGroup();
   const storeGroup = async () => {
@@ -39,7 +41,7 @@ export async function receiveSpans(
       counts.add("rejected", each.code, 1);
       continue;
     }
-    group.spans.push(mapWithNotes(each, total - 1, notes));
+    group.spans.push(map(each, total - 1));
     group.bytes += each.bytes;
     if (group.spans.length >= MAX_GROUP_SPANS || group.bytes >= MAX_GROUP_BYTES) await storeGroup();
   }
@@ -49,10 +51,16 @@ export async function receiveSpans(
 
 const newGroup = () => ({ spans: [] as ReportedSpan[], bytes: 0 });
 
-function mapWithNotes({ span, warnings }: DecodedSpan, index: number, notes: Notes): ReportedSpan {
-  const mapped = mapSpan(span);
-  for (const warning of [...warnings, ...mapped.warnings]) notes.warn(warning, `span ${index}: ${warning}`);
-  return mapped;
+/** Maps the spans of one request. */
+function createMapper(notes: Notes) {
+  const withoutRepeated = createLargeParts();
+  return ({ span, warnings }: DecodedSpan, index: number): ReportedSpan => {
+    const mapped = mapSpan(span);
+    const kept = withoutRepeated(span, mapped);
+    for (const warning of [...warnings, ...mapped.warnings, ...kept.warnings])
+      notes.warn(warning, `span ${index}: ${warning}`);
+    return kept.span;
+  };
 }
 
 /** Gives other requests a turn between two spans where it took long. Throws TIMED_OUT. */
@@ -86,6 +94,7 @@ const MAX_PREVIEW_BYTES = 4 * 1024 * 1024;
 /** How the spans of a request would be stored; stores nothing. Large requests are shown in part. */
 export async function previewSpans(context: Context, body: Encoded) {
   const notes = createNotes();
+  const map = createMapper(notes);
   const spans: ReportedSpan[] = [];
   const rejected: Rejection[] = [];
   let total = 0;
@@ -97,7 +106,7 @@ export async function previewSpans(context: Context, body: Encoded) {
       if (rejected.length < MAX_PREVIEW_SPANS) rejected.push(each);
       continue;
     }
-    const mapped = mapWithNotes(each, total - 1, notes);
+    const mapped = map(each, total - 1);
     bytes += each.bytes;
     if (spans.length < MAX_PREVIEW_SPANS && bytes < MAX_PREVIEW_BYTES) spans.push(mapped);
   }
