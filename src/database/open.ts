@@ -89,6 +89,8 @@ export async function openDatabase(
     ...writers,
     /** The same as `read`, in the transaction of a unit of work. */
     readWithin: (em: typeof orm.em): typeof read => em.getKysely(entityNames),
+    /** The same without conversion: times and JSON are as the database has them. */
+    rowsWithin: (em: typeof orm.em): typeof read => em.getKysely({ ...entityNames, convertValues: false }),
     pubSub,
     requestTransactions: createRequestTransactions(search),
     /** Resolves when a piece of long work of a workspace may continue. */

@@ -26,7 +26,8 @@ export function graphqlSessionSecretOf(request: FastifyRequest): string | undefi
 }
 
 function findSecret({ headers, host }: FastifyRequest): string | undefined {
-  const names = [SECURE_NAME, plainNameOf(host)];
+  // Of a host in a network, a neighbouring host of its domain can set the plain one, to a session of its own.
+  const names = isLoopback(host) ? [SECURE_NAME, plainNameOf(host)] : [SECURE_NAME];
   const pairs = (headers.cookie ?? "").split(";").map((pair) => pair.trim().split("=", 2));
   return names.map((name) => pairs.find(([key]) => key === name)?.[1]).find(Boolean);
 }

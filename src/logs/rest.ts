@@ -5,6 +5,7 @@ import { type Warning, warningText } from "../warnings.ts";
 import { type ClientForms, readFlatForms, readTraceForms } from "./clientForms.inputs.ts";
 import { createExperiment } from "./experiments.resolvers.ts";
 import { logPromptRecord } from "./inputs.ts";
+import { refuseOtlp } from "./otlpBodies.resolvers.ts";
 import { logPrompt } from "./resolvers.ts";
 import { experimentRecord, traceRecord } from "./traces.inputs.ts";
 import { logTrace } from "./traces.resolvers.ts";
@@ -38,6 +39,7 @@ const formWarnings = new WeakMap<FastifyRequest, Warning[]>();
 /** Reads the forms of published clients before the body is validated. */
 function readForms(read: (body: unknown, request: FastifyRequest) => ClientForms) {
   return async (request: FastifyRequest): Promise<void> => {
+    refuseOtlp(request.body);
     const { body, warnings } = read(request.body, request);
     request.body = body;
     formWarnings.set(request, warnings);

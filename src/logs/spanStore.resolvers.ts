@@ -1,13 +1,12 @@
 import { LockMode } from "@mikro-orm/core";
-import type { Context } from "../context.ts";
-import type { EntityManager } from "../database/open.ts";
+import { pauseAfter } from "../limits/turns.ts";
 import { ownPriceFinder } from "../pricing/resolvers.ts";
-import { tokenParts } from "../usage/tokenParts.ts";
 import { measureUsage, type Usage } from "../usage/usage.ts";
-import { countedIds, hasUsage, isCall, type ReportingLog } from "./counted.ts";
-import { type AggregateUsage, Log, Trace, treeColumns } from "./entities.ts";
+import { countedIds, isCall } from "./counted.ts";
+import { Log, Trace } from "./entities.ts";
 import type { ReportedSpan, ReportedTrace } from "./reported.ts";
 import { NO_USAGE, type Step, toReporting, toRows } from "./steps.resolvers.ts";
+import { type Batch, readStored, type StoredLog } from "./storedLogs.resolvers.ts";
 import { treeOf } from "./tree.ts";
 
 /** A span, and the log that it becomes. */
@@ -18,18 +17,11 @@ export interface SpanStep {
   step: Step;
 }
 
-/** The transaction of a batch of spans. */
-interface Batch {
-  context: Context;
-  em: EntityManager;
-  workspaceId: string;
-}
+/** Stored logs that one batch recounts; the next batch of their trace goes on. One span can change a chain of 20,000 calls. */
+const MAX_RECOUNTED_LOGS = 100;
 
-/**
- * Larger traces are not read again for each batch: which of their logs count is then decided among the logs of the batch. It
- * bounds the time that a batch holds the transaction to some 80 ms.
- */
-const MAX_COMPARED_LOGS = 20_000;
+/** The longest work between two turns of others. */
+const MAX_WORK_MS = 10;
 
 /** SQLite indexes the words of so many spans of 1.4 kB in some 8 ms, in which no other request runs. */
 const ROWS_AT_ONCE = 64;
@@ -37,6 +29,7 @@ const ROWS_AT_ONCE = 64;
 /** Stores completed spans and their traces in the transaction of a batch; returns the rows of the logs. */
 export async function storeSpans(batch: Batch, steps: SpanStep[]) {
   const { em, workspaceId, context } = batch;
+  const pause = createPause();
   const byTrace = Map.groupBy(steps, ({ traceId }) => traceId);
   // In the order of their ids, so that two batches do not wait for each other.
   const traceIds = [...byTrace.keys()].toSorted();
@@ -53,11 +46,11 @@ export async function storeSpans(batch: Batch, steps: SpanStep[]) {
     em,
     news.map((id) => ["Trace", toTraceRow(workspaceId, id, byTrace.get(id)!)]),
   );
-  const rows = await toCountedRows(batch, steps, storedIds);
+  const rows = await toCountedRows(batch, steps, { storedIds, pause });
   if (storedIds.length > 0)
     await em.nativeDelete(Log, { workspace: workspaceId, id: { $in: rows.map(({ id }) => id) } });
   for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
-    if (at > 0) await context.database.turn(workspaceId);
+    await pause();
     const some = rows.slice(at, at + ROWS_AT_ONCE);
     await context.database.insertWithin(
       em,
@@ -65,6 +58,19 @@ export async function storeSpans(batch: Batch, steps: SpanStep[]) {
     );
   }
   return rows;
+}
+
+/**
+ * Lets other requests run where work took long. Writers of all workspaces may wait for the transaction, so it does not wait for
+ * the turns of its own workspace, which has others under way.
+ */
+function createPause(): () => Promise<void> {
+  let sinceMs = performance.now();
+  return async () => {
+    if (performance.now() - sinceMs <= MAX_WORK_MS) return;
+    await pauseAfter(sinceMs);
+    sinceMs = performance.now();
+  };
 }
 
 /** The root among spans: the one that began first. Its id begins with its start. */
@@ -143,9 +149,13 @@ function update(trace: Trace, spans: SpanStep[]): void {
 }
 
 /** The rows of the logs, after looking at their traces as a whole: a log may stop counting when one below it comes. */
-async function toCountedRows(batch: Batch, steps: SpanStep[], storedTraceIds: string[]) {
+async function toCountedRows(
+  batch: Batch,
+  steps: SpanStep[],
+  { storedIds, pause }: { storedIds: string[]; pause: () => Promise<void> },
+) {
   const fresh = new Map(steps.map(({ step, traceId }) => [step.row.id, { step, traceId }]));
-  const stored = (await readStored(batch, storedTraceIds)).filter(({ id }) => !fresh.has(id));
+  const stored = (await readStored(batch, storedIds, pause)).filter(({ id }) => !fresh.has(id));
   const reporting = [...[...fresh.values()].map(({ step }) => toReporting(step)), ...stored];
   const traceOf = new Map([
     ...[...fresh.values()].map(({ step, traceId }) => [step.row.id, traceId] as const),
@@ -154,63 +164,22 @@ async function toCountedRows(batch: Batch, steps: SpanStep[], storedTraceIds: st
   const counted = new Set<string>();
   for (const logs of Map.groupBy(reporting, ({ id }) => traceOf.get(id)).values())
     for (const id of countedIds(treeOf(logs))) counted.add(id);
-  for (const log of stored) await recount(batch, log, counted.has(log.id));
+  const changed = stored.filter((log) => isToRecount(log, counted.has(log.id)));
+  for (const log of changed.slice(0, MAX_RECOUNTED_LOGS)) {
+    await recount(batch, log, counted.has(log.id));
+    await pause();
+  }
   return toRows(
     steps.map(({ step }) => step),
     counted,
   );
 }
 
-interface StoredLog extends ReportingLog {
-  trace: string;
-  provider: string | null;
-  startTime: Date;
-}
+const isToRecount = (log: StoredLog, counts: boolean): boolean =>
+  counts !== (log.costSource !== "NONE") && (log.reported !== null || isCall(log));
 
-const columns = [
-  ...["id", "trace", "type", "startTime", "provider", "model", "cost", "costSource"],
-  ...["inputTokens", "outputTokens", "aggregateUsage", ...treeColumns],
-] as const;
-
-/** The logs of traces without their payloads; none of a trace that is too large. */
-async function readStored({ context, em, workspaceId }: Batch, traceIds: string[]): Promise<StoredLog[]> {
-  const logs: StoredLog[] = [];
-  for (const traceId of traceIds) {
-    const rows = await context.database
-      .readWithin(em)
-      .selectFrom("Log")
-      .select(columns)
-      .where("workspace", "=", workspaceId)
-      .where("trace", "=", traceId)
-      .limit(MAX_COMPARED_LOGS + 1)
-      .execute();
-    if (rows.length > MAX_COMPARED_LOGS) continue;
-    for (const row of rows) {
-      const { aggregateUsage, ...log } = row;
-      logs.push({
-        ...log,
-        startMs: log.startTime.getTime(),
-        reported: aggregateUsage ?? ownUsage(log),
-      } as StoredLog);
-    }
-  }
-  return logs;
-}
-
-function ownUsage(
-  log: { [Part in (typeof tokenParts)[number]]: number | null } & { cost: number | null; costSource: string },
-) {
-  const parts = Object.fromEntries(tokenParts.map((part) => [part, log[part]])) as Pick<
-    AggregateUsage,
-    (typeof tokenParts)[number]
-  >;
-  const usage = { ...parts, cost: log.costSource === "REPORTED" ? log.cost : null };
-  return hasUsage(usage) ? usage : null;
-}
-
-/** Changes the columns of a stored log when it begins or ceases to count. */
+/** Changes the columns of a stored log that begins or ceases to count. */
 async function recount({ context, em, workspaceId }: Batch, log: StoredLog, counts: boolean): Promise<void> {
-  if (counts === (log.costSource !== "NONE") || (log.reported === null && !isCall(log))) return;
   const usage: Usage | null = counts
     ? await measureUsage(workspaceId, {
         ...log.reported,

@@ -283,3 +283,10 @@ test("without the console there is no signing in, and the cookie of a session do
   expect((await signIn({ token: bare.token }, {}, bare)).status).toBe(404);
   expect((await bare.graphql(ME, {}, asSession(cookie))).status).toBe(401);
 });
+
+test("of a host in a network only the cookie that no neighbouring host can set counts", async () => {
+  const [, secret] = (await cookieOf(server.token)).split("=");
+  const host = { host: "gabbro.example.com" };
+  expect(await signedIn(`gabbro_80=${secret}`, host)).toBeNull();
+  expect(await signedIn(`__Host-gabbro=${secret}`, host)).not.toBeNull();
+});

@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { v7 as uuidv7 } from "uuid";
 import { afterAll, expect, test } from "vitest";
 import { addPrompt, addWorkspace, model } from "../support/data.ts";
 import { startServer } from "../support/server.ts";
@@ -337,3 +338,52 @@ test("the tree and its sums are the same in any order of arrival, in any batches
     { numRuns: 12 },
   );
 }, 60_000);
+
+test("a batch recounts 100 stored logs, and the next batch of the trace goes on", async () => {
+  const traceId = newTraceId();
+  const chain = Array.from({ length: 700 }, (_, id) => ({
+    id,
+    ...(id > 0 && { parent: id - 1 }),
+    attributes: call(100),
+  }));
+  await send(traceId, chain);
+  const one = (await read(traceId)).cost;
+  await send(traceId, [{ id: 1_000, parent: 698, attributes: call(100) }]); // now no call is around a single one
+  expect(Math.round((await read(traceId)).cost / one)).toBe(102);
+  await send(traceId, [{ id: 1_001, parent: 0 }]);
+  expect(Math.round((await read(traceId)).cost / one)).toBe(202);
+});
+
+test("a batch is compared with 5,000 stored logs of all its traces together", async () => {
+  const traceIds = [newTraceId(), newTraceId()];
+  for (const traceId of traceIds) {
+    await send(traceId, [
+      { id: 0, attributes: call(100) },
+      { id: 1, parent: 0, name: "to copy" },
+    ]);
+    const copied = await server.database.read
+      .selectFrom("Log")
+      .innerJoin("Trace", "Trace.id", "Log.trace")
+      .selectAll("Log")
+      .where("Trace.externalId", "=", traceId)
+      .where("Log.name", "=", "to copy")
+      .executeTakeFirstOrThrow();
+    await server.database.commit(
+      Array.from({ length: 2_498 }, () => ["Log", { ...copied, id: uuidv7(), externalId: null }]),
+    );
+  }
+  const sendTogether = async (id: number) => {
+    const spans = traceIds.map((traceId) => toOtlp(traceId, { id, parent: 0, attributes: call(100) }));
+    await server.post("/v1/traces", { resourceSpans: [{ scopeSpans: [{ spans }] }] });
+  };
+  const costs = () =>
+    Promise.all(
+      traceIds.map(async (id) => (await server.run(`{ trace(id: "${id}") { cost } }`)).cost as number),
+    );
+  const before = await costs();
+  await sendTogether(20_000); // the call of each trace is now around another one
+  expect(await costs()).toEqual(before);
+  await sendTogether(20_001);
+  const ratios = (await costs()).map((cost, at) => Math.round(cost / before[at]!));
+  expect(ratios.toSorted()).toEqual([2, 3]); // the call at the top of the other does not begin to count
+});

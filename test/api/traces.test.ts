@@ -316,3 +316,12 @@ test("a list of traces has each once, also over pages, whatever filter its logs 
     expect(names.length, JSON.stringify(f)).toBeGreaterThanOrEqual(Math.min(count, 4));
   }
 });
+
+test.each([
+  ["/monitor/trace", "resourceSpans", "/v1/traces"],
+  ["/monitor/log", "resourceLogs", "/v1/logs"],
+])("%s refuses OpenTelemetry's %s and says where they belong", async (path, member, right) => {
+  const { status, body } = await server.post(path, { [member]: [], slug: "otlp" });
+  expect({ status, code: body.code }).toEqual({ status: 400, code: "BAD_INPUT" });
+  expect(JSON.stringify(body)).toContain(`post it to ${right}`);
+});

@@ -142,3 +142,52 @@ test("nothing of a body is read for a caller without a token", async () => {
   expect(`${answer}`).toContain('"code":16');
   socket.destroy();
 });
+
+test("a resource of 64 kB stays with the first span of its trace, and its copies take 4 MB of a request", async () => {
+  await using server = await startServer();
+  const spanCount = 200;
+  const attributes = [{ key: "host", value: { stringValue: "h".repeat(60_000) } }];
+  const hex = (value: number, digits: number) => value.toString(16).padStart(digits, "0");
+  const spanIn = (traceId: string, at: number) => ({
+    ...{ traceId, spanId: hex(at + 1, 16), name: `span ${at}`, startTimeUnixNano: "1763800000000000000" },
+  });
+  const post = (spans: object[]) =>
+    server.post("/v1/traces", {
+      // The scopes have the same resource, but are read by themselves.
+      resourceSpans: [{ resource: { attributes }, scopeSpans: spans.map((span) => ({ spans: [span] })) }],
+    });
+  const resources = async (traceIds: string[]) => {
+    const ofTraces = await Promise.all(
+      traceIds.map((id) =>
+        server.run(`{ trace(id: "${id}") { logs(first: 200) { nodes { attributes } } } }`),
+      ),
+    );
+    const attributesOf = ofTraces.flatMap(({ logs }) => logs.flatMap((log: object) => Object.values(log)));
+    return attributesOf.filter((one) => one !== null).length;
+  };
+  const together = hex(1, 32);
+  const { body } = await post(Array.from({ length: spanCount }, (_, at) => spanIn(together, at)));
+  expect(body.partialSuccess.errorMessage).toContain(
+    "span 1: has a resource of more than 4 kB, which is stored with another span of the request (and 198 more)",
+  );
+  expect(await resources([together])).toBe(1);
+  const apart = Array.from({ length: spanCount }, (_, at) => hex(at + 2, 32));
+  await post(apart.map((traceId) => spanIn(traceId, 0)));
+  expect(await resources(apart)).toBe(1 + Math.floor((4 * MB) / 60_011));
+});
+
+test("a resource of 4 kB stays with each span", async () => {
+  await using server = await startServer();
+  const attributes = [{ key: "host", value: { stringValue: "h".repeat(4 * 1024 - '{"host":""}'.length) } }];
+  const traceId = "00000000000000000000000000000001";
+  const spans = ["0000000000000001", "0000000000000002"].map((spanId) => ({
+    ...{ traceId, spanId, name: "chat", startTimeUnixNano: "1763800000000000000" },
+  }));
+  const { body } = await server.post("/v1/traces", {
+    resourceSpans: [{ resource: { attributes }, scopeSpans: [{ spans }] }],
+  });
+  expect(body).toEqual({});
+  const { logs } = await server.run(`{ trace(id: "${traceId}") { logs { nodes { attributes } } } }`);
+  const resource = { host: expect.stringMatching(/^h+$/) };
+  expect(logs).toEqual([{ attributes: { resource } }, { attributes: { resource } }]);
+});

@@ -4,7 +4,7 @@ export const MAX_BODY_BYTES = 64 * 1024 * 1024;
 export const MAX_SPANS = 100_000;
 /** As much as a log by REST may have. Decoding it takes up to 50 ms, which no other request can interrupt. */
 export const MAX_SPAN_BYTES = 10 * 1024 * 1024;
-/** A resource and a scope are stored with each of their spans. */
+/** A resource and a scope together. Only small ones are stored with each of their spans: see `createLargeParts`. */
 export const MAX_RESOURCE_BYTES = 64 * 1024;
 /** Values in the attributes, events and links of a span, in all lists and objects. Decoding them takes up to 10 ms. */
 export const MAX_VALUES = 50_000;

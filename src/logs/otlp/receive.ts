@@ -5,7 +5,8 @@ import { authorize } from "../../workspaces/resolvers.ts";
 import type { ReportedSpan } from "../reported.ts";
 import { recordSpans } from "../spans.resolvers.ts";
 import { countPoints, decodeLogRecords, decodeSpans, type Encoded } from "./decode.ts";
-import type { Decoded, Rejection } from "./decoded.ts";
+import type { Decoded, DecodedLogRecord, DecodedSpan, Rejection } from "./decoded.ts";
+import { createLargeParts, type Sent } from "./largeParts.ts";
 import { mapLogRecord } from "./logRecord.ts";
 import { mapSpan } from "./mapping.ts";
 import type { Receipt } from "./messages.ts";
@@ -26,7 +27,7 @@ export async function receiveSpans(
   const notes = createNotes();
   const total = await receive(context, decodeSpans(body), {
     notes,
-    map: ({ span }) => mapSpan(span),
+    map: mapDecodedSpan(notes),
     onStored: (spans) => counts.add("accepted", "", spans),
     onRejected: ({ code }) => counts.add("rejected", code, 1),
   });
@@ -42,7 +43,7 @@ export async function receiveLogRecords(context: Context, body: Encoded): Promis
   let isOther = false;
   const total = await receive(context, decodeLogRecords(body), {
     notes,
-    map: ({ record }) => mapLogRecord(record),
+    map: createMapper(notes, ({ record }: DecodedLogRecord) => [record, mapLogRecord(record)]),
     onRejected: ({ code }) => {
       isOther ||= code === "log_record";
     },
@@ -53,7 +54,7 @@ export async function receiveLogRecords(context: Context, body: Encoded): Promis
 
 interface Receiver<Kind> {
   notes: Notes;
-  map: (decoded: Kind) => ReportedSpan;
+  map: (decoded: Kind, index: number) => ReportedSpan;
   onStored?: (count: number) => void;
   onRejected: (rejection: Rejection) => void;
 }
@@ -80,7 +81,7 @@ async function receive<Kind extends Decoded>(
       onRejected(each);
       continue;
     }
-    group.spans.push(withNotes(each, map(each), total - 1, notes));
+    group.spans.push(map(each, total - 1));
     group.bytes += each.bytes;
     if (group.spans.length >= MAX_GROUP_SPANS || group.bytes >= MAX_GROUP_BYTES) await storeGroup();
   }
@@ -90,10 +91,23 @@ async function receive<Kind extends Decoded>(
 
 const newGroup = () => ({ spans: [] as ReportedSpan[], bytes: 0 });
 
-function withNotes({ warnings }: Decoded, mapped: ReportedSpan, index: number, notes: Notes): ReportedSpan {
-  for (const warning of [...warnings, ...mapped.warnings]) notes.warn(warning, index);
-  return mapped;
+/** Maps what one request has, and notes the warnings about it. */
+function createMapper<Kind extends Decoded>(
+  notes: Notes,
+  mapOne: (decoded: Kind) => [sent: Sent, mapped: ReportedSpan],
+) {
+  const withoutRepeated = createLargeParts();
+  return (decoded: Kind, index: number): ReportedSpan => {
+    const [sent, mapped] = mapOne(decoded);
+    const kept = withoutRepeated(sent, mapped);
+    for (const warning of [...decoded.warnings, ...mapped.warnings, ...kept.warnings])
+      notes.warn(warning, index);
+    return kept.span;
+  };
 }
+
+const mapDecodedSpan = (notes: Notes) =>
+  createMapper(notes, ({ span }: DecodedSpan) => [span, mapSpan(span)]);
 
 /** Gives other requests a turn between two spans where it took long. Throws TIMED_OUT. */
 async function* decodeInTurns<Kind>(
@@ -126,6 +140,7 @@ const MAX_PREVIEW_BYTES = 4 * 1024 * 1024;
 /** How the spans of a request would be stored; stores nothing. Large requests are shown in part. */
 export async function previewSpans(context: Context, body: Encoded) {
   const notes = createNotes();
+  const map = mapDecodedSpan(notes);
   const spans: ReportedSpan[] = [];
   const rejected: Rejection[] = [];
   let total = 0;
@@ -137,7 +152,7 @@ export async function previewSpans(context: Context, body: Encoded) {
       if (rejected.length < MAX_PREVIEW_SPANS) rejected.push(each);
       continue;
     }
-    const mapped = withNotes(each, mapSpan(each.span), total - 1, notes);
+    const mapped = map(each, total - 1);
     bytes += each.bytes;
     if (spans.length < MAX_PREVIEW_SPANS && bytes < MAX_PREVIEW_BYTES) spans.push(mapped);
   }

@@ -1,0 +1,90 @@
+import type { Context } from "../context.ts";
+import type { EntityManager } from "../database/open.ts";
+import { tokenParts } from "../usage/tokenParts.ts";
+import { hasUsage, type ReportingLog } from "./counted.ts";
+import { type AggregateUsage, treeColumns } from "./entities.ts";
+
+/** The transaction of a batch of spans. */
+export interface Batch {
+  context: Context;
+  em: EntityManager;
+  workspaceId: string;
+}
+
+/**
+ * Stored logs that are read for a batch, of all its traces together. Which logs of the other traces count is decided among the
+ * logs of the batch. It bounds the time that a batch holds the transaction, in which SQLite stores nothing else.
+ */
+const MAX_COMPARED_LOGS = 5_000;
+const PAGE_LOGS = 2_000;
+
+/** A stored log without its payload. */
+export interface StoredLog extends ReportingLog {
+  trace: string;
+  provider: string | null;
+  startTime: Date;
+}
+
+const columns = [
+  ...["id", "trace", "type", "startTime", "provider", "model", "cost", "costSource"],
+  ...["inputTokens", "outputTokens", "aggregateUsage", ...treeColumns],
+] as const;
+
+/** The logs of traces without their payloads; none of the traces with which they would be too many. */
+export async function readStored(
+  batch: Batch,
+  traceIds: string[],
+  pause: () => Promise<void>,
+): Promise<StoredLog[]> {
+  const logs: StoredLog[] = [];
+  let left = MAX_COMPARED_LOGS;
+  for (const traceId of traceIds) {
+    if (left <= 0) break;
+    const ofTrace: StoredLog[] = [];
+    let page: StoredLog[];
+    do {
+      page = await readPage(batch, traceId, {
+        after: ofTrace.at(-1)?.id ?? null,
+        limit: Math.min(PAGE_LOGS, left + 1),
+      });
+      for (const log of page) ofTrace.push(log);
+      left -= page.length;
+      await pause();
+    } while (page.length === PAGE_LOGS && left >= 0);
+    if (left >= 0) for (const log of ofTrace) logs.push(log);
+  }
+  return logs;
+}
+
+async function readPage(
+  { context, em, workspaceId }: Batch,
+  traceId: string,
+  { after, limit }: { after: string | null; limit: number },
+): Promise<StoredLog[]> {
+  let query = context.database
+    .rowsWithin(em)
+    .selectFrom("Log")
+    .select(columns)
+    .where("workspace", "=", workspaceId)
+    .where("trace", "=", traceId)
+    .orderBy("id")
+    .limit(limit);
+  if (after !== null) query = query.where("id", ">", after);
+  const rows = await query.execute();
+  return rows.map(({ aggregateUsage, startTime: stored, ...log }) => {
+    const startTime = new Date(stored);
+    const reported = aggregateUsage === null ? ownUsage(log) : JSON.parse(String(aggregateUsage));
+    return { ...log, startTime, startMs: startTime.getTime(), reported };
+  }) as StoredLog[];
+}
+
+function ownUsage(
+  log: { [Part in (typeof tokenParts)[number]]: number | null } & { cost: number | null; costSource: string },
+) {
+  const parts = Object.fromEntries(tokenParts.map((part) => [part, log[part]])) as Pick<
+    AggregateUsage,
+    (typeof tokenParts)[number]
+  >;
+  const usage = { ...parts, cost: log.costSource === "REPORTED" ? log.cost : null };
+  return hasUsage(usage) ? usage : null;
+}
