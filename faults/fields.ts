@@ -94,7 +94,7 @@ function membersOf(document: OpenAPIV3_1.Document, given: JsonSchema, path: Path
 
 /** The names of the parameters of a route that stand in its path or its query. */
 export function parametersOf(document: OpenAPIV3_1.Document, route: string, method: string) {
-  const { parameters = [] } = document.paths![route]![method as "get"]!;
+  const { parameters = [] } = document.paths![route]?.[method as "get"] ?? {};
   return (parameters as OpenAPIV3_1.ParameterObject[]).filter(({ in: place }) => place !== "header");
 }
 

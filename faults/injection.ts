@@ -101,7 +101,7 @@ function isLookedUp(name: string, { path }: Field): boolean {
 }
 
 const LOOKED_UP =
-  /^logPrompt input\.(?:version|tag)|^POST \/monitor\/log (?:version|tag)|^POST \S+publish tag|^addLogToDataset input\.columns\.0\.(?:column|variable)/;
+  /^logPrompt input\.(?:version|tag)|^(?:logTrace input|POST \/monitor\/trace)[. ]logs\.0\.prompt\.(?:version|tag)|^POST \/monitor\/log (?:version|tag)|^POST \S+publish tag|^addLogToDataset input\.columns\.0\.(?:column|variable)/;
 
 function hasFound(body: unknown): boolean {
   const { data, prompts } = body as { data?: Record<string, unknown>; prompts?: unknown[] };
