@@ -84,7 +84,7 @@ describe.skipIf(!hasChromium)(`traces in Chromium${skipReason}`, { timeout: 60_0
     expect(complaints).toEqual([]);
   });
 
-  it("shows 10,000 steps with few rows at a time, down to the last one", async () => {
+  it("shows 10,000 steps with few rows at a time, down to the last one", { timeout: 120_000 }, async () => {
     await using server = await startServer({ console: true });
     const spans = Array.from({ length: 10_000 }, (_, n): SpanOfTest => {
       const step = { id: n + 1, name: `step ${n + 1}`, startMs: n, durationMs: 10_000 - n };

@@ -39,7 +39,7 @@ function TracePage({ trace, onChanged }: { trace: TraceFacts; onChanged: () => v
       <Card>
         <Facts facts={factsOf(trace)} />
       </Card>
-      {!trace.complete && <Warnings warnings={[{ message: incompleteness(steps) }]} />}
+      {!trace.complete && isWhole && <Warnings warnings={[{ message: incompleteness(steps) }]} />}
       {error && <ErrorNotice error={error} onRetry={retry} />}
       {liveError && <ErrorNotice error={liveError} />}
       {!isWhole && !error && (

@@ -41,7 +41,7 @@ const columns: Column<Trace>[] = [
     ),
   },
   { name: "Start", cell: ({ startTime }) => <Time at={startTime} /> },
-  { name: "Duration", align: "end", cell: ({ durationMs }) => formatLatency(durationMs) },
+  { name: "Duration", align: "end", isOptional: true, cell: ({ durationMs }) => formatLatency(durationMs) },
   { name: "Logs", align: "end", isOptional: true, cell: ({ logCount }) => formatCount(logCount) },
   {
     name: "Errors",

@@ -13,7 +13,7 @@ import { TraceTable } from "./TraceTable.tsx";
 
 const TraceList = graphql(`
   query TraceList($filter: LogFilter!, $after: String) {
-    traces(filter: $filter, after: $after, first: 50) {
+    traces(filter: $filter, after: $after, first: 25) {
       nodes {
         ...TraceOfList
       }
