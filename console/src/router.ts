@@ -8,8 +8,11 @@ import { overviewRoute } from "./screens/overview/route.ts";
 import { pricesRoute } from "./screens/prices/route.ts";
 import { promptRoute } from "./screens/prompt/route.ts";
 import { promptsRoute } from "./screens/prompts/route.ts";
+import { settingsRoute } from "./screens/settings/route.ts";
 import { signInRoute, startRoute } from "./screens/signIn/route.ts";
 import { tokensRoute } from "./screens/tokens/route.ts";
+import { traceRoute } from "./screens/trace/route.ts";
+import { tracesRoute } from "./screens/traces/route.ts";
 import { usageRoute } from "./screens/usage/route.ts";
 import { parseSearch, stringifySearch } from "./search.ts";
 import { homeRoute, rootRoute, shellRoute } from "./shell/routes.tsx";
@@ -27,10 +30,13 @@ const routeTree = rootRoute.addChildren([
     datasetRoute,
     logsRoute,
     logRoute,
+    tracesRoute,
+    traceRoute,
     usageRoute,
     pricesRoute,
     tokensRoute,
     auditRoute,
+    settingsRoute,
   ]),
 ]);
 

@@ -15,14 +15,14 @@ import { say, withDatabase, withWorkspace, workspaceOption } from "./workspace.t
 export function addDatabaseCommands(program: Command): void {
   program
     .command("sample")
-    .description("add the sample: a dataset and two prompts")
+    .description("add the sample: a dataset, two prompts and three traces")
     .addOption(workspaceOption())
     .addHelpText("after", examples("sample"))
     .action(({ workspace }: { workspace: string }) =>
       withDatabase(async (database) => {
         await addSample(database, await getWorkspaceId(database, workspace));
         say(
-          `The workspace "${workspace}" has the dataset country-quiz and the prompts country-guide and flag-describer.`,
+          `The workspace "${workspace}" has the dataset country-quiz, the prompts country-guide and flag-describer, and three traces.`,
         );
       }),
     );

@@ -87,11 +87,16 @@ export function treeOfTrace(context: Context, { id }: Pick<TraceRecord, "id">): 
   return readTree(context, id);
 }
 
+type Place = Placed & { tree: Tree };
+
+/** Of the logs that `logsOf` has read, as each field of a page asks for them, at different times. */
+const places = new WeakMap<LogRecord, Place>();
+
 /** Where a log stands in its trace, and the tree of the trace; undefined when the log has just been removed or is hidden. */
-export async function placeInTrace(
-  context: Context,
-  { id, trace }: LogRecord,
-): Promise<(Placed & { tree: Tree }) | undefined> {
+export async function placeInTrace(context: Context, log: LogRecord): Promise<Place | undefined> {
+  const known = places.get(log);
+  if (known) return known;
+  const { id, trace } = log;
   const tree = await treeOfTrace(context, { id: typeof trace === "string" ? trace : trace.id });
   const placed = tree.byId.get(id);
   return placed && { ...placed, tree };
@@ -108,11 +113,14 @@ export async function logsOf(
   parent: Pick<TraceRecord, "id">,
   { after, limit, types, status }: LogsPage,
 ): Promise<LogRecord[]> {
-  const { placed } = await treeOfTrace(context, parent);
+  const tree = await treeOfTrace(context, parent);
+  const { placed } = tree;
   const start = after === undefined ? 0 : placed.findIndex(({ log }) => log.id === after) + 1;
   const wanted = placed
     .slice(start)
     .filter(({ log }) => (!types || types.includes(log.type)) && (status == null || status === log.status));
-  const rows = await Promise.all(wanted.slice(0, limit).map(({ log }) => findLogRow(context, log.id)));
+  const page = wanted.slice(0, limit);
+  const rows = await Promise.all(page.map(({ log }) => findLogRow(context, log.id)));
+  for (const [at, row] of rows.entries()) if (row) places.set(row, { ...page[at]!, tree });
   return rows.filter((row) => row !== null);
 }

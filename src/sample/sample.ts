@@ -2,8 +2,10 @@ import { newId } from "../database/ids.ts";
 import type { Database } from "../database/open.ts";
 import { refuseDuplicates } from "../database/retry.ts";
 import type { Column } from "../datasets/entities.ts";
+import { contextWithoutToken } from "../workspaces/resolvers.ts";
 import { countries } from "./countries.ts";
 import { prompts, type SamplePrompt } from "./prompts.ts";
+import { addSampleTraces } from "./traces.ts";
 
 type Rows = Parameters<Database["commit"]>[0];
 
@@ -23,6 +25,7 @@ export async function addSample(database: Database, workspaceId: string): Promis
   await refuseDuplicates("The workspace has the sample already, or something else by one of its slugs.", () =>
     database.commit(sampleRows(workspaceId)),
   );
+  await addSampleTraces(contextWithoutToken(database, workspaceId, "sample"), Date.now());
 }
 
 function datasetRows(workspaceId: string): Rows {

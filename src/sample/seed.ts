@@ -6,9 +6,10 @@ import { GabbroError } from "../errors.ts";
 import { Prompt } from "../prompts/entities.ts";
 import { scopes } from "../scopes.ts";
 import { AccessToken } from "../workspaces/entities.ts";
-import { createWorkspace } from "../workspaces/resolvers.ts";
+import { contextWithoutToken, createWorkspace } from "../workspaces/resolvers.ts";
 import { newToken } from "../workspaces/tokens.resolvers.ts";
 import { sampleRows } from "./sample.ts";
+import { addSampleTraces } from "./traces.ts";
 
 export const FIRST_WORKSPACE = "default";
 
@@ -35,9 +36,12 @@ export async function seedDatabase(
     const isInUse = (await em.count(Prompt)) > 0 || (await em.count(Dataset)) > 0;
     const content = sample === "empty" || isInUse ? [] : sampleRows(workspace.id);
     await database.insertWithin(em, [["AccessToken", row], ...content]);
-    return token;
+    return { hasSample: content.length > 0 };
   };
-  return inTransaction(database.fork(workspace.id), seed, "own reads");
+  const seeded = await inTransaction(database.fork(workspace.id), seed, "own reads");
+  if (seeded?.hasSample)
+    await addSampleTraces(contextWithoutToken(database, workspace.id, "sample"), Date.now());
+  return seeded && token;
 }
 
 async function hasToken(database: Database, workspaceId: string): Promise<boolean> {

@@ -1,9 +1,9 @@
-import type { BrowserContext, Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { createSignInLink } from "../../src/console/links.resolvers.ts";
 import { hasChromium, openBrowser, skipReason } from "../support/chromium.ts";
+import { openConsole } from "../support/console.ts";
 import { addDataset } from "../support/data.ts";
-import { type Server, startServer } from "../support/server.ts";
+import { startServer } from "../support/server.ts";
 
 const HTML = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 
@@ -285,27 +285,3 @@ describe.skipIf(!hasChromium)(`the console in Chromium${skipReason}`, () => {
     expect((await server.get("/prompts")).status).toBe(401);
   });
 });
-
-/** Opens the console in a new page and signs in by the token. */
-async function openConsole(server: Server, context: BrowserContext) {
-  const page = await context.newPage();
-  page.setDefaultTimeout(15_000);
-  const complaints = collectComplaints(page);
-  const seen = new Set<string>();
-  context.on("request", (request) => seen.add(new URL(request.url()).origin));
-  await page.goto(server.url);
-  await page.getByLabel("Access token").fill(server.token);
-  await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("heading", { name: "Overview" }).waitFor();
-  return { page, complaints, origins: () => [...seen].filter((origin) => origin !== "null") };
-}
-
-/** Errors and warnings of the console, which is also where Chromium reports what the policy of a page forbids. */
-function collectComplaints(page: Page): string[] {
-  const complaints: string[] = [];
-  page.on("pageerror", (error) => complaints.push(error.message));
-  page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type())) complaints.push(message.text());
-  });
-  return complaints;
-}

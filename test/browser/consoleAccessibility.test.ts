@@ -1,13 +1,8 @@
-import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
+import { overflowOf, violationsIn } from "../support/axe.ts";
 import { hasChromium, openBrowser, skipReason } from "../support/chromium.ts";
 import { type Server, startServer } from "../support/server.ts";
-
-const axe = await readFile(
-  new URL("../../console/node_modules/axe-core/axe.min.js", import.meta.url),
-  "utf8",
-);
 
 /** What every screen must show before it is looked at, by its address. */
 const screens: [path: string, shown: string][] = [
@@ -25,6 +20,8 @@ const screens: [path: string, shown: string][] = [
   ["/datasets/country-quiz?dialog=add", "Ideal output"],
   ["/logs", "The answer."],
   ["/logs?q=nothing", "No log fits"],
+  ["/traces", "Latest first"],
+  ["/traces?q=nothing", "No trace fits"],
   ["/usage", "Tokens in"],
   ["/usage?by=prompt", "country-guide"],
   ["/prices", "No prices of your own"],
@@ -32,6 +29,7 @@ const screens: [path: string, shown: string][] = [
   ["/tokens", "this session"],
   ["/tokens?dialog=new", "Days until it ends"],
   ["/audit", "Nothing was changed yet"],
+  ["/settings", "Nothing was rejected"],
 ];
 
 const looks = [
@@ -81,21 +79,3 @@ async function signIn(page: Page, { token }: Server): Promise<void> {
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("heading", { name: "Overview" }).waitFor();
 }
-
-interface AxeReport {
-  violations: { id: string; nodes: { html: string; failureSummary: string }[] }[];
-}
-
-async function violationsIn(page: Page): Promise<string[]> {
-  await page.evaluate(axe);
-  const report = await page.evaluate<AxeReport>(
-    "axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })",
-  );
-  return report.violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary}`),
-  );
-}
-
-/** How many pixels a screen is wider than its window. */
-const overflowOf = (page: Page): Promise<number> =>
-  page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");

@@ -7,13 +7,13 @@ import styles from "./Notice.module.css";
 export function Warnings({ warnings }: { warnings: readonly { message: string }[] }) {
   if (warnings.length === 0) return null;
   return (
-    <ul className={styles.notice} role="status">
-      {warnings.map(({ message }) => (
-        <li key={message} className={styles.words}>
-          {message}
-        </li>
-      ))}
-    </ul>
+    <div className={styles.notice} role="status">
+      <ul className={styles.words}>
+        {warnings.map(({ message }) => (
+          <li key={message}>{message}</li>
+        ))}
+      </ul>
+    </div>
   );
 }
 

@@ -8,6 +8,8 @@ const keys: [keys: string, meaning: string][] = [
   ["j, k", "next, previous row"],
   ["Enter", "open the row"],
   ["Esc", "close"],
+  ["←, →", "in a trace: collapse, expand"],
+  ["e", "in a trace: next error"],
   ["?", "these keys"],
 ];
 

@@ -16,10 +16,12 @@ export const places = [
   { to: "/prompts", name: "Prompts", icon: "prompts", key: "p" },
   { to: "/datasets", name: "Datasets", icon: "datasets", key: "d" },
   { to: "/logs", name: "Logs", icon: "logs", key: "l" },
+  { to: "/traces", name: "Traces", icon: "traces", key: "c" },
   { to: "/usage", name: "Usage", icon: "usage", key: "u" },
   { to: "/prices", name: "Prices", icon: "prices", key: "r" },
   { to: "/tokens", name: "Tokens", icon: "tokens", key: "t", needs: "admin" },
   { to: "/audit", name: "Audit log", icon: "audit", key: "a", needs: "admin" },
+  { to: "/settings", name: "Settings", icon: "settings", key: "s", needs: "admin" },
 ] as const satisfies Place[];
 
 /** The places that the scopes of the session allow. */

@@ -36,7 +36,8 @@ export function useKeys({ onPalette, onHelp }: Keys): void {
   }, [navigate, onPalette, onHelp]);
 }
 
-function isTyping(target: EventTarget | null): boolean {
+/** Whether keys belong to what has the focus, such as a field. */
+export function isTyping(target: EventTarget | null): boolean {
   return (
     target instanceof Element && target.closest("input, textarea, select, dialog, [contenteditable]") !== null
   );

@@ -4,14 +4,15 @@ import type { LogDetailQuery } from "../../gql/graphql.ts";
 import { graphql } from "../../gql/index.ts";
 import { TagBadge } from "../../parts/Badge.tsx";
 import { Button } from "../../parts/Button.tsx";
-import { PlainText } from "../../parts/CodeText.tsx";
 import { CopyButton } from "../../parts/CopyButton.tsx";
+import { costSources } from "../../parts/costSources.ts";
 import { type Fact, Facts } from "../../parts/Facts.tsx";
-import { formatCost, formatCount, formatJson, formatLatency } from "../../parts/format.ts";
+import { formatCost, formatCount, formatLatency } from "../../parts/format.ts";
 import { Icon } from "../../parts/Icon.tsx";
 import { Loaded } from "../../parts/Loaded.tsx";
 import { Card, Page } from "../../parts/Page.tsx";
 import { Time } from "../../parts/Time.tsx";
+import { Value } from "../../parts/Value.tsx";
 import { AddToDataset } from "./AddToDataset.tsx";
 import styles from "./Log.module.css";
 import { logRoute } from "./route.ts";
@@ -61,12 +62,6 @@ const LogDetail = graphql(`
 `);
 
 type Log = NonNullable<LogDetailQuery["log"]>;
-
-const costSources = {
-  COMPUTED: "from its tokens and the price at its time",
-  REPORTED: "as reported",
-  UNPRICED: "no price is known",
-} as const;
 
 export function LogScreen() {
   const { id } = logRoute.useParams();
@@ -119,8 +114,16 @@ function LogPage({ log }: { log: Log }) {
 }
 
 function factsOf(log: Log): Fact[] {
-  const { prompt, version, tag, model, trace } = log;
+  const { id, prompt, version, tag, model, trace } = log;
   return [
+    {
+      name: "Trace",
+      value: (
+        <Link to="/traces/$id" params={{ id: trace.id }} search={{ step: id }}>
+          {trace.name}
+        </Link>
+      ),
+    },
     prompt && {
       name: "Prompt",
       value: (
@@ -145,17 +148,4 @@ function factsOf(log: Log): Fact[] {
     },
     trace.organization && { name: "Organization", value: trace.organization.name ?? trace.organization.id },
   ].filter((fact) => fact != null && fact !== "");
-}
-
-function Value({ title, value }: { title: string; value: unknown }) {
-  const text = value == null ? "" : formatJson(value);
-  return (
-    <section className={styles.value} aria-label={title}>
-      <div className={styles.head}>
-        <h2>{title}</h2>
-        <CopyButton text={text} label={`Copy the ${title.toLowerCase()}`} />
-      </div>
-      <PlainText text={text || "None was reported."} />
-    </section>
-  );
 }

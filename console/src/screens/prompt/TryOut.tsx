@@ -5,9 +5,9 @@ import { PlainText } from "../../parts/CodeText.tsx";
 import { TextArea } from "../../parts/Field.tsx";
 import { ErrorNotice, Warnings } from "../../parts/Notice.tsx";
 import { Card } from "../../parts/Page.tsx";
+import { useSettled } from "../../parts/useSettled.ts";
 import styles from "./Prompt.module.css";
 import type { Version } from "./Texts.tsx";
-import { useSettled } from "./useSettled.ts";
 
 const Render = graphql(`
   query Render($slug: String!, $version: String!, $variables: [PromptVariableValue!]!) {

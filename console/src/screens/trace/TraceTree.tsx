@@ -1,0 +1,136 @@
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { Button } from "../../parts/Button.tsx";
+import { FilterBar, SearchField } from "../../parts/Field.tsx";
+import { formatCount } from "../../parts/format.ts";
+import { Empty } from "../../parts/Notice.tsx";
+import { hasBelow, matchesOf, nextError, outlineOf, shownSteps, withAbove } from "./outline.ts";
+import type { Step } from "./queries.ts";
+import { traceRoute } from "./route.ts";
+import { StepDetailPanel } from "./StepDetailPanel.tsx";
+import styles from "./Trace.module.css";
+import { useTraceKeys } from "./useTraceKeys.ts";
+import { Waterfall } from "./Waterfall.tsx";
+
+/** The steps of a trace, what is selected among them, and its detail. */
+export function TraceTree({ steps, isWhole }: { steps: readonly Step[]; isWhole: boolean }) {
+  const { q } = traceRoute.useSearch();
+  const navigate = traceRoute.useNavigate();
+  const [selectedId, select] = useSelectedStep();
+  const outline = useMemo(() => outlineOf(steps), [steps]);
+  const [collapsed, setCollapsed] = useState<ReadonlySet<string>>(new Set());
+  const matches = useMemo(() => (q ? matchesOf(outline, q) : undefined), [outline, q]);
+  const found = useMemo(() => matches && new Set(matches), [matches]);
+  const shown = useMemo(
+    () => (matches ? withAbove(outline, matches) : shownSteps(outline, collapsed)),
+    [outline, matches, collapsed],
+  );
+  const selected = selectedId === undefined ? undefined : outline.indexOf.get(selectedId);
+  const collapse = (n: number, isCollapsed: boolean) => {
+    const next = new Set(collapsed);
+    if (isCollapsed) next.add(steps[n]!.id);
+    else next.delete(steps[n]!.id);
+    setCollapsed(next);
+  };
+  const onSelect = (n: number) => {
+    setCollapsed((now) => withoutAbove(steps, now, n));
+    select(steps[n]!.id);
+  };
+  const moves = { outline, shown, selected, collapsed, onSelect, onCollapse: collapse };
+  useTraceKeys(moves);
+  const onSearch = useCallback(
+    (text: string) =>
+      void navigate({
+        search: (now) => ({ ...now, q: text || undefined }),
+        replace: true,
+        resetScroll: false,
+      }),
+    [navigate],
+  );
+  const collapseAll = () =>
+    setCollapsed(new Set(steps.flatMap(({ id }, n) => (hasBelow(outline, n) ? [id] : []))));
+  const toNextError = () => onSelect(nextError(outline, selected ?? -1)!);
+  if (steps.length === 0) return isWhole ? <Empty title="The trace has no steps" /> : null;
+  return (
+    <div className={styles.columns}>
+      <div className={styles.tree}>
+        <FilterBar>
+          <SearchField label="Search steps" value={q ?? ""} onSearch={onSearch} />
+          {outline.errorCount > 0 && (
+            <Button icon="alert" title="The key e" onClick={toNextError}>
+              Next error ({formatCount(outline.errorCount)})
+            </Button>
+          )}
+          <Button onClick={collapseAll} disabled={matches !== undefined}>
+            Collapse all
+          </Button>
+          <Button onClick={() => setCollapsed(new Set())} disabled={matches !== undefined}>
+            Expand all
+          </Button>
+        </FilterBar>
+        {matches && (
+          <p role="status" className={styles.found}>
+            {formatCount(matches.length)} of {formatCount(steps.length)} steps have “{q}”.
+          </p>
+        )}
+        {shown.length > 0 && <Waterfall {...moves} found={found} />}
+      </div>
+      {selectedId === undefined ? (
+        <Hint />
+      ) : (
+        <StepDetailPanel id={selectedId} isKnown={selected !== undefined || !isWhole} />
+      )}
+    </div>
+  );
+}
+
+function Hint() {
+  return (
+    <section className={styles.detail} aria-label="Step">
+      <p className={styles.found}>
+        Select a step to see its input and output. Keys: <kbd>j</kbd> and <kbd>k</kbd> move, <kbd>←</kbd> and{" "}
+        <kbd>→</kbd> collapse and expand, <kbd>e</kbd> goes to the next error.
+      </p>
+    </section>
+  );
+}
+
+/** A step that is selected shows, so nothing above it stays collapsed. */
+function withoutAbove(
+  steps: readonly Step[],
+  collapsed: ReadonlySet<string>,
+  n: number,
+): ReadonlySet<string> {
+  const next = new Set(collapsed);
+  let { depth } = steps[n]!;
+  for (let at = n - 1; at >= 0 && depth > 0; at -= 1) {
+    const step = steps[at]!;
+    if (step.depth >= depth) continue;
+    depth = step.depth;
+    next.delete(step.id);
+  }
+  return next.size === collapsed.size ? collapsed : next;
+}
+
+const ADDRESS_MS = 150;
+
+/** The selected step: at once on the screen, and a moment later in the address, as keys may repeat fast. */
+function useSelectedStep() {
+  const { step } = traceRoute.useSearch();
+  const navigate = traceRoute.useNavigate();
+  const [selected, setSelected] = useState(step);
+  const sent = useRef(step);
+  useEffect(() => {
+    if (step === sent.current) return;
+    sent.current = step; // the address has changed otherwise, such as by going back
+    setSelected(step);
+  }, [step]);
+  useEffect(() => {
+    if (selected === sent.current) return;
+    const timer = setTimeout(() => {
+      sent.current = selected;
+      void navigate({ search: (now) => ({ ...now, step: selected }), replace: true, resetScroll: false });
+    }, ADDRESS_MS);
+    return () => clearTimeout(timer);
+  }, [selected, navigate]);
+  return [selected, setSelected] as const;
+}

@@ -1,0 +1,26 @@
+import type { BrowserContext, Page } from "playwright-core";
+import type { Server } from "./server.ts";
+
+/** Opens the console in a new page and signs in by the token. */
+export async function openConsole(server: Server, context: BrowserContext) {
+  const page = await context.newPage();
+  page.setDefaultTimeout(15_000);
+  const complaints = collectComplaints(page);
+  const seen = new Set<string>();
+  context.on("request", (request) => seen.add(new URL(request.url()).origin));
+  await page.goto(server.url);
+  await page.getByLabel("Access token").fill(server.token);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  return { page, complaints, origins: () => [...seen].filter((origin) => origin !== "null") };
+}
+
+/** Errors and warnings of the console, which is also where Chromium reports what the policy of a page forbids. */
+function collectComplaints(page: Page): string[] {
+  const complaints: string[] = [];
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) complaints.push(message.text());
+  });
+  return complaints;
+}
