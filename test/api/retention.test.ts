@@ -29,7 +29,7 @@ const log = (startTime: string, output: string, token?: string) =>
   server.post("/monitor/log", { slug: "aging", output, startTime }, token === undefined ? {} : { token });
 
 /** A write waits in the queue of the database, not for the end of a removal. */
-const MOST_STEPS_IN_A_WRITE = 10;
+const MOST_STEPS_IN_A_WRITE = 30;
 
 interface Counts {
   traces: number;
