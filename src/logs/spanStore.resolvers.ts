@@ -1,4 +1,6 @@
 import { LockMode } from "@mikro-orm/core";
+import { piecesOf } from "../database/pieces.ts";
+import { jsonSize } from "../limits/jsonSize.ts";
 import { pauseAfter } from "../limits/turns.ts";
 import { ownPriceFinder } from "../pricing/resolvers.ts";
 import { measureUsage, type Usage } from "../usage/usage.ts";
@@ -23,8 +25,8 @@ const MAX_RECOUNTED_LOGS = 100;
 /** The longest work between two turns of others. */
 const MAX_WORK_MS = 10;
 
-/** SQLite indexes the words of so many spans of 1.4 kB in some 8 ms, in which no other request runs. */
-const ROWS_AT_ONCE = 64;
+/** SQLite indexes the words of so many characters in some 8 ms, in which no other request runs. */
+const MAX_CHARACTERS_AT_ONCE = 96 * 1024;
 
 /** Stores completed spans and their traces in the transaction of a batch; returns the rows of the logs. */
 export async function storeSpans(batch: Batch, steps: SpanStep[]) {
@@ -49,12 +51,12 @@ export async function storeSpans(batch: Batch, steps: SpanStep[]) {
   const rows = await toCountedRows(batch, steps, { storedIds, pause });
   if (storedIds.length > 0)
     await em.nativeDelete(Log, { workspace: workspaceId, id: { $in: rows.map(({ id }) => id) } });
-  for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
+  const sizeOf = (row: object) => jsonSize(row, MAX_CHARACTERS_AT_ONCE);
+  for (const { piece } of piecesOf(rows, sizeOf, MAX_CHARACTERS_AT_ONCE)) {
     await pause();
-    const some = rows.slice(at, at + ROWS_AT_ONCE);
     await context.database.insertWithin(
       em,
-      some.map((row) => ["Log", row]),
+      piece.map((row) => ["Log", row]),
     );
   }
   return rows;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { v7 as uuidv7 } from "uuid";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import { addPrompt, addWorkspace, model } from "../support/data.ts";
 import { startServer } from "../support/server.ts";
 
@@ -290,6 +290,19 @@ test("texts that no database stores are stored without what cannot be, and the s
   expect(name).toBe("n\uFFFDul");
   expect(user.id).toHaveLength(4_096);
   expect(logs.nodes[0].attributes.span["a\uFFFD"]).toBe("b\uFFFD");
+});
+
+test("long spans are stored few at a time, with others served in between", async () => {
+  const insert = vi.spyOn(server.database, "insertWithin");
+  const attributes = { "input.value": "word ".repeat(10_000) };
+  await send(
+    newTraceId(),
+    Array.from({ length: 30 }, (_, id) => ({ id, parent: id - 1, attributes })),
+  );
+  const logs = insert.mock.calls.map(([, rows]) => rows.filter(([entity]) => entity === "Log").length);
+  insert.mockRestore();
+  expect(logs.reduce((sum, count) => sum + count, 0)).toBe(30);
+  expect(Math.max(...logs)).toBeLessThanOrEqual(2);
 });
 
 const randomSpans = fc
