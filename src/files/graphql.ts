@@ -1,10 +1,13 @@
 import { argumentsOf, builder } from "../graphql/builder.ts";
+import { findsNode, Node } from "../graphql/nodes.ts";
 import { fileInput } from "./inputs.ts";
-import { type CompleteFile, downloadUrl, file } from "./resolvers.ts";
+import { type CompleteFile, downloadUrl, file, findFileById } from "./resolvers.ts";
 
 const File = builder.objectRef<CompleteFile>("File").implement({
   description: "A file that rows of datasets name by its key.",
+  interfaces: [Node],
   fields: (t) => ({
+    id: t.exposeID("id", { description: "The id, a UUID." }),
     key: t.exposeString("key", { description: "The key, which is the value in the rows." }),
     name: t.exposeString("name", { description: "The name that it had when it was uploaded." }),
     contentType: t.exposeString("contentType", { description: "The media type, such as `image/jpeg`." }),
@@ -17,6 +20,8 @@ const File = builder.objectRef<CompleteFile>("File").implement({
     }),
   }),
 });
+
+findsNode(File, "read", { find: findFileById });
 
 builder.queryField("file", (t) =>
   t.field({

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
+import { createFinder } from "../database/loader.ts";
 import type { Database } from "../database/open.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { idOf } from "../validation/text.ts";
@@ -49,6 +50,19 @@ export async function file(context: Context, { key }: FileInput): Promise<Comple
   if (found?.workspace !== workspace) throw fileNotFound(key);
   return getComplete(found);
 }
+
+/** The file with that id; null when the workspace has none whose content has arrived. */
+export const findFileById: (context: Context, id: string) => Promise<CompleteFile | null> = createFinder(
+  async (context, ids) => {
+    const rows = await context.database.read
+      .selectFrom("StoredFile")
+      .selectAll()
+      .where("workspace", "=", authorize(context, "read"))
+      .where("id", "in", ids)
+      .execute();
+    return rows.map((row) => ({ ...row, key: keyOf(row) })).filter(isComplete);
+  },
+);
 
 /** The file itself; FILE_NOT_FOUND when its content has not arrived. */
 export function getComplete(file: FileHead): CompleteFile {

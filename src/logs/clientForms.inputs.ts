@@ -24,12 +24,21 @@ export function readFlatForms(body: unknown): ClientForms {
 export function readTraceForms(body: unknown, sdk: unknown): ClientForms {
   const warnings: Warning[] = [];
   if (!isObject(body)) return { body, warnings };
-  const trace = unwrap(withTexts(body, "", warnings), "evaluators", "evaluatorValues", "", warnings);
+  const texts = withSampleRate(withTexts(body, "", warnings));
+  const trace = unwrap(texts, "evaluators", "evaluatorValues", "", warnings);
   if (!Array.isArray(trace.logs)) return { body: trace, warnings };
   const logs = trace.logs.map((log, at) =>
     isObject(log) ? readLog(log, `logs.${at}.`, { sdk, warnings }) : log,
   );
   return { body: { ...trace, logs }, warnings };
+}
+
+/** Python's SDKs write it in snake case. */
+function withSampleRate(trace: Members): Members {
+  const { evaluationConfig: config } = trace;
+  if (!isObject(config) || !Object.hasOwn(config, "sample_rate")) return trace;
+  const { sample_rate: sampleRate, ...others } = config;
+  return { ...trace, evaluationConfig: { sampleRate, ...others } };
 }
 
 function readLog(

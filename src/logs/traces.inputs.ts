@@ -74,7 +74,6 @@ export type LogOfTrace = z.output<typeof logOfTrace>;
 export const evaluationConfig = z
   .object({
     sampleRate: z.number().min(0).max(1).nullish().describe("The share of traces to evaluate, from 0 to 1."),
-    sample_rate: z.number().min(0).max(1).nullish().describe("The same, as one client writes it."),
   })
   .describe("How often to evaluate.");
 

@@ -49,7 +49,6 @@ function toTraceRow(workspaceId: string, report: TraceReport, { logs, arrival }:
   const firstStart = starts.length > 0 ? new Date(starts.reduce((a, b) => Math.min(a, b))) : null;
   const lastEnd = ends.length > 0 ? new Date(ends.reduce((a, b) => Math.max(a, b))) : null;
   const { name, organization, user, metadata, evaluators, idealOutput, input, output } = report;
-  const { sampleRate, sample_rate } = report.evaluationConfig ?? {};
   return {
     id: newId(),
     workspace: workspaceId,
@@ -58,7 +57,7 @@ function toTraceRow(workspaceId: string, report: TraceReport, { logs, arrival }:
     endTime: report.endTime ?? lastEnd,
     createdAt: arrival,
     ...{ organization, user, metadata, evaluators, idealOutput, input, output, featureSlug },
-    sampleRate: sampleRate ?? sample_rate ?? null,
+    sampleRate: report.evaluationConfig?.sampleRate ?? null,
     experimentId: report.experiment?.id || null,
   };
 }

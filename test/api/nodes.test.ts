@@ -3,6 +3,7 @@ import { afterAll, expect, test } from "vitest";
 import { storeRejected } from "../../src/inbox/recording.resolvers.ts";
 import { schema } from "../../src/schema.ts";
 import { addDataset, addPrompt, addToken, addWorkspace } from "../support/data.ts";
+import { announced, put } from "../support/files.ts";
 import { startServer } from "../support/server.ts";
 import { captureStatements } from "../support/statements.ts";
 
@@ -22,6 +23,9 @@ await run(
 await server.post("/monitor/log", {});
 await storeRejected(server.database);
 
+const uploaded = await announced(server, { fileName: "a.jpg" });
+await put(uploaded.uploadUrl, Buffer.from("x"));
+
 /** A node of each type, and a query that reads one of its fields. */
 const nodes: Record<string, { id: string; field: string; value: unknown; scope?: "admin" }> = {
   Dataset: { id: (await run('{ dataset(slug: "d") { id } }')).id, field: "slug", value: "d" },
@@ -40,6 +44,11 @@ const nodes: Record<string, { id: string; field: string; value: unknown; scope?:
     value: "e",
   },
   ModelPrice: { id: (await run("{ modelPrices { nodes { id } } }"))[0].id, field: "model", value: "m" },
+  File: {
+    id: (await run("query($key: String!) { file(key: $key) { id } }", { key: uploaded.fileKey })).id,
+    field: "name",
+    value: "a.jpg",
+  },
   RejectedItem: {
     id: (await run("{ rejectedItems { nodes { id } } }"))[0].id,
     field: "code",

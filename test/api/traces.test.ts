@@ -106,6 +106,7 @@ test.each(Object.entries(clientTraces))(
   "what %s sends is stored, with the answer that it reads",
   async (_, sent) => {
     const { trace, logs } = await send(sent.body, sent.headers);
+    expect(trace.sampleRate).toBe("evaluationConfig" in sent.body && sent.body.evaluationConfig ? 0.5 : null);
     expect(trace.complete).toBe(!JSON.stringify(sent.body).includes('"gone"'));
     expect(logs).toHaveLength((sent.body as { logs: unknown[] }).logs.length);
   },

@@ -14,7 +14,9 @@ const withoutId = [
   ...["DatasetItemError", "DatasetRowChange", "InputFault", "PageInfo", "Warning"],
   // What the caller asks for selects them; they lead to the prompt and its version, which have ids.
   ...["PromptDescription", "RenderedPrompt", "ServedPrompt"],
-  "Usage",
+  ...["Usage", "TokenUsage", "Subtree", "LogEvent"],
+  // What a workspace has one of, and its runs, which are not kept.
+  ...["Retention", "RetentionRun", "PastRetentionRun"],
 ];
 
 export default [
