@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { mapSpan } from "../../src/logs/otlp/mapping.ts";
 import { remapSpans } from "../../src/logs/remap.resolvers.ts";
 import { recordSpans } from "../../src/logs/spans.resolvers.ts";
@@ -12,7 +12,7 @@ const ALL_TIME = { from: new Date("2000-01-01"), to: new Date("2100-01-01") };
 const fixtures = await readOtlpFixtures();
 
 let server: Server;
-beforeAll(async () => {
+beforeEach(async () => {
   server = await startServer();
   await addPrompt(server, {
     slug: "country-guide",
@@ -21,7 +21,7 @@ beforeAll(async () => {
   });
   for (const { spans } of fixtures) await recordSpans(await contextOf(), spans.map(mapSpan));
 });
-afterAll(() => server[Symbol.asyncDispose]());
+afterEach(() => server[Symbol.asyncDispose]());
 
 async function contextOf(workspace?: string) {
   return commandLineContext(server.database, workspace ?? (await getWorkspaceId(server.database, "default")));

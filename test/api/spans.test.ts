@@ -256,8 +256,13 @@ test("calls of client libraries to Gabbro are hidden from lists, trees and usage
   const traceId = newTraceId();
   const alone = newTraceId();
   const internal = { "basalt.internal.api": true, "basalt.span.output": "a whole prompt" };
-  await send(traceId, [{ id: 0 }, { id: 1, parent: 0, attributes: internal }, { id: 2, parent: 1 }]);
-  await send(alone, [{ id: 0, attributes: internal }]);
+  const startMs = 86_400_000; // a day after all others
+  await send(traceId, [
+    { id: 0, startMs },
+    { id: 1, startMs, parent: 0, attributes: internal },
+    { id: 2, startMs, parent: 1 },
+  ]);
+  await send(alone, [{ id: 0, startMs, attributes: internal }]);
   const { logs, complete } = await read(traceId);
   expect(logs.nodes.map(({ name, depth }: Record<string, unknown>) => [name, depth])).toEqual([
     ["span 0", 0],
@@ -267,7 +272,10 @@ test("calls of client libraries to Gabbro are hidden from lists, trees and usage
   const listed = await server.run("{ traces(first: 100) { nodes { externalId } } }");
   const ids = listed.map(({ externalId }: { externalId: string }) => externalId);
   expect([ids.includes(traceId), ids.includes(alone)]).toEqual([true, false]);
-  const hidden = await server.run("{ logs(filter: { type: INTERNAL }) { nodes { output attributes } } }");
+  const hidden = await server.run(
+    "query($from: DateTime!) { logs(filter: { type: INTERNAL, from: $from }) { nodes { output attributes } } }",
+    { from: new Date(START_MS + startMs).toISOString() },
+  );
   expect(hidden).toEqual([
     { output: null, attributes: null },
     { output: null, attributes: null },
