@@ -4,7 +4,6 @@ import { countLogsOfPeriod } from "../logs/export.resolvers.ts";
 import { type Remapping, remapSpans } from "../logs/remap.resolvers.ts";
 import { examples, jsonOption } from "./options.ts";
 import { formatCount, printJson } from "./printing.ts";
-import { showProgress } from "./progress.ts";
 import { parsePastTime } from "./times.ts";
 import { say, withWorkspace, workspaceOption } from "./workspace.ts";
 
@@ -35,6 +34,7 @@ interface RemapOptions {
 }
 
 async function remap(context: Context, { from, to, dryRun = false, json }: RemapOptions): Promise<void> {
+  const { showProgress } = await import("./progress.ts");
   const progress = showProgress(await countLogsOfPeriod(context, { from, to }));
   let result: Remapping;
   try {

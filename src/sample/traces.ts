@@ -69,6 +69,7 @@ const agent = (name: string, question: string, answer: string, durationMs: numbe
   },
 });
 
+// With a cost of its own, at OpenAI's price of the model, as the first start would load the list of prices for it.
 const chat = (
   place: Pick<Step, "id" | "parent" | "startMs" | "durationMs">,
   said: { question: string; answer: string; tokensIn: number; tokensOut: number },
@@ -81,6 +82,7 @@ const chat = (
     "gen_ai.request.model": "gpt-4o-mini",
     "gen_ai.usage.input_tokens": said.tokensIn,
     "gen_ai.usage.output_tokens": said.tokensOut,
+    "gen_ai.usage.cost": (said.tokensIn * 0.15 + said.tokensOut * 0.6) / 1_000_000,
     "gen_ai.input.messages": messages("user", said.question),
     "gen_ai.output.messages": messages("assistant", said.answer),
   },
