@@ -26,7 +26,7 @@ export const sqliteMigrations = [
   { name: "Migration20261124080842_prompt_messages", class: Migration20261124080842_prompt_messages },
   { name: "Migration20261124104902_dataset_versions", class: Migration20261124104902_dataset_versions },
   { name: "Migration20261124172152_traces", class: Migration20261124172152_traces },
+  { name: "Migration20261124202808_console_sessions", class: Migration20261124202808_console_sessions },
   { name: "Migration20261124203121_files", class: Migration20261124203121_files },
   { name: "Migration20261124210000_rejected_items", class: Migration20261124210000_rejected_items },
-  { name: "Migration20261124202808_console_sessions", class: Migration20261124202808_console_sessions },
 ];
