@@ -17,6 +17,10 @@ const graphqlAnswer = z.strictObject({
   errors: z.array(graphqlError).min(1).optional(),
 });
 const restError = errorBody.strict();
+const otlpAnswer = z.union([
+  z.strictObject({ code: z.int(), message: z.string().min(1) }),
+  z.strictObject({ partialSuccess: z.looseObject({}).optional() }),
+]);
 
 /** What would tell of the insides of the server. */
 const INSIDES = /node_modules|SQLITE_|\.ts:\d|\n\s+at |Cannot read prop|is not a function/;
@@ -27,6 +31,7 @@ export function faultOfRest(answer: Answer, documented?: Map<number, z.ZodType |
   if (status >= 500) return `is answered ${status}`;
   if (documented && !documented.has(status)) return `is answered ${status}, which is not documented`;
   if (status === 304 || method === "HEAD") return undefined;
+  if (!documented && method === "POST" && isOtlp(headers)) return faultOfOtlp(answer);
   if (!/^application\/json; charset=utf-8$/.test(headers["content-type"] ?? ""))
     return "is not answered in JSON";
   const told = parsed(body);
@@ -34,6 +39,17 @@ export function faultOfRest(answer: Answer, documented?: Map<number, z.ZodType |
   const wrong = documented?.get(status)?.safeParse(told).error;
   if (wrong) return `is not answered as documented: ${wrong.message}`;
   return status >= 400 ? faultOfError(answer, told) : undefined;
+}
+
+/** `POST /` takes OTLP, which names no charset and has answers of its own form. */
+const isOtlp = (headers: Answer["headers"]) =>
+  /^application\/(?:json|x-protobuf)$/.test(headers["content-type"] ?? "");
+
+function faultOfOtlp({ headers, body }: Answer): string | undefined {
+  if (INSIDES.test(body)) return `is told of insides: ${body}`;
+  if (headers["content-type"] === "application/x-protobuf") return undefined;
+  const wrong = otlpAnswer.safeParse(parsed(body)).error;
+  return wrong && `is not answered in the form of OTLP: ${wrong.message}`;
 }
 
 function faultOfError({ status, headers }: Answer, told: unknown): string | undefined {
