@@ -16,7 +16,7 @@ export async function createExperiment(context: Context, record: ExperimentRecor
 }
 
 const findById = createFinder((context, ids: string[]) => {
-  authenticated(context); // no scope: a writer is told whether the experiment of its trace exists
+  authenticated(context); // any scope: a trace sent with a write token may name an experiment
   return context.em.find(Experiment, { id: { $in: ids } });
 });
 

@@ -136,7 +136,7 @@ builder.objectFields(Log, (t) => ({
   usage: t.field({
     type: TokenUsage,
     description:
-      "Its own tokens in disjoint parts. Only what counts has any: calls of models, and steps that report them while nothing below does.",
+      "Its own tokens in disjoint parts. Set on model calls, and on a step that reports tokens while no step below it does.",
     resolve: (log) => log,
   }),
   reportedUsage: t.field({

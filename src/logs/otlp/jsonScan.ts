@@ -101,7 +101,7 @@ function pause(cursor: Cursor): null {
   return null;
 }
 
-/** Brackets are counted, not matched: whoever needs the value parses it. */
+/** Counts brackets without matching their kinds: JSON.parse checks the value if it is needed. */
 function* skipNested(cursor: Cursor): Generator<null, void> {
   const { bytes } = cursor;
   let depth = 0;
