@@ -1,4 +1,4 @@
-import { deleteInBatches } from "../database/deleteInBatches.ts";
+import { deleteOlder } from "../database/deleteOlder.ts";
 import type { Database } from "../database/open.ts";
 import { retryWhileLocked } from "../database/retry.ts";
 import { createRejectionQueue, type Rejection, type Row } from "./queue.ts";
@@ -84,18 +84,5 @@ const removeOldest = ({ write }: Database, workspace: string) =>
     .execute();
 
 /** Removes rejected items after 7 days, in small steps, until `signal` aborts. */
-export async function removeOldRejected({ read, write }: Database, signal: AbortSignal): Promise<void> {
-  const old = read
-    .selectFrom("RejectedItem")
-    .select("id")
-    .where("createdAt", "<=", new Date(Date.now() - RETENTION_MS))
-    .orderBy("createdAt");
-  await deleteInBatches(
-    {
-      find: (most) => old.limit(most).execute(),
-      remove: (ids) =>
-        retryWhileLocked(() => write.deleteFrom("RejectedItem").where("id", "in", ids).execute()),
-    },
-    signal,
-  );
-}
+export const removeOldRejected = (database: Database, signal: AbortSignal): Promise<void> =>
+  deleteOlder(database, { table: "RejectedItem", maxAgeMs: RETENTION_MS }, signal);

@@ -1,12 +1,12 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Context } from "../context.ts";
-import { deleteInBatches } from "../database/deleteInBatches.ts";
+import { deleteOlder } from "../database/deleteOlder.ts";
 import { isLocked, isUniqueViolation } from "../database/driverErrors.ts";
 import { newId } from "../database/ids.ts";
 import type { Database } from "../database/open.ts";
 import { inRequestTransaction, type RequestTransaction } from "../database/requestTransaction.ts";
-import { retryWhile, retryWhileLocked } from "../database/retry.ts";
+import { retryWhile } from "../database/retry.ts";
 import { GabbroError } from "../errors.ts";
 import { newAnswerBudget } from "../limits/answerBudget.ts";
 import { readOn } from "../limits/deadline.ts";
@@ -152,21 +152,8 @@ async function inTurn<Result>(
 }
 
 /** Deletes expired answers in small steps, until `signal` aborts. */
-export async function deleteOldResponses({ read, write }: Database, signal: AbortSignal): Promise<void> {
-  const old = read
-    .selectFrom("IdempotentAnswer")
-    .select("id")
-    .where("createdAt", "<=", new Date(Date.now() - RETENTION_MS))
-    .orderBy("createdAt");
-  await deleteInBatches(
-    {
-      find: (most) => old.limit(most).execute(),
-      remove: (ids) =>
-        retryWhileLocked(() => write.deleteFrom("IdempotentAnswer").where("id", "in", ids).execute()),
-    },
-    signal,
-  );
-}
+export const deleteOldResponses = (database: Database, signal: AbortSignal): Promise<void> =>
+  deleteOlder(database, { table: "IdempotentAnswer", maxAgeMs: RETENTION_MS }, signal);
 
 const hashOf = (text: string) => createHash("sha256").update(text, "utf8").digest("hex");
 
