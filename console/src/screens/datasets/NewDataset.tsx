@@ -2,10 +2,9 @@ import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { useSave } from "../../data.ts";
 import { graphql } from "../../gql/index.ts";
-import { Button } from "../../parts/Button.tsx";
 import { Dialog } from "../../parts/Dialog.tsx";
-import { Form, FormButtons, TextField } from "../../parts/Field.tsx";
-import { ErrorNotice } from "../../parts/Notice.tsx";
+import { TextField } from "../../parts/Field.tsx";
+import { SaveForm } from "../../parts/SaveForm.tsx";
 import { slugOf } from "../../parts/slug.ts";
 
 const CreateDataset = graphql(`
@@ -21,7 +20,7 @@ const CreateDataset = graphql(`
 
 export function NewDataset({ onClose }: { onClose: () => void }) {
   const navigate = useNavigate();
-  const { run, error, isRunning } = useSave(CreateDataset);
+  const save = useSave(CreateDataset);
   const [name, setName] = useState("");
   const [slug, setSlug] = useState<string | null>(null);
   const [columns, setColumns] = useState("question");
@@ -33,12 +32,12 @@ export function NewDataset({ onClose }: { onClose: () => void }) {
       name,
       columns: names.map((column) => ({ name: column, type: "TEXT" as const })),
     };
-    if (await run({ input }))
+    if (await save.run({ input }))
       await navigate({ to: "/datasets/$slug", params: { slug: shownSlug }, replace: true });
   };
   return (
     <Dialog title="New dataset" onClose={onClose}>
-      <Form onSubmit={() => void submit()}>
+      <SaveForm verb="Create" save={save} isReady={shownSlug !== ""} onSubmit={submit} onCancel={onClose}>
         <TextField
           label="Name"
           autoFocus
@@ -59,14 +58,7 @@ export function NewDataset({ onClose }: { onClose: () => void }) {
           onChange={(event) => setColumns(event.target.value)}
           hint="Their names, with commas between. Each row has an ideal output beside them."
         />
-        {error && <ErrorNotice error={error} />}
-        <FormButtons>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind="primary" type="submit" disabled={isRunning || shownSlug === ""}>
-            Create
-          </Button>
-        </FormButtons>
-      </Form>
+      </SaveForm>
     </Dialog>
   );
 }

@@ -1,11 +1,11 @@
 import { useState } from "react";
 import { useData, useSave } from "../../data.ts";
 import { graphql } from "../../gql/index.ts";
-import { Button } from "../../parts/Button.tsx";
 import { Dialog } from "../../parts/Dialog.tsx";
-import { Form, FormButtons, Select } from "../../parts/Field.tsx";
+import { Select } from "../../parts/Field.tsx";
 import { Loaded } from "../../parts/Loaded.tsx";
-import { Empty, ErrorNotice } from "../../parts/Notice.tsx";
+import { Empty } from "../../parts/Notice.tsx";
+import { SaveForm } from "../../parts/SaveForm.tsx";
 import { useToast } from "../../parts/Toast.tsx";
 
 const DatasetChoices = graphql(`
@@ -36,7 +36,7 @@ const AddLogToDataset = graphql(`
 /** Makes a row of a log; each column takes the part or the variable of its own name. */
 export function AddToDataset({ logId, onClose }: { logId: string; onClose: () => void }) {
   const result = useData(DatasetChoices, {});
-  const { run, error, isRunning } = useSave(AddLogToDataset);
+  const save = useSave(AddLogToDataset);
   const [chosen, setChosen] = useState<string | null>(null);
   const toast = useToast();
   return (
@@ -46,14 +46,14 @@ export function AddToDataset({ logId, onClose }: { logId: string; onClose: () =>
           const slug = chosen ?? nodes[0]?.slug;
           if (!slug) return <Empty title="No datasets yet" />;
           const submit = async () => {
-            const data = await run({ slug, logId });
+            const data = await save.run({ slug, logId });
             if (!data) return;
             const [warning] = data.addLogToDataset.warnings;
             toast(warning ? `Added to ${slug}. ${warning.message}` : `Added to ${slug}`);
             onClose();
           };
           return (
-            <Form onSubmit={() => void submit()}>
+            <SaveForm verb="Add" save={save} onSubmit={submit} onCancel={onClose}>
               <Select
                 label="Dataset"
                 choices={nodes.map((node) => ({ value: node.slug, label: `${node.name} (${node.slug})` }))}
@@ -61,14 +61,7 @@ export function AddToDataset({ logId, onClose }: { logId: string; onClose: () =>
                 onChange={(event) => setChosen(event.target.value)}
               />
               <p>Each column takes the part of the log, or the variable, that has its name.</p>
-              {error && <ErrorNotice error={error} />}
-              <FormButtons>
-                <Button onClick={onClose}>Cancel</Button>
-                <Button kind="primary" type="submit" disabled={isRunning}>
-                  Add
-                </Button>
-              </FormButtons>
-            </Form>
+            </SaveForm>
           );
         }}
       </Loaded>

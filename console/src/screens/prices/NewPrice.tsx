@@ -1,10 +1,9 @@
 import { useState } from "react";
 import { useSave } from "../../data.ts";
 import { graphql } from "../../gql/index.ts";
-import { Button } from "../../parts/Button.tsx";
 import { Dialog } from "../../parts/Dialog.tsx";
-import { Form, FormButtons, TextField } from "../../parts/Field.tsx";
-import { ErrorNotice } from "../../parts/Notice.tsx";
+import { TextField } from "../../parts/Field.tsx";
+import { SaveForm } from "../../parts/SaveForm.tsx";
 import { useToast } from "../../parts/Toast.tsx";
 
 const SetPrice = graphql(`
@@ -19,13 +18,13 @@ const SetPrice = graphql(`
 `);
 
 export function NewPrice({ onClose }: { onClose: () => void }) {
-  const { run, error, isRunning } = useSave(SetPrice);
+  const save = useSave(SetPrice);
   const [texts, setTexts] = useState({ model: "", provider: "", inputPrice: "", outputPrice: "" });
   const toast = useToast();
   const submit = async () => {
     const { model, provider, inputPrice, outputPrice } = texts;
     const prices = { inputPrice: Number(inputPrice), outputPrice: Number(outputPrice) };
-    if (!(await run({ input: { model, provider: provider || null, ...prices } }))) return;
+    if (!(await save.run({ input: { model, provider: provider || null, ...prices } }))) return;
     toast(`The price of ${model} is set`);
     onClose();
   };
@@ -37,7 +36,7 @@ export function NewPrice({ onClose }: { onClose: () => void }) {
   const amount = { type: "number", min: 0, step: "any", required: true } as const;
   return (
     <Dialog title="Set a price" onClose={onClose}>
-      <Form onSubmit={() => void submit()}>
+      <SaveForm verb="Set" save={save} onSubmit={submit} onCancel={onClose}>
         <TextField
           label="Model"
           required
@@ -47,14 +46,7 @@ export function NewPrice({ onClose }: { onClose: () => void }) {
         <TextField label="Provider" {...field("provider")} hint="Empty for every provider." />
         <TextField label="Dollars per million tokens of input" {...amount} {...field("inputPrice")} />
         <TextField label="Dollars per million tokens of output" {...amount} {...field("outputPrice")} />
-        {error && <ErrorNotice error={error} />}
-        <FormButtons>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind="primary" type="submit" disabled={isRunning}>
-            Set
-          </Button>
-        </FormButtons>
-      </Form>
+      </SaveForm>
     </Dialog>
   );
 }

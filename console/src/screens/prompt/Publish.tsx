@@ -1,10 +1,9 @@
 import { useState } from "react";
 import { useSave } from "../../data.ts";
 import { graphql } from "../../gql/index.ts";
-import { Button } from "../../parts/Button.tsx";
 import { Dialog } from "../../parts/Dialog.tsx";
-import { Form, FormButtons, TextField } from "../../parts/Field.tsx";
-import { ErrorNotice } from "../../parts/Notice.tsx";
+import { TextField } from "../../parts/Field.tsx";
+import { SaveForm } from "../../parts/SaveForm.tsx";
 import { useToast } from "../../parts/Toast.tsx";
 import type { PromptHeadOf } from "./PromptScreen.tsx";
 
@@ -35,18 +34,18 @@ export function Publish({
   version: string;
   onClose: () => void;
 }) {
-  const { run, error, isRunning } = useSave(PublishPrompt);
+  const save = useSave(PublishPrompt);
   const [tag, setTag] = useState("production");
   const toast = useToast();
   const current = prompt.tags.find(({ label }) => label === tag);
   const submit = async () => {
-    if (!(await run({ slug: prompt.slug, tag, version }))) return;
+    if (!(await save.run({ slug: prompt.slug, tag, version }))) return;
     toast(`${tag} points to ${version}`);
     onClose();
   };
   return (
     <Dialog title={`Publish ${version}`} onClose={onClose}>
-      <Form onSubmit={() => void submit()}>
+      <SaveForm verb="Publish" save={save} isReady={tag !== ""} onSubmit={submit} onCancel={onClose}>
         <TextField
           label="Tag"
           list="tags-of-prompt"
@@ -66,14 +65,7 @@ export function Publish({
             <option key={id} value={label} />
           ))}
         </datalist>
-        {error && <ErrorNotice error={error} />}
-        <FormButtons>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind="primary" type="submit" disabled={isRunning || tag === ""}>
-            Publish
-          </Button>
-        </FormButtons>
-      </Form>
+      </SaveForm>
     </Dialog>
   );
 }

@@ -2,10 +2,9 @@ import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { useSave } from "../../data.ts";
 import { graphql } from "../../gql/index.ts";
-import { Button } from "../../parts/Button.tsx";
 import { Dialog } from "../../parts/Dialog.tsx";
-import { Form, FormButtons, TextField } from "../../parts/Field.tsx";
-import { ErrorNotice } from "../../parts/Notice.tsx";
+import { TextField } from "../../parts/Field.tsx";
+import { SaveForm } from "../../parts/SaveForm.tsx";
 import { slugOf } from "../../parts/slug.ts";
 
 const CreatePrompt = graphql(`
@@ -21,14 +20,14 @@ const CreatePrompt = graphql(`
 
 export function NewPrompt({ onClose }: { onClose: () => void }) {
   const navigate = useNavigate();
-  const { run, error, isRunning } = useSave(CreatePrompt);
+  const save = useSave(CreatePrompt);
   const [name, setName] = useState("");
   const [slug, setSlug] = useState<string | null>(null);
   const [description, setDescription] = useState("");
   const shownSlug = slug ?? slugOf(name);
   const submit = async () => {
     const input = { slug: shownSlug, name: name || null, description: description || null };
-    const data = await run({ input });
+    const data = await save.run({ input });
     if (data)
       await navigate({
         to: "/prompts/$slug",
@@ -39,7 +38,7 @@ export function NewPrompt({ onClose }: { onClose: () => void }) {
   };
   return (
     <Dialog title="New prompt" onClose={onClose}>
-      <Form onSubmit={() => void submit()}>
+      <SaveForm verb="Create" save={save} isReady={shownSlug !== ""} onSubmit={submit} onCancel={onClose}>
         <TextField
           label="Name"
           autoFocus
@@ -59,14 +58,7 @@ export function NewPrompt({ onClose }: { onClose: () => void }) {
           value={description}
           onChange={(event) => setDescription(event.target.value)}
         />
-        {error && <ErrorNotice error={error} />}
-        <FormButtons>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind="primary" type="submit" disabled={isRunning || shownSlug === ""}>
-            Create
-          </Button>
-        </FormButtons>
-      </Form>
+      </SaveForm>
     </Dialog>
   );
 }

@@ -6,8 +6,8 @@ import { Button } from "../../parts/Button.tsx";
 import { PlainText } from "../../parts/CodeText.tsx";
 import { CopyButton } from "../../parts/CopyButton.tsx";
 import { Dialog } from "../../parts/Dialog.tsx";
-import { CheckBox, Form, FormButtons, TextField } from "../../parts/Field.tsx";
-import { ErrorNotice } from "../../parts/Notice.tsx";
+import { CheckBox, FormButtons, TextField } from "../../parts/Field.tsx";
+import { SaveForm } from "../../parts/SaveForm.tsx";
 import type { Session } from "../../session.ts";
 
 const CreateToken = graphql(`
@@ -30,14 +30,14 @@ const scopes: { scope: Scope; label: string }[] = [
 ];
 
 export function NewToken({ allowed, onClose }: { allowed: Session["scopes"]; onClose: () => void }) {
-  const { run, error, isRunning } = useSave(CreateToken);
+  const save = useSave(CreateToken);
   const [name, setName] = useState("");
   const [days, setDays] = useState("");
   const [chosen, setChosen] = useState<Scope[]>(["READ"]);
   const [token, setToken] = useState<string | null>(null);
   const submit = async () => {
     const expiresAt = days ? new Date(Date.now() + Number(days) * 86_400_000).toISOString() : null;
-    const data = await run({ input: { name, scopes: chosen, expiresAt } });
+    const data = await save.run({ input: { name, scopes: chosen, expiresAt } });
     if (data) setToken(data.createAccessToken.token);
   };
   const toggle = (scope: Scope) =>
@@ -45,7 +45,13 @@ export function NewToken({ allowed, onClose }: { allowed: Session["scopes"]; onC
   if (token) return <Made token={token} onClose={onClose} />;
   return (
     <Dialog title="New token" onClose={onClose}>
-      <Form onSubmit={() => void submit()}>
+      <SaveForm
+        verb="Create"
+        save={save}
+        isReady={name !== "" && chosen.length > 0}
+        onSubmit={submit}
+        onCancel={onClose}
+      >
         <TextField
           label="Name"
           required
@@ -73,14 +79,7 @@ export function NewToken({ allowed, onClose }: { allowed: Session["scopes"]; onC
           onChange={(event) => setDays(event.target.value)}
           hint="Empty for never."
         />
-        {error && <ErrorNotice error={error} />}
-        <FormButtons>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind="primary" type="submit" disabled={isRunning || name === "" || chosen.length === 0}>
-            Create
-          </Button>
-        </FormButtons>
-      </Form>
+      </SaveForm>
     </Dialog>
   );
 }
