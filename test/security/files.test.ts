@@ -7,7 +7,7 @@ import type { Database } from "../../src/database/open.ts";
 import { uploadFile } from "../../src/files/contents.resolvers.ts";
 import { getSignedFile } from "../../src/files/resolvers.ts";
 import { addToken, addWorkspace } from "../support/data.ts";
-import { announce, announced, beginPut, fileOf, put, storedIn } from "../support/files.ts";
+import { announce, announced, beginPut, fileOf, put, storedIn, unfinishedChunks } from "../support/files.ts";
 import { startServer } from "../support/server.ts";
 
 vi.setConfig({ testTimeout: 30_000 });
@@ -15,7 +15,11 @@ vi.setConfig({ testTimeout: 30_000 });
 const lines: string[] = [];
 const server = await startServer({ log: (line) => lines.push(line) });
 afterAll(() => server[Symbol.asyncDispose]());
-afterEach(() => vi.useRealTimers());
+afterEach(async () => {
+  vi.useRealTimers();
+  // What a test broke off is cleaned up after it, and would change what the next one counts.
+  await expect.poll(() => unfinishedChunks(server), soon).toEqual([]);
+});
 
 const other = await addWorkspace(server, "other");
 const BYTES = randomBytes(300_000);

@@ -58,8 +58,19 @@ export function beginPut(url: string, { length, beginning }: { length: number; b
 /** What is stored of files, in all workspaces. */
 export async function storedIn({ database }: Server) {
   const files = await database.read.selectFrom("StoredFile").selectAll().orderBy("id").execute();
-  const chunks = await database.read.selectFrom("FileChunk").select(["id", "file", "upload"]).execute();
+  const chunks = await database.read
+    .selectFrom("FileChunk")
+    .select(["id", "file", "upload"])
+    .orderBy("id")
+    .execute();
   return { files, chunks };
+}
+
+/** The chunks that are of no file's content: those of uploads that go on, or that broke off and are not cleaned up yet. */
+export async function unfinishedChunks(server: Server) {
+  const { files, chunks } = await storedIn(server);
+  const contents = new Set(files.map(({ upload }) => upload));
+  return chunks.filter(({ upload }) => !contents.has(upload));
 }
 
 const FILE =
