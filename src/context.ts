@@ -36,4 +36,6 @@ export interface Access {
   tokenName: string;
   workspaceId: string;
   scopes: Scope[];
+  /** The session of the console that stands for the token, where it does. */
+  sessionId?: string;
 }

@@ -1,4 +1,5 @@
 import "./workspaces/graphql.ts";
+import "./console/graphql.ts";
 import "./inbox/graphql.ts";
 import "./files/graphql.ts";
 import "./datasets/graphql.ts";

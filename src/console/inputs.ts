@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { text } from "../validation/text.ts";
+import { idPage } from "../validation/pagination.ts";
+import { idOf, text } from "../validation/text.ts";
 
 const MAX_SECRET_CHARACTERS = 4_096;
 const secret = () => text().trim().min(1).max(MAX_SECRET_CHARACTERS);
@@ -8,3 +9,11 @@ export const signInInput = z.union([z.object({ token: secret() }), z.object({ co
   error: 'must be {"token": "…"}, or {"code": "…"} with the code of a sign-in link',
 });
 export type SignInInput = z.infer<typeof signInInput>;
+
+export const MAX_PAGE = 1_000;
+
+export const consoleSessionsInput = z.object(idPage({ max: MAX_PAGE }));
+
+export const consoleSessionInput = z.object({
+  id: idOf("a session").describe("The id of the session."),
+});

@@ -18,7 +18,7 @@ import type { SignInInput } from "./inputs.ts";
 import { findSignInLink, LINK_MS, usedLink } from "./links.resolvers.ts";
 
 const HOUR_MS = 60 * 60 * 1_000;
-const MAX_IDLE_MS = 12 * HOUR_MS;
+export const MAX_IDLE_MS = 12 * HOUR_MS;
 export const MAX_AGE_MS = 7 * 24 * HOUR_MS;
 const MAX_SESSIONS_OF_TOKEN = 100;
 const SECRET_BYTES = 32;

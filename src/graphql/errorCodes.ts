@@ -16,6 +16,7 @@ const meanings: Record<ErrorCode, string> = {
   VERSION_NOT_FOUND: "There is no such version.",
   TAG_NOT_FOUND: "There is no such tag.",
   TOKEN_NOT_FOUND: "The workspace has no such token that works.",
+  SESSION_NOT_FOUND: "The workspace has no such session of the console that goes on.",
   TRACE_NOT_FOUND: "The workspace has no such trace.",
   LOG_NOT_FOUND: "The workspace has no such log.",
   PRICE_NOT_FOUND: "The workspace has no such price.",

@@ -34,7 +34,7 @@ const Scope = builder.enumType("Scope", {
   } satisfies Record<Uppercase<(typeof scopes)[number]>, object>,
 });
 
-const AccessToken = builder.objectRef<entities.AccessToken>("AccessToken").implement({
+export const AccessToken = builder.objectRef<entities.AccessToken>("AccessToken").implement({
   description: "An access token, without its secret.",
   interfaces: [Node],
   fields: (t) => ({

@@ -3,7 +3,7 @@ import { createSignInLink } from "../../src/console/links.resolvers.ts";
 import { deleteEndedSessions } from "../../src/console/sessions.resolvers.ts";
 import { commandLineContext } from "../../src/workspaces/resolvers.ts";
 import { revokeAccessToken } from "../../src/workspaces/tokens.resolvers.ts";
-import { addToken } from "../support/data.ts";
+import { addToken, addWorkspace } from "../support/data.ts";
 import { heard, type Server, startServer } from "../support/server.ts";
 
 const server = await startServer({ sample: true, console: true });
@@ -158,6 +158,74 @@ test("a session ends with its token, within a second", async () => {
   await revokeAccessToken(commandLineContext(server.database, workspace!.id), { id });
   await heard(async () => expect(await signedIn(cookie)).toBeNull());
   expect((await server.graphql(ME, {}, asSession(cookie))).status).toBe(401);
+});
+
+const SESSIONS =
+  "{ consoleSessions(first: 1000) { nodes { id isCurrent accessToken { id name } createdAt lastUsedAt expiresAt } } }";
+interface Listed {
+  id: string;
+  isCurrent: boolean;
+  accessToken: { id: string };
+}
+const sessionsOf = async (id: string, cookie: string): Promise<Listed[]> => {
+  const { body } = await server.graphql(SESSIONS, {}, asSession(cookie));
+  return body.data.consoleSessions.nodes.filter(({ accessToken }: Listed) => accessToken.id === id);
+};
+const END = "mutation($id: ID!) { endConsoleSession(id: $id) { deletedConsoleSessionId } }";
+
+test("an administrator sees which browsers are signed in, and signs one out within a second", async () => {
+  const { token, id } = await addToken(server, { scopes: ["read", "admin"] });
+  const [own, other] = [await cookieOf(token), await cookieOf(token)];
+  const listed = await sessionsOf(id, own);
+  expect(listed.map(({ isCurrent }) => isCurrent)).toEqual([true, false]);
+  const ended = listed[1]!;
+  const { body } = await server.graphql(END, { id: ended.id }, asSession(own));
+  expect(body.data.endConsoleSession).toEqual({ deletedConsoleSessionId: ended.id });
+  await heard(async () => expect(await signedIn(other)).toBeNull());
+  expect((await sessionsOf(id, own)).map(({ isCurrent }) => isCurrent)).toEqual([true]);
+  const again = await server.graphql(END, { id: ended.id }, asSession(own));
+  expect(again.body.errors[0].extensions.code).toBe("SESSION_NOT_FOUND");
+  const entry = await server.run("{ auditLog(first: 1) { nodes { action subject before } } }");
+  expect(entry[0]).toMatchObject({
+    action: "endConsoleSession",
+    subject: ended.id,
+    before: { token: "test" },
+  });
+});
+
+test("sessions that have ended are not listed, and neither listed nor ended without the scope admin", async () => {
+  const [revoked, idle, reader] = [
+    await addToken(server),
+    await addToken(server),
+    await addToken(server, { scopes: ["read"] }),
+  ];
+  for (const { token } of [revoked, idle, reader]) await cookieOf(token);
+  const cookie = await cookieOf(server.token);
+  const [session] = await sessionsOf(reader.id, cookie);
+  await revokeAccessToken(commandLineContext(server.database, workspace!.id), { id: revoked.id });
+  await server.database.write
+    .updateTable("ConsoleSession")
+    .set({ lastUsedAt: new Date(Date.now() - 12 * 3_600_000) })
+    .where("token", "=", idle.id)
+    .execute();
+  expect([await sessionsOf(revoked.id, cookie), await sessionsOf(idle.id, cookie)]).toEqual([[], []]);
+  for (const [document, variables] of [
+    [SESSIONS, {}],
+    [END, { id: session!.id }],
+  ] as const) {
+    const { body } = await server.graphql(document, variables, { token: reader.token });
+    expect(body.errors[0].extensions.code).toBe("FORBIDDEN");
+  }
+});
+
+test("another workspace sees no session, and ends none", async () => {
+  const other = await addWorkspace(server, "other");
+  const cookie = await cookieOf(server.token);
+  const [session] = (await server.graphql(SESSIONS, {}, asSession(cookie))).body.data.consoleSessions.nodes;
+  expect(await server.run("{ consoleSessions { nodes { id } } }", {}, other.token)).toEqual([]);
+  const refused = await server.graphql(END, { id: session.id }, { token: other.token });
+  expect(refused.body.errors[0].extensions.code).toBe("SESSION_NOT_FOUND");
+  expect(await signedIn(cookie)).not.toBeNull();
 });
 
 test("signing out ends the session and removes the cookie", async () => {

@@ -27,6 +27,7 @@ const requests: Record<string, Record<string, string>> = {
     PROMPT_NOT_FOUND: '(slug: "no", input: { version: "1", text: "x" }) { promptVersion { id } }',
     CONFLICT: '(slug: "guide", input: { version: "1", text: "x" }) { promptVersion { id } }',
   },
+  endConsoleSession: { SESSION_NOT_FOUND: `(id: "${none}") { deletedConsoleSessionId }` },
   dataset: {
     DATASET_NOT_FOUND: '(slug: "no") { id }',
     VERSION_NOT_FOUND: '(slug: "rows", version: 99) { id }',

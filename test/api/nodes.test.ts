@@ -1,5 +1,6 @@
 import { isInterfaceType, isObjectType } from "graphql";
 import { afterAll, expect, test } from "vitest";
+import { signIn } from "../../src/console/sessions.resolvers.ts";
 import { storeRejected } from "../../src/inbox/recording.resolvers.ts";
 import { schema } from "../../src/schema.ts";
 import { addDataset, addPrompt, addToken, addWorkspace } from "../support/data.ts";
@@ -22,6 +23,8 @@ await run(
 
 await server.post("/monitor/log", {});
 await storeRejected(server.database);
+
+await signIn(server.database, { token: server.token });
 
 const uploaded = await announced(server, { fileName: "a.jpg" });
 await put(uploaded.uploadUrl, Buffer.from("x"));
@@ -53,6 +56,12 @@ const nodes: Record<string, { id: string; field: string; value: unknown; scope?:
     id: (await run("{ rejectedItems { nodes { id } } }"))[0].id,
     field: "code",
     value: "BAD_INPUT",
+  },
+  ConsoleSession: {
+    id: (await run("{ consoleSessions { nodes { id } } }"))[0].id,
+    field: "isCurrent",
+    value: false,
+    scope: "admin",
   },
   AccessToken: {
     id: (await run("{ accessTokens { nodes { id } } }"))[0].id,

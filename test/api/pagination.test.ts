@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from "vitest";
+import { signIn } from "../../src/console/sessions.resolvers.ts";
 import type { Dataset } from "../../src/datasets/entities.ts";
 import { entities } from "../../src/entities.ts";
 import { storeRejected } from "../../src/inbox/recording.resolvers.ts";
@@ -25,6 +26,7 @@ interface List {
   entity:
     | "AccessToken"
     | "AuditEntry"
+    | "ConsoleSession"
     | "Dataset"
     | "DatasetRow"
     | "Log"
@@ -41,6 +43,11 @@ interface List {
 const LISTS: Record<string, List> = {
   accessTokens: { query: "{ accessTokens(ARGUMENTS) PAGE }", entity: "AccessToken", isReversible: true },
   auditLog: { query: "{ auditLog(ARGUMENTS) PAGE }", entity: "AuditEntry", isReversible: true },
+  consoleSessions: {
+    query: "{ consoleSessions(ARGUMENTS) PAGE }",
+    entity: "ConsoleSession",
+    isReversible: true,
+  },
   datasets: { query: "{ datasets(ARGUMENTS) PAGE }", entity: "Dataset", isReversible: true },
   logs: { query: "{ logs(ARGUMENTS) PAGE }", entity: "Log", isReversible: false },
   modelPrices: { query: "{ modelPrices(ARGUMENTS) PAGE }", entity: "ModelPrice", isReversible: true },
@@ -104,6 +111,7 @@ async function fill(to: Server) {
     );
     await to.post(`/datasets/none-${n}/items`, { values: {} });
     await to.run(`mutation { createAccessToken(input: { name: "${name(n)}", scopes: [READ] }) { token } }`);
+    await signIn(to.database, { token: to.token });
   }
   await storeRejected(to.database);
   await addLogs(to, COUNT, (n) => ({ startTime: new Date(Date.UTC(2026, 0, 1, 0, n % 5)) }));

@@ -308,6 +308,11 @@ async function everySession(): Promise<void> {
     expect((await server.get("/console/session", call)).body.session.workspace).toBe("default");
     expect((await server.request("DELETE", "/console/session", undefined, call)).status).toBe(204);
   }
+  await server.post("/console/session", { token: server.token }, { token: null, headers: own });
+  const [{ id }] = await run("consoleSessions", { last: 1 }, "{ id accessToken { name } }");
+  await run("consoleSessions", { after: toCursor(id) }, "{ id }");
+  await run("node", { id }, "{ id }");
+  await run("endConsoleSession", { id }, "{ deletedConsoleSessionId }");
 }
 
 async function rest(): Promise<void> {

@@ -1,5 +1,7 @@
 import { Readable } from "node:stream";
 import { v7 as uuidv7 } from "uuid";
+import { consoleSessionPage } from "../../src/console/sessionList.resolvers.ts";
+import { signIn } from "../../src/console/sessions.resolvers.ts";
 import type { Context } from "../../src/context.ts";
 import type { Database } from "../../src/database/open.ts";
 import { createDataset } from "../../src/datasets/authoring.resolvers.ts";
@@ -36,6 +38,8 @@ export interface Fixtures {
   price: string;
   sparePrice: string;
   accessToken: string;
+  /** A session of a token of its own. */
+  session: string;
   auditEntry: string;
   rejectedItem: string;
   /** What another row of the dataset is known by. */
@@ -58,6 +62,7 @@ export function missingFixtures(mark: string): Fixtures {
     price: uuidv7(),
     sparePrice: uuidv7(),
     accessToken: uuidv7(),
+    session: uuidv7(),
     auditEntry: uuidv7(),
     rejectedItem: uuidv7(),
     key: `${mark}-key`,
@@ -95,9 +100,18 @@ export async function addFixtures(
     price: prices[0]!,
     sparePrice: prices[1]!,
     accessToken: accessToken.id,
+    session: await addSession(context, secret),
     auditEntry: entry!.id,
     rejectedItem: rejected!.id,
   };
+}
+
+async function addSession(context: () => Context, secret: string): Promise<string> {
+  const input = { name: secret, scopes: ["read" as const], expiresAt: null };
+  const { token } = await createAccessToken(context(), input);
+  await signIn(context().database, { token });
+  const [session] = await consoleSessionPage(context(), { limit: 1, inverted: true });
+  return session!.id;
 }
 
 async function addFile(context: Context, secret: string): Promise<string> {

@@ -53,6 +53,11 @@ const queries: Record<string, Field> = {
     ({ auditEntry }) => ({ after: toCursor(auditEntry), first: 5 }),
     "{ nodes { action subject before after } }",
   ],
+  consoleSessions: [
+    "admin",
+    ({ session }) => ({ before: toCursor(session), last: 5 }),
+    "{ nodes { accessToken { name } } }",
+  ],
   dataset: [
     "read",
     ({ dataset, row }) => ({
@@ -236,6 +241,7 @@ const mutations: Record<string, Field> = {
     () => ({ input: { from, to, dryRun: false } }),
     "{ examined changed costBefore costAfter }",
   ],
+  endConsoleSession: ["admin", ({ session }) => ({ id: session }), "{ deletedConsoleSessionId }"],
   revokeAccessToken: ["admin", ({ accessToken }) => ({ id: accessToken }), "{ accessToken { name } }"],
   rollbackPromptTag: [
     "write",

@@ -15,6 +15,7 @@ import { useToast } from "../../parts/Toast.tsx";
 import { shellRoute } from "../../shell/routes.tsx";
 import { NewToken } from "./NewToken.tsx";
 import { tokensRoute } from "./route.ts";
+import { Sessions } from "./Sessions.tsx";
 
 const AccessTokens = graphql(`
   query AccessTokens($after: String) {
@@ -91,6 +92,7 @@ export function Tokens() {
           </>
         )}
       </Loaded>
+      <Sessions />
       {dialog === "new" && <NewToken allowed={session.scopes} onClose={() => setDialog(undefined)} />}
       {ending && (
         <Confirm
