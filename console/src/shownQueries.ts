@@ -26,3 +26,12 @@ export function shownQueriesAsCurl(): string {
   });
   return commands.join("\n");
 }
+
+/** The address at which GraphiQL opens the queries of the screen, each in a tab. The session of this browser counts there. */
+export function shownQueriesInGraphiql(): string {
+  const tabs = [...shown].map(({ query, variables }) => ({
+    query: query.trim(),
+    variables: JSON.stringify(variables, null, 2),
+  }));
+  return `/graphql#${encodeURIComponent(JSON.stringify(tabs))}`;
+}

@@ -3,6 +3,7 @@ const root = document.querySelector("#graphiql");
 const tokenInput = document.querySelector("#token");
 const revealButton = document.querySelector("#reveal");
 const tokenKey = "gabbro:token";
+const TAB_STATE = "graphiql:tabState";
 
 tokenInput.value = sessionStorage.getItem(tokenKey) ?? "";
 tokenInput.addEventListener("input", () => sessionStorage.setItem(tokenKey, token()));
@@ -28,7 +29,8 @@ window.fetch = (address, options) =>
     : fetchFromServer(address, options);
 
 const examples = JSON.parse(root.dataset.examples);
-const openTab = findOpenTab() ?? examples[0];
+openTabsOfAddress();
+const openTab = findTabs()?.active ?? examples[0];
 
 if (window.YogaGraphiQL) {
   window.YogaGraphiQL.renderYogaGraphiQL(root, {
@@ -46,11 +48,30 @@ if (window.YogaGraphiQL) {
   root.textContent = "The playground did not load. Reload the page to try again.";
 }
 
+// The console names the queries of a screen behind the #, which browsers send to no server.
+function openTabsOfAddress() {
+  if (location.hash.length < 2) return;
+  const queries = JSON.parse(decodeURIComponent(location.hash.slice(1)));
+  history.replaceState(null, "", location.pathname);
+  const added = queries.map(toTab);
+  const isOther = (tab) =>
+    added.every(({ query, variables }) => tab.query !== query || tab.variables !== variables);
+  const kept = (findTabs()?.all ?? examples.map(toTab)).filter(isOther);
+  const state = { tabs: [...kept, ...added], activeTabIndex: kept.length };
+  localStorage.setItem(TAB_STATE, JSON.stringify(state));
+}
+
+function toTab({ query, variables }) {
+  const title = query.match(/^\s*(?:query|mutation|subscription)\s+(\w+)/)?.[1] ?? "<untitled>";
+  const rest = { headers: null, operationName: null, response: null };
+  return { id: crypto.randomUUID(), title, query, variables, ...rest };
+}
+
 // GraphiQL keeps its tabs, yet opens an empty one more at each visit unless it is told the content of the one to open.
-function findOpenTab() {
+function findTabs() {
   try {
-    const { tabs, activeTabIndex } = JSON.parse(localStorage.getItem("graphiql:tabState"));
-    return tabs[activeTabIndex];
+    const { tabs, activeTabIndex } = JSON.parse(localStorage.getItem(TAB_STATE));
+    return { all: tabs, active: tabs[activeTabIndex] };
   } catch {
     return undefined;
   }

@@ -26,7 +26,7 @@ export function playgroundPage(): string {
 <button id="reveal" type="button" aria-pressed="false" aria-controls="token">Show</button>
 </span>
 </form>
-<p id="hint">Get one with <code>npx gabbro token create --name NAME</code><span class="aside">. It stays in this browser tab only.</span></p>
+<p id="hint">Get one with <code>npx gabbro token create --name NAME</code><span class="aside">. It stays in this browser tab only. Signed in to the console, you need none.</span></p>
 </header>
 <main id="graphiql" data-examples="${attribute(tabs)}" data-workers="${attribute(workers)}" data-introspection="${assetUrl("introspection.json")}"><p>Loading …</p></main>
 <noscript>The playground needs JavaScript. Without it, send GraphQL requests to this address by POST.</noscript>

@@ -18,6 +18,7 @@ const paths = {
   copy: "M7 7h9v9H7zM4 13V4h9",
   check: "M4 10.500l4 4 8-9",
   leave: "M8 4H4v12h4M9 10h8M14 7l3 3-3 3",
+  query: "M7 5L3 10l4 5M13 5l4 5-4 5",
   back: "M12 5l-5 5 5 5",
   alert: "M10 3l8 14H2zM10 8v4M10 14.500v.1",
 } as const;

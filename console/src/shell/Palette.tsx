@@ -5,7 +5,7 @@ import { graphql } from "../gql/index.ts";
 import { Icon, type IconName } from "../parts/Icon.tsx";
 import { useToast } from "../parts/Toast.tsx";
 import { type Session, signOut } from "../session.ts";
-import { shownQueriesAsCurl } from "../shownQueries.ts";
+import { shownQueriesAsCurl, shownQueriesInGraphiql } from "../shownQueries.ts";
 import styles from "./Palette.module.css";
 import { placesOf } from "./places.ts";
 
@@ -153,7 +153,9 @@ function useEntries(text: string, session: Session): Entry[] {
 function useActions(): Entry[] {
   const navigate = useNavigate();
   const toast = useToast();
-  const [curl] = useState(shownQueriesAsCurl); // of the screen below, before the palette asks for anything
+  // Of the screen below, before the palette asks for anything.
+  const [curl] = useState(shownQueriesAsCurl);
+  const [graphiql] = useState(shownQueriesInGraphiql);
   return [
     {
       key: "new prompt",
@@ -161,6 +163,13 @@ function useActions(): Entry[] {
       name: "New prompt",
       detail: "",
       run: () => void navigate({ to: "/prompts", search: { dialog: "new" } }),
+    },
+    {
+      key: "graphiql",
+      icon: "query",
+      name: "Show the queries of this screen in GraphiQL",
+      detail: "",
+      run: () => void window.open(graphiql, "_blank", "noopener"),
     },
     {
       key: "curl",

@@ -6,6 +6,7 @@ import icon from "../design/icon.svg";
 import { buttonClass, IconButton } from "../parts/Button.tsx";
 import { Icon } from "../parts/Icon.tsx";
 import { type Session, signOut } from "../session.ts";
+import { shownQueriesInGraphiql } from "../shownQueries.ts";
 import { KeysDialog } from "./KeysDialog.tsx";
 import { Palette } from "./Palette.tsx";
 import { placesOf } from "./places.ts";
@@ -96,6 +97,11 @@ function Me({ session }: { session: Session }) {
         <div title="The access token of this session">{session.tokenName}</div>
         <div>{session.scopes.join(", ")}</div>
       </div>
+      <IconButton
+        icon="query"
+        label="Show the queries of this screen in GraphiQL"
+        onClick={() => window.open(shownQueriesInGraphiql(), "_blank", "noopener")}
+      />
       <IconButton icon="leave" label="Sign out" onClick={() => void signOut()} />
     </div>
   );
