@@ -5,17 +5,19 @@ import { loadOwnPrices } from "../pricing/resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import type { ReportedSpan } from "./reported.ts";
 import { logIdOf, traceIdOf } from "./spanIds.ts";
-import { type SpanStep, storeSpans } from "./spanStore.resolvers.ts";
+import { recountTrace, type SpanStep, storeSpans } from "./spanStore.resolvers.ts";
 import { type Place, toStep } from "./steps.resolvers.ts";
 import { toStorable } from "./storable.ts";
+import type { Batch } from "./storedLogs.resolvers.ts";
 
 /** Spans that are completed at once; then other requests run. */
 const SPANS_AT_ONCE = 64;
 
 /**
  * Stores spans in one transaction, each as a log of its trace. A span that was stored before is replaced, as exporters send a
- * batch again when they miss the answer. Resolves after the commit with the number of logs that were written; the warnings are
- * sentences about spans and prompts.
+ * batch again when they miss the answer. Where many stored logs begin or cease to count, further transactions recount them.
+ * Resolves after the last commit with the number of logs that were written; the warnings are sentences about spans and
+ * prompts.
  */
 export async function recordSpans(
   context: Context,
@@ -24,19 +26,19 @@ export async function recordSpans(
   const workspaceId = authorize(context, "write");
   if (spans.length === 0) return { stored: 0, warnings: [] };
   const steps = await toSteps(context, workspaceId, spans);
-  const logs = await inTransaction(
-    context.em,
-    (em) => storeSpans({ context, em, workspaceId }, steps),
-    "locked rows",
-  );
-  for (const { id, trace, promptSlug, type } of logs)
+  const inBatch = <T>(work: (batch: Batch) => Promise<T>) =>
+    inTransaction(context.em, (em) => work({ context, em, workspaceId }), "locked rows");
+  const { rows, toRecount } = await inBatch((batch) => storeSpans(batch, steps));
+  for (const { id, trace, promptSlug, type } of rows)
     if (type !== "internal")
       context.database.pubSub.publish(workspaceId, { id, traceId: trace, promptSlug: promptSlug ?? "" });
+  for (const traceId of toRecount)
+    while (await inBatch((batch) => recountTrace(batch, traceId, steps.length))) checkDeadline(context);
   const sentences = steps.flatMap(({ span, step }) => [
     ...span.warnings,
     ...step.warnings.map(({ message }) => message),
   ]);
-  return { stored: logs.length, warnings: [...new Set(sentences)] };
+  return { stored: rows.length, warnings: [...new Set(sentences)] };
 }
 
 /** Completes each span; of several with one id the last counts. */

@@ -15,7 +15,7 @@ export interface Batch {
  * Stored logs that are read for a batch, of all its traces together. Which logs of the other traces count is decided among the
  * logs of the batch. It bounds the time that a batch holds the transaction, in which SQLite stores nothing else.
  */
-const MAX_COMPARED_LOGS = 5_000;
+export const MAX_COMPARED_LOGS = 5_000;
 const PAGE_LOGS = 2_000;
 
 /** A stored log without its payload. */
@@ -30,14 +30,14 @@ const columns = [
   ...["inputTokens", "outputTokens", "aggregateUsage", ...treeColumns],
 ] as const;
 
-/** The logs of traces without their payloads; none of the traces with which they would be too many. */
+/** The logs of traces without their payloads; none of the traces with which they would be more than `maxLogs`. */
 export async function readStored(
   batch: Batch,
   traceIds: string[],
-  pause: () => Promise<void>,
+  { pause, maxLogs }: { pause: () => Promise<void>; maxLogs: number },
 ): Promise<StoredLog[]> {
   const logs: StoredLog[] = [];
-  let left = MAX_COMPARED_LOGS;
+  let left = maxLogs;
   for (const traceId of traceIds) {
     if (left <= 0) break;
     const ofTrace: StoredLog[] = [];

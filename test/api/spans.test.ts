@@ -1,3 +1,4 @@
+import { EntityManager } from "@mikro-orm/core";
 import fc from "fast-check";
 import { v7 as uuidv7 } from "uuid";
 import { afterAll, expect, test, vi } from "vitest";
@@ -360,7 +361,7 @@ test("the tree and its sums are the same in any order of arrival, in any batches
   );
 }, 60_000);
 
-test("a batch recounts 100 stored logs, and the next batch of the trace goes on", async () => {
+test("an answer comes after all logs that a span changes are recounted, 250 in a transaction", async () => {
   const traceId = newTraceId();
   const chain = Array.from({ length: 700 }, (_, id) => ({
     id,
@@ -369,11 +370,28 @@ test("a batch recounts 100 stored logs, and the next batch of the trace goes on"
   }));
   await send(traceId, chain);
   const one = (await read(traceId)).cost;
-  await send(traceId, [{ id: 1_000, parent: 698, attributes: call(100) }]); // now no call is around a single one
-  expect(Math.round((await read(traceId)).cost / one)).toBe(102);
-  await send(traceId, [{ id: 1_001, parent: 0 }]);
-  expect(Math.round((await read(traceId)).cost / one)).toBe(202);
+  await addCopies(traceId, "span 699", 4_300); // 5,000 logs in all, with which a batch is still compared
+  const transactions = vi.spyOn(EntityManager.prototype, "transactional");
+  await send(traceId, [{ id: 10_000, parent: 698, attributes: call(100) }]); // now no call is around a single one
+  expect(transactions.mock.calls.length).toBeGreaterThanOrEqual(3);
+  transactions.mockRestore();
+  const { cost } = await server.run(`{ trace(id: "${traceId}") { cost } }`);
+  expect(Math.round(cost / one)).toBe(5_001);
 });
+
+/** Stores further logs that are like one of a trace, without ids of spans. */
+async function addCopies(traceId: string, name: string, count: number) {
+  const copied = await server.database.read
+    .selectFrom("Log")
+    .innerJoin("Trace", "Trace.id", "Log.trace")
+    .selectAll("Log")
+    .where("Trace.externalId", "=", traceId)
+    .where("Log.name", "=", name)
+    .executeTakeFirstOrThrow();
+  await server.database.commit(
+    Array.from({ length: count }, () => ["Log", { ...copied, id: uuidv7(), externalId: null }]),
+  );
+}
 
 test("a batch is compared with 5,000 stored logs of all its traces together", async () => {
   const traceIds = [newTraceId(), newTraceId()];
@@ -382,16 +400,7 @@ test("a batch is compared with 5,000 stored logs of all its traces together", as
       { id: 0, attributes: call(100) },
       { id: 1, parent: 0, name: "to copy" },
     ]);
-    const copied = await server.database.read
-      .selectFrom("Log")
-      .innerJoin("Trace", "Trace.id", "Log.trace")
-      .selectAll("Log")
-      .where("Trace.externalId", "=", traceId)
-      .where("Log.name", "=", "to copy")
-      .executeTakeFirstOrThrow();
-    await server.database.commit(
-      Array.from({ length: 2_498 }, () => ["Log", { ...copied, id: uuidv7(), externalId: null }]),
-    );
+    await addCopies(traceId, "to copy", 2_498);
   }
   const sendTogether = async (id: number) => {
     const spans = traceIds.map((traceId) => toOtlp(traceId, { id, parent: 0, attributes: call(100) }));
