@@ -400,6 +400,7 @@ test.each([
   ["langfuse.observation.completion_start_time", "2026-11-24T19:59:59.000Z", null],
   ["langfuse.observation.completion_start_time", "soon", null],
   ["gen_ai.response.time_to_first_chunk", 0.25, 250],
+  ["gen_ai.response.time_to_first_chunk", 1e306, null],
   ["ai.response.msToFirstChunk", 250, 250],
   ["ai.response.msToFirstChunk", -1, null],
 ])("the time to the first token of %s %j is %j ms", (key, value, milliseconds) => {

@@ -71,7 +71,7 @@ export function toMilliseconds(value: unknown, source: Source, { startTime }: Ot
   const unit = "unit" in source ? source.unit : undefined;
   if (unit !== "time") {
     const duration = toAmount(value);
-    return duration !== undefined && unit === "seconds" ? duration * 1000 : duration;
+    return duration !== undefined && unit === "seconds" ? toAmount(duration * 1000) : duration;
   }
   const duration = typeof value === "string" ? Date.parse(value) - startTime.getTime() : Number.NaN;
   return duration >= 0 ? duration : undefined;
