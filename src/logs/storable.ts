@@ -35,7 +35,7 @@ const withoutCopies = ({ log, trace }: ReportedSpan) => ({
 function storableTrace(trace: ReportedTrace): ReportedTrace {
   const safe = jsonOf(trace) as ReportedTrace;
   return {
-    ...cut(safe, ["featureSlug", "experimentId", "sessionId", "environment"]),
+    ...cut(safe, ["name", "featureSlug", "experimentId", "sessionId", "environment"]),
     user: storableParty(safe.user),
     organization: storableParty(safe.organization),
     sampleRate: safe.sampleRate !== null && Number.isFinite(safe.sampleRate) ? safe.sampleRate : null,
@@ -48,10 +48,16 @@ function cut<Values extends object>(values: Values, names: (keyof Values)[]): Va
   const shortened = { ...values };
   for (const name of names) {
     const value = values[name];
-    if (typeof value === "string" && value.length > MAX_INDEXED_CHARACTERS)
-      shortened[name] = `${value.slice(0, MAX_INDEXED_CHARACTERS - 1).toWellFormed()}…` as typeof value;
+    if (typeof value === "string") shortened[name] = shortenName(value) as typeof value;
   }
   return shortened;
+}
+
+/** The beginning of a name that is too long, without half of a surrogate pair at its end. */
+export function shortenName(name: string): string {
+  if (name.length <= MAX_INDEXED_CHARACTERS) return name;
+  const beginning = name.slice(0, MAX_INDEXED_CHARACTERS - 1);
+  return `${beginning.isWellFormed() ? beginning : beginning.slice(0, -1)}…`;
 }
 
 function countsOf(parts: TokenParts): TokenParts {

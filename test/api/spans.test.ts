@@ -301,6 +301,16 @@ test("texts that no database stores are stored without what cannot be, and the s
   expect(logs.nodes[0].attributes.span["a\uFFFD"]).toBe("b\uFFFD");
 });
 
+test("a span whose name is too long has its beginning, and keeps the whole among its attributes", async () => {
+  const traceId = newTraceId();
+  const long = `${"n".repeat(4_094)}🦓 and more`; // the cut is within the zebra
+  await send(traceId, [{ id: 0, name: long, attributes: { "langfuse.trace.name": `trace ${long}` } }]);
+  const { name, logs } = await read(traceId);
+  expect(name).toBe(`trace ${"n".repeat(4_089)}…`);
+  expect(logs.nodes[0].name).toBe(`${"n".repeat(4_094)}…`);
+  expect(logs.nodes[0].attributes).toMatchObject({ name: long, kind: "internal" });
+});
+
 test("long spans are stored few at a time, with others served in between", async () => {
   const insert = vi.spyOn(server.database, "insertWithin");
   const attributes = { "input.value": "word ".repeat(10_000) };

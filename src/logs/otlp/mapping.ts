@@ -1,4 +1,5 @@
 import type { ReportedLog, ReportedParty, ReportedSpan, ReportedTrace } from "../reported.ts";
+import { shortenName } from "../storable.ts";
 import { parseStructure } from "./jsonTexts.ts";
 import { mappingTable } from "./mappingTable.ts";
 import { readPrompt } from "./prompt.ts";
@@ -39,7 +40,7 @@ export function toReading(span: OtlpSpan): Reading {
 function readLog(reading: Reading): ReportedSpan["log"] {
   const { span, type } = reading;
   const tokens = readTokens(reading);
-  const name = readField(reading, mappingTable.name) ?? (span.name || null);
+  const name = shortenName(readField(reading, mappingTable.name) ?? span.name) || null;
   const status = readStatus(span);
   const statusMessage = span.statusMessage ?? readField(reading, mappingTable.statusMessage);
   return {
