@@ -97,6 +97,25 @@ test("JSON is read with spaces, escapes, quotes and brackets in texts, and whole
   expect(spans[0]!.attributes).toEqual({ long: "-9223372036854775808", s: '}]\\"' });
 });
 
+test("a long whole number is kept where it is one, and costs the other values of its span nothing", () => {
+  const parse = vi.spyOn(JSON, "parse");
+  const values = [
+    ['{"intValue":9007199254740993}', "9007199254740993"],
+    ['{"intValue" : -9007199254740993}', "-9007199254740993"],
+    ['{"intValue":1234567890123456}', 1234567890123456],
+    ['{"intValue":1234567890123456.0}', 1234567890123456],
+    ['{"doubleValue":9007199254740993}', 9007199254740992],
+    ['{"stringValue":"\\"intValue\\":9007199254740993"}', '"intValue":9007199254740993'],
+  ] as const;
+  const attributes = values.map(([value], at) => `{"key":"${at}","value":${value}}`).join();
+  const event = `{"name":"e","timeUnixNano":1763800000000000001,"attributes":[${attributes}]}`;
+  const text = JSON.stringify(inRequest(valid)).replace(`"name":"chat"`, `"events":[${event}]`);
+  const { spans } = decodeAll(Buffer.from(text), "json");
+  expect(parse.mock.calls.filter(([, reviver]) => reviver)).toEqual([]);
+  parse.mockRestore();
+  expect(Object.values(spans[0]!.events[0]!.attributes)).toEqual(values.map(([, expected]) => expected));
+});
+
 test.each([
   ["no trace id", { traceId: "" }, "ids", "has no trace id"],
   ["a trace id of zeros", { traceId: "0".repeat(32) }, "ids", "has a trace id of zeros"],
