@@ -1,21 +1,26 @@
 import { useEffect, useRef, useState } from "react";
 import styles from "./Dataset.module.css";
+import type { Move } from "./useCells.ts";
 
 interface Props {
   text: string;
-  onSave: (text: string, key: "Enter" | "Tab" | "blur") => void;
+  /** What stands there instead of the text, when a key began to replace it. */
+  typed: string | undefined;
+  /** Saves the text, and says by how many rows and columns the selection goes on; nothing when the field is just left. */
+  onSave: (text: string, move?: Move) => void;
   onCancel: () => void;
 }
 
 /** The field over a cell while it is edited. Shift Enter makes a new line. */
-export function CellEditor({ text, onSave, onCancel }: Props) {
+export function CellEditor({ text, typed, onSave, onCancel }: Props) {
   const field = useRef<HTMLTextAreaElement>(null);
-  const [value, setValue] = useState(text);
+  const [value, setValue] = useState(typed ?? text);
   const isDone = useRef(false);
   useEffect(() => {
     field.current?.focus();
-    field.current?.select();
-  }, []);
+    if (typed === undefined) field.current?.select();
+    else field.current?.setSelectionRange(typed.length, typed.length);
+  }, [typed]);
   const finish = (end: () => void) => {
     if (isDone.current) return; // leaving the field after a key would end it twice
     isDone.current = true;
@@ -23,8 +28,8 @@ export function CellEditor({ text, onSave, onCancel }: Props) {
   };
   const onKeyDown = (event: React.KeyboardEvent) => {
     if (event.key === "Escape") finish(onCancel);
-    else if (event.key === "Enter" && !event.shiftKey) finish(() => onSave(value, "Enter"));
-    else if (event.key === "Tab") finish(() => onSave(value, "Tab"));
+    else if (event.key === "Enter" && !event.shiftKey) finish(() => onSave(value, [1, 0]));
+    else if (event.key === "Tab") finish(() => onSave(value, [0, 1]));
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -37,7 +42,7 @@ export function CellEditor({ text, onSave, onCancel }: Props) {
       value={value}
       onChange={(event) => setValue(event.target.value)}
       onKeyDown={onKeyDown}
-      onBlur={() => finish(() => onSave(value, "blur"))}
+      onBlur={() => finish(() => onSave(value))}
     />
   );
 }

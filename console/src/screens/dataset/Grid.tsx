@@ -1,9 +1,10 @@
-import { useVirtualizer } from "@tanstack/react-virtual";
-import { type CSSProperties, useEffect, useRef, useState } from "react";
+import { type CSSProperties, useRef } from "react";
 import { PlainText } from "../../parts/CodeText.tsx";
 import { type GridColumn, type Row, toText, valueIn } from "./cells.ts";
 import styles from "./Dataset.module.css";
 import { GridRow } from "./GridRow.tsx";
+import { type Move, useCells } from "./useCells.ts";
+import { useRowsInView } from "./useRowsInView.ts";
 
 interface Props {
   rows: Row[];
@@ -14,19 +15,11 @@ interface Props {
   onDelete?: (row: Row) => void;
 }
 
-interface Place {
-  row: number;
-  column: number;
-}
-
-const ROW_PX = 34;
 const MIN_COLUMN_PX = 160;
-/** More rows are read when fewer than these are below those in view. */
-const MIN_ROWS_AHEAD = 50;
 /** A longer text is shown in full below the grid. */
 const MIN_LONG_CHARACTERS = 60;
 
-const moves: Record<string, [rows: number, columns: number]> = {
+const moves: Record<string, Move> = {
   ArrowUp: [-1, 0],
   ArrowDown: [1, 0],
   ArrowLeft: [0, -1],
@@ -40,28 +33,26 @@ const moves: Record<string, [rows: number, columns: number]> = {
 /** Rows as in a sheet: only those in view are rendered. Arrow keys move, Enter edits, Escape takes back. */
 export function Grid({ rows, columns, hasMore, onMore, onEdit, onDelete }: Props) {
   const frame = useRef<HTMLDivElement>(null);
-  const [at, setAt] = useState<Place>({ row: 0, column: 0 });
-  const [isEditing, setIsEditing] = useState(false);
-  const { virtual, shown } = useRowsInView(frame, { count: rows.length, hasMore, onMore });
-  const move = (rowStep: number, columnStep: number) => {
-    const row = within(at.row + rowStep, rows.length);
-    setAt({ row, column: within(at.column + columnStep, columns.length) });
-    virtual.scrollToIndex(row);
-  };
+  const { at, setAt, step, editing, edited, begin, stop } = useCells(rows, columns.length);
+  const { virtual, shown } = useRowsInView(frame, { count: rows.length, edited, hasMore, onMore });
   const selected = rows[at.row];
   const onKeyDown = (event: React.KeyboardEvent) => {
-    if (isEditing) return;
-    const step = moves[event.key];
-    if (step) move(...step);
-    else if ((event.key === "Enter" || event.key === "F2") && onEdit) setIsEditing(true);
+    if (editing) return;
+    const move = moves[event.key];
+    if (move) virtual.scrollToIndex(step(move));
     else if (event.key === "Delete" && selected) onDelete?.(selected);
+    else if (!onEdit || !selected) return;
+    else if (event.key === "Enter" || event.key === "F2") begin(selected, at.column);
+    else if (isPrintable(event)) begin(selected, at.column, event.key);
     else return;
     event.preventDefault();
+    event.stopPropagation(); // a letter that is typed into a cell is none of the keys of the console
   };
-  const end = (rowStep: number, columnStep: number) => {
-    setIsEditing(false);
+  const end = (move?: Move) => {
+    stop();
+    if (!move) return;
     frame.current?.focus();
-    move(rowStep, columnStep);
+    virtual.scrollToIndex(step(move));
   };
   const style = styleOf(columns, onDelete !== undefined);
   const selectedText = selected ? toText(valueIn(selected, columns[at.column]!)) : "";
@@ -87,9 +78,9 @@ export function Grid({ rows, columns, hasMore, onMore, onEdit, onDelete }: Props
               columns={columns}
               style={{ ...style, transform: `translateY(${start}px)` }}
               selected={at.row === index ? at.column : null}
-              isEditing={isEditing && at.row === index}
+              editing={edited === index ? editing : null}
               onSelect={(column) => setAt({ row: index, column })}
-              onBegin={() => onEdit && setIsEditing(true)}
+              onBegin={(column) => onEdit && begin(rows[index]!, column)}
               onEnd={end}
               {...(onEdit && { onEdit })}
               {...(onDelete && { onDelete })}
@@ -109,26 +100,8 @@ function styleOf({ length }: GridColumn[], hasActions: boolean): CSSProperties {
   };
 }
 
-const within = (value: number, count: number) => Math.max(0, Math.min(count - 1, value));
-
-/** The rows to render, and reading more of them in time. */
-function useRowsInView(
-  frame: React.RefObject<HTMLDivElement | null>,
-  { count, hasMore, onMore }: Pick<Props, "hasMore" | "onMore"> & { count: number },
-) {
-  const virtual = useVirtualizer({
-    count,
-    getScrollElement: () => frame.current,
-    estimateSize: () => ROW_PX,
-    overscan: 12,
-  });
-  const shown = virtual.getVirtualItems();
-  const last = shown.at(-1)?.index ?? 0;
-  useEffect(() => {
-    if (hasMore && last >= count - MIN_ROWS_AHEAD) onMore();
-  }, [hasMore, last, count, onMore]);
-  return { virtual, shown };
-}
+const isPrintable = ({ key, ctrlKey, metaKey, altKey }: React.KeyboardEvent): boolean =>
+  key.length === 1 && !ctrlKey && !metaKey && !altKey;
 
 function Head({
   columns,

@@ -3,6 +3,7 @@ import { IconButton } from "../../parts/Button.tsx";
 import { CellEditor } from "./CellEditor.tsx";
 import { type GridColumn, type Row, toText, toValue, valueIn } from "./cells.ts";
 import styles from "./Dataset.module.css";
+import type { Editing, Move } from "./useCells.ts";
 
 const MAX_SHOWN_CHARACTERS = 300;
 
@@ -13,20 +14,20 @@ interface Props {
   style: CSSProperties;
   /** The column of the selected cell, if it is in this row. */
   selected: number | null;
-  isEditing: boolean;
+  /** What is edited, if it is in this row. */
+  editing: Editing | null;
   onSelect: (column: number) => void;
-  onBegin: () => void;
-  /** Editing has ended, and the selection goes on by so many rows and columns. */
-  onEnd: (rowStep: number, columnStep: number) => void;
+  onBegin: (column: number) => void;
+  /** Editing has ended, by a key after which the selection goes on by so many rows and columns, or otherwise. */
+  onEnd: (move?: Move) => void;
   onEdit?: (row: Row, column: GridColumn, value: unknown) => void;
   onDelete?: (row: Row) => void;
 }
 
 export function GridRow(props: Props) {
-  const { index, row, columns, style, selected, isEditing, onSelect, onBegin, onEnd, onEdit, onDelete } =
-    props;
-  const save = (column: GridColumn, text: string, key: "Enter" | "Tab" | "blur") => {
-    onEnd(key === "Enter" ? 1 : 0, key === "Tab" ? 1 : 0);
+  const { index, row, columns, style, selected, editing, onSelect, onBegin, onEnd, onEdit, onDelete } = props;
+  const save = (column: GridColumn, text: string, move?: Move) => {
+    onEnd(move);
     const before = valueIn(row, column);
     if (text !== toText(before)) onEdit?.(row, column, toValue(text, before, column));
   };
@@ -46,13 +47,14 @@ export function GridRow(props: Props) {
             aria-selected={selected === n}
             className={styles.cell}
             onMouseDown={() => onSelect(n)}
-            onDoubleClick={onBegin}
+            onDoubleClick={() => onBegin(n)}
           >
-            {isEditing && selected === n ? (
+            {editing?.column === n ? (
               <CellEditor
                 text={text}
-                onSave={(edited, key) => save(column, edited, key)}
-                onCancel={() => onEnd(0, 0)}
+                typed={editing.typed}
+                onSave={(edited, move) => save(column, edited, move)}
+                onCancel={() => onEnd([0, 0])}
               />
             ) : (
               text.slice(0, MAX_SHOWN_CHARACTERS)

@@ -1,0 +1,84 @@
+import type { Browser, Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
+import { hasChromium, openBrowser, skipReason } from "../support/chromium.ts";
+import { openConsole } from "../support/console.ts";
+import { addDataset } from "../support/data.ts";
+import { type Server, startServer } from "../support/server.ts";
+
+/** Opens a dataset "words" with so many rows in the columns "word" and "note": w1, n1 and so on. */
+async function openWords(server: Server, browser: Browser, rowCount: number) {
+  const columns = ["word", "note"].map((name) => ({ name, type: "text" as const }));
+  const rows = Array.from({ length: rowCount }, (_, n) => ({
+    values: { word: `w${n + 1}`, note: `n${n + 1}` },
+  }));
+  const { rowIds } = await addDataset(server, { slug: "words", columns, rows });
+  const opened = await openConsole(server, await browser.newContext());
+  const grid = await showWords(opened.page, server);
+  return { ...opened, grid, rowIds };
+}
+
+async function showWords(page: Page, server: Server) {
+  await page.goto(`${server.url}/console/datasets/words`);
+  const grid = page.getByRole("grid", { name: "Rows" });
+  await grid.getByText("w1", { exact: true }).waitFor();
+  return grid;
+}
+
+/** The first rows as they are stored, each as the texts of its cells. */
+async function storedWords(server: Server, first = 3): Promise<unknown[]> {
+  const query = `{ dataset(slug: "words") { rows(first: ${first}) { nodes { values idealOutput } } } }`;
+  const { rows } = await server.run(query);
+  return rows.map(({ values, idealOutput }: { values: Record<string, unknown>; idealOutput: string }) =>
+    [values.word, values.note, idealOutput].map((value) => value ?? ""),
+  );
+}
+
+describe.skipIf(!hasChromium)(`the grid of a dataset in Chromium${skipReason}`, () => {
+  it("saves what was typed when another cell is clicked, which is then the selected one", async () => {
+    await using server = await startServer({ console: true });
+    await using browser = await openBrowser();
+    const { page, grid, complaints } = await openWords(server, browser, 3);
+    await grid.getByText("n1", { exact: true }).dblclick();
+    await page.getByLabel("Value").fill("a note");
+    await grid.getByText("w3", { exact: true }).click();
+    await expect.poll(async () => (await storedWords(server))[0]).toEqual(["w1", "a note", ""]);
+    await expect.poll(() => grid.locator('[aria-selected="true"]').innerText()).toBe("w3");
+    expect(complaints).toEqual([]);
+  });
+
+  it("keeps an edit that is scrolled out of view", async () => {
+    await using server = await startServer({ console: true });
+    await using browser = await openBrowser();
+    const { page, grid } = await openWords(server, browser, 200);
+    await grid.getByText("w1", { exact: true }).dblclick();
+    await page.getByLabel("Value").fill("far above");
+    await grid.evaluate((element: { scrollTop: number; scrollHeight: number }) => {
+      element.scrollTop = element.scrollHeight;
+    });
+    await grid.getByText("w200", { exact: true }).waitFor();
+    await grid.getByText("w2", { exact: true }).waitFor({ state: "detached" });
+    await page.keyboard.press("Enter");
+    await expect.poll(async () => (await storedWords(server))[0]).toEqual(["far above", "n1", ""]);
+  });
+
+  it("begins to edit by the first letter, also by those that are keys of the console", async () => {
+    await using server = await startServer({ console: true });
+    await using browser = await openBrowser();
+    const { page, grid } = await openWords(server, browser, 3);
+    await grid.focus();
+    await page.keyboard.type("gp? jk");
+    await page.keyboard.press("Enter");
+    await page.keyboard.type("/");
+    await page.keyboard.press("Tab");
+    await expect
+      .poll(() => storedWords(server))
+      .toEqual([
+        ["gp? jk", "n1", ""],
+        ["/", "n2", ""],
+        ["w3", "n3", ""],
+      ]);
+    expect(page.url()).toContain("/datasets/words");
+    expect(await page.getByRole("dialog").count()).toBe(0);
+    await expect.poll(() => grid.locator('[aria-selected="true"]').innerText()).toBe("n2");
+  });
+});
