@@ -33,6 +33,12 @@ async function storedWords(server: Server, first = 3): Promise<unknown[]> {
   );
 }
 
+async function setNote(server: Server, id: string, note: string): Promise<void> {
+  const update =
+    "mutation ($id: ID!, $input: UpdateDatasetItemInput!) { updateDatasetItem(id: $id, input: $input) { datasetRow { id } } }";
+  expect(await server.run(update, { id, input: { values: { note } } })).not.toHaveProperty("error");
+}
+
 describe.skipIf(!hasChromium)(`the grid of a dataset in Chromium${skipReason}`, () => {
   it("saves what was typed when another cell is clicked, which is then the selected one", async () => {
     await using server = await startServer({ console: true });
@@ -80,5 +86,51 @@ describe.skipIf(!hasChromium)(`the grid of a dataset in Chromium${skipReason}`, 
     expect(page.url()).toContain("/datasets/words");
     expect(await page.getByRole("dialog").count()).toBe(0);
     await expect.poll(() => grid.locator('[aria-selected="true"]').innerText()).toBe("n2");
+  });
+
+  it("keeps the text of a cell that cannot be saved, in its editor, until it is saved again", async () => {
+    await using server = await startServer({ console: true });
+    await using browser = await openBrowser();
+    const { page, grid, rowIds } = await openWords(server, browser, 3);
+    await page.route("**/graphql", (route) =>
+      route.request().postData()?.includes("mutation") ? route.abort() : route.continue(),
+    );
+    await grid.getByText("w1", { exact: true }).dblclick();
+    await page.getByLabel("Value").fill("an hour of work");
+    await page.keyboard.press("Enter");
+    await page.getByText("Gabbro cannot be reached. Nothing of what you typed is lost.").waitFor();
+    expect(await page.getByLabel("Value").inputValue()).toBe("an hour of work");
+    await page.keyboard.type("another"); // in the cell below, which the key went on to
+    await page.keyboard.press("Enter");
+    await expect.poll(() => page.getByLabel("Value").count()).toBe(2);
+    await page.unroute("**/graphql");
+    await setNote(server, rowIds[0]!, "written by a colleague");
+    await page.getByRole("button", { name: "Try again" }).click();
+    await expect
+      .poll(() => storedWords(server, 2))
+      .toEqual([
+        ["an hour of work", "written by a colleague", ""],
+        ["another", "n2", ""],
+      ]);
+    await page.getByText("Gabbro cannot be reached").waitFor({ state: "detached" });
+    expect(await page.getByLabel("Value").count()).toBe(0);
+    await grid.getByText("n1", { exact: true }).waitFor(); // an edit shows its own column alone
+  });
+
+  it("takes a text back that cannot be saved, by Escape", async () => {
+    await using server = await startServer({ console: true });
+    await using browser = await openBrowser();
+    const { page, grid } = await openWords(server, browser, 3);
+    await page.route("**/graphql", (route) =>
+      route.request().postData()?.includes("mutation") ? route.abort() : route.continue(),
+    );
+    await grid.focus();
+    await page.keyboard.type("x");
+    await page.keyboard.press("Enter");
+    await page.getByText("Gabbro cannot be reached.").waitFor();
+    await page.getByLabel("Value").click();
+    await page.keyboard.press("Escape");
+    await grid.getByText("w1", { exact: true }).waitFor();
+    expect(await page.getByText("Gabbro cannot be reached").count()).toBe(0);
   });
 });

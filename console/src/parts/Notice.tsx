@@ -17,13 +17,21 @@ export function Warnings({ warnings }: { warnings: readonly { message: string }[
   );
 }
 
+interface Problem {
+  error: CombinedError;
+  onRetry?: () => void;
+  /** Says that what was typed is still there, when Gabbro cannot be reached. */
+  keepsText?: boolean;
+}
+
 /** An error with the id under which the server's log has it, and a way to try again. */
-export function ErrorNotice({ error, onRetry }: { error: CombinedError; onRetry?: () => void }) {
+export function ErrorNotice({ error, onRetry, keepsText = false }: Problem) {
   const requestId = (error.response as Response | undefined)?.headers.get("x-request-id");
   return (
     <div className={`${styles.notice} ${styles.bad}`} role="alert">
       <div className={styles.words}>
         {sentenceOf(error)}
+        {error.networkError && keepsText && " Nothing of what you typed is lost."}
         {requestId && (
           <div className={styles.id}>
             Request <code>{requestId}</code>
@@ -35,10 +43,10 @@ export function ErrorNotice({ error, onRetry }: { error: CombinedError; onRetry?
   );
 }
 
-export function sentenceOf({ graphQLErrors, networkError }: CombinedError): string {
+function sentenceOf({ graphQLErrors, networkError }: CombinedError): string {
   const [first] = graphQLErrors;
   if (first) return first.message;
-  if (networkError) return "Gabbro cannot be reached. Nothing of what you typed is lost.";
+  if (networkError) return "Gabbro cannot be reached.";
   return "Something went wrong.";
 }
 

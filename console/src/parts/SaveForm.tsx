@@ -20,7 +20,7 @@ export function SaveForm({ verb, save, isReady = true, onSubmit, onCancel, child
   return (
     <Form onSubmit={() => void onSubmit()}>
       {children}
-      {save.error && <ErrorNotice error={save.error} />}
+      {save.error && <ErrorNotice error={save.error} keepsText />}
       <FormButtons>
         <Button onClick={onCancel}>Cancel</Button>
         <Button kind="primary" type="submit" disabled={save.isRunning || !isReady}>

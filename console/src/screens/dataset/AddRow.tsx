@@ -59,7 +59,7 @@ export function AddRow({ slug, columns, onAdded, onClose }: Props) {
             hint={type === "JSON" ? "JSON" : null}
           />
         ))}
-        {error && <ErrorNotice error={error} />}
+        {error && <ErrorNotice error={error} keepsText />}
         <FormButtons>
           <Button onClick={onClose}>Cancel</Button>
           <Button kind="primary" type="submit" disabled={isRunning}>

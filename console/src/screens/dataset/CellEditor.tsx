@@ -6,21 +6,25 @@ interface Props {
   text: string;
   /** What stands there instead of the text, when a key began to replace it. */
   typed: string | undefined;
+  /** Whether it takes the focus; else it holds a text that could not be saved, until somebody comes back to it. */
+  hasFocus: boolean;
+  onFocus: () => void;
   /** Saves the text, and says by how many rows and columns the selection goes on; nothing when the field is just left. */
   onSave: (text: string, move?: Move) => void;
   onCancel: () => void;
 }
 
 /** The field over a cell while it is edited. Shift Enter makes a new line. */
-export function CellEditor({ text, typed, onSave, onCancel }: Props) {
+export function CellEditor({ text, typed, hasFocus, onFocus, onSave, onCancel }: Props) {
   const field = useRef<HTMLTextAreaElement>(null);
   const [value, setValue] = useState(typed ?? text);
   const isDone = useRef(false);
   useEffect(() => {
+    if (!hasFocus) return;
     field.current?.focus();
     if (typed === undefined) field.current?.select();
     else field.current?.setSelectionRange(typed.length, typed.length);
-  }, [typed]);
+  }, [hasFocus, typed]);
   const finish = (end: () => void) => {
     if (isDone.current) return; // leaving the field after a key would end it twice
     isDone.current = true;
@@ -39,9 +43,11 @@ export function CellEditor({ text, typed, onSave, onCancel }: Props) {
       ref={field}
       className={styles.editor}
       aria-label="Value"
+      aria-invalid={!hasFocus}
       value={value}
       onChange={(event) => setValue(event.target.value)}
       onKeyDown={onKeyDown}
+      onFocus={onFocus}
       onBlur={() => finish(() => onSave(value))}
     />
   );

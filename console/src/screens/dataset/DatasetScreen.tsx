@@ -1,21 +1,18 @@
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
-import { useData, useSave } from "../../data.ts";
+import { useData } from "../../data.ts";
 import type { DatasetHeadQuery } from "../../gql/graphql.ts";
 import { graphql } from "../../gql/index.ts";
 import { Badge, TagBadge } from "../../parts/Badge.tsx";
 import { Button, buttonClass } from "../../parts/Button.tsx";
-import { Confirm } from "../../parts/Confirm.tsx";
 import { formatCount } from "../../parts/format.ts";
 import { Icon } from "../../parts/Icon.tsx";
 import { Loaded } from "../../parts/Loaded.tsx";
-import { Empty, ErrorNotice } from "../../parts/Notice.tsx";
 import { Page } from "../../parts/Page.tsx";
 import { AddRow } from "./AddRow.tsx";
-import { type GridColumn, gridColumnsOf, type Row, valueIn, withValue } from "./cells.ts";
+import { gridColumnsOf } from "./cells.ts";
 import styles from "./Dataset.module.css";
-import { Grid } from "./Grid.tsx";
 import { datasetRoute } from "./route.ts";
+import { Sheet } from "./Sheet.tsx";
 import { useRows } from "./useRows.ts";
 
 const DatasetHead = graphql(`
@@ -36,28 +33,6 @@ const DatasetHead = graphql(`
         label
         version
       }
-    }
-  }
-`);
-
-const UpdateRow = graphql(`
-  mutation UpdateRow($id: ID!, $input: UpdateDatasetItemInput!) {
-    updateDatasetItem(id: $id, input: $input) {
-      datasetRow {
-        id
-        key
-        name
-        values
-        idealOutput
-      }
-    }
-  }
-`);
-
-const DeleteRow = graphql(`
-  mutation DeleteRow($id: ID!) {
-    deleteDatasetItem(id: $id) {
-      deletedDatasetItemId
     }
   }
 `);
@@ -137,75 +112,5 @@ function DatasetPage({ dataset, onChange }: { dataset: Dataset; onChange: () => 
         />
       )}
     </Page>
-  );
-}
-
-interface SheetProps {
-  rows: ReturnType<typeof useRows>;
-  columns: GridColumn[];
-  isOld: boolean;
-  onAdd: () => void;
-  onChange: () => void;
-}
-
-/** The grid, and what happens to its cells: an edit shows at once and is taken back when it cannot be stored. */
-function Sheet({
-  rows: { rows, hasMore, error, loadMore, replace },
-  columns,
-  isOld,
-  onAdd,
-  onChange,
-}: SheetProps) {
-  const update = useSave(UpdateRow);
-  const remove = useSave(DeleteRow);
-  const [deleting, setDeleting] = useState<Row | null>(null);
-  const edit = async (row: Row, column: GridColumn, value: unknown) => {
-    if (Object.is(value, valueIn(row, column))) return;
-    replace(row.id, withValue(row, column, value));
-    const input = column.isIdealOutput
-      ? { idealOutput: String(value) }
-      : { values: { [column.title]: value } };
-    const data = await update.run({ id: row.id, input });
-    replace(row.id, data?.updateDatasetItem.datasetRow ?? row);
-    if (data) onChange();
-  };
-  const confirmDelete = async () => {
-    const data = deleting && (await remove.run({ id: deleting.id }));
-    if (!data) return;
-    replace(deleting.id, null);
-    setDeleting(null);
-    onChange();
-  };
-  if (error) return <ErrorNotice error={error} onRetry={() => void loadMore()} />;
-  if (rows.length === 0 && !hasMore)
-    return (
-      <Empty title="No rows yet" action={!isOld && <Button onClick={onAdd}>Add a row</Button>}>
-        Rows also come from logs, by “Add to dataset”, and from files, by{" "}
-        <code>npx gabbro import dataset</code>.
-      </Empty>
-    );
-  return (
-    <>
-      {update.error && <ErrorNotice error={update.error} />}
-      <Grid
-        rows={rows}
-        columns={columns}
-        hasMore={hasMore}
-        onMore={() => void loadMore()}
-        {...(!isOld && { onEdit: (...change) => void edit(...change), onDelete: setDeleting })}
-      />
-      {deleting && (
-        <Confirm
-          title="Delete this row?"
-          verb="Delete"
-          error={remove.error}
-          isRunning={remove.isRunning}
-          onConfirm={() => void confirmDelete()}
-          onClose={() => setDeleting(null)}
-        >
-          Earlier versions of the dataset keep it.
-        </Confirm>
-      )}
-    </>
   );
 }

@@ -4,14 +4,18 @@ import { type GridColumn, type Row, toText, valueIn } from "./cells.ts";
 import styles from "./Dataset.module.css";
 import { GridRow } from "./GridRow.tsx";
 import { type Move, useCells } from "./useCells.ts";
+import type { Edits } from "./useEdits.ts";
 import { useRowsInView } from "./useRowsInView.ts";
 
 interface Props {
   rows: Row[];
   columns: GridColumn[];
+  edits: Edits;
   hasMore: boolean;
   onMore: () => void;
-  onEdit?: (row: Row, column: GridColumn, value: unknown) => void;
+  onEdit?: (row: Row, column: GridColumn, text: string) => void;
+  /** Forgets an edit that could not be stored. */
+  onTakeBack?: (row: Row, column: GridColumn) => void;
   onDelete?: (row: Row) => void;
 }
 
@@ -31,7 +35,7 @@ const moves: Record<string, Move> = {
 };
 
 /** Rows as in a sheet: only those in view are rendered. Arrow keys move, Enter edits, Escape takes back. */
-export function Grid({ rows, columns, hasMore, onMore, onEdit, onDelete }: Props) {
+export function Grid({ rows, columns, edits, hasMore, onMore, onEdit, onTakeBack, onDelete }: Props) {
   const frame = useRef<HTMLDivElement>(null);
   const { at, setAt, step, editing, edited, begin, stop } = useCells(rows, columns.length);
   const { virtual, shown } = useRowsInView(frame, { count: rows.length, edited, hasMore, onMore });
@@ -76,6 +80,7 @@ export function Grid({ rows, columns, hasMore, onMore, onEdit, onDelete }: Props
               index={index}
               row={rows[index]!}
               columns={columns}
+              edits={edits}
               style={{ ...style, transform: `translateY(${start}px)` }}
               selected={at.row === index ? at.column : null}
               editing={edited === index ? editing : null}
@@ -83,6 +88,7 @@ export function Grid({ rows, columns, hasMore, onMore, onEdit, onDelete }: Props
               onBegin={(column) => onEdit && begin(rows[index]!, column)}
               onEnd={end}
               {...(onEdit && { onEdit })}
+              {...(onTakeBack && { onTakeBack })}
               {...(onDelete && { onDelete })}
             />
           ))}

@@ -1,9 +1,10 @@
 import type { CSSProperties } from "react";
 import { IconButton } from "../../parts/Button.tsx";
 import { CellEditor } from "./CellEditor.tsx";
-import { type GridColumn, type Row, toText, toValue, valueIn } from "./cells.ts";
+import { type GridColumn, type Row, toText, valueIn } from "./cells.ts";
 import styles from "./Dataset.module.css";
 import type { Editing, Move } from "./useCells.ts";
+import { cellOf, type Edits } from "./useEdits.ts";
 
 const MAX_SHOWN_CHARACTERS = 300;
 
@@ -11,6 +12,7 @@ interface Props {
   index: number;
   row: Row;
   columns: GridColumn[];
+  edits: Edits;
   style: CSSProperties;
   /** The column of the selected cell, if it is in this row. */
   selected: number | null;
@@ -20,24 +22,22 @@ interface Props {
   onBegin: (column: number) => void;
   /** Editing has ended, by a key after which the selection goes on by so many rows and columns, or otherwise. */
   onEnd: (move?: Move) => void;
-  onEdit?: (row: Row, column: GridColumn, value: unknown) => void;
+  onEdit?: (row: Row, column: GridColumn, text: string) => void;
+  onTakeBack?: (row: Row, column: GridColumn) => void;
   onDelete?: (row: Row) => void;
 }
 
 export function GridRow(props: Props) {
-  const { index, row, columns, style, selected, editing, onSelect, onBegin, onEnd, onEdit, onDelete } = props;
-  const save = (column: GridColumn, text: string, move?: Move) => {
-    onEnd(move);
-    const before = valueIn(row, column);
-    if (text !== toText(before)) onEdit?.(row, column, toValue(text, before, column));
-  };
+  const { index, row, columns, edits, style, selected, editing, onSelect, onBegin, onEnd, onDelete } = props;
   return (
     <div role="row" aria-rowindex={index + 2} className={styles.row} style={style}>
       <span role="rowheader" className={styles.index}>
         {index + 1}
       </span>
       {columns.map((column, n) => {
-        const text = toText(valueIn(row, column));
+        const edit = edits.get(cellOf(row, column));
+        const text = edit?.text ?? toText(valueIn(row, column));
+        const isEdited = editing?.column === n;
         return (
           <span
             key={column.key}
@@ -49,12 +49,21 @@ export function GridRow(props: Props) {
             onMouseDown={() => onSelect(n)}
             onDoubleClick={() => onBegin(n)}
           >
-            {editing?.column === n ? (
+            {isEdited || edit?.error ? (
               <CellEditor
+                key={isEdited ? "edited" : "failed"}
                 text={text}
-                typed={editing.typed}
-                onSave={(edited, move) => save(column, edited, move)}
-                onCancel={() => onEnd([0, 0])}
+                typed={isEdited ? editing.typed : undefined}
+                hasFocus={isEdited}
+                onFocus={() => isEdited || onBegin(n)}
+                onSave={(edited, move) => {
+                  onEnd(move);
+                  props.onEdit?.(row, column, edited);
+                }}
+                onCancel={() => {
+                  onEnd([0, 0]);
+                  if (edit?.error) props.onTakeBack?.(row, column);
+                }}
               />
             ) : (
               text.slice(0, MAX_SHOWN_CHARACTERS)

@@ -61,9 +61,13 @@ export function useRows(slug: string, version: number | null) {
   useEffect(() => {
     if (isEmpty) void loadMore();
   }, [isEmpty, loadMore]);
-  const replace = useCallback(
-    (id: string, row: Row | null) =>
-      setLoaded((now) => ({ ...now, rows: now.rows.flatMap((one) => (one.id === id ? (row ?? []) : one)) })),
+  const change = useCallback(
+    (id: string, to: (row: Row) => Row) =>
+      setLoaded((now) => ({ ...now, rows: now.rows.map((row) => (row.id === id ? to(row) : row)) })),
+    [],
+  );
+  const remove = useCallback(
+    (id: string) => setLoaded((now) => ({ ...now, rows: now.rows.filter((row) => row.id !== id) })),
     [],
   );
   /** Shows a row that was added, if all rows before it are shown. */
@@ -71,5 +75,5 @@ export function useRows(slug: string, version: number | null) {
     (row: Row) => setLoaded((now) => (now.hasMore ? now : { ...now, rows: [...now.rows, row] })),
     [],
   );
-  return { ...loaded, loadMore, replace, append };
+  return { ...loaded, loadMore, change, remove, append };
 }

@@ -93,7 +93,7 @@ function DraftForm({ prompt, base }: { prompt: PromptHeadOf; base: Version | nul
           </>
         )}
         <ModelFields draft={draft} onChange={change} />
-        {error && <ErrorNotice error={error} />}
+        {error && <ErrorNotice error={error} keepsText />}
         <FormButtons>
           {!base && !draft.messages && (
             <Button onClick={() => change({ messages: [{ key: 0, role: "user", content: draft.text }] })}>
