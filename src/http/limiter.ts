@@ -92,6 +92,8 @@ export function createLimiter(options: Partial<Limits>, corsOrigins: string[]) {
       done();
     });
     app.addHook("onSend", (request, reply, payload, done) => {
+      // Nobody reads it, but Fastify would do so to its end, after the response and so outside of all limits.
+      if (request.method === "HEAD" && isStream(payload)) payload.destroy();
       const isStreaming = isStream(payload) && !`${reply.getHeader("content-type")}`.includes("event-stream");
       if (!isStreaming) leave(request); // from here on it waits only for the client, or for events
       request.place?.end();

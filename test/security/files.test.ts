@@ -9,6 +9,7 @@ import { getSignedFile } from "../../src/files/resolvers.ts";
 import { addToken, addWorkspace } from "../support/data.ts";
 import { announce, announced, beginPut, fileOf, put, storedIn, unfinishedChunks } from "../support/files.ts";
 import { startServer } from "../support/server.ts";
+import { captureStatements } from "../support/statements.ts";
 
 vi.setConfig({ testTimeout: 30_000 });
 
@@ -108,6 +109,14 @@ test.each(forgeries)("a URL with %s is refused, and stores and answers nothing",
   expect(download.status).toBe(403);
   expect(await download.json()).toMatchObject({ code: "FORBIDDEN" });
   expect(await storedIn(server)).toEqual(before);
+});
+
+test("HEAD of a download has the headers of GET, and reads nothing of the content", async () => {
+  const { downloadUrl } = await uploaded();
+  const stopCapturing = await captureStatements(server);
+  const head = await fetch(downloadUrl, { method: "HEAD" });
+  const chunksRead = stopCapturing().filter(({ sql }) => sql.includes("file_chunks"));
+  expect([head.status, head.headers.get("content-type"), chunksRead]).toEqual([200, "image/jpeg", []]);
 });
 
 test("the signature of an upload allows no download, and that of a download no upload", async () => {
