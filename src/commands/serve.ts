@@ -37,25 +37,35 @@ export async function serve(config: Config, sample: "with sample" | "empty"): Pr
       "every user of this machine can read the database: restrict it, such as with chmod 640",
     );
   const hasConsole = app.hasRoute({ method: "GET", url: "/console" }); // it may not be built
-  const token = await seedDatabase(database, { ...config, sample });
+  const reportFailure = (error: unknown) => app.log.warn(error, "cannot add the traces of the sample");
+  const token = await seedDatabase(database, { ...config, sample, reportFailure });
   const delivery = token && (await deliverFirstToken(token, config, app.log));
-  // On a terminal alone: other output ends up in logs, which other people read.
-  const code = token && hasConsole && process.stdout.isTTY ? await createSignInLink(database, token) : null;
-  const listen = createListen(app);
-  stopOnSignals(app, config);
-  await app.ready();
+  let code: string | null;
   try {
-    await listen(await addressesOf(config.host), config.port);
+    // On a terminal alone: other output ends up in logs, which other people read.
+    code = token && hasConsole && process.stdout.isTTY ? await createSignInLink(database, token) : null;
+    await start(app, config);
   } catch (error) {
-    // The first token is shown only once, so it must be shown even if the port is taken.
+    // The first token is shown only once, so it must be shown even if the start fails.
     if (delivery) print(`Access token of the new database: ${delivery.label}`);
-    throw cannotListen(error as NodeJS.ErrnoException, config);
+    throw error;
   }
   await receiveGrpc(app, config);
   const url = urlOf(config, (app.server.address() as AddressInfo).port);
   void warmTokenizer().catch((error) => app.log.warn(error, "cannot load the tokenizer before it is needed"));
   const shown = { ...config, console: hasConsole };
   print(delivery ? welcome(url, shown, { token: delivery, sample, code }) : welcomeBack(url, shown));
+}
+
+async function start(app: App, config: Config): Promise<void> {
+  const listen = createListen(app);
+  stopOnSignals(app, config);
+  await app.ready();
+  try {
+    await listen(await addressesOf(config.host), config.port);
+  } catch (error) {
+    throw cannotListen(error as NodeJS.ErrnoException, config);
+  }
 }
 
 /** Without gRPC the rest still serves, so a port that is taken does not end the start. */

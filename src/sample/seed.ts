@@ -13,13 +13,19 @@ import { addSampleTraces } from "./traces.ts";
 
 export const FIRST_WORKSPACE = "default";
 
+interface SeedOptions extends Pick<Config, "firstToken"> {
+  sample: "with sample" | "empty";
+  /** Receives the failure of the traces of the sample; without it the failure is thrown. */
+  reportFailure?: (error: unknown) => void;
+}
+
 /**
  * Fills a new database with the workspace `default`, its first token and, unless `sample` is "empty", the sample. Returns the
  * token. Returns null and changes nothing when there is a token or another workspace.
  */
 export async function seedDatabase(
   database: Database,
-  { firstToken, sample }: Pick<Config, "firstToken"> & { sample: "with sample" | "empty" },
+  { firstToken, sample, reportFailure }: SeedOptions,
 ): Promise<string | null> {
   await addFirstWorkspace(database);
   const workspaces = await database.read.selectFrom("Workspace").select(["id", "name"]).limit(2).execute();
@@ -39,8 +45,10 @@ export async function seedDatabase(
     return { hasSample: content.length > 0 };
   };
   const seeded = await inTransaction(database.fork(workspace.id), seed, "own reads");
-  if (seeded?.hasSample)
-    await addSampleTraces(contextWithoutToken(database, workspace.id, "sample"), Date.now());
+  if (seeded?.hasSample) {
+    const adding = addSampleTraces(contextWithoutToken(database, workspace.id, "sample"), Date.now());
+    await (reportFailure ? adding.catch(reportFailure) : adding); // the token is stored, and returned only now
+  }
   return seeded && token;
 }
 

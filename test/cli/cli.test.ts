@@ -500,6 +500,32 @@ test("a port that is in use is named with the setting that changes it, and the f
   expect(await statusWith(service.url, firstTokenIn(folder)!)).toBe(401); // it is that of the other database
 });
 
+/** A folder with a database that refuses every row of a table. */
+async function folderThatRefuses(table: string): Promise<string> {
+  const folder = await newFolder();
+  await gabbro(folder, ["migrate"]);
+  const database = await openDatabase(`sqlite:${join(folder, "data", "gabbro.sqlite")}`, entities);
+  const refuse = `create trigger refusing before insert on ${table} begin select raise(abort, 'refused'); end`;
+  await database.orm.em.fork().execute(refuse);
+  await database.close();
+  return folder;
+}
+
+test("a first start that cannot add the traces of its sample warns, and hands over the first token", async () => {
+  await using service = await serve(await folderThatRefuses("traces"));
+  expect(await statusWith(service.url, service.token!)).toBe(200);
+  await expect
+    .poll(service.logs)
+    .toContainEqual(expect.objectContaining({ level: 40, msg: "cannot add the traces of the sample" }));
+});
+
+test("a first start that fails once the first token is stored hands it over", async () => {
+  const folder = await folderThatRefuses("sign_in_links");
+  const { code, stdout } = await gabbro(folder, ["serve"], { PORT: "0", NODE_OPTIONS: ON_A_TERMINAL });
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^Access token of the new database: gab_\w{49} /m);
+});
+
 test("OpenTelemetry is received at OTLP_GRPC_PORT, and a port that is taken is a warning that says what to set", async () => {
   const portOf = async (service: Awaited<ReturnType<typeof serve>>, words: string) => {
     const line = () => service.logs().find(({ msg }) => msg.includes(words));
