@@ -13,6 +13,7 @@ export async function graphqlRoutes(app: App, contextOf: ContextOf, pages: Pages
     method: ["GET", "POST"],
     url: "/graphql",
     exposeHeadRoute: false,
+    config: { streamsEvents: true },
     schema: { hide: true },
     onRequest: async (request, reply) => {
       if (isFromBrowser(request)) return; // the page needs no token, as it has no data

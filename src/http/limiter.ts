@@ -26,6 +26,8 @@ declare module "fastify" {
     errorBody?: ErrorBody;
     /** The route reads its body as a stream, while it holds its place. */
     streamsBody?: true;
+    /** The route answers subscriptions alone as streams: they wait for events, and have a limit of their own. */
+    streamsEvents?: true;
   }
 }
 
@@ -94,7 +96,7 @@ export function createLimiter(options: Partial<Limits>, corsOrigins: string[]) {
     app.addHook("onSend", (request, reply, payload, done) => {
       // Nobody reads it, but Fastify would do so to its end, after the response and so outside of all limits.
       if (request.method === "HEAD" && isStream(payload)) payload.destroy();
-      const isStreaming = isStream(payload) && !`${reply.getHeader("content-type")}`.includes("event-stream");
+      const isStreaming = isStream(payload) && !request.routeOptions.config.streamsEvents;
       if (!isStreaming) leave(request); // from here on it waits only for the client, or for events
       request.place?.end();
       done();

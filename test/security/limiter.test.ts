@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createEventLoopSlots, type Place, whileWaiting } from "../../src/limits/eventLoop.ts";
 import { addPrompt, addWorkspace } from "../support/data.ts";
+import { announced, fileOf, put } from "../support/files.ts";
 import { type Server, startServer } from "../support/server.ts";
 
 const METRICS_TOKEN = "a token for the metrics only";
@@ -74,6 +75,21 @@ test("who loads pages that need no token takes no place of who has one, and more
   const statuses = Array.from({ length: 20 }, () => statusOf(server, server.token));
   expect(new Set(await Promise.all(statuses))).toEqual(new Set([200]));
   expect(new Set(await Promise.all(loads))).toEqual(new Set([200, 503]));
+});
+
+test("a download is in flight until it is read, also of a file that is announced as events", async () => {
+  await using server = await startServer({ metricsToken: METRICS_TOKEN });
+  const { uploadUrl, fileKey } = await announced(server, { contentType: "text/event-stream" });
+  await put(uploadUrl, Buffer.alloc(10 * 1024 * 1024), "text/event-stream");
+  const { downloadUrl } = await fileOf(server, fileKey);
+  const { hostname, port, pathname, search } = new URL(downloadUrl);
+  const socket = connect(Number(port), hostname);
+  socket.write(`GET ${pathname}${search} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  await once(socket, "readable");
+  expect(`${socket.read(12)}`).toBe("HTTP/1.1 200");
+  expect(await inFlight(server)).toBe(1);
+  socket.destroy();
+  await expect.poll(() => inFlight(server), PATIENT).toBe(0);
 });
 
 const FOR_EVER = `${"{% for i in range(1000) %}".repeat(5)}${"{% endfor %}".repeat(5)}`;
