@@ -93,7 +93,7 @@ export function createLimiter(options: Partial<Limits>, corsOrigins: string[]) {
       reply.raw.once("close", () => leave(request));
       done();
     });
-    app.addHook("onSend", (request, reply, payload, done) => {
+    app.addHook("onSend", (request, _, payload, done) => {
       // Nobody reads it, but Fastify would do so to its end, after the response and so outside of all limits.
       if (request.method === "HEAD" && isStream(payload)) payload.destroy();
       const isStreaming = isStream(payload) && !request.routeOptions.config.streamsEvents;
