@@ -2,8 +2,10 @@ import { type Command, InvalidArgumentError } from "commander";
 import { loadConfig } from "../config.ts";
 import type { Context } from "../context.ts";
 import { backUp, restore } from "../database/backup.ts";
+import type { Database } from "../database/open.ts";
 import { entities } from "../entities.ts";
 import { pruneTraces } from "../logs/prune.resolvers.ts";
+import { removeSample } from "../sample/removal.ts";
 import { addSample } from "../sample/sample.ts";
 import { getWorkspaceId } from "../workspaces/resolvers.ts";
 import { examples, jsonOption } from "./options.ts";
@@ -15,16 +17,14 @@ import { say, withDatabase, withWorkspace, workspaceOption } from "./workspace.t
 export function addDatabaseCommands(program: Command): void {
   program
     .command("sample")
-    .description("add the sample: a dataset, two prompts and three traces")
+    .description("add the sample: a dataset, two prompts and a month of traces; or remove it")
+    .option("--remove", "remove the sample, with what was added to its dataset and its prompts")
     .addOption(workspaceOption())
-    .addHelpText("after", examples("sample"))
-    .action(({ workspace }: { workspace: string }) =>
-      withDatabase(async (database) => {
-        await addSample(database, await getWorkspaceId(database, workspace));
-        say(
-          `The workspace "${workspace}" has the dataset country-quiz, the prompts country-guide and flag-describer, and three traces.`,
-        );
-      }),
+    .addHelpText("after", examples("sample", "sample --remove"))
+    .action(({ workspace, remove }: { workspace: string; remove?: true }) =>
+      remove
+        ? withWorkspace(workspace, takeSampleAway)
+        : withDatabase((database) => giveSample(database, workspace)),
     );
 
   program
@@ -60,6 +60,18 @@ export function addDatabaseCommands(program: Command): void {
     .action(({ workspace, ...options }: PruneOptions & { workspace: string }) =>
       withWorkspace(workspace, (context) => prune(context, options)),
     );
+}
+
+async function giveSample(database: Database, workspace: string): Promise<void> {
+  await addSample(database, await getWorkspaceId(database, workspace));
+  say(
+    `The workspace "${workspace}" has the dataset country-quiz, the prompts country-guide and flag-describer, and a month of traces. Remove them with: npx gabbro sample --remove`,
+  );
+}
+
+async function takeSampleAway(context: Context): Promise<void> {
+  const traces = await removeSample(context);
+  say(`Removed the sample: its dataset, its prompts and ${traces} traces.`);
 }
 
 interface PruneOptions {

@@ -10,8 +10,10 @@ import { openDatabase } from "../database/open.ts";
 import { entities } from "../entities.ts";
 import type { App } from "../http/app.ts";
 import { createListen } from "../http/server.ts";
+import { addSampleMonth } from "../sample/month.ts";
 import { seedDatabase } from "../sample/seed.ts";
 import { warmTokenizer } from "../usage/tokens.ts";
+import { contextWithoutToken } from "../workspaces/resolvers.ts";
 import { deliverFirstToken } from "./firstToken.ts";
 import { addressesOf, cannotListen, urlOf } from "./listening.ts";
 import { welcome, welcomeBack } from "./welcome.ts";
@@ -38,8 +40,9 @@ export async function serve(config: Config, sample: "with sample" | "empty"): Pr
     );
   const hasConsole = app.hasRoute({ method: "GET", url: "/console" }); // it may not be built
   const reportFailure = (error: unknown) => app.log.warn(error, "cannot add the traces of the sample");
-  const token = await seedDatabase(database, { ...config, sample, reportFailure });
-  const delivery = token && (await deliverFirstToken(token, config, app.log));
+  const seeded = await seedDatabase(database, { ...config, sample, reportFailure });
+  const token = seeded?.token;
+  const delivery = token ? await deliverFirstToken(token, config, app.log) : null;
   let code: string | null;
   try {
     // On a terminal alone: other output ends up in logs, which other people read.
@@ -53,6 +56,11 @@ export async function serve(config: Config, sample: "with sample" | "empty"): Pr
   await receiveGrpc(app, config);
   const url = urlOf(config, (app.server.address() as AddressInfo).port);
   void warmTokenizer().catch((error) => app.log.warn(error, "cannot load the tokenizer before it is needed"));
+  if (seeded?.hasSample) {
+    // In the background: its 1,400 logs take longer than the start.
+    const context = contextWithoutToken(database, seeded.workspaceId, "sample");
+    database.track(addSampleMonth(context, Date.now()).catch(reportFailure));
+  }
   const shown = { ...config, console: hasConsole };
   print(delivery ? welcome(url, shown, { token: delivery, sample, code }) : welcomeBack(url, shown));
 }

@@ -18,7 +18,7 @@ export function welcome(
   const next =
     sample === "empty"
       ? "Add the sample with: npx gabbro sample"
-      : `Try it:\n${curlLines(url, token.inShell).join("\n")}`;
+      : `Try it:\n${curlLines(url, token.inShell).join("\n")}\n\nRemove the sample with: npx gabbro sample --remove`;
   return `
 Gabbro is ready, on a new database.${consoleLine(url, config, code)}${pages(url, config)}
   Access token   ${token.label}

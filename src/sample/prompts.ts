@@ -7,14 +7,19 @@ export interface SamplePrompt {
   /** Oldest first. */
   versions: {
     version: string;
+    /** How many days ago it was made. */
+    ago: number;
     text: string;
     systemText: string | null;
     model: Model;
     variables: Variable[];
   }[];
-  /** The version that each tag points to. */
-  tags: Record<string, string>;
+  /** The moves of the tags, oldest first; the last one of a tag says what it points to. */
+  moves: { label: string; to: string; ago: number }[];
 }
+
+/** How many days ago `country-guide` was published in version 1.1.0, and tried out in version 2.0.0. */
+export const [PUBLISHED, TRIED] = [18, 6];
 
 const country: Variable = {
   label: "country",
@@ -44,6 +49,7 @@ export const prompts: SamplePrompt[] = [
     versions: [
       {
         version: "1.0.0",
+        ago: 41,
         text: "Answer this question about {{country}}: {{question}}",
         systemText: null,
         model: model("openai", "gpt-4o-mini", { temperature: 0.7 }),
@@ -51,6 +57,7 @@ export const prompts: SamplePrompt[] = [
       },
       {
         version: "1.1.0",
+        ago: PUBLISHED + 2,
         text: "Country: {{country}}\nQuestion: {{question}}",
         systemText: "You are a travel guide. Answer in one sentence. When you are not sure, say so.",
         model: model("openai", "gpt-4o-mini", { temperature: 0.2 }),
@@ -58,13 +65,18 @@ export const prompts: SamplePrompt[] = [
       },
       {
         version: "2.0.0",
+        ago: TRIED,
         text: "Country: {{country}}\nQuestion: {{question}}\nWrite for {{audience}}.",
         systemText: "You are a travel guide. Answer in one sentence. When you are not sure, say so.",
         model: model("openai", "gpt-5-mini", {}),
         variables: [country, question, audience],
       },
     ],
-    tags: { production: "1.1.0", staging: "2.0.0" },
+    moves: [
+      { label: "production", to: "1.0.0", ago: 40 },
+      { label: "production", to: "1.1.0", ago: PUBLISHED },
+      { label: "staging", to: "2.0.0", ago: TRIED },
+    ],
   },
   {
     slug: "flag-describer",
@@ -73,12 +85,13 @@ export const prompts: SamplePrompt[] = [
     versions: [
       {
         version: "0.1.0",
+        ago: 33,
         text: "Describe this flag in two sentences: {{flag}}",
         systemText: null,
         model: model("anthropic", "claude-sonnet-4-5", { max_tokens: 200 }),
         variables: [{ label: "flag", type: "image", description: "A picture of the flag." }],
       },
     ],
-    tags: {},
+    moves: [],
   },
 ];

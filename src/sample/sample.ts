@@ -4,8 +4,11 @@ import { refuseDuplicates } from "../database/retry.ts";
 import type { Column } from "../datasets/entities.ts";
 import { contextWithoutToken } from "../workspaces/resolvers.ts";
 import { countries } from "./countries.ts";
+import { addSampleMonth } from "./month.ts";
 import { prompts, type SamplePrompt } from "./prompts.ts";
-import { addSampleTraces } from "./traces.ts";
+import { addSampleTraces, DAY_MS } from "./traces.ts";
+
+export const SAMPLE_DATASET = "country-quiz";
 
 type Rows = Parameters<Database["commit"]>[0];
 
@@ -26,6 +29,7 @@ export async function addSample(database: Database, workspaceId: string): Promis
     database.commit(sampleRows(workspaceId)),
   );
   await addSampleTraces(contextWithoutToken(database, workspaceId, "sample"), Date.now());
+  await addSampleMonth(contextWithoutToken(database, workspaceId, "sample"), Date.now());
 }
 
 function datasetRows(workspaceId: string): Rows {
@@ -33,7 +37,7 @@ function datasetRows(workspaceId: string): Rows {
   const dataset = {
     id: newId(),
     workspace: workspaceId,
-    slug: "country-quiz",
+    slug: SAMPLE_DATASET,
     name: "Country quiz",
     columns,
     createdAt,
@@ -87,33 +91,32 @@ interface Country {
   currency: string;
 }
 
-function promptRows(workspaceId: string, { versions, tags, ...head }: SamplePrompt): Rows {
-  const createdAt = new Date();
+function promptRows(workspaceId: string, { versions, moves, ...head }: SamplePrompt): Rows {
+  const timeOf = ({ ago }: { ago: number }) => new Date(Date.now() - ago * DAY_MS);
+  const createdAt = timeOf(versions[0]!);
   const prompt = { ...head, id: newId(), workspace: workspaceId, createdAt };
-  const versionRows = versions.map((version) => ({
+  const own = () => ({ id: newId(), workspace: workspaceId, prompt: prompt.id });
+  const versionRows = versions.map(({ ago, ...version }) => ({
     ...version,
-    id: newId(),
-    workspace: workspaceId,
-    prompt: prompt.id,
-    createdAt,
+    ...own(),
+    createdAt: timeOf({ ago }),
   }));
-  const tagRows = Object.entries(tags).map(([label, name]) => ({
-    id: newId(),
-    workspace: workspaceId,
-    prompt: prompt.id,
-    label,
-    version: versionRows.find(({ version }) => version === name)!.id,
-    createdAt,
-  }));
-  const moves = tagRows.map(({ label }) => {
-    const to = tags[label]!;
-    const move = { id: newId(), workspace: workspaceId, prompt: prompt.id, label, from: null, to };
-    return { ...move, tokenName: "sample", createdAt };
+  const moveRows = moves.map(({ label, to, ago }, n) => {
+    const from = moves.slice(0, n).findLast((move) => move.label === label)?.to ?? null;
+    return { ...own(), label, from, to, tokenName: "sample", createdAt: timeOf({ ago }) };
   });
+  const tagRows = [...new Map(moveRows.map((move) => [move.label, move])).values()].map(
+    ({ label, to, createdAt: movedAt }) => ({
+      ...own(),
+      label,
+      version: versionRows.find(({ version }) => version === to)!.id,
+      createdAt: movedAt,
+    }),
+  );
   return [
     ["Prompt", prompt],
     ...versionRows.map((version): Rows[number] => ["PromptVersion", version]),
     ...tagRows.map((tag): Rows[number] => ["PromptTag", tag]),
-    ...moves.map((move): Rows[number] => ["PromptTagMove", move]),
+    ...moveRows.map((move): Rows[number] => ["PromptTagMove", move]),
   ];
 }

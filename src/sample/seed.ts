@@ -19,14 +19,21 @@ interface SeedOptions extends Pick<Config, "firstToken"> {
   reportFailure?: (error: unknown) => void;
 }
 
+interface Seeded {
+  /** The first access token, which is returned only now. */
+  token: string;
+  workspaceId: string;
+  hasSample: boolean;
+}
+
 /**
- * Fills a new database with the workspace `default`, its first token and, unless `sample` is "empty", the sample. Returns the
- * token. Returns null and changes nothing when there is a token or another workspace.
+ * Fills a new database with the workspace `default`, its first token and, unless `sample` is "empty", the sample without
+ * its month of traces. Returns null and changes nothing when there is a token or another workspace.
  */
 export async function seedDatabase(
   database: Database,
   { firstToken, sample, reportFailure }: SeedOptions,
-): Promise<string | null> {
+): Promise<Seeded | null> {
   await addFirstWorkspace(database);
   const workspaces = await database.read.selectFrom("Workspace").select(["id", "name"]).limit(2).execute();
   const [workspace] = workspaces;
@@ -42,14 +49,14 @@ export async function seedDatabase(
     const isInUse = (await em.count(Prompt)) > 0 || (await em.count(Dataset)) > 0;
     const content = sample === "empty" || isInUse ? [] : sampleRows(workspace.id);
     await database.insertWithin(em, [["AccessToken", row], ...content]);
-    return { hasSample: content.length > 0 };
+    return { token, workspaceId: workspace.id, hasSample: content.length > 0 };
   };
   const seeded = await inTransaction(database.fork(workspace.id), seed, "own reads");
   if (seeded?.hasSample) {
     const adding = addSampleTraces(contextWithoutToken(database, workspace.id, "sample"), Date.now());
     await (reportFailure ? adding.catch(reportFailure) : adding); // the token is stored, and returned only now
   }
-  return seeded && token;
+  return seeded;
 }
 
 async function hasToken(database: Database, workspaceId: string): Promise<boolean> {

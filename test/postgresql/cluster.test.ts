@@ -26,7 +26,7 @@ const url = `postgresql://postgres@${primaryHost},${replicaHost}/postgres`;
 const open = () => openDatabase(url, entities, { poolSize: 5, replicaUrls: [urls.replica] });
 const database = await open();
 await migrate(database);
-const token = (await seedDatabase(database, { firstToken: null, sample: "with sample" }))!;
+const { token } = (await seedDatabase(database, { firstToken: null, sample: "with sample" }))!;
 const one = await createApp(database, { corsOrigins: [] }, false);
 const two = await createApp(await open(), { corsOrigins: [] }, false);
 afterAll(async () => {

@@ -18,12 +18,17 @@ const version = packageJson.devDependencies["@sparticuz/chromium"];
 const cache = fileURLToPath(new URL("../../node_modules/.cache/gabbro", import.meta.url));
 const isForThis = process.platform === "linux" && process.arch === "x64";
 
-/** Unpacks the browser once for each of its versions, which takes 3 s and 220 MB. */
 export default async function setup(project: TestProject): Promise<void> {
+  project.provide("chromium", await unpackChromium());
+}
+
+/** Unpacks the browser once for each of its versions, which takes 3 s and 220 MB. */
+export async function unpackChromium() {
+  if (!isForThis) return null;
   const folder = join(cache, `chromium-${version}`);
-  if (isForThis && !existsSync(folder)) await unpack(folder);
+  if (!existsSync(folder)) await unpack(folder);
   const env = { LD_LIBRARY_PATH: join(folder, "al2023/lib"), FONTCONFIG_FILE: join(folder, "fonts.conf") };
-  project.provide("chromium", isForThis ? { executablePath: join(folder, "chromium"), env } : null);
+  return { executablePath: join(folder, "chromium"), env };
 }
 
 /** The package unpacks into the folder for temporary files, and brings its libraries along on AWS alone. */

@@ -54,14 +54,14 @@ export async function startServer({ sample = false, log, ...settings }: Options 
   const databaseUrl = own?.url ?? `sqlite:${join(folder, "gabbro.sqlite")}`;
   const database = await openDatabase(databaseUrl, entities, { poolSize: 5 });
   if (!own) await migrate(database);
-  const firstToken = await seedDatabase(database, {
+  const seeded = await seedDatabase(database, {
     firstToken: null,
     sample: sample ? "with sample" : "empty",
   });
   const logger = log ? { level: "trace", stream: { write: log } } : false;
   const app = await createApp(database, { corsOrigins: [], ...settings }, logger);
   await app.listen({ host: "127.0.0.1", port: 0 });
-  const token = firstToken!;
+  const { token } = seeded!;
 
   const request = async (method: string, path: string, body?: unknown, call: Call = {}): Promise<Answer> => {
     const authorization = call.token === undefined ? token : call.token;
