@@ -88,6 +88,18 @@ test.each([
   },
 );
 
+test.each(TYPES)("a metric of %s over 1 MB counts as one data point, unread", async (type) => {
+  const points = (count: number) => ({ gauge: { dataPoints: Array(count).fill({ asDouble: 0.123456789 }) } });
+  const resourceMetrics = [{ scopeMetrics: [{ metrics: [points(130_000), points(2)] }] }];
+  const body =
+    type === JSON_TYPE
+      ? Buffer.from(JSON.stringify({ resourceMetrics }))
+      : encode("MetricsRequest", { resourceMetrics });
+  const { answer } = await send(server, body, { path: "/v1/metrics", type });
+  const { rejected, rejectedDataPoints = rejected } = answer.partialSuccess;
+  expect(rejectedDataPoints).toBe(3);
+});
+
 test.each(TYPES)(
   "a dry run of %s answers JSON with what each span becomes, and stores nothing",
   async (type) => {

@@ -8,3 +8,5 @@ export const MAX_SPAN_BYTES = 10 * 1024 * 1024;
 export const MAX_RESOURCE_BYTES = 64 * 1024;
 /** Values in the attributes, events and links of a span, in all lists and objects. Decoding them takes up to 10 ms. */
 export const MAX_VALUES = 50_000;
+/** A larger metric counts as one data point. Counting takes up to 30 ms, which no other request can interrupt. */
+export const MAX_METRIC_BYTES = 1024 * 1024;

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { GabbroError } from "../../errors.ts";
 import { addProblem, newReading, type Reading } from "./attributes.ts";
-import { MAX_RESOURCE_BYTES, MAX_SPAN_BYTES, MAX_SPANS } from "./bounds.ts";
+import { MAX_METRIC_BYTES, MAX_RESOURCE_BYTES, MAX_SPAN_BYTES, MAX_SPANS } from "./bounds.ts";
 import { checkSpan, type RawSpan } from "./checkSpan.ts";
 import type {
   Decoded,
@@ -84,13 +84,17 @@ export function* decodeLogRecords(body: Encoded): Generator<DecodedLogRecord | R
 
 /** Counts data points; yields where others may have a turn. */
 export function* countPoints(body: Encoded): Generator<null, number> {
-  const readers = readersOf[body.encoding];
-  let count = 0;
-  for (const element of elementsOf(body, "metrics")) {
-    if (element === null) yield null;
-    else count += readOrReject(newReading(), () => readers.countPoints(body.bytes, element)) ?? 1;
+  const { countPoints: count } = readersOf[body.encoding];
+  const pointsOf = (metric: Slice): number =>
+    sizeOf(metric) > MAX_METRIC_BYTES
+      ? 1
+      : (readOrReject(newReading(), () => count(body.bytes, metric)) ?? 1);
+  let points = 0;
+  for (const metric of elementsOf(body, "metrics")) {
+    if (metric !== null) points += pointsOf(metric);
+    yield null;
   }
-  return count;
+  return points;
 }
 
 /** The places of all elements; throws BAD_REQUEST. */

@@ -177,10 +177,14 @@ export function readLogRecord(bytes: Uint8Array, { start, end }: Slice, reading:
 const POINTS_OF_METRICS = [5, 7, 9, 10, 11];
 
 /** How many data points a metric has. */
-export function countPoints(bytes: Uint8Array, metric: Slice): number {
+export function countPoints(bytes: Uint8Array, { start, end }: Slice): number {
   let count = 0;
-  for (const kind of POINTS_OF_METRICS)
-    for (const data of messagesIn(bytes, metric, kind))
-      for (const _ of messagesIn(bytes, data, 1)) count += 1;
+  const reader = readerAt(bytes, start);
+  eachField(reader, end, (kind, kindType) => {
+    if (kindType !== BYTES || !POINTS_OF_METRICS.includes(kind)) return;
+    eachField(reader, endOfBytes(reader, end), (field, type) => {
+      if (field === 1 && type === BYTES) count += 1;
+    });
+  });
   return count;
 }
