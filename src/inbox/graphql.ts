@@ -35,7 +35,7 @@ builder.queryFields((t) => ({
   rejectedItems: t.field({
     type: connectionType(RejectedItem, "rejected items"),
     description:
-      "What clients sent to the REST API and Gabbro did not take, the newest first, within about a second.",
+      "What clients sent by REST or as OpenTelemetry and Gabbro did not take, the newest first, within about a second.",
     args: argumentsOf(t, rejectedItemsInput),
     resolve: (_, args, context) =>
       connect(args, { read: (page) => rejectedItems(context, page), key: ({ id }) => id }),

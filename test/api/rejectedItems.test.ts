@@ -5,6 +5,8 @@ import { removeOldRejected, storeRejected } from "../../src/inbox/recording.reso
 import { getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { newToken } from "../../src/workspaces/tokens.resolvers.ts";
 import { addDataset, addToken, addWorkspace } from "../support/data.ts";
+import { encodeSpans, newSpan } from "../support/otlp.ts";
+import { connectGrpc } from "../support/otlpGrpc.ts";
 import { type Server, startServer } from "../support/server.ts";
 
 const METRICS_TOKEN = "a-token-for-the-metrics-of-rejections";
@@ -243,4 +245,19 @@ test("spans that are rejected in part are listed with their number, as exporters
     ...{ endpoint: "POST /v1/traces", code: "PARTLY_REJECTED", count: 2, sample: null },
     reason: answer.body.partialSuccess.errorMessage,
   });
+});
+
+test("calls by gRPC that are refused are listed with their client, as requests by HTTP are", async () => {
+  using grpc = await connectGrpc(server);
+  const headers = { "x-basalt-sdk-type": "nodejs", "x-basalt-sdk-version": "grpc" };
+  const spans = encodeSpans([newSpan()]);
+  const damaged = await grpc.send(spans.subarray(0, -3), { headers });
+  const forbidden = await grpc.send(spans, { headers, token: reader.token });
+  const client = "Basalt SDK nodejs grpc";
+  const items = await itemsWith((item) => item.client === client);
+  const endpoint = "opentelemetry.proto.collector.trace.v1.TraceService (gRPC)";
+  expect(items.filter((item) => item.client === client)).toMatchObject([
+    { endpoint, code: "FORBIDDEN", reason: forbidden.details, sample: null, count: 1 },
+    { endpoint, code: "BAD_REQUEST", reason: damaged.details, sample: null, count: 1 },
+  ]);
 });

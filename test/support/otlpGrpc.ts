@@ -38,14 +38,17 @@ export async function connectGrpc(server: Server) {
         token = server.token,
         signal = "traces",
         compression = "none",
+        headers = {},
       }: {
         token?: string | null;
         signal?: keyof typeof services;
         compression?: "none" | "gzip";
+        headers?: Record<string, string>;
       } = {},
     ): Promise<GrpcAnswer> => {
       const path = `/opentelemetry.proto.collector.${services[signal]}/Export`;
       const metadata = new grpc.Metadata();
+      for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
       if (token !== null) metadata.set("authorization", `Bearer ${token}`);
       const chosen = compression === "gzip" ? packing : client;
       return new Promise((resolve) => {

@@ -1,14 +1,16 @@
+import type { IncomingHttpHeaders } from "node:http";
 import type { Duplex } from "node:stream";
 import grpc from "@grpc/grpc-js";
 import type { FastifyBaseLogger } from "fastify";
+import { clientOf } from "../../inbox/client.ts";
 import { MAX_BODY_BYTES } from "./bounds.ts";
 import type { Encoded, Signal } from "./decode.ts";
 import { type Admitted, createAdmission } from "./grpcAdmission.ts";
 import { toGrpcError } from "./grpcErrors.ts";
 import { exportResponse, type Receipt } from "./messages.ts";
 import type { OtlpOptions } from "./options.ts";
-import { recordPartial } from "./partial.ts";
 import { receiveLogRecords, receiveSpans, rejectMetrics } from "./receive.ts";
+import { recordPartial, recordRefused } from "./rejections.ts";
 
 const IDLE_MS = 300_000;
 const KEEPALIVE_MS = 60_000;
@@ -22,6 +24,9 @@ const paths: Record<Signal, string> = {
 };
 
 const serviceOf = (signal: Signal): string => paths[signal].split("/")[1]!;
+
+const headersOf = (metadata: grpc.Metadata): IncomingHttpHeaders =>
+  Object.fromEntries(Object.entries(metadata.getMap()).map(([name, value]) => [name, value.toString()]));
 
 /** Serves the three services of OpenTelemetry on the connections that it is given. */
 export function createGrpcServer(options: OtlpOptions, log: FastifyBaseLogger) {
@@ -38,12 +43,14 @@ export function createGrpcServer(options: OtlpOptions, log: FastifyBaseLogger) {
     return ({ request, metadata }, callback) => {
       const body: Encoded = { bytes: request, encoding: "protobuf" };
       const { context } = admission.admitted(metadata);
-      const client = metadata.get("user-agent")[0]?.toString() ?? null;
-      const origin = { endpoint: `${serviceOf(signal)} (gRPC)`, client };
+      const origin = { endpoint: `${serviceOf(signal)} (gRPC)`, client: clientOf(headersOf(metadata)) };
       receive(signal, body, { context, counts: options.counts }).then(
         (receipt) =>
           callback(null, exportResponse(recordPartial(context, origin, receipt), signal, "protobuf").body),
-        (error) => callback(toGrpcError(error, log)),
+        (error) => {
+          recordRefused(context, origin, error);
+          callback(toGrpcError(error, log));
+        },
       );
     };
   };

@@ -9,8 +9,8 @@ import { MAX_BODY_BYTES } from "./bounds.ts";
 import type { Encoded, Encoding } from "./decode.ts";
 import { exportResponse, type Receipt, statusBody } from "./messages.ts";
 import type { OtlpOptions } from "./options.ts";
-import { recordPartial } from "./partial.ts";
 import { previewSpans, receiveLogRecords, receiveSpans, rejectMetrics } from "./receive.ts";
+import { recordPartial } from "./rejections.ts";
 
 declare module "fastify" {
   interface FastifyRequest {

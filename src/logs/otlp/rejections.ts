@@ -1,4 +1,5 @@
 import type { Context } from "../../context.ts";
+import { GabbroError } from "../../errors.ts";
 import { recordRejected } from "../../inbox/recording.resolvers.ts";
 import { authenticated } from "../../workspaces/resolvers.ts";
 import type { Receipt } from "./messages.ts";
@@ -18,4 +19,12 @@ export function recordPartial(context: Context, { endpoint, client }: Origin, re
     recordRejected(context.database, workspaceId, rejection);
   }
   return receipt;
+}
+
+/** Records a call by gRPC that is refused as a whole, as `recordRejections` does with requests by HTTP. */
+export function recordRefused(context: Context, origin: Origin, error: unknown): void {
+  if (!(error instanceof GabbroError) || error.status >= 500) return;
+  const { workspaceId } = authenticated(context);
+  const { code, message: reason } = error;
+  recordRejected(context.database, workspaceId, { ...origin, code, reason, sample: null });
 }
