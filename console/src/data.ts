@@ -54,15 +54,20 @@ interface Options {
   isPaused?: boolean;
   /** Fetches anew each time the screen opens, for what others change all the time. */
   isLive?: boolean;
+  /** Gives nothing until the answer to these very variables is there, for what has a state of its own. */
+  isExact?: boolean;
 }
 
-/** The answer to a query: from the cache at once, where it is there, and the earlier one while variables change. */
+/**
+ * The answer to a query: from the cache at once, where it is there, and the earlier one while variables change. It stays
+ * beside the error when it cannot be fetched again.
+ */
 export function useData<Data, Variables extends AnyVariables>(
   document: Document<Data, Variables>,
   variables: Variables,
-  { isPaused = false, isLive = false }: Options = {},
+  { isPaused = false, isLive = false, isExact = false }: Options = {},
 ): QueryResult<Data> {
-  const [{ data, error, fetching, stale }, execute] = useQuery<Data>({
+  const [{ data, error, fetching, stale, operation }, execute] = useQuery<Data>({
     query: String(document),
     variables: variables as AnyVariables,
     pause: isPaused,
@@ -70,7 +75,12 @@ export function useData<Data, Variables extends AnyVariables>(
   });
   useShownQuery(String(document), variables, isPaused);
   const retry = useCallback(() => execute({ requestPolicy: "network-only" }), [execute]);
-  return { data, error, isStale: fetching || stale, retry };
+  const key = JSON.stringify(variables);
+  const isOwn = JSON.stringify(operation?.variables) === key;
+  const last = useRef<{ key: string; data: Data }>(undefined);
+  if (data !== undefined && isOwn) last.current = { key, data };
+  const own = last.current?.key === key ? last.current.data : undefined;
+  return { data: isExact || data === undefined ? own : data, error, isStale: fetching || stale, retry };
 }
 
 export interface Save<Data, Variables> {

@@ -42,7 +42,8 @@ type Dataset = NonNullable<DatasetHeadQuery["dataset"]>;
 export function DatasetScreen() {
   const { slug } = datasetRoute.useParams();
   const { version } = datasetRoute.useSearch();
-  const result = useData(DatasetHead, { slug, version: version ? Number(version) : null }, { isLive: true });
+  const variables = { slug, version: version ? Number(version) : null };
+  const result = useData(DatasetHead, variables, { isLive: true, isExact: true });
   return (
     <Loaded result={result}>
       {({ dataset }) =>

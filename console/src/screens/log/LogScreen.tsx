@@ -65,7 +65,7 @@ type Log = NonNullable<LogDetailQuery["log"]>;
 
 export function LogScreen() {
   const { id } = logRoute.useParams();
-  const result = useData(LogDetail, { id });
+  const result = useData(LogDetail, { id }, { isExact: true });
   return <Loaded result={result}>{({ log }) => log && <LogPage key={id} log={log} />}</Loaded>;
 }
 

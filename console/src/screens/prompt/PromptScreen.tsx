@@ -22,7 +22,7 @@ export type PromptHeadOf = NonNullable<PromptHeadQuery["prompt"]>;
 
 export function PromptScreen() {
   const { slug } = promptRoute.useParams();
-  const result = useData(PromptHead, { slug });
+  const result = useData(PromptHead, { slug }, { isExact: true });
   return (
     <Loaded result={result}>{({ prompt }) => prompt && <PromptPage key={slug} prompt={prompt} />}</Loaded>
   );

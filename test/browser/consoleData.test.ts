@@ -1,0 +1,26 @@
+import { describe, expect, it } from "vitest";
+import { hasChromium, openBrowser, skipReason } from "../support/chromium.ts";
+import { openConsole } from "../support/console.ts";
+import { addDataset } from "../support/data.ts";
+import { startServer } from "../support/server.ts";
+
+describe.skipIf(!hasChromium)(`the data of the console in Chromium${skipReason}`, () => {
+  it("is that of the dataset in the address, also after another one", async () => {
+    await using server = await startServer({ console: true });
+    const columns = [{ name: "word", type: "text" as const }];
+    for (const slug of ["first", "second"])
+      await addDataset(server, { slug, columns, rows: [{ values: { word: `a word of the ${slug}` } }] });
+    await using browser = await openBrowser();
+    const { page, complaints } = await openConsole(server, await browser.newContext());
+    await page.goto(`${server.url}/console/datasets/first`);
+    const grid = page.getByRole("grid", { name: "Rows" });
+    await grid.getByText("a word of the first").waitFor();
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("second");
+    await page.getByRole("option", { name: "second second" }).click();
+    await page.getByRole("heading", { name: /^second/ }).waitFor();
+    await grid.getByText("a word of the second").waitFor();
+    expect(await grid.getByText("a word of").allInnerTexts()).toEqual(["a word of the second"]);
+    expect(complaints).toEqual([]);
+  });
+});
