@@ -23,4 +23,25 @@ describe.skipIf(!hasChromium)(`the data of the console in Chromium${skipReason}`
     expect(await grid.getByText("a word of").allInnerTexts()).toEqual(["a word of the second"]);
     expect(complaints).toEqual([]);
   });
+
+  it("stays on the screen when it cannot be fetched again", async () => {
+    await using server = await startServer({ console: true, sample: true });
+    await using browser = await openBrowser();
+    const { page } = await openConsole(server, await browser.newContext());
+    await page.goto(`${server.url}/console/datasets/country-quiz`);
+    const grid = page.getByRole("grid", { name: "Rows" });
+    await grid.waitFor();
+    await page.route("**/graphql", (route) =>
+      route.request().postData()?.includes("query DatasetHead") ? route.abort() : route.continue(),
+    );
+    await grid.focus();
+    await page.keyboard.type("Which country is it?");
+    await page.keyboard.press("Enter");
+    await page.getByText("Gabbro cannot be reached.").waitFor();
+    await grid.getByText("Which country is it?").waitFor();
+    await page.unroute("**/graphql");
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByText("Gabbro cannot be reached.").waitFor({ state: "detached" });
+    expect(await grid.getByText("Which country is it?").count()).toBe(1);
+  });
 });

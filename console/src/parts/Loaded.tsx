@@ -9,11 +9,16 @@ interface Props<Data> {
   children: (data: Data) => ReactNode;
 }
 
-/** The data of a query once it is there; an error with a retry; a placeholder only when it takes long. */
+/** The data of a query once it is there, below an error with a retry; a placeholder only when it takes long. */
 export function Loaded<Data>({ result: { data, error, retry }, children }: Props<Data>) {
-  if (data != null && !error) return children(data);
-  if (error) return <ErrorNotice error={error} onRetry={retry} />;
-  return <Patience />;
+  const notice = error && <ErrorNotice error={error} onRetry={retry} />;
+  if (data == null) return notice ?? <Patience />;
+  return (
+    <>
+      {notice}
+      {children(data)}
+    </>
+  );
 }
 
 function Patience() {

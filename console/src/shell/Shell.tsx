@@ -57,7 +57,9 @@ export function Shell() {
           <Navigation session={session} />
           <Me session={session} />
         </aside>
-        <Outlet />
+        <div className={styles.screen}>
+          <Outlet />
+        </div>
         {open === "palette" && <Palette session={session} onClose={() => setOpen(null)} />}
         {open === "keys" && <KeysDialog onClose={() => setOpen(null)} />}
       </div>

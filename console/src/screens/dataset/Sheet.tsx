@@ -30,7 +30,8 @@ export function Sheet({ rows: { rows, hasMore, error, loadMore, change, remove }
   const { columns, isOld, onAdd, onChange } = props;
   const { edits, save, drop } = useEdits({ change, onStored: onChange });
   const [deleting, setDeleting] = useState<Row | null>(null);
-  if (error) return <ErrorNotice error={error} onRetry={() => void loadMore()} />;
+  const notice = error && <ErrorNotice error={error} onRetry={() => void loadMore()} />;
+  if (error && rows.length === 0) return notice;
   if (rows.length === 0 && !hasMore)
     return (
       <Empty title="No rows yet" action={!isOld && <Button onClick={onAdd}>Add a row</Button>}>
@@ -44,6 +45,7 @@ export function Sheet({ rows: { rows, hasMore, error, loadMore, change, remove }
   };
   return (
     <>
+      {notice}
       {failed[0]?.error && <ErrorNotice error={failed[0].error} keepsText onRetry={retry} />}
       <Grid
         rows={rows}
