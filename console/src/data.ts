@@ -1,4 +1,4 @@
-import { useCallback, useRef, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import {
   type AnyVariables,
   Client,
@@ -9,7 +9,6 @@ import {
   mapExchange,
   useClient,
   useQuery,
-  useSubscription,
 } from "urql";
 import type { TypedDocumentString } from "./gql/graphql.ts";
 import { endSession } from "./session.ts";
@@ -118,18 +117,54 @@ export function useSave<Data, Variables extends AnyVariables>(
   return { run, error, isRunning };
 }
 
-/** Calls back with each event of a subscription, while it is not paused. */
+interface Events<Data> {
+  isPaused: boolean;
+  onEvent: (data: Data) => void;
+  /** Events may be missing, as the stream was broken and is listened to again. */
+  onGap?: () => void;
+}
+
+/** How long after the end of a stream it is listened to again; each failure doubles it. */
+const MIN_WAIT_MS = 1_000;
+const MAX_WAIT_MS = 30_000;
+
+/** Calls back with each event of a subscription while it is not paused, over ends and failures of the network. */
 export function useEvents<Data, Variables extends AnyVariables>(
   document: Document<Data, Variables>,
   variables: Variables,
-  { isPaused, onEvent }: { isPaused: boolean; onEvent: (data: Data) => void },
+  { isPaused, ...callbacks }: Events<Data>,
 ): { error: CombinedError | undefined } {
-  const [{ error }] = useSubscription<Data, true, AnyVariables>(
-    { query: String(document), variables: variables as AnyVariables, pause: isPaused },
-    (_, data) => {
-      onEvent(data);
-      return true;
-    },
-  );
+  const client = useClient();
+  const [error, setError] = useState<CombinedError>();
+  const latest = useRef(callbacks);
+  latest.current = callbacks;
+  const key = JSON.stringify(variables);
+  useEffect(() => {
+    if (isPaused) return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let waitMs = MIN_WAIT_MS;
+    const listen = () =>
+      client.subscription<Data>(String(document), JSON.parse(key)).subscribe((result) => {
+        setError(result.error);
+        // The end of a stream repeats its last event.
+        if (result.data && result.hasNext) {
+          waitMs = MIN_WAIT_MS;
+          latest.current.onEvent(result.data);
+        }
+        // An error of Gabbro's own, such as a missing scope, would come again.
+        if (!result.hasNext && !result.error?.graphQLErrors.length) timer = setTimeout(listenAgain, waitMs);
+      });
+    let stream = listen();
+    const listenAgain = () => {
+      waitMs = Math.min(2 * waitMs, MAX_WAIT_MS);
+      setError(undefined);
+      latest.current.onGap?.();
+      stream = listen();
+    };
+    return () => {
+      clearTimeout(timer);
+      stream.unsubscribe();
+    };
+  }, [client, document, key, isPaused]);
   return { error };
 }

@@ -44,4 +44,35 @@ describe.skipIf(!hasChromium)(`the data of the console in Chromium${skipReason}`
     await page.getByText("Gabbro cannot be reached.").waitFor({ state: "detached" });
     expect(await grid.getByText("Which country is it?").count()).toBe(1);
   });
+
+  it("goes on to arrive after the stream of events ended or broke, below what had arrived", async () => {
+    await using server = await startServer({ console: true, sample: true });
+    const { logId } = (await server.post("/monitor/log", { slug: "country-guide", output: "Before." })).body;
+    const [log] = (await server.run("{ logs(first: 1) { nodes { id startTime } } }")) as object[];
+    const logAdded = {
+      ...{ __typename: "Log", input: null, output: "The first one.", version: null, model: null, ...log },
+      ...{ totalTokens: null, cost: null, costSource: "UNPRICED", latencyMs: null, prompt: null },
+      trace: { __typename: "Trace", id: logId, name: "country-guide" },
+    };
+    const body = `event: next\ndata: ${JSON.stringify({ data: { logAdded } })}\n\nevent: complete\ndata:\n\n`;
+    await using browser = await openBrowser();
+    const { page } = await openConsole(server, await browser.newContext());
+    let attempts = 0;
+    await page.route("**/graphql", (route) => {
+      if (!route.request().postData()?.includes("subscription")) return route.continue();
+      attempts += 1;
+      if (attempts === 1) return route.fulfill({ contentType: "text/event-stream", body });
+      return attempts === 2 ? route.abort() : route.continue();
+    });
+    await page.goto(`${server.url}/console/logs?live=1`);
+    const arrived = page.getByRole("region", { name: "New logs" });
+    await arrived.getByText("The first one.").waitFor();
+    await page.getByText("Gabbro cannot be reached.").waitFor();
+    await arrived.getByText("The first one.").waitFor();
+    await expect.poll(() => server.database.pubSub.count(), { timeout: 10_000 }).toBe(1);
+    await server.post("/monitor/log", { slug: "country-guide", output: "The second one." });
+    await arrived.getByText("The second one.").waitFor();
+    expect(await arrived.getByText("The first one.").count()).toBe(1);
+    await page.getByText("Gabbro cannot be reached.").waitFor({ state: "detached" });
+  });
 });

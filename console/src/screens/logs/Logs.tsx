@@ -167,13 +167,18 @@ function Tail({ slug, isFiltered }: { slug: string | undefined; isFiltered: bool
     setLogs((now) => [logAdded, ...now].slice(0, MAX_NEW_LOGS));
   }, []);
   const { error } = useEvents(NewLogs, { slug: slug ?? null }, { isPaused: false, onEvent });
-  if (error) return <ErrorNotice error={error} />;
-  if (logs.length > 0) return <LogTable label="New logs" logs={logs} />;
   const which = slug ? `of ${slug} ` : "";
   const unless = isFiltered && !slug ? ", whatever the filters say" : "";
   return (
-    <p role="status">
-      New logs {which}appear here as they arrive{unless}.
-    </p>
+    <>
+      {error && <ErrorNotice error={error} />}
+      {logs.length > 0 ? (
+        <LogTable label="New logs" logs={logs} />
+      ) : (
+        <p role="status">
+          New logs {which}appear here as they arrive{unless}.
+        </p>
+      )}
+    </>
   );
 }

@@ -38,7 +38,7 @@ export function useSteps(id: string, onChanged: () => void) {
     [],
   );
   const onEvent = useCallback(() => setIsChanged(true), []);
-  const { error: liveError } = useEvents(TraceChanged, { id }, { isPaused: false, onEvent });
+  const { error: liveError } = useEvents(TraceChanged, { id }, { isPaused: false, onEvent, onGap: onEvent });
   useEffect(() => {
     if (!isChanged || !reading.isOver) return;
     const readAgain = () => {
