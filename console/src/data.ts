@@ -51,26 +51,26 @@ export interface QueryResult<Data> {
 
 interface Options {
   isPaused?: boolean;
-  /** Fetches anew each time the screen opens, for what others change all the time. */
-  isLive?: boolean;
+  /** Fetches once, as nobody can change it, such as the texts of a version. */
+  isFixed?: boolean;
   /** Gives nothing until the answer to these very variables is there, for what has a state of its own. */
   isExact?: boolean;
 }
 
 /**
- * The answer to a query: from the cache at once, where it is there, and the earlier one while variables change. It stays
- * beside the error when it cannot be fetched again.
+ * The answer to a query: from the cache at once, where it is there, and fetched anew each time the screen opens; the
+ * earlier one while variables change. It stays beside the error when it cannot be fetched again.
  */
 export function useData<Data, Variables extends AnyVariables>(
   document: Document<Data, Variables>,
   variables: Variables,
-  { isPaused = false, isLive = false, isExact = false }: Options = {},
+  { isPaused = false, isFixed = false, isExact = false }: Options = {},
 ): QueryResult<Data> {
   const [{ data, error, fetching, stale, operation }, execute] = useQuery<Data>({
     query: String(document),
     variables: variables as AnyVariables,
     pause: isPaused,
-    requestPolicy: isLive ? "cache-and-network" : "cache-first",
+    requestPolicy: isFixed ? "cache-first" : "cache-and-network",
   });
   useShownQuery(String(document), variables, isPaused);
   const retry = useCallback(() => execute({ requestPolicy: "network-only" }), [execute]);

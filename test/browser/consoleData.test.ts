@@ -45,6 +45,30 @@ describe.skipIf(!hasChromium)(`the data of the console in Chromium${skipReason}`
     expect(await grid.getByText("Which country is it?").count()).toBe(1);
   });
 
+  it("is fetched anew when a screen opens again, but for texts that stay as they are", async () => {
+    await using server = await startServer({ console: true, sample: true });
+    await using browser = await openBrowser();
+    const { page } = await openConsole(server, await browser.newContext());
+    const texts: string[] = [];
+    page.on("request", (request) => {
+      const body = request.postData() ?? "";
+      if (body.includes("query VersionTexts")) texts.push(body);
+    });
+    await page.goto(`${server.url}/console/prompts/country-guide?version=1.1.0`);
+    await page.getByRole("heading", { name: "What the model gets" }).waitFor();
+    await page.getByRole("link", { name: "Logs" }).last().click();
+    await page.getByText("No log fits").waitFor();
+    await server.post("/monitor/log", { slug: "country-guide", output: "It came meanwhile." });
+    await server.run(
+      'mutation { publishPrompt(slug: "country-guide", input: { newTag: "beta", to: { version: "1.0.0" } }) { promptTag { id } } }',
+    );
+    await page.goBack();
+    await page.getByRole("navigation", { name: "Versions" }).getByText("beta").waitFor();
+    await page.getByRole("link", { name: "Logs" }).last().click();
+    await page.getByText("It came meanwhile.").waitFor();
+    expect(texts).toHaveLength(1);
+  });
+
   it("goes on to arrive after the stream of events ended or broke, below what had arrived", async () => {
     await using server = await startServer({ console: true, sample: true });
     const { logId } = (await server.post("/monitor/log", { slug: "country-guide", output: "Before." })).body;

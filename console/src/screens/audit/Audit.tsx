@@ -51,7 +51,7 @@ type Entry = AuditLogQuery["auditLog"]["nodes"][number];
 export function Audit() {
   const { after, entry } = auditRoute.useSearch();
   const navigate = auditRoute.useNavigate();
-  const result = useData(AuditLog, { after: after ?? null }, { isLive: true });
+  const result = useData(AuditLog, { after: after ?? null });
   const show = (id: string | undefined) => void navigate({ search: (now) => ({ ...now, entry: id }) });
   const columns: Column<Entry>[] = [
     { name: "When", cell: ({ createdAt }) => <Time at={createdAt} as="clock" /> },
@@ -91,7 +91,7 @@ export function Audit() {
 }
 
 function Change({ id, onClose }: { id: string; onClose: () => void }) {
-  const result = useData(AuditChange, { id });
+  const result = useData(AuditChange, { id }, { isFixed: true });
   return (
     <Dialog title="Change" onClose={onClose}>
       <Loaded result={result}>

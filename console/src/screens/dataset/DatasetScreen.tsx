@@ -43,7 +43,7 @@ export function DatasetScreen() {
   const { slug } = datasetRoute.useParams();
   const { version } = datasetRoute.useSearch();
   const variables = { slug, version: version ? Number(version) : null };
-  const result = useData(DatasetHead, variables, { isLive: true, isExact: true });
+  const result = useData(DatasetHead, variables, { isExact: true });
   return (
     <Loaded result={result}>
       {({ dataset }) =>

@@ -55,7 +55,7 @@ export function Logs() {
   const key = JSON.stringify(search);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key stands for what is searched; time alone changes nothing
   const filter = useMemo(() => filterOf(search, Date.now()), [key]);
-  const result = useData(LogList, { filter, after: after ?? null }, { isLive: true });
+  const result = useData(LogList, { filter, after: after ?? null });
   const isFiltered = Object.keys(search).length > 0;
   const change = useCallback(
     (part: LogSearch) =>

@@ -50,7 +50,7 @@ export function Overview() {
   const navigate = overviewRoute.useNavigate();
   const { days, from, to, before } = periodOf(search.period, "7");
   const variables = { from, to, beforeFrom: before.from, beforeTo: before.to, timeZone };
-  const result = useData(OverviewOfUsage, variables, { isLive: true });
+  const result = useData(OverviewOfUsage, variables);
   const choose = (period: string) => void navigate({ search: { period }, replace: true });
   return (
     <Page

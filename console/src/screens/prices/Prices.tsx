@@ -51,7 +51,7 @@ export function Prices() {
   const { after, dialog } = pricesRoute.useSearch();
   const { session } = shellRoute.useRouteContext();
   const navigate = pricesRoute.useNavigate();
-  const result = useData(ModelPrices, { after: after ?? null }, { isLive: true });
+  const result = useData(ModelPrices, { after: after ?? null });
   const isAdmin = session.scopes.includes("admin");
   const [deleting, setDeleting] = useState<Price | null>(null);
   const setDialog = (next: string | undefined) =>

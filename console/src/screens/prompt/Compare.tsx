@@ -56,8 +56,8 @@ export function Compare({ slug, versions, from, to, what }: Props) {
 }
 
 function CompareTexts({ slug, from, to }: { slug: string; from: string; to: string }) {
-  const before = useData(VersionTexts, { slug, version: from });
-  const after = useData(VersionTexts, { slug, version: to });
+  const before = useData(VersionTexts, { slug, version: from }, { isFixed: true });
+  const after = useData(VersionTexts, { slug, version: to }, { isFixed: true });
   return (
     <Loaded result={before}>
       {(old) => (

@@ -32,7 +32,7 @@ const CreateVersion = graphql(`
 /** Writes a new version, beginning with the one that is shown. */
 export function Editor({ prompt, base }: { prompt: PromptHeadOf; base: string | undefined }) {
   const variables = { slug: prompt.slug, version: base ?? "" };
-  const result = useData(VersionTexts, variables, { isPaused: !base, isExact: true });
+  const result = useData(VersionTexts, variables, { isPaused: !base, isFixed: true, isExact: true });
   if (!base) return <DraftForm prompt={prompt} base={null} />;
   return (
     <Loaded result={result}>

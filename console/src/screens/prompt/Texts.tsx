@@ -11,7 +11,7 @@ export type Version = NonNullable<NonNullable<VersionTextsQuery["describePrompt"
 
 /** What a version says, and what it becomes with its variables filled in. */
 export function Texts({ slug, version }: { slug: string; version: string }) {
-  const result = useData(VersionTexts, { slug, version });
+  const result = useData(VersionTexts, { slug, version }, { isFixed: true });
   return (
     <Loaded result={result}>
       {({ describePrompt }) =>

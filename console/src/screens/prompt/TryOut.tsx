@@ -34,7 +34,8 @@ export function TryOut({ slug, version }: { slug: string; version: Version }) {
   const variables = version.variables
     .filter(({ label }) => settled[label])
     .map(({ label }) => ({ label, value: settled[label]! }));
-  const { data, error, isStale, retry } = useData(Render, { slug, version: version.version, variables });
+  const call = { slug, version: version.version, variables };
+  const { data, error, isStale, retry } = useData(Render, call, { isFixed: true });
   const rendered = data?.renderPrompt;
   // A form that is not filled in yet is no mistake.
   const warnings =

@@ -74,7 +74,9 @@ export function useImpact({ slug, from, to }: Versions): Impact {
     let isCurrent = true;
     const report = (change: (now: Impact) => Impact) => isCurrent && setImpact(change);
     const run = async () => {
-      const found = await client.query<ImpactLogsQuery>(String(ImpactLogs), { slug }).toPromise();
+      const found = await client
+        .query<ImpactLogsQuery>(String(ImpactLogs), { slug }, { requestPolicy: "network-only" })
+        .toPromise();
       const calls = (found.data?.logs.nodes ?? [])
         .filter(({ variables }) => variables?.length)
         .slice(0, MAX_LOGS);

@@ -40,7 +40,7 @@ type Item = RejectedQuery["rejectedItems"]["nodes"][number];
 export function Rejected() {
   const { after, item } = settingsRoute.useSearch();
   const navigate = settingsRoute.useNavigate();
-  const result = useData(RejectedItems, { after: after ?? null }, { isLive: true });
+  const result = useData(RejectedItems, { after: after ?? null });
   const show = (id: string | undefined) =>
     void navigate({ search: (now) => ({ ...now, item: id }), resetScroll: false });
   const columns: Column<Item>[] = [

@@ -33,7 +33,7 @@ const RetentionState = graphql(`
 
 /** How long traces are kept, and removing older ones by hand. */
 export function RetentionCard() {
-  const result = useData(RetentionState, {}, { isLive: true });
+  const result = useData(RetentionState, {});
   return (
     <Card title="Retention">
       <Loaded result={result}>

@@ -58,7 +58,7 @@ export function Tokens() {
   const { after, dialog } = tokensRoute.useSearch();
   const { session } = shellRoute.useRouteContext();
   const navigate = tokensRoute.useNavigate();
-  const result = useData(AccessTokens, { after: after ?? null }, { isLive: true });
+  const result = useData(AccessTokens, { after: after ?? null });
   const revoke = useSave(RevokeToken);
   const [ending, setEnding] = useState<Token | null>(null);
   const toast = useToast();

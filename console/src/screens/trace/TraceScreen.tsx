@@ -15,7 +15,7 @@ import { useSteps } from "./useSteps.ts";
 
 export function TraceScreen() {
   const { id } = traceRoute.useParams();
-  const result = useData(TraceHead, { id }, { isLive: true, isExact: true });
+  const result = useData(TraceHead, { id }, { isExact: true });
   return (
     <Loaded result={result}>
       {({ trace }) => trace && <TracePage key={id} trace={trace} onChanged={result.retry} />}

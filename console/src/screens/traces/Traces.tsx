@@ -31,7 +31,7 @@ export function Traces() {
   const key = JSON.stringify(search);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key stands for what is searched; time alone changes nothing
   const filter = useMemo(() => filterOf(search, Date.now()), [key]);
-  const result = useData(TraceList, { filter, after: after ?? null }, { isLive: true });
+  const result = useData(TraceList, { filter, after: after ?? null });
   const isFiltered = Object.keys(search).length > 0;
   const change = useCallback(
     (part: TraceSearch) =>

@@ -49,7 +49,7 @@ export function Usage() {
   const grouping = groups.find(({ value }) => value === search.by) ?? groups[0]!;
   const measure = measures.find(({ value }) => value === search.measure) ?? measures[0]!;
   const variables = { from, to, groupBy: grouping.group, slug: search.slug ?? null, timeZone };
-  const result = useData(UsageReport, variables, { isLive: true });
+  const result = useData(UsageReport, variables);
   const change = (part: Partial<typeof search>) =>
     void navigate({ search: (now) => ({ ...now, ...part }), replace: true });
   return (
