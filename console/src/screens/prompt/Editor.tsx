@@ -74,9 +74,10 @@ function DraftForm({ prompt, base }: { prompt: PromptHeadOf; base: Version | nul
           onChange={(event) => change({ version: event.target.value })}
           hint={base ? `It begins with the texts of ${base.version}.` : "By habit a semantic version."}
         />
-        {draft.messages ? (
+        {draft.messages && (
           <MessagesEditor messages={draft.messages} onChange={(messages) => change({ messages })} />
-        ) : (
+        )}
+        {draft.hasTexts && (
           <>
             <TextArea
               label="System text"
@@ -97,7 +98,11 @@ function DraftForm({ prompt, base }: { prompt: PromptHeadOf; base: Version | nul
         {error && <ErrorNotice error={error} keepsText />}
         <FormButtons>
           {!base && !draft.messages && (
-            <Button onClick={() => change({ messages: [{ key: 0, role: "user", content: draft.text }] })}>
+            <Button
+              onClick={() =>
+                change({ messages: [{ key: 0, role: "user", content: draft.text }], hasTexts: false })
+              }
+            >
               Write messages instead
             </Button>
           )}

@@ -14,6 +14,8 @@ export interface Draft {
   version: string;
   systemText: string;
   text: string;
+  /** Whether it has texts of its own; else Gabbro makes them of the messages. */
+  hasTexts: boolean;
   messages: DraftMessage[] | null;
   model: string;
   provider: string;
@@ -26,6 +28,7 @@ export function draftOf(base: Version | null, versions: string[]): Draft {
     version: nextVersion(base?.version, versions),
     systemText: base?.systemText ?? "",
     text: base?.text ?? "",
+    hasTexts: !base?.messages || textOfMessages(base.messages) !== base.text,
     messages:
       base?.messages?.map(({ role, content, name, placeholder }, key) => ({
         key,
@@ -42,23 +45,33 @@ export function draftOf(base: Version | null, versions: string[]): Draft {
 }
 
 export function inputOf(draft: Draft): PromptVersionInput {
-  const { version, systemText, text, messages, model, provider, parameters, variables } = draft;
-  const texts = messages
-    ? {
-        messages: messages.map(({ role, content, name, placeholder }) =>
-          placeholder ? { placeholder } : { role, content, ...(name && { name }) },
-        ),
-      }
-    : { systemText: systemText || null, text };
+  const { version, systemText, text, hasTexts, messages, model, provider, parameters, variables } = draft;
   return {
     version,
-    ...texts,
+    ...(hasTexts && { systemText: systemText || null, text }),
+    ...(messages && {
+      messages: messages.map(({ role, content, name, placeholder }) =>
+        placeholder ? { placeholder } : { role, content, ...(name && { name }) },
+      ),
+    }),
     model: model ? { model, provider: provider || null, parameters } : null,
-    // Those without a description are found in the texts again, if they are still there.
+    // Those without anything but a name are found in the texts again, if they are still there.
     variables: variables.flatMap(({ label, type, description }) =>
-      description ? [{ label, type, description }] : [],
+      description || type !== "string" ? [{ label, type, description: description ?? null }] : [],
     ),
   };
+}
+
+/** The text that Gabbro makes of messages for a version without one: that of the user, or all under their roles. */
+function textOfMessages(messages: NonNullable<Version["messages"]>): string {
+  const rest = messages[0]?.role === "system" ? messages.slice(1) : messages;
+  const [only] = rest;
+  if (only && rest.length === 1 && only.role === "user") return only.content ?? "";
+  return rest
+    .map(({ role, name, content, placeholder }) =>
+      placeholder ? `[${placeholder}]` : `${role}${name ? ` (${name})` : ""}:\n${content}`,
+    )
+    .join("\n\n");
 }
 
 /** One more than the base in its last number, as often as it takes to be new. */

@@ -1,0 +1,42 @@
+import { describe, expect, it } from "vitest";
+import { hasChromium, openBrowser, skipReason } from "../support/chromium.ts";
+import { openConsole } from "../support/console.ts";
+import { startServer } from "../support/server.ts";
+
+const CREATE =
+  "mutation ($slug: String!, $input: PromptVersionInput!) { createPromptVersion(slug: $slug, input: $input) { promptVersion { id } } }";
+const DESCRIBE =
+  'query ($version: String!) { describePrompt(slug: "country-guide", version: $version) { promptVersion { systemText text messages { role content } variables { label type description } } } }';
+
+describe.skipIf(!hasChromium)(`writing prompts in Chromium${skipReason}`, () => {
+  it("makes a version of another with its types, its messages and the texts beside them", async () => {
+    await using server = await startServer({ console: true, sample: true });
+    const messages = [{ role: "user", content: "Where is {{country}}? Since {{year}}?" }];
+    const variables = [{ label: "year", type: "number" }];
+    const own = { text: "The text beside: {{country}}", systemText: "Beside, too." };
+    for (const input of [
+      { version: "3.0.0", messages, variables, ...own },
+      { version: "4.0.0", messages, variables },
+    ])
+      expect(await server.run(CREATE, { slug: "country-guide", input })).not.toHaveProperty("error");
+    await using browser = await openBrowser();
+    const { page, complaints } = await openConsole(server, await browser.newContext());
+    for (const [version, next] of [
+      ["3.0.0", "3.0.1"],
+      ["4.0.0", "4.0.1"],
+    ]) {
+      await page.goto(`${server.url}/console/prompts/country-guide?view=edit&version=${version}`);
+      await page.getByLabel("Content").fill("Where is {{country}} exactly? Since {{year}}?");
+      await page.getByRole("button", { name: "Create version" }).click();
+      await page.getByText(`Version ${next} is stored`).waitFor();
+    }
+    const beside = (await server.run(DESCRIBE, { version: "3.0.1" })).promptVersion;
+    expect(beside).toMatchObject(own);
+    expect(beside.messages[0].content).toContain("exactly");
+    const made = (await server.run(DESCRIBE, { version: "4.0.1" })).promptVersion;
+    expect(made.text).toBe("Where is {{country}} exactly? Since {{year}}?");
+    for (const { variables: stored } of [beside, made])
+      expect(stored).toContainEqual({ label: "year", type: "number", description: null });
+    expect(complaints).toEqual([]);
+  });
+});
