@@ -8,7 +8,8 @@ import { router } from "./router.ts";
 import { whenSessionEnds } from "./session.ts";
 
 whenSessionEnds(() => {
-  const { pathname, searchStr } = router.state.location;
+  const { pathname, searchStr } = router.latestLocation;
+  if (pathname === "/sign-in") return; // several answers may say that the session has ended
   void router.navigate({ to: "/sign-in", search: { next: pathname + searchStr }, replace: true });
 });
 

@@ -38,9 +38,16 @@ export async function signIn(by: { token: string } | { code: string }): Promise<
   }
 }
 
-export async function signOut(): Promise<void> {
-  await fetch(URL, { method: "DELETE" });
+/** Gives a sentence that says why the session goes on, or null when it has ended. */
+export async function signOut(): Promise<string | null> {
+  try {
+    const response = await fetch(URL, { method: "DELETE" });
+    if (!response.ok) return "Gabbro did not end the session. Try again.";
+  } catch {
+    return "Gabbro cannot be reached: you are still signed in.";
+  }
   endSession();
+  return null;
 }
 
 /** Forgets the session, here, as the server did. */

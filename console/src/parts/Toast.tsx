@@ -4,15 +4,17 @@ import styles from "./Toast.module.css";
 
 const SHOWN_MS = 4_000;
 
-const Show = createContext<(message: string) => void>(() => {});
+type Kind = "done" | "failed";
 
-/** Says for a moment what was done. */
+const Show = createContext<(message: string, kind?: Kind) => void>(() => {});
+
+/** Says for a moment what was done, or could not be. */
 export const useToast = () => useContext(Show);
 
 export function Toasts({ children }: { children: ReactNode }) {
-  const [toasts, setToasts] = useState<{ id: string; message: string }[]>([]);
-  const show = useCallback((message: string) => {
-    const toast = { id: crypto.randomUUID(), message };
+  const [toasts, setToasts] = useState<{ id: string; message: string; kind: Kind }[]>([]);
+  const show = useCallback((message: string, kind: Kind = "done") => {
+    const toast = { id: crypto.randomUUID(), message, kind };
     setToasts((shown) => [...shown, toast]);
     setTimeout(() => setToasts((shown) => shown.filter((one) => one !== toast)), SHOWN_MS);
   }, []);
@@ -20,9 +22,9 @@ export function Toasts({ children }: { children: ReactNode }) {
     <Show value={show}>
       {children}
       <div className={styles.toasts} role="status">
-        {toasts.map(({ id, message }) => (
+        {toasts.map(({ id, message, kind }) => (
           <div key={id} className={styles.toast}>
-            <Icon name="check" />
+            <Icon name={kind === "done" ? "check" : "alert"} />
             {message}
           </div>
         ))}

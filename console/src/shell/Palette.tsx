@@ -4,10 +4,11 @@ import { useData } from "../data.ts";
 import { graphql } from "../gql/index.ts";
 import { Icon, type IconName } from "../parts/Icon.tsx";
 import { useToast } from "../parts/Toast.tsx";
-import { type Session, signOut } from "../session.ts";
+import type { Session } from "../session.ts";
 import { shownQueriesAsCurl, shownQueriesInGraphiql } from "../shownQueries.ts";
 import styles from "./Palette.module.css";
 import { placesOf } from "./places.ts";
+import { useSignOut } from "./useSignOut.ts";
 
 const FindInPalette = graphql(`
   query FindInPalette($search: String!) {
@@ -153,6 +154,7 @@ function useEntries(text: string, session: Session): Entry[] {
 function useActions(): Entry[] {
   const navigate = useNavigate();
   const toast = useToast();
+  const signOut = useSignOut();
   // Of the screen below, before the palette asks for anything.
   const [curl] = useState(shownQueriesAsCurl);
   const [graphiql] = useState(shownQueriesInGraphiql);
@@ -178,6 +180,6 @@ function useActions(): Entry[] {
       detail: "",
       run: () => void navigator.clipboard.writeText(curl).then(() => toast("The queries are copied")),
     },
-    { key: "sign out", icon: "leave", name: "Sign out", detail: "", run: () => void signOut() },
+    { key: "sign out", icon: "leave", name: "Sign out", detail: "", run: signOut },
   ];
 }

@@ -5,7 +5,7 @@ import { createClient } from "../data.ts";
 import icon from "../design/icon.svg";
 import { buttonClass, IconButton } from "../parts/Button.tsx";
 import { Icon } from "../parts/Icon.tsx";
-import { type Session, signOut } from "../session.ts";
+import type { Session } from "../session.ts";
 import { shownQueriesInGraphiql } from "../shownQueries.ts";
 import { KeysDialog } from "./KeysDialog.tsx";
 import { Palette } from "./Palette.tsx";
@@ -13,6 +13,7 @@ import { placesOf } from "./places.ts";
 import { shellRoute } from "./routes.tsx";
 import styles from "./Shell.module.css";
 import { useKeys } from "./useKeys.ts";
+import { useSignOut } from "./useSignOut.ts";
 
 /** Around every screen: the navigation, the palette, the keys, and the client that belongs to the session. */
 export function Shell() {
@@ -93,6 +94,7 @@ function Navigation({ session }: { session: Session }) {
 }
 
 function Me({ session }: { session: Session }) {
+  const signOut = useSignOut();
   return (
     <div className={styles.me}>
       <div className={styles.who}>
@@ -104,7 +106,7 @@ function Me({ session }: { session: Session }) {
         label="Show the queries of this screen in GraphiQL"
         onClick={() => window.open(shownQueriesInGraphiql(), "_blank", "noopener")}
       />
-      <IconButton icon="leave" label="Sign out" onClick={() => void signOut()} />
+      <IconButton icon="leave" label="Sign out" onClick={signOut} />
     </div>
   );
 }

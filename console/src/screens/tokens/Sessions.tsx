@@ -10,7 +10,7 @@ import { Card } from "../../parts/Page.tsx";
 import { type Column, Table } from "../../parts/Table.tsx";
 import { Time } from "../../parts/Time.tsx";
 import { useToast } from "../../parts/Toast.tsx";
-import { signOut } from "../../session.ts";
+import { useSignOut } from "../../shell/useSignOut.ts";
 
 const ConsoleSessions = graphql(`
   query ConsoleSessions {
@@ -42,10 +42,11 @@ type Session = ConsoleSessionsQuery["consoleSessions"]["nodes"][number];
 
 /** The browsers that are signed in, the latest first. */
 export function Sessions() {
-  const result = useData(ConsoleSessions, {}, { isLive: true });
+  const result = useData(ConsoleSessions, {});
   const end = useSave(EndSession);
   const [ending, setEnding] = useState<Session | null>(null);
   const toast = useToast();
+  const signOut = useSignOut();
   const confirm = async () => {
     if (!ending || !(await end.run({ id: ending.id }))) return;
     setEnding(null);
@@ -58,7 +59,7 @@ export function Sessions() {
         {({ consoleSessions: { nodes } }) => (
           <Table
             label="Signed-in browsers"
-            columns={columnsOf((session) => (session.isCurrent ? void signOut() : setEnding(session)))}
+            columns={columnsOf((session) => (session.isCurrent ? signOut() : setEnding(session)))}
             rows={nodes.toReversed()}
             keyOf={({ id }) => id}
           />

@@ -1,0 +1,48 @@
+import { describe, expect, it } from "vitest";
+import { hasChromium, openBrowser, skipReason } from "../support/chromium.ts";
+import { openConsole } from "../support/console.ts";
+import { startServer } from "../support/server.ts";
+
+describe.skipIf(!hasChromium)(`the frame of the console in Chromium${skipReason}`, () => {
+  it("leads back to the screen where the session ended, however many answers say so", async () => {
+    await using server = await startServer({ console: true, sample: true });
+    await using browser = await openBrowser();
+    const context = await browser.newContext();
+    const { page } = await openConsole(server, context);
+    await page.goto(`${server.url}/console/datasets/country-quiz`);
+    await page.getByRole("grid", { name: "Rows" }).focus();
+    await context.clearCookies();
+    const late = Promise.withResolvers<void>();
+    await page.route("**/graphql", async (route) => {
+      if (route.request().postData()?.includes("mutation")) await late.promise;
+      await route.continue();
+    });
+    await page.keyboard.type("An answer");
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: "Logs" }).click();
+    await page.getByLabel("Access token").waitFor();
+    const answered = page.waitForResponse("**/graphql");
+    late.resolve();
+    expect((await answered).ok()).toBe(false);
+    await page.evaluate("new Promise((resolve) => setTimeout(resolve))"); // the answer is read by then
+    expect(new URL(page.url()).searchParams.get("next")).toMatch(/^\/logs$/);
+    await page.getByLabel("Access token").fill(server.token);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("heading", { name: "Logs" }).waitFor();
+  });
+
+  it("says that one is still signed in, when Gabbro cannot be reached to sign out", async () => {
+    await using server = await startServer({ console: true, sample: true });
+    await using browser = await openBrowser();
+    const { page } = await openConsole(server, await browser.newContext());
+    const failures: string[] = [];
+    page.on("pageerror", ({ message }) => failures.push(message));
+    await page.route("**/console/session", (route) => route.abort());
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByText("Gabbro cannot be reached: you are still signed in.").waitFor();
+    await page.unroute("**/console/session");
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("Access token").waitFor();
+    expect(failures).toEqual([]);
+  });
+});
