@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { hasChromium, openBrowser, skipReason } from "../support/chromium.ts";
 import { openConsole } from "../support/console.ts";
+import { addPrompt } from "../support/data.ts";
 import { startServer } from "../support/server.ts";
 
 describe.skipIf(!hasChromium)(`the frame of the console in Chromium${skipReason}`, () => {
@@ -44,5 +45,34 @@ describe.skipIf(!hasChromium)(`the frame of the console in Chromium${skipReason}
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByLabel("Access token").waitFor();
     expect(failures).toEqual([]);
+  });
+
+  it("gives the focus back when a dialog closes, which leaves the address and the history as they were", async () => {
+    await using server = await startServer({ console: true });
+    for (let n = 1; n <= 60; n += 1)
+      await addPrompt(server, { slug: `p-${String(n).padStart(2, "0")}`, versions: [{ version: "1" }] });
+    await using browser = await openBrowser();
+    const { page, complaints } = await openConsole(server, await browser.newContext());
+    await page.getByRole("link", { name: "Prompts" }).click();
+    await page.getByRole("link", { name: "Next page" }).click();
+    await page.getByText("p-60", { exact: true }).waitFor();
+    const address = page.url();
+    const length = await page.evaluate("history.length");
+    const open = page.getByRole("button", { name: "New prompt" });
+    const dialog = page.getByRole("dialog", { name: "New prompt" });
+    const focused = () => page.evaluate("document.activeElement.textContent");
+    for (const close of ["Cancel", "Close"]) {
+      await open.click();
+      await expect.poll(() => page.evaluate("document.activeElement.labels?.[0]?.textContent")).toBe("Name");
+      await dialog.getByRole("button", { name: close }).click();
+      await dialog.waitFor({ state: "detached" });
+      expect([await focused(), page.url()]).toEqual(["New prompt", address]);
+    }
+    await page.getByText("p-60", { exact: true }).click();
+    await page.getByRole("button", { name: "Publish…" }).click();
+    await page.getByRole("button", { name: "Cancel" }).click();
+    expect(await focused()).toBe("Publish…");
+    expect(await page.evaluate("history.length")).toBe(Number(length) + 1);
+    expect(complaints).toEqual([]);
   });
 });

@@ -24,7 +24,7 @@ export function Confirm({ title, verb, error, isRunning, onConfirm, onClose, chi
       {error && <ErrorNotice error={error} />}
       <FormButtons>
         <Button onClick={onClose}>Cancel</Button>
-        <Button kind="danger" disabled={isRunning} onClick={onConfirm} autoFocus>
+        <Button kind="danger" disabled={isRunning} onClick={onConfirm}>
           {verb}
         </Button>
       </FormButtons>

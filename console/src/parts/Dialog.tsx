@@ -1,6 +1,7 @@
-import { type ReactNode, useEffect, useRef } from "react";
+import { type ReactNode, useEffect } from "react";
 import { IconButton } from "./Button.tsx";
 import styles from "./Dialog.module.css";
+import { useModal } from "./useModal.ts";
 
 /** A dialog over the screen. It is open while it is rendered; Escape closes it. */
 export function Dialog({
@@ -12,12 +13,11 @@ export function Dialog({
   onClose: () => void;
   children: ReactNode;
 }) {
-  const dialog = useRef<HTMLDialogElement>(null);
+  const dialog = useModal();
   useEffect(() => {
-    dialog.current?.showModal();
-    // React focuses before the dialog is open, and the dialog then focuses the button that closes it.
+    // By itself, the dialog focuses the button that closes it.
     dialog.current?.querySelector<HTMLElement>("form :is(input, select, textarea)")?.focus();
-  }, []);
+  }, [dialog]);
   return (
     <dialog ref={dialog} className={styles.dialog} aria-label={title} onClose={onClose}>
       <div className={styles.head}>

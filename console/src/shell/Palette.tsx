@@ -1,9 +1,10 @@
 import { useNavigate } from "@tanstack/react-router";
-import { useDeferredValue, useEffect, useRef, useState } from "react";
+import { useDeferredValue, useState } from "react";
 import { useData } from "../data.ts";
 import { graphql } from "../gql/index.ts";
 import { Icon, type IconName } from "../parts/Icon.tsx";
 import { useToast } from "../parts/Toast.tsx";
+import { useModal } from "../parts/useModal.ts";
 import type { Session } from "../session.ts";
 import { shownQueriesAsCurl, shownQueriesInGraphiql } from "../shownQueries.ts";
 import styles from "./Palette.module.css";
@@ -37,11 +38,10 @@ interface Entry {
 
 /** One field for going, searching and doing. */
 export function Palette({ session, onClose }: { session: Session; onClose: () => void }) {
-  const dialog = useRef<HTMLDialogElement>(null);
+  const dialog = useModal();
   const [text, setText] = useState("");
   const [chosen, setChosen] = useState(0);
   const entries = useEntries(text.trim(), session);
-  useEffect(() => dialog.current?.showModal(), []);
   const run = (entry: Entry | undefined) => {
     if (!entry) return;
     onClose();

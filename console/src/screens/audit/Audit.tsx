@@ -52,7 +52,8 @@ export function Audit() {
   const { after, entry } = auditRoute.useSearch();
   const navigate = auditRoute.useNavigate();
   const result = useData(AuditLog, { after: after ?? null });
-  const show = (id: string | undefined) => void navigate({ search: (now) => ({ ...now, entry: id }) });
+  const show = (id: string | undefined) =>
+    void navigate({ search: (now) => ({ ...now, entry: id }), replace: true });
   const columns: Column<Entry>[] = [
     { name: "When", cell: ({ createdAt }) => <Time at={createdAt} as="clock" /> },
     {

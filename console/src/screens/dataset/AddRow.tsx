@@ -48,12 +48,11 @@ export function AddRow({ slug, columns, onAdded, onClose }: Props) {
   return (
     <Dialog title="Add row" onClose={onClose}>
       <Form onSubmit={() => void submit()}>
-        {gridColumns.map(({ key, title, type }, n) => (
+        {gridColumns.map(({ key, title, type }) => (
           <TextArea
             key={key}
             label={title}
             rows={1}
-            autoFocus={n === 0}
             value={texts[key] ?? ""}
             onChange={(event) => setTexts((now) => ({ ...now, [key]: event.target.value }))}
             hint={type === "JSON" ? "JSON" : null}

@@ -82,12 +82,10 @@ export function Datasets() {
     (text: string) => void navigate({ search: { q: text || undefined }, replace: true }),
     [navigate],
   );
+  const setDialog = (next: string | undefined) =>
+    void navigate({ search: (now) => ({ ...now, dialog: next }), replace: true });
   const newButton = (
-    <Button
-      kind="primary"
-      icon="plus"
-      onClick={() => void navigate({ search: (now) => ({ ...now, dialog: "new" }) })}
-    >
+    <Button kind="primary" icon="plus" onClick={() => setDialog("new")}>
       New dataset
     </Button>
   );
@@ -115,9 +113,7 @@ export function Datasets() {
           )
         }
       </Loaded>
-      {dialog === "new" && (
-        <NewDataset onClose={() => void navigate({ search: { q: q || undefined }, replace: true })} />
-      )}
+      {dialog === "new" && <NewDataset onClose={() => setDialog(undefined)} />}
     </Page>
   );
 }

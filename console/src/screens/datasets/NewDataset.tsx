@@ -38,13 +38,7 @@ export function NewDataset({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="New dataset" onClose={onClose}>
       <SaveForm verb="Create" save={save} isReady={shownSlug !== ""} onSubmit={submit} onCancel={onClose}>
-        <TextField
-          label="Name"
-          autoFocus
-          required
-          value={name}
-          onChange={(event) => setName(event.target.value)}
-        />
+        <TextField label="Name" required value={name} onChange={(event) => setName(event.target.value)} />
         <TextField
           label="Slug"
           required

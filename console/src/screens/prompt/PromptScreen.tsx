@@ -37,7 +37,8 @@ function PromptPage({ prompt }: { prompt: PromptHeadOf }) {
     search.version ??
     prompt.tags.find(({ label }) => label === "production")?.version ??
     versions[0]?.version;
-  const setDialog = (dialog: string | undefined) => void navigate({ search: (now) => ({ ...now, dialog }) });
+  const setDialog = (dialog: string | undefined) =>
+    void navigate({ search: (now) => ({ ...now, dialog }), replace: true });
   return (
     <Page
       title={name}

@@ -39,13 +39,7 @@ export function NewPrompt({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="New prompt" onClose={onClose}>
       <SaveForm verb="Create" save={save} isReady={shownSlug !== ""} onSubmit={submit} onCancel={onClose}>
-        <TextField
-          label="Name"
-          autoFocus
-          required
-          value={name}
-          onChange={(event) => setName(event.target.value)}
-        />
+        <TextField label="Name" required value={name} onChange={(event) => setName(event.target.value)} />
         <TextField
           label="Slug"
           required

@@ -96,9 +96,10 @@ export function Prompts() {
     (text: string) => void navigate({ search: { q: text || undefined }, replace: true }),
     [navigate],
   );
-  const openNew = () => void navigate({ search: (now) => ({ ...now, dialog: "new" }) });
+  const setDialog = (next: string | undefined) =>
+    void navigate({ search: (now) => ({ ...now, dialog: next }), replace: true });
   const newButton = (
-    <Button kind="primary" icon="plus" onClick={openNew}>
+    <Button kind="primary" icon="plus" onClick={() => setDialog("new")}>
       New prompt
     </Button>
   );
@@ -128,9 +129,7 @@ export function Prompts() {
           )
         }
       </Loaded>
-      {dialog === "new" && (
-        <NewPrompt onClose={() => void navigate({ search: { q: q || undefined }, replace: true })} />
-      )}
+      {dialog === "new" && <NewPrompt onClose={() => setDialog(undefined)} />}
     </Page>
   );
 }

@@ -42,7 +42,7 @@ export function Rejected() {
   const navigate = settingsRoute.useNavigate();
   const result = useData(RejectedItems, { after: after ?? null });
   const show = (id: string | undefined) =>
-    void navigate({ search: (now) => ({ ...now, item: id }), resetScroll: false });
+    void navigate({ search: (now) => ({ ...now, item: id }), replace: true, resetScroll: false });
   const columns: Column<Item>[] = [
     { name: "When", cell: ({ createdAt }) => <Time at={createdAt} as="clock" /> },
     {
