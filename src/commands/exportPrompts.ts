@@ -16,9 +16,10 @@ export async function exportPrompts(
 ): Promise<void> {
   const prompts = await promptContents(context);
   await createPrivateFolder(folder);
+  const names = new Set(await readdir(folder));
   const changed: { path: string; text: string }[] = [];
   for (const prompt of prompts) {
-    const path = join(folder, `${prompt.slug}.yaml`);
+    const path = join(folder, fileNameFor(prompt.slug, names));
     const text = toPromptYaml(prompt);
     const isSame = (await findFile(path)) !== null && (await readFile(path, "utf8")) === text;
     if (!isSame) changed.push({ path, text });
@@ -29,8 +30,14 @@ export async function exportPrompts(
     await printJson({ folder, prompts: prompts.length, written: changed.map(({ path }) => path), unchanged });
   else
     say(`${prompts.length} prompts in ${folder}: ${changed.length} files written, ${unchanged} unchanged.`);
-  const slugs = new Set(prompts.map(({ slug }) => `${slug}.yaml`));
-  const others = (await readdir(folder)).filter((name) => name.endsWith(".yaml") && !slugs.has(name));
+  const own = new Set(prompts.map(({ slug }) => fileNameFor(slug, names)));
+  const others = [...names].filter((name) => /\.ya?ml$/.test(name) && !own.has(name));
   if (others.length > 0)
     warn(`No prompt of this workspace has the slug of: ${others.toSorted().join(", ")}.`);
+}
+
+/** The file of a prompt in a folder with files of these names: SLUG.yaml, unless there is SLUG.yml alone. */
+export function fileNameFor(slug: string, names: Set<string>): string {
+  const hasShort = names.has(`${slug}.yml`) && !names.has(`${slug}.yaml`);
+  return hasShort ? `${slug}.yml` : `${slug}.yaml`;
 }

@@ -1,7 +1,8 @@
 import { readdir } from "node:fs/promises";
+import { join } from "node:path";
 import type { Context } from "../context.ts";
 import { quoted } from "../errors.ts";
-import { exportPrompts } from "./exportPrompts.ts";
+import { exportPrompts, fileNameFor } from "./exportPrompts.ts";
 import { type ImportPromptsOptions, importPrompts, isAgreed } from "./importPrompts.ts";
 import { planFolder } from "./promptFolder.ts";
 import { storedAlone } from "./promptPlan.ts";
@@ -20,13 +21,18 @@ export async function pullPrompts(
   await exportPrompts(context, folder, json ? { json } : {});
 }
 
-/** What the files of stored prompts have and Gabbro does not. */
+/** What the files have that a pull would write, and Gabbro does not. A file may have another slug than its name says. */
 async function lossesIn(context: Context, folder: string): Promise<string[]> {
-  const names = await readdir(folder).catch(() => []);
-  if (!names.some((name) => /\.ya?ml$/.test(name))) return [];
-  const { prompts } = await planFolder(context, folder, "may differ");
+  const names = new Set(await readdir(folder).catch(() => []));
+  if (![...names].some((name) => /\.ya?ml$/.test(name))) return [];
+  const { prompts, withoutFile } = await planFolder(context, folder, "may differ");
+  const written = new Set(
+    [...prompts.flatMap(({ stored }) => stored ?? []), ...withoutFile].map(({ slug }) =>
+      join(folder, fileNameFor(slug, names)),
+    ),
+  );
   return prompts
-    .filter(({ stored }) => stored)
+    .filter(({ path }) => written.has(path))
     .flatMap(({ steps, conflicts }) => [...steps, ...conflicts].map(({ subject }) => subject));
 }
 

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
@@ -154,6 +154,34 @@ test("a pull does not overwrite what only the files have, unless told to", async
   expect(await readFile(file, "utf8")).toBe(edited);
   expect(await run("pull", "--yes")).toMatchObject({ code: 0 });
   expect(await readFile(file, "utf8")).not.toContain("2.0");
+});
+
+test("a pull does not overwrite a file that has another prompt than its name says, unless told to", async () => {
+  const { run, add, file } = await startWorkspace();
+  await run("pull");
+  const other = "slug: other\nversions:\n  - version: '1'\n    text: Hi.\n";
+  await add("welcome.yaml", other);
+  expect(await run("pull")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(
+      'would be lost: prompt "other"\nwould be lost: version "1" of prompt "other"',
+    ),
+  });
+  expect(await readFile(file, "utf8")).toBe(other);
+  expect(await run("pull", "--yes")).toMatchObject({ code: 0 });
+  expect(await readFile(file, "utf8")).toContain("slug: welcome");
+});
+
+test("a pull writes the file of a prompt under the name that it has, SLUG.yml too", async () => {
+  const { run, edit, file } = await startWorkspace();
+  await run("pull");
+  const short = file.replace(".yaml", ".yml");
+  await edit(newVersion);
+  await rename(file, short);
+  expect((await run("pull")).stderr).toContain('would be lost: version "2.0" of prompt "welcome"');
+  expect(await run("pull", "--yes")).toMatchObject({ code: 0, stderr: "" });
+  expect(await readFile(short, "utf8")).not.toContain("2.0");
+  expect(await run("check")).toMatchObject({ code: 0 });
 });
 
 test("a diff shows the changed lines of a version that differs, and of a new one from the newest stored", async () => {
