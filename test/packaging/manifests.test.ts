@@ -106,14 +106,22 @@ describe("Dockerfile", async () => {
     expect((await gabbro(root, ["health", "--help"])).code).toBe(0);
   });
 
+  test("holds the program and the console, which it builds", () => {
+    expect(stages[0]).toMatch(/^RUN node packaging\/compile\.ts && npm run console$/m);
+    for (const folder of ["bin", "dist", "console/dist"])
+      expect(final).toContain(`\nCOPY --from=build /build/${folder} ./${folder}\n`);
+  });
+
   test("sends the builder what the build needs, and neither data nor secrets", async () => {
-    const lines = (await read("packaging/Dockerfile.dockerignore")).trim().split("\n");
-    expect(lines[0]).toBe("*");
-    const sent = lines.slice(1).map((line) => line.replace(/^!/, ""));
-    expect(lines.slice(1).every((line) => line.startsWith("!"))).toBe(true);
+    const [all, ...lines] = (await read("packaging/Dockerfile.dockerignore")).trim().split("\n");
+    expect(all).toBe("*");
+    const sent = lines.flatMap((line) => (line.startsWith("!") ? line.slice(1) : []));
+    const leftOut = lines.filter((line) => !line.startsWith("!"));
+    expect(leftOut).toEqual(["console/dist", "console/node_modules"]); // the build makes its own
     await Promise.all(sent.filter((path) => path.includes(".")).map(read));
     const [, ...compiled] = /^RUN node (\S+) /m.exec(stages[0]!)!;
-    expect(sent).toEqual(expect.arrayContaining([...compiled, "src", "bin", "package-lock.json"]));
+    const needed = [...compiled, "src", "bin", "console", "schema.graphql", "package-lock.json"];
+    expect(sent).toEqual(expect.arrayContaining(needed));
     for (const secret of ["data", ".git", ".env"]) expect(sent).not.toContain(secret);
   });
 });
