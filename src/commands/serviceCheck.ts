@@ -21,20 +21,27 @@ export async function checkService(config: Config): Promise<ServiceCheck> {
   const found = (problem: string, advice: string): Finding[] => [{ workspace: null, problem, advice }];
   const answer = await ask(`${url}/ready`).catch((error: Error) => ({ error }));
   if ("error" in answer) {
-    const { message } = (answer.error.cause as Error | undefined) ?? answer.error;
-    const findings = found(`Nothing answers at ${url}: ${message}`, notRunning);
+    const findings = found(`Nothing answers at ${url}: ${reasonOf(answer.error)}`, notRunning);
     return { url, status: "not running", unauthenticated: null, findings };
   }
   if (answer.status !== 200 || answer.text !== READY) {
     const findings = found(`${url} is not ready: ${answer.text.slice(0, MAX_SHOWN_CHARACTERS)}`, notReady);
     return { url, status: "not ready", unauthenticated: null, findings };
   }
-  const unauthenticated = config.metricsToken === null ? null : await countRefused(url, config.metricsToken);
-  const findings = unauthenticated
-    ? found(`${counted(unauthenticated, "request")} since the start had no valid token.`, invalidTokens)
-    : [];
-  return { url, status: "ready", unauthenticated, findings };
+  if (config.metricsToken === null) return { url, status: "ready", unauthenticated: null, findings: [] };
+  try {
+    const unauthenticated = await countRefused(url, config.metricsToken);
+    const findings = unauthenticated
+      ? found(`${counted(unauthenticated, "request")} since the start had no valid token.`, invalidTokens)
+      : [];
+    return { url, status: "ready", unauthenticated, findings };
+  } catch (error) {
+    const findings = found(`${url}/metrics cannot be read: ${reasonOf(error as Error)}`, notReady);
+    return { url, status: "ready", unauthenticated: null, findings };
+  }
 }
+
+const reasonOf = (error: Error) => ((error.cause as Error | undefined) ?? error).message;
 
 async function ask(url: string, headers: Record<string, string> = {}) {
   const response = await fetch(url, { headers, signal: AbortSignal.timeout(TIMEOUT_MS) });

@@ -181,3 +181,17 @@ test("requests without a valid token are reported where the metrics can be read"
   const other = await doctor(server, ["--json"], { METRICS_TOKEN: "x".repeat(30) });
   expect(JSON.parse(other.stdout).service).toMatchObject({ status: "ready", unauthenticated: null });
 });
+
+test("metrics that cannot be read are reported, and all else is examined", async () => {
+  const ready = JSON.stringify({ status: "ok" });
+  const broken = createServer(({ url, socket }, response) =>
+    url === "/ready" ? response.end(ready) : socket.destroy(),
+  );
+  await new Promise<void>((resolve) => broken.listen(0, "127.0.0.1", resolve));
+  const PORT = String((broken.address() as AddressInfo).port);
+  const { code, stdout, stderr } = await doctor(server, [], { METRICS_TOKEN, PORT });
+  broken.close();
+  expect({ code, stderr }).toEqual({ code: 1, stderr: "" });
+  expect(stdout).toContain(`- http://127.0.0.1:${PORT}/metrics cannot be read: `);
+  expect(stdout).toContain('Workspace "default":\n');
+});
