@@ -2,6 +2,7 @@ import { loadConfig } from "../config.ts";
 import type { Database } from "../database/open.ts";
 import { printable } from "../printable.ts";
 import { commandLineContext, getWorkspaceId, listWorkspaces } from "../workspaces/resolvers.ts";
+import { invalidTokens } from "./advice.ts";
 import { checkWorkspace, counted, type Finding, type WorkspaceCheckup } from "./checkup.ts";
 import { formatTime, printJson, printLines } from "./printing.ts";
 import { checkService, type ServiceCheck } from "./serviceCheck.ts";
@@ -72,7 +73,7 @@ const MEGABYTE = 1024 * 1024;
 function toLines(service: ServiceCheck, database: DatabaseCheck | null, attention: Finding[]): string[] {
   const size = database && (database.sizeBytes / MEGABYTE).toLocaleString("en", { maximumFractionDigits: 1 });
   return [
-    `Service:  ${service.url} is ${service.status}.`,
+    ...serviceLines(service),
     ...(database ? [`Database: ${database.place}, ${size} MB.`] : []),
     ...(database?.workspaces ?? []).flatMap(workspaceLines),
     "",
@@ -86,6 +87,16 @@ function toLines(service: ServiceCheck, database: DatabaseCheck | null, attentio
     ...(attention.length > MAX_PRINTED
       ? [`and ${attention.length - MAX_PRINTED} more, which --json shows.`]
       : []),
+  ];
+}
+
+function serviceLines({ url, status, unauthenticated }: ServiceCheck): string[] {
+  const line = `Service:  ${url} is ${status}.`;
+  if (!unauthenticated) return [line];
+  return [
+    line,
+    `  ${counted(unauthenticated, "request")} since its start had no valid token.`,
+    `  ${invalidTokens}`,
   ];
 }
 
