@@ -10,7 +10,7 @@ export function homePage(app: App, content: "page" | "link to console"): void {
   app.get("/", { schema: { hide: true } }, (request, reply) => {
     reply.header("vary", `${reply.getHeader("vary")}, Accept`);
     if (!request.headers.accept?.includes("text/html")) return reply.callNotFound();
-    if (content === "link to console") return reply.header("cache-control", "no-cache").redirect("console"); // relative: also below a path of a proxy
+    if (content === "link to console") return reply.header("cache-control", "no-cache").redirect("/console");
     return reply
       .type("text/html; charset=utf-8")
       .header("content-security-policy", policy)

@@ -26,7 +26,7 @@ describe("the pages of the console", () => {
     expect((await server.get("/console", { token: null })).body.code).toBe("ROUTE_NOT_FOUND");
     expect((await server.get("/", { token: null })).body.code).toBe("ROUTE_NOT_FOUND");
     const led = await server.get("/", { token: null, headers: HTML });
-    expect([led.status, led.headers.location]).toEqual([302, "console"]);
+    expect([led.status, led.headers.location]).toEqual([302, "/console"]);
   });
 
   it("name only files that exist, which are compressed and may be kept for ever", async () => {
