@@ -2,13 +2,12 @@ import { z } from "zod";
 import type { App } from "../http/app.ts";
 import { errorBody, errorResponses, errorResponsesToBody } from "../rest/errorResponses.ts";
 import { allPages } from "../validation/pagination.ts";
-import { warningText } from "../warnings.ts";
 import { authorize } from "../workspaces/resolvers.ts";
-import type { Model } from "./entities.ts";
 import { describePromptInput, promptsInput, publishPromptInput, versionChoice } from "./inputs.ts";
-import { describePrompts, servedPrompt } from "./reading.resolvers.ts";
+import { describePrompts } from "./reading.resolvers.ts";
 import { availableVersionsOf } from "./resolvers.ts";
 import { describePromptAnswer } from "./rest.ts";
+import { servedAnswer } from "./served.resolvers.ts";
 import { publishPrompt } from "./tags.resolvers.ts";
 
 const slug = describePromptInput.pick({ slug: true });
@@ -115,18 +114,7 @@ export function promptReadingRoutes(app: App): void {
       querystring: versionChoice,
       response: { 200: servedPromptAnswer, ...errorResponses, ...notFound },
     },
-    handler: async ({ context, params, query }) => {
-      const served = await servedPrompt(context, { ...params, ...query });
-      const { slug, text, systemText, messages, version, tag, model, warnings } = served;
-      const warning = warningText(warnings);
-      return {
-        prompt: {
-          ...{ slug, text, systemText: systemText ?? "", ...(messages && { messages }) },
-          ...{ version, tag: tag ?? "", model: completeModel(model) },
-        },
-        ...(warning !== null && { warning }),
-      };
-    },
+    handler: ({ context, params, query }) => servedAnswer(context, { ...params, ...query }),
   });
 }
 
@@ -149,41 +137,4 @@ export function promptPublishingRoutes(app: App): void {
       return { deploymentTag: { id, label } };
     },
   });
-}
-
-const clientsByProvider = new Map([
-  ["anthropic", "anthropic"],
-  ["huggingface", "hugging-face"],
-  ["mistral", "mistral"],
-  ["mistralai", "mistral"],
-  ["google", "gemini"],
-  ["gemini", "gemini"],
-  ["azure", "azure"],
-  ["aws", "bedrock"],
-  ["bedrock", "bedrock"],
-  ["xai", "xai"],
-  ["deepseek", "deepseek"],
-]);
-
-/** The client for a provider; most others answer the client of OpenAI. */
-function clientOf(provider: string): string {
-  return clientsByProvider.get(provider.toLowerCase().replaceAll("-", "")) ?? "open-ai";
-}
-
-const DEFAULT_PARAMETERS = { temperature: 1, topP: 1, maxLength: 0, responseFormat: "text" };
-
-/** The published clients require every member of the model, each of its type. */
-function completeModel(model: Model | null) {
-  const { client, model: name, version, parameters = {} } = model ?? {};
-  const provider = model?.provider ?? "";
-  const set = Object.entries(parameters).filter(
-    ([parameter, value]) => value !== null || !Object.hasOwn(DEFAULT_PARAMETERS, parameter),
-  );
-  return {
-    provider,
-    client: client || clientOf(provider),
-    model: name ?? "",
-    version: version ?? "",
-    parameters: { ...DEFAULT_PARAMETERS, ...Object.fromEntries(set) },
-  };
 }

@@ -1,5 +1,5 @@
-import { hash } from "node:crypto";
 import { createCache } from "../database/cache.ts";
+import { etagOf } from "../etag.ts";
 import type { App } from "../http/app.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 
@@ -28,7 +28,7 @@ export function cacheWithEtags(app: App): void {
       const answer = await answerCache(context.database, { workspaceId, key: url }, async () => {
         const body = JSON.stringify(await handler.call(this, request, reply));
         if (body.length > MAX_CHARACTERS_IN_TURN) await context.database.turn(workspaceId);
-        return { body, etag: `"${hash("sha256", body, "base64url")}"` };
+        return { body, etag: etagOf(body) };
       });
       const { body, etag } = answer!;
       reply.header("etag", etag);

@@ -40,7 +40,7 @@ const mayReach: Record<string, string[]> = {
     ...["http", "limits", "rest", "validation", "workspaces"],
   ],
   metrics: ["database", "http", "workspaces", "inbox"],
-  rest: ["database", "errors.ts", "http", "validation", "workspaces"],
+  rest: ["database", "errors.ts", "etag.ts", "http", "validation", "workspaces"],
   limits: ["errors.ts"],
   validation: ["errors.ts"],
   usage: ["limits"],
