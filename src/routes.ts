@@ -5,6 +5,7 @@ import { fileRoutes, signedFileRoutes } from "./files/rest.ts";
 import type { App, FastifyReply, FastifyRequest } from "./http/app.ts";
 import { monitorRoutes } from "./logs/rest.ts";
 import { promptPublishingRoutes, promptReadingRoutes } from "./prompts/authoring.rest.ts";
+import { promptEventRoutes } from "./prompts/live.rest.ts";
 import { promptRoutes } from "./prompts/rest.ts";
 import { signedContext } from "./requestContext.ts";
 import { cacheWithEtags } from "./rest/etag.ts";
@@ -31,6 +32,7 @@ async function tokenRoutes(app: App, contextOf: ContextOf): Promise<void> {
   fileRoutes(app);
   datasetRoutes(app);
   promptPublishingRoutes(app);
+  promptEventRoutes(app);
   await app.register(async (reading: App) => {
     cacheWithEtags(reading);
     promptRoutes(reading);

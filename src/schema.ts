@@ -10,6 +10,7 @@ import "./prompts/types.ts";
 import "./prompts/reading.graphql.ts";
 import "./prompts/authoring.graphql.ts";
 import "./prompts/tags.graphql.ts";
+import "./prompts/live.graphql.ts";
 import "./logs/graphql.ts";
 import "./logs/datasets.graphql.ts";
 import "./logs/listing.graphql.ts";

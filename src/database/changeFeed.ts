@@ -1,4 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
+import type { PromptChangedMessage } from "./pubsub.ts";
 
 /** Reports commits of other processes on the same database, and notifies those processes of commits of this one. */
 export interface ChangeFeed<Em = unknown> {
@@ -6,6 +7,8 @@ export interface ChangeFeed<Em = unknown> {
   countWrites(): number;
   /** Notifies other processes of a unit of work, in its transaction. */
   notify(unitOfWork: Em): Promise<void>;
+  /** Notifies the subscribers at other processes of a change of a prompt, in its transaction. */
+  notifyOfPrompt(unitOfWork: Em, workspaceId: string, message: PromptChangedMessage): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -5,7 +5,7 @@ import type { Kysely } from "kysely";
 import type { ChangeFeed } from "./changeFeed.ts";
 import type { Copier } from "./copy/copier.ts";
 import type { Insert, InsertAlong } from "./inserts.ts";
-import type { LogAddedMessage } from "./pubsub.ts";
+import type { PubSub } from "./pubsub.ts";
 import type { Search } from "./search.ts";
 
 export interface ConnectionOptions {
@@ -64,11 +64,8 @@ export interface Dialect {
   /** Runs `apply` while no other process migrates the database. */
   migrateAlone(orm: Orm, apply: (options: MigrateOptions) => Promise<string[]>): Promise<string[]>;
   createSearch(read: Kysely<never>): Search;
-  /** Follows the commits of other processes; `publish` gets the logs that they stored. */
-  openChangeFeed(
-    orm: Orm,
-    publish: (workspaceId: string, log: LogAddedMessage) => void,
-  ): Promise<ChangeFeed<SqlEntityManager>>;
+  /** Follows the commits of other processes, and publishes what they stored. */
+  openChangeFeed(orm: Orm, pubSub: PubSub): Promise<ChangeFeed<SqlEntityManager>>;
   /** The first statements of a transaction in which a request also waits for other things than the database. */
   openTransaction: string[];
   /** The placeholder of the nth value of a statement, from 1. */

@@ -67,7 +67,7 @@ export async function openDatabase(
   const read = orm.em.getKysely({ ...entityNames, type: "read" });
   const search = dialect.createSearch(rawReader);
   const pubSub = createPubSub();
-  const changeFeed = await dialect.openChangeFeed(orm, pubSub.publish);
+  const changeFeed = await dialect.openChangeFeed(orm, pubSub);
   const generation = createGeneration(changeFeed);
   orm.em.getEventManager().registerSubscriber(generation.subscriber);
   queueWrites(orm, search);
@@ -92,6 +92,7 @@ export async function openDatabase(
     /** The same without conversion: times and JSON are as the database has them. */
     rowsWithin: (em: typeof orm.em): typeof read => em.getKysely({ ...entityNames, convertValues: false }),
     pubSub,
+    notifyOfPrompt: changeFeed.notifyOfPrompt,
     requestTransactions: createRequestTransactions(search),
     /** Resolves when a piece of long work of a workspace may continue. */
     turn: createTurns(),

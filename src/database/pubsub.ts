@@ -9,48 +9,92 @@ export interface LogAddedMessage {
   promptSlug: string | null;
 }
 
+/** The message that is published once a change of a prompt is committed. */
+export interface PromptChangedMessage {
+  slug: string;
+  /** The operation that changed it, as in the audit log. */
+  action: string;
+  /** The tag that was moved, or `latest` for a new version; null when no tag was. */
+  tag: string | null;
+  /** The version that the tag points to now; null when there is none. */
+  version: string | null;
+}
+
 /** A subscription counts for its token and for its workspace. */
 export interface Subscriber {
   workspaceId: string;
   /** Null on the command line. */
   tokenId: string | null;
+  /** Resolves to whether its token has ended, which ends the subscription. Absent on the command line. */
+  hasEnded?: () => Promise<boolean>;
 }
 
-interface Listener extends Subscriber {
-  deliver(message: LogAddedMessage): void;
+interface Listener<Message> extends Subscriber {
+  deliver(message: Message): void;
   end(): void;
 }
 
 /** Concurrent subscriptions of one token, of all tokens of a workspace, and of this process. */
 export const MAX_SUBSCRIPTIONS = { token: 20, workspace: 100, process: 1_000 };
+/** The same for changes of prompts, which are rare and small: each process of an application may follow its prompts. */
+export const MAX_PROMPT_SUBSCRIPTIONS = { token: 500, workspace: 500, process: 2_000 };
 /** A subscription ends after this time, and its client subscribes again. */
 export const MAX_SUBSCRIPTION_MS = 3_600_000;
+/** A subscription ends so long after its token at the latest. */
+const CHECK_MS = 1_000;
 /** Messages must be small, because up to a thousand of them wait for each listener. */
 const MAX_SLUG_CHARACTERS = 1_000;
 
-/**
- * Publishes committed logs to the subscribers of their workspace in this process. The subscription of a subscriber that falls
- * more than a thousand messages behind ends, so that no subscriber misses a message unnoticed.
- */
+/** Publishes to the subscribers in this process: logs that are added and, as `prompts`, changes of prompts. */
 export function createPubSub() {
-  const listeners = new Set<Listener>();
-  let isClosed = false;
+  const logs = createTopic<LogAddedMessage>(MAX_SUBSCRIPTIONS);
+  const prompts = createTopic<PromptChangedMessage | null>(MAX_PROMPT_SUBSCRIPTIONS, [null]);
   return {
+    listen: logs.listen,
     publish: (workspaceId: string, { id, traceId, promptSlug }: LogAddedMessage): void => {
       const isLong = promptSlug !== null && promptSlug.length > MAX_SLUG_CHARACTERS;
-      const message = { id, traceId, promptSlug: isLong ? null : promptSlug };
+      logs.publish(workspaceId, { id, traceId, promptSlug: isLong ? null : promptSlug });
+    },
+    /** The message null stands for changes that no message tells: before the subscription, or while a message may be lost. */
+    prompts,
+    /** The number of subscriptions. */
+    count: (): number => logs.count() + prompts.count(),
+    close: (): void => {
+      logs.close();
+      prompts.close();
+    },
+  };
+}
+
+export type PubSub = ReturnType<typeof createPubSub>;
+
+type Limits = typeof MAX_SUBSCRIPTIONS;
+
+/**
+ * Publishes committed changes to the subscribers of their workspace in this process. The subscription of a subscriber that
+ * falls more than a thousand messages behind ends, so that no subscriber misses a message unnoticed.
+ */
+function createTopic<Message>(limits: Limits, first: Message[] = []) {
+  const listeners = new Set<Listener<Message>>();
+  let isClosed = false;
+  return {
+    publish: (workspaceId: string, message: Message): void => {
       for (const listener of listeners) if (listener.workspaceId === workspaceId) listener.deliver(message);
     },
+    publishToAll: (message: Message): void => {
+      for (const { deliver } of listeners) deliver(message);
+    },
     /**
-     * The messages of a workspace from now on, until the subscriber ends, its time is up, or the service closes. Throws
-     * TOO_MANY_REQUESTS beyond MAX_SUBSCRIPTIONS.
+     * The messages of a workspace from now on that `isWanted` picks, until the subscriber or its token ends, its time is up,
+     * or the service closes. Throws TOO_MANY_REQUESTS beyond the limits.
      */
-    listen: (subscriber: Subscriber): Repeater<LogAddedMessage> => {
-      refuseTooMany(listeners, subscriber);
-      return new Repeater<LogAddedMessage>(async (push, stop) => {
+    listen: (subscriber: Subscriber, isWanted: (message: Message) => boolean = () => true) => {
+      refuseTooMany(listeners, limits, subscriber);
+      return new Repeater<Message>(async (push, stop) => {
         if (isClosed) return stop();
-        refuseTooMany(listeners, subscriber); // other subscriptions may have begun since
-        const deliver = (message: LogAddedMessage) => {
+        refuseTooMany(listeners, limits, subscriber); // other subscriptions may have begun since
+        const deliver = (message: Message) => {
+          if (!isWanted(message)) return;
           try {
             void push(message);
           } catch {
@@ -59,13 +103,16 @@ export function createPubSub() {
         };
         const listener = { ...subscriber, deliver, end: stop };
         const timer = setTimeout(stop, MAX_SUBSCRIPTION_MS).unref();
+        const check = async () => (await subscriber.hasEnded?.()) && stop();
+        const checks = setInterval(check, CHECK_MS).unref();
         listeners.add(listener);
+        for (const message of first) deliver(message);
         await stop;
         clearTimeout(timer);
+        clearInterval(checks);
         listeners.delete(listener);
       });
     },
-    /** The number of subscriptions. */
     count: (): number => listeners.size,
     close: (): void => {
       isClosed = true;
@@ -74,13 +121,16 @@ export function createPubSub() {
   };
 }
 
-function refuseTooMany(listeners: Set<Listener>, { workspaceId, tokenId }: Subscriber): void {
+function refuseTooMany(
+  listeners: ReadonlySet<Subscriber>,
+  limits: Limits,
+  { workspaceId, tokenId }: Subscriber,
+): void {
   const ofWorkspace = [...listeners].filter((listener) => listener.workspaceId === workspaceId);
   const ofToken = ofWorkspace.filter((listener) => listener.tokenId === tokenId);
-  if (ofToken.length >= MAX_SUBSCRIPTIONS.token) throw tooMany("This access token", MAX_SUBSCRIPTIONS.token);
-  if (ofWorkspace.length >= MAX_SUBSCRIPTIONS.workspace)
-    throw tooMany("This workspace", MAX_SUBSCRIPTIONS.workspace);
-  if (listeners.size >= MAX_SUBSCRIPTIONS.process) throw tooMany("The service", MAX_SUBSCRIPTIONS.process);
+  if (ofToken.length >= limits.token) throw tooMany("This access token", limits.token);
+  if (ofWorkspace.length >= limits.workspace) throw tooMany("This workspace", limits.workspace);
+  if (listeners.size >= limits.process) throw tooMany("The service", limits.process);
 }
 
 function tooMany(owner: string, limit: number): GabbroError {

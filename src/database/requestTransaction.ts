@@ -155,6 +155,10 @@ function joinedDatabase(
     pubSub: {
       ...pubSub,
       publish: (...message) => void afterCommit.push(() => pubSub.publish(...message)),
+      prompts: {
+        ...pubSub.prompts,
+        publish: (...message) => void afterCommit.push(() => pubSub.prompts.publish(...message)),
+      },
     },
   };
 }

@@ -56,6 +56,10 @@ builder.queryType({
 builder.mutationType({
   description: `Everything that can be changed. Each field needs a token with the scope \`write\`, unless it says otherwise. ${GENERAL_ERRORS}`,
 });
+builder.subscriptionType({
+  description:
+    "Everything that can be subscribed to, by server-sent events: send the operation with `Accept: text/event-stream`.",
+});
 
 /**
  * Marks fields of Query with the scope `read` whose answers are cached until a unit of work commits. They must depend on

@@ -4,7 +4,7 @@ import type { Context } from "../context.ts";
 import type { Database } from "../database/open.ts";
 import type { LogAddedMessage } from "../database/pubsub.ts";
 import { MAX_EVENT_BYTES, newAnswerBudget } from "../limits/answerBudget.ts";
-import { authenticated, authorize } from "../workspaces/resolvers.ts";
+import { mayStillRead, subscriberOf } from "../workspaces/subscribers.resolvers.ts";
 import type { LogRecord } from "./entities.ts";
 import { share } from "./payloads.resolvers.ts";
 import { getTrace } from "./resolvers.ts";
@@ -14,8 +14,8 @@ import { findLogRow } from "./rows.resolvers.ts";
 const MAX_EVENT_MS = 10_000;
 
 /**
- * The logs that are added from now on, of one prompt or of all, each after its commit. The stream ends when the token is no
- * longer valid, when the service closes, after an hour, and when the subscriber falls too far behind.
+ * The logs that are added from now on, of one prompt or of all, each after its commit. The stream ends within a
+ * second of the token's end, when the service closes, after an hour, and when the subscriber falls too far behind.
  */
 export function logAdded(
   context: Context,
@@ -34,10 +34,10 @@ function logsFrom(
   isWanted: (message: LogAddedMessage) => boolean,
   isMatch: (log: LogRecord) => boolean = () => true,
 ): Repeater<LogRecord> {
-  const workspaceId = authorize(context, "read");
+  const subscriber = subscriberOf(context);
+  const { workspaceId } = subscriber;
   const { pubSub, turn } = context.database;
-  const { tokenId } = authenticated(context);
-  const messages = pubSub.listen({ workspaceId, tokenId });
+  const messages = pubSub.listen(subscriber);
   return new Repeater<LogRecord>(async (push, stop) => {
     void stop.then(() => messages.return(undefined));
     for await (const message of messages) {
@@ -97,12 +97,4 @@ const newCache = () =>
 async function readLog(context: Context, id: string): Promise<LogRecord | null> {
   const row = await findLogRow(context, id);
   return row ? share(row) : null;
-}
-
-async function mayStillRead(context: Context): Promise<boolean> {
-  try {
-    return (await context.reauthenticate()) !== null; // a token's scopes never change
-  } catch {
-    return false; // the token is no longer valid
-  }
 }

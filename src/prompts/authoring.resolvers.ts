@@ -9,6 +9,7 @@ import type { Warning } from "../warnings.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import type { PromptHead } from "./cached.resolvers.ts";
+import { changePrompt } from "./changes.resolvers.ts";
 import { Prompt, PromptVersion, type Variable } from "./entities.ts";
 import {
   type CreatePromptInput,
@@ -19,6 +20,7 @@ import {
 } from "./inputs.ts";
 import { joinedWarnings, templatesOfMessages, textsOf } from "./messages.ts";
 import { prompt, promptNotFound } from "./resolvers.ts";
+import { LATEST } from "./selection.ts";
 import { mergeVariables } from "./variables.ts";
 
 /** Creates a prompt without versions; CONFLICT when the slug is taken. */
@@ -48,13 +50,13 @@ export async function updatePrompt(
 ): Promise<PromptHead> {
   authorize(context, "read"); // before it writes, because it answers with the prompt
   authorize(context, "write");
-  await inTransaction(context.em, async (em) => {
+  await changePrompt(context, async (em, record) => {
     const entity = await getPrompt(em, slug);
     const before = headOf(entity);
     if (name) entity.name = name;
     if (description !== undefined) entity.description = description;
     if (featureSlug !== undefined) entity.featureSlug = featureSlug;
-    recordChange(em, context, { action: "updatePrompt", subject: slug, before, after: headOf(entity) });
+    record({ action: "updatePrompt", subject: slug, before, after: headOf(entity) });
   });
   return prompt(context, { slug });
 }
@@ -73,18 +75,16 @@ export async function createPromptVersion(
   const { content, warnings } = contentOf(input, names.flat());
   const conflict = `Prompt ${quoted(slug)} already has a version ${quoted(input.version)}. Versions never change; choose another name.`;
   const promptVersion = await refuseDuplicates(conflict, () =>
-    inTransaction(context.em, async (em) => {
+    changePrompt(context, async (em, record) => {
       const prompt = await getPrompt(em, slug);
       if ((await em.count(PromptVersion, { prompt })) >= MAX_VERSIONS) {
         const message = `cannot be added: a prompt has at most ${MAX_VERSIONS} versions. Go on with a new prompt`;
         throw badInput([{ path: "version", message }]);
       }
-      recordChange(em, context, {
-        action: "createPromptVersion",
-        subject: slug,
-        before: null,
-        after: content,
-      });
+      record(
+        { action: "createPromptVersion", subject: slug, before: null, after: content },
+        { tag: LATEST, version: input.version },
+      );
       return em.create(PromptVersion, { ...content, id: newId(), workspace, prompt, createdAt: new Date() });
     }),
   );

@@ -4,10 +4,9 @@ import type { Context } from "../context.ts";
 import { deleteInBatches } from "../database/deleteInBatches.ts";
 import type { Database } from "../database/open.ts";
 import { retryWhileLocked } from "../database/retry.ts";
-import { inTransaction } from "../database/transaction.ts";
-import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { getPrompt, headOf } from "./authoring.resolvers.ts";
+import { changePrompt } from "./changes.resolvers.ts";
 import { Prompt, PromptVersion } from "./entities.ts";
 
 /**
@@ -17,7 +16,7 @@ import { Prompt, PromptVersion } from "./entities.ts";
  */
 export async function deletePrompt(context: Context, { slug }: { slug: string }): Promise<string> {
   const workspace = authorize(context, "write");
-  return inTransaction(context.em, async (em) => {
+  return changePrompt(context, async (em, record) => {
     await em.findOne(Prompt, { slug }, { lockMode: LockMode.PESSIMISTIC_WRITE });
     const prompt = await getPrompt(em, slug);
     const { protectedTags } = prompt;
@@ -29,7 +28,7 @@ export async function deletePrompt(context: Context, { slug }: { slug: string })
       .orderBy({ id: "asc" })
       .execute<{ version: string }[]>("all", false);
     const before = { ...headOf(prompt), protectedTags, versions: versions.map(({ version }) => version) };
-    recordChange(em, context, { action: "deletePrompt", subject: slug, before, after: null });
+    record({ action: "deletePrompt", subject: slug, before, after: null });
     prompt.slug = `~${prompt.id}`; // which no other prompt can have
     prompt.deletedAt = new Date();
     return prompt.id;

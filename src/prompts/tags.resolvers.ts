@@ -2,11 +2,10 @@ import { ref } from "@mikro-orm/core";
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
 import type { EntityManager } from "../database/open.ts";
-import { inTransaction } from "../database/transaction.ts";
 import { badInput, GabbroError, quoted } from "../errors.ts";
-import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
 import { getPrompt } from "./authoring.resolvers.ts";
+import { changePrompt, type RecordChange } from "./changes.resolvers.ts";
 import { type Prompt, PromptTag, PromptTagMove, PromptVersion } from "./entities.ts";
 import {
   MAX_TAGS,
@@ -31,10 +30,10 @@ export interface TagState {
  */
 export async function publishPrompt(context: Context, input: PublishPromptInput): Promise<TagState> {
   authorize(context, "write");
-  return transactTags(context, async (em) => {
+  return transactTags(context, async (em, record) => {
     const prompt = await getPrompt(em, input.slug);
-    const version = await getVersion(em, prompt, input);
-    return moveTag(em, context, { action: "publishPrompt", prompt, label: input.newTag, to: version });
+    const to = await getVersion(em, prompt, input);
+    return moveTag(em, context, { action: "publishPrompt", prompt, label: input.newTag, to, record });
   });
 }
 
@@ -44,11 +43,11 @@ export async function removePromptTag(
   { slug, input: { tag } }: PromptTagInput,
 ): Promise<TagState> {
   authorize(context, "write");
-  return transactTags(context, async (em) => {
+  return transactTags(context, async (em, record) => {
     const prompt = await getPrompt(em, slug);
     if (tag !== LATEST && !(await em.findOne(PromptTag, { prompt, label: tag })))
       throw tagNotFound(prompt, tag);
-    return moveTag(em, context, { action: "removePromptTag", prompt, label: tag, to: null });
+    return moveTag(em, context, { action: "removePromptTag", prompt, label: tag, to: null, record });
   });
 }
 
@@ -58,14 +57,14 @@ export async function rollbackPromptTag(
   { slug, input: { tag } }: PromptTagInput,
 ): Promise<TagState> {
   authorize(context, "write");
-  return transactTags(context, async (em) => {
+  return transactTags(context, async (em, record) => {
     const prompt = await getPrompt(em, slug);
     const last = await em.findOne(PromptTagMove, { prompt, label: tag }, { orderBy: { id: "desc" } });
     if (!last && tag !== LATEST) {
       throw new GabbroError("CONFLICT", `The tag ${quoted(tag)} of prompt ${quoted(slug)} was never moved.`);
     }
     const to = last?.from ? await getVersion(em, prompt, { version: last.from }) : null;
-    return moveTag(em, context, { action: "rollbackPromptTag", prompt, label: tag, to });
+    return moveTag(em, context, { action: "rollbackPromptTag", prompt, label: tag, to, record });
   });
 }
 
@@ -75,7 +74,7 @@ export async function setTagProtection(
   { slug, input }: SetTagProtectionInput,
 ): Promise<string[]> {
   authorize(context, "publish");
-  return transactTags(context, async (em) => {
+  return transactTags(context, async (em, record) => {
     const prompt = await getPrompt(em, slug);
     refuseLatest(input.tag);
     const before = prompt.protectedTags;
@@ -83,19 +82,17 @@ export async function setTagProtection(
     if (input.protected) refuseMoreTags(others.length, "protected tags");
     prompt.protectedTags = input.protected ? [...others, input.tag].toSorted() : others;
     const after = { protectedTags: prompt.protectedTags };
-    recordChange(em, context, {
-      action: "setTagProtection",
-      subject: slug,
-      before: { protectedTags: before },
-      after,
-    });
+    record({ action: "setTagProtection", subject: slug, before: { protectedTags: before }, after });
     return prompt.protectedTags;
   });
 }
 
 /** A tag may take the version of another tag, which must not move before the commit. */
-function transactTags<T>(context: Context, run: (em: EntityManager) => Promise<T>): Promise<T> {
-  return inTransaction(context.em, run, "own reads");
+function transactTags<T>(
+  context: Context,
+  run: (em: EntityManager, record: RecordChange) => Promise<T>,
+): Promise<T> {
+  return changePrompt(context, run, "own reads");
 }
 
 interface Move {
@@ -103,13 +100,14 @@ interface Move {
   prompt: Prompt;
   label: string;
   to: PromptVersion | null;
+  record: RecordChange;
 }
 
 /** Moves a tag and records the move in the history and the audit log. Every move goes through here, so that it is authorized. */
 async function moveTag(
   em: EntityManager,
   context: Context,
-  { action, prompt, label, to }: Move,
+  { action, prompt, label, to, record }: Move,
 ): Promise<TagState> {
   refuseLatest(label);
   if (prompt.protectedTags.includes(label)) authorize(context, "publish");
@@ -134,12 +132,10 @@ async function moveTag(
       tokenName,
       createdAt,
     });
-    recordChange(em, context, {
-      action,
-      subject: prompt.slug,
-      before: { [label]: from },
-      after: { [label]: version },
-    });
+    record(
+      { action, subject: prompt.slug, before: { [label]: from }, after: { [label]: version } },
+      { tag: label, version },
+    );
   }
   return { id, label, version, slug: prompt.slug };
 }

@@ -16,9 +16,12 @@ export interface Change {
   after: Record<string, unknown> | null;
 }
 
-/** Adds an entry to the audit log, in the transaction of the change. A change must not contain a secret. */
-export function recordChange(em: EntityManager, context: Context, change: Change): void {
-  if (JSON.stringify(change.before) === JSON.stringify(change.after)) return; // nothing changed
+/**
+ * Adds an entry to the audit log, in the transaction of the change, and returns whether anything changed. A change must not
+ * contain a secret.
+ */
+export function recordChange(em: EntityManager, context: Context, change: Change): boolean {
+  if (JSON.stringify(change.before) === JSON.stringify(change.after)) return false;
   const { workspaceId, tokenId, tokenName } = authenticated(context);
   em.create(AuditEntry, {
     ...change,
@@ -28,6 +31,7 @@ export function recordChange(em: EntityManager, context: Context, change: Change
     tokenName,
     createdAt: new Date(),
   });
+  return true;
 }
 
 export type AuditHead = Pick<AuditEntry, "id" | "tokenName" | "action" | "subject" | "createdAt">;

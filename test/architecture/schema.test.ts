@@ -86,6 +86,7 @@ test("GET /openapi.json describes REST in OpenAPI 3.1, without a token", async (
     "GET /prompts prompts",
     "GET /prompts/{slug} servedPrompt",
     "GET /prompts/{slug}/describe describePrompt",
+    "GET /prompts/{slug}/events promptChanged",
     "POST /auth/verify verifyTokenByPost",
     "POST /datasets/{slug}/items addDatasetItem",
     "POST /files/generate-upload-url generateUploadUrl",

@@ -1,9 +1,14 @@
 import { connect } from "node:net";
 import { afterAll, afterEach, expect, test, vi } from "vitest";
-import { createPubSub, MAX_SUBSCRIPTION_MS, MAX_SUBSCRIPTIONS } from "../../src/database/pubsub.ts";
+import {
+  createPubSub,
+  MAX_PROMPT_SUBSCRIPTIONS,
+  MAX_SUBSCRIPTION_MS,
+  MAX_SUBSCRIPTIONS,
+} from "../../src/database/pubsub.ts";
 import { getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { addPrompt, addToken } from "../support/data.ts";
-import { subscribe } from "../support/events.ts";
+import { openEvents, subscribe } from "../support/events.ts";
 import { startServer } from "../support/server.ts";
 import { captureStatements } from "../support/statements.ts";
 
@@ -81,6 +86,89 @@ test.each(["workspace", "process"] as const)(
     own.close();
   },
 );
+
+test("the streams of prompts of a token, of a workspace and of a process are limited apart from other subscriptions", () => {
+  const own = createPubSub();
+  const listen = (workspaceId: string, tokenId: string) => {
+    const listening = own.prompts.listen({ workspaceId, tokenId });
+    void listening.next();
+  };
+  const { token, workspace, process } = MAX_PROMPT_SUBSCRIPTIONS;
+  for (let n = 0; n < token; n++) listen("one", "token");
+  expect(() => listen("one", "token")).toThrow(`This access token has ${token} subscriptions open`);
+  for (let n = token; n < workspace; n++) listen("one", "another");
+  expect(() => listen("one", "third")).toThrow(`This workspace has ${workspace} subscriptions open`);
+  for (let n = workspace; n < process; n++) listen(`workspace ${n % 20}`, "token");
+  expect(() => listen("new", "token")).toThrow(`The service has ${process} subscriptions open`);
+  expect(() => own.listen({ workspaceId: "one", tokenId: "token" })).not.toThrow();
+  own.close();
+});
+
+test("a stream of a prompt beyond the limits is refused before it begins", async () => {
+  await addPrompt(server, { slug: "followed" });
+  const { id, token } = await addToken(server, { scopes: ["read"] });
+  const workspaceId = await getWorkspaceId(server.database, "default");
+  const all = Array.from({ length: MAX_PROMPT_SUBSCRIPTIONS.token }, () =>
+    pubSub.prompts.listen({ workspaceId, tokenId: id }),
+  );
+  for (const listening of all) void listening.next();
+  const refused = await server.get("/prompts/followed/events", { token });
+  expect(refused).toMatchObject({ status: 429, body: { code: "TOO_MANY_REQUESTS" } });
+  expect(refused.headers["retry-after"]).toBe("60");
+  for (const listening of all) await listening.return(undefined);
+});
+
+test("a stream on which nothing happens is kept alive by comments, which are no events", async () => {
+  await addPrompt(server, { slug: "quiet" });
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  const response = await fetch(`${server.url}/prompts/quiet/events`, {
+    headers: { authorization: `Bearer ${server.token}` },
+  });
+  const chunks = response.body!.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]();
+  expect((await chunks.next()).value).toMatch(/^data: \{.*\}\n\n$/);
+  for (let n = 0; n < 1_100; n++) {
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect((await chunks.next()).value).toBe(": still here\n\n");
+  }
+  vi.useRealTimers();
+  await chunks.return!(undefined);
+});
+
+test("a follower of a prompt that does not read is cut off, and nothing is gathered for it", async () => {
+  await addPrompt(server, { slug: "busy", versions: [{ version: "1" }], tags: { production: "1" } });
+  await vi.waitFor(() => expect(pubSub.count()).toBe(0));
+  const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+  socket.pause();
+  socket.write(
+    `GET /prompts/busy/events HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${server.token}\r\n\r\n`,
+  );
+  await vi.waitFor(() => expect(pubSub.count()).toBe(1));
+  const workspaceId = await getWorkspaceId(server.database, "default");
+  const version = "v".repeat(65_536);
+  for (let told = 0; pubSub.count() > 0 && told < 5_000; told++) {
+    pubSub.prompts.publish(workspaceId, { slug: "busy", action: "publishPrompt", tag: "t", version });
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await vi.waitFor(() => expect(pubSub.count()).toBe(0));
+  socket.destroy();
+});
+
+test("a prompt is read once for all who follow it", async () => {
+  const versions = [{ version: "1" }, { version: "2", text: "Two" }];
+  await addPrompt(server, { slug: "popular", versions, tags: { production: "1" } });
+  const all = await Promise.all(
+    Array.from({ length: 10 }, () => openEvents(server, "/prompts/popular/events")),
+  );
+  for (const events of all) await events.next();
+  const stop = await captureStatements(server);
+  await server.post("/prompts/popular/publish", { newTag: "production", version: "2" });
+  for (const events of all) expect(await events.next()).toMatchObject({ version: "2" });
+  const reads = stop().filter(({ sql }) =>
+    /^\s*select .* from [`"]prompts[`"] where .*deleted_at/is.test(sql),
+  );
+  expect(reads.length).toBeLessThanOrEqual(2); // that of the change itself, and that for the events
+  for (const events of all) await events[Symbol.asyncDispose]();
+});
 
 test("a subscription ends after an hour, and its client may subscribe again", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });

@@ -7,17 +7,27 @@ export async function subscribe(
   variables: object = {},
   token: string | null = own,
 ) {
+  const headers = { "content-type": "application/json", ...headersOf(token) };
+  return listen(`${url}/graphql`, { method: "POST", headers, body: JSON.stringify({ query, variables }) });
+}
+
+/** The events of a path of REST over a real connection, open when it is given back. */
+export function openEvents(
+  { url, token: own }: Pick<Server, "url" | "token">,
+  path: string,
+  token: string | null = own,
+) {
+  return listen(url + path, { headers: headersOf(token) });
+}
+
+const headersOf = (token: string | null) => ({
+  accept: "text/event-stream",
+  ...(token !== null && { authorization: `Bearer ${token}` }),
+});
+
+async function listen(url: string, request: RequestInit) {
   const abort = new AbortController();
-  const response = await fetch(`${url}/graphql`, {
-    method: "POST",
-    headers: {
-      accept: "text/event-stream",
-      "content-type": "application/json",
-      ...(token !== null && { authorization: `Bearer ${token}` }),
-    },
-    body: JSON.stringify({ query, variables }),
-    signal: abort.signal,
-  });
+  const response = await fetch(url, { ...request, signal: abort.signal });
   const events = eventsOf(response);
   return {
     response,

@@ -1,4 +1,4 @@
-import { subscribe } from "./events.ts";
+import { openEvents, subscribe } from "./events.ts";
 import type { Fixtures } from "./fixtures.ts";
 import {
   type GraphqlRequest,
@@ -44,7 +44,10 @@ export async function rowsOf(server: Server): Promise<Row[]> {
   const listening = ({ name, needed, request }: Operation<GraphqlRequest>): Row => ({
     name,
     needed,
-    ask: (token, fixtures) => listen(server, token, request(fixtures)),
+    ask: (token, fixtures) => {
+      const { query, variables } = request(fixtures);
+      return firstOf(subscribe(server, query, variables, token));
+    },
   });
   const byRest = restOperations.flatMap(({ name, needed, request }): Row[] => {
     const ask = (token: string | null, fixtures: Fixtures, asked?: string) => {
@@ -61,6 +64,11 @@ export async function rowsOf(server: Server): Promise<Row[]> {
     ...[byPost, byGet].flatMap((by) => queryOperations.map(by)),
     ...[byPost, byYoga].flatMap((by) => mutationOperations.map(by)),
     ...subscriptionOperations.map(listening),
+    {
+      name: "GET /prompts/:slug/events",
+      needed: "read",
+      ask: (token, { prompt }) => firstOf(openEvents(server, `/prompts/${prompt}/events`, token)),
+    },
     ...openRows(server),
     ...(await signedRows(server)),
   ];
@@ -138,12 +146,8 @@ async function signedRows(server: Server): Promise<Row[]> {
 const LISTENING_MS = 30;
 
 /** Listens until it is told that it may, or why not. */
-async function listen(
-  server: Server,
-  token: string | null,
-  { query, variables }: GraphqlRequest,
-): Promise<Answer> {
-  await using events = await subscribe(server, query, variables, token);
+async function firstOf(opening: ReturnType<typeof subscribe>): Promise<Answer> {
+  await using events = await opening;
   const stop = setTimeout(() => events[Symbol.asyncDispose](), LISTENING_MS);
   const body = await events.next().catch(() => ({ data: {} }));
   clearTimeout(stop);

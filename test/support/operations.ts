@@ -318,6 +318,7 @@ function spansOf(prompt: string) {
 const subscriptions: Record<string, Field> = {
   traceChanged: ["read", ({ trace }) => ({ id: trace }), "{ id name depth }"],
   logAdded: ["read", ({ prompt }) => ({ slug: prompt }), "{ input output trace { name } }"],
+  promptChanged: ["read", ({ prompt }) => ({ slug: prompt }), "{ action tag version etag }"],
 };
 
 /** Every route that needs a token, but for `/graphql` itself. */

@@ -96,7 +96,7 @@ const mayImport: Record<string, RegExp> = {
   "graphql.ts":
     /^graphql\/(?:builder|connections|errorCodes|nodes|payloads)\.ts$|^database\/pages\.ts$|(?:^|[/.])(?:entities|inputs|resolvers|graphql|types|selection|tokenParts)\.ts$/,
   "rest.ts":
-    /^rest\/errorResponses\.ts$|^warnings\.ts$|^limits\/deadline\.ts$|^validation\/|(?:^|[/.])(?:entities|inputs|resolvers|rest|client)\.ts$/,
+    /^rest\/(?:errorResponses|eventStream)\.ts$|^warnings\.ts$|^limits\/deadline\.ts$|^validation\/|(?:^|[/.])(?:entities|inputs|resolvers|rest|client)\.ts$/,
 };
 
 function beyondItsPart({ path, imports }: Source): string[] {

@@ -1,34 +1,42 @@
 import { type QueryExecutorProvider, sql } from "kysely";
 import { type ChangeFeed, keepListening, type ListeningClient } from "../changeFeed.ts";
-import type { LogAddedMessage } from "../pubsub.ts";
+import type { PubSub } from "../pubsub.ts";
 
 const CHANGES = "gabbro_changes";
+const PROMPTS = "gabbro_prompts";
 const LOGS = "gabbro_logs";
 /** A notification has at most 8,000 bytes, so a longer slug is left out and read with the log. */
 const MAX_SLUG_CHARACTERS = 1_000;
 
 interface Executor {
-  execute(statement: string): Promise<unknown>;
+  execute(statement: string, values?: unknown[]): Promise<unknown>;
 }
 
 /** Follows the commits of other gateways by LISTEN; `self` is the id of this gateway in its own notifications. */
 export function openPostgresqlChangeFeed(
   self: string,
   newClient: () => ListeningClient,
-  publish: (workspaceId: string, log: LogAddedMessage) => void,
+  pubSub: Pick<PubSub, "publish" | "prompts">,
 ): ChangeFeed<Executor> {
   let changes = 0;
   const listener = keepListening(newClient, {
     begin: () => {
       changes += 1;
+      pubSub.prompts.publishToAll(null); // notifications may have been missed
     },
     handlers: {
       [CHANGES]: (origin) => {
         if (origin !== self) changes += 1;
       },
+      [PROMPTS]: (payload) => {
+        const { origin, workspaceId, ...message } = JSON.parse(payload);
+        if (origin === self) return;
+        changes += 1; // its notification of a change follows, and subscribers must not read a cached prompt before
+        pubSub.prompts.publish(workspaceId, message);
+      },
       [LOGS]: (payload) => {
         const { origin, workspaceId, id, traceId, promptSlug } = JSON.parse(payload);
-        if (origin !== self) publish(workspaceId, { id, traceId, promptSlug });
+        if (origin !== self) pubSub.publish(workspaceId, { id, traceId, promptSlug });
       },
     },
   });
@@ -36,6 +44,10 @@ export function openPostgresqlChangeFeed(
     // While the connection is lost, the count changes with each call, so that cached values are not used.
     countWrites: () => (listener.isLive() ? changes : ++changes),
     notify: async (em) => void (await em.execute(`notify ${CHANGES}, '${self}'`)),
+    notifyOfPrompt: async (em, workspaceId, message) => {
+      const payload = JSON.stringify({ origin: self, workspaceId, ...message });
+      await em.execute("select pg_notify(?, ?)", [PROMPTS, payload]);
+    },
     close: listener.close,
   };
 }

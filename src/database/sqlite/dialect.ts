@@ -16,6 +16,8 @@ import { assignSearchIds, keepRemovedWords, MAX_REMOVED_ROWS } from "./wordIndex
 // longer.
 const BUSY_MS = 5;
 const OPENING_MS = 1_500;
+/** Between two looks for what other processes have written, for subscribers. */
+const CHECK_MS = 1_000;
 
 /** The dialect of `sqlite:PATH`; file and folder are made when missing. */
 export function sqlite(url: string): Dialect {
@@ -107,7 +109,7 @@ const migrateAlone: Dialect["migrateAlone"] = async ({ em }, apply) => {
 };
 
 /** SQLite counts the writes of other processes: `data_version` does not change for writes of the same connection. */
-const openChangeFeed: Dialect["openChangeFeed"] = async ({ em }) => {
+const openChangeFeed: Dialect["openChangeFeed"] = async ({ em }, pubSub) => {
   const statement = (await handleOf(em, "write")).prepare<[], number>("pragma data_version").pluck();
   let version: number | undefined;
   // Reads the count once per turn of the event loop: this covers all writes acknowledged before its requests arrived.
@@ -120,7 +122,18 @@ const openChangeFeed: Dialect["openChangeFeed"] = async ({ em }) => {
     }
     return version;
   };
-  return { countWrites, notify: async () => {}, close: async () => {} };
+  let checked: number | undefined;
+  const check = () => {
+    try {
+      const count = countWrites();
+      if (count !== (checked ?? count)) pubSub.prompts.publishToAll(null);
+      checked = count;
+    } catch {} // requests report a database that fails
+  };
+  check();
+  const checks = setInterval(check, CHECK_MS).unref();
+  const close = async () => clearInterval(checks);
+  return { countWrites, notify: async () => {}, notifyOfPrompt: async () => {}, close };
 };
 
 type Prepare = (statement: string) => Statement;
