@@ -2,8 +2,9 @@ import { afterAll, expect, test, vi } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { entities } from "../../src/entities.ts";
+import { getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { addPrompt, addToken } from "../support/data.ts";
-import { subscribe } from "../support/events.ts";
+import { openEvents, subscribe } from "../support/events.ts";
 import { startServer } from "../support/server.ts";
 
 // Two gateways on one database, as on two machines.
@@ -108,6 +109,65 @@ test("a slug too long to be told is read with its log", async () => {
   await atTwo("POST", "/monitor/log", { slug: `${slug}-other`, output: 1 });
   const { log } = await atTwo("POST", "/monitor/log", { slug, output: 1 });
   expect((await events.next()).data.logAdded.id).toBe(log.id);
+});
+
+test("who follows a prompt is told what another gateway did to it, once it is committed, with the ETag of this one's answer", async () => {
+  await caches();
+  await publish("1");
+  await using events = await openEvents(one, "/prompts/guide/events");
+  expect(await events.next()).toMatchObject({ action: null, version: "1" });
+  for (const version of ["2", "1", "2"]) {
+    await publish(version);
+    const { headers } = await two.inject({
+      ...{ method: "GET", url: "/prompts/guide" },
+      headers: { authorization: `Bearer ${one.token}` },
+    });
+    const { etag } = headers;
+    expect(await events.next()).toEqual({ action: "publishPrompt", tag: "production", version, etag });
+    expect((await one.get("/prompts/guide")).headers.etag).toBe(etag);
+  }
+});
+
+test("who follows a prompt is told nothing of what another gateway rolls back", async () => {
+  await caches();
+  await using events = await openEvents(one, "/prompts/guide/events");
+  await events.next();
+  const workspaceId = await getWorkspaceId(database, "default");
+  const message = { slug: "guide", action: "publishPrompt", tag: "never", version: "1" };
+  const rolledBack = database.fork(workspaceId).transactional(async (em) => {
+    await database.notifyOfPrompt(em, workspaceId, message);
+    throw new Error("no commit");
+  });
+  await expect(rolledBack).rejects.toThrow("no commit");
+  await publish("1");
+  expect(await events.next()).toMatchObject({ tag: "production", version: "1" });
+});
+
+test("who follows a prompt is told of what a gateway missed while it could not listen", async () => {
+  await caches();
+  await publish("1");
+  await using events = await openEvents(one, "/prompts/guide/events");
+  expect(await events.next()).toMatchObject({ action: null, version: "1" });
+  const { generation } = one.database;
+  const pids = await listeners();
+  await database.orm.em.fork().execute(`select pg_terminate_backend(pid) from unnest(array[${pids}]) as pid`);
+  await vi.waitFor(() => expect(generation.now()).not.toBe(generation.now()), {
+    timeout: 5_000,
+    interval: 1,
+  });
+  await publish("2");
+  expect(await events.next()).toMatchObject({ action: null, version: "2" });
+});
+
+test("who follows a prompt with a token that another gateway revokes hears no more", async () => {
+  await caches();
+  const { id, token } = await addToken(one);
+  await using events = await openEvents(one, "/prompts/guide/events", token);
+  await events.next();
+  await atTwo("POST", "/graphql", {
+    query: `mutation { revokeAccessToken(id: "${id}") { accessToken { id } } }`,
+  });
+  expect(await events.next()).toBeNull();
 });
 
 /** The connections that listen, or show they are alive. */
