@@ -39,4 +39,24 @@ describe.skipIf(!hasChromium)(`writing prompts in Chromium${skipReason}`, () => 
       expect(stored).toContainEqual({ label: "year", type: "number", description: null });
     expect(complaints).toEqual([]);
   });
+
+  it("asks before an edited draft is left, and goes on as the reader wants", async () => {
+    await using server = await startServer({ console: true, sample: true });
+    await using browser = await openBrowser();
+    const { page, complaints } = await openConsole(server, await browser.newContext());
+    await page.goto(`${server.url}/console/prompts/country-guide`);
+    await page.getByRole("link", { name: "New version" }).click();
+    await page.getByLabel("System text").fill("An hour of work.");
+    await page.getByRole("button", { name: "Publish…" }).click(); // over the draft
+    await page.getByRole("dialog", { name: "Publish 1.1.0" }).getByRole("button", { name: "Cancel" }).click();
+    const question = page.getByRole("dialog", { name: "Leave without saving?" });
+    await page.getByRole("link", { name: "Datasets" }).click();
+    await question.getByRole("button", { name: "Cancel" }).click();
+    await question.waitFor({ state: "detached" });
+    expect(await page.getByLabel("System text").inputValue()).toBe("An hour of work.");
+    await page.goBack();
+    await question.getByRole("button", { name: "Leave" }).click();
+    await page.getByRole("heading", { name: "What the model gets" }).waitFor();
+    expect(complaints).toEqual([]);
+  });
 });

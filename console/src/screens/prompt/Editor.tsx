@@ -1,13 +1,15 @@
-import { useNavigate } from "@tanstack/react-router";
+import { useBlocker, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { useData, useSave } from "../../data.ts";
 import { graphql } from "../../gql/index.ts";
 import { Button } from "../../parts/Button.tsx";
+import { Confirm } from "../../parts/Confirm.tsx";
 import { Form, FormButtons, TextArea, TextField } from "../../parts/Field.tsx";
 import { Loaded } from "../../parts/Loaded.tsx";
 import { ErrorNotice } from "../../parts/Notice.tsx";
 import { Card } from "../../parts/Page.tsx";
 import { useToast } from "../../parts/Toast.tsx";
+import type { Search } from "../../search.ts";
 import { type Draft, draftOf, inputOf } from "./draft.ts";
 import { MessagesEditor } from "./MessagesEditor.tsx";
 import styles from "./Prompt.module.css";
@@ -48,12 +50,13 @@ function DraftForm({ prompt, base }: { prompt: PromptHeadOf; base: Version | nul
   const navigate = useNavigate();
   const toast = useToast();
   const { run, error, isRunning } = useSave(CreateVersion);
-  const [draft, setDraft] = useState<Draft>(() =>
+  const [blank] = useState<Draft>(() =>
     draftOf(
       base,
       prompt.versions.nodes.map(({ version }) => version),
     ),
   );
+  const [draft, setDraft] = useState(blank);
   const change = (part: Partial<Draft>) => setDraft((now) => ({ ...now, ...part }));
   const submit = async () => {
     const data = await run({ slug, input: inputOf(draft) });
@@ -62,10 +65,11 @@ function DraftForm({ prompt, base }: { prompt: PromptHeadOf; base: Version | nul
     const search = base
       ? { view: "compare", version: draft.version, from: base.version }
       : { version: draft.version };
-    await navigate({ to: "/prompts/$slug", params: { slug }, search, replace: true });
+    await navigate({ to: "/prompts/$slug", params: { slug }, search, replace: true, ignoreBlocker: true });
   };
   return (
     <Card>
+      <AskToLeave isEdited={draft !== blank} />
       <Form onSubmit={() => void submit()}>
         <TextField
           label="Version"
@@ -113,6 +117,33 @@ function DraftForm({ prompt, base }: { prompt: PromptHeadOf; base: Version | nul
       </Form>
     </Card>
   );
+}
+
+/** Asks before an edited draft is left, which is nowhere but on the screen. */
+function AskToLeave({ isEdited }: { isEdited: boolean }) {
+  const { status, proceed, reset } = useBlocker({
+    shouldBlockFn: ({ current, next }) => isEdited && editedAt(next) !== editedAt(current),
+    enableBeforeUnload: isEdited,
+    withResolver: true,
+  });
+  if (status !== "blocked") return null;
+  return (
+    <Confirm
+      title="Leave without saving?"
+      verb="Leave"
+      error={undefined}
+      isRunning={false}
+      onConfirm={proceed}
+      onClose={reset}
+    >
+      The version that you are writing is not stored yet.
+    </Confirm>
+  );
+}
+
+/** What an address edits: a dialog over the editor does not leave it. */
+function editedAt({ pathname, search }: { pathname: string; search: Search }): string | null {
+  return search.view === "edit" ? `${pathname} ${search.version}` : null;
 }
 
 function ModelFields({ draft, onChange }: { draft: Draft; onChange: (part: Partial<Draft>) => void }) {
