@@ -23,7 +23,7 @@ export async function migrateWithBackup(
 ): Promise<{ applied: string[]; backup: string | null }> {
   let backup: string | null = null;
   const applied = await migrateAfter(database, async () => {
-    backup = (await backUpBeforeMigrating(database)) ?? backup;
+    backup ??= await backUpBeforeMigrating(database); // not again with each attempt
   });
   return { applied, backup };
 }

@@ -32,7 +32,9 @@ export async function backUpBeforeMigrating({ dialect, orm }: Database): Promise
   } finally {
     for (const suffix of ["", "-wal", "-shm", "-journal"]) await rm(`${partial}${suffix}`, { force: true });
   }
-  await removeOlder(dialect.place);
+  await removeOlder(dialect.place).catch(({ message }: Error) =>
+    process.emitWarning(`Older copies of the database cannot be removed: ${message}`),
+  );
   return file;
 }
 

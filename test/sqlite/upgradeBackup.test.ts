@@ -1,9 +1,10 @@
+import { once } from "node:events";
 import { mkdir, mkdtemp, readdir, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { v7 as uuidv7 } from "uuid";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { startPackage } from "../../packaging/mainJob.ts";
 import { bringUpToDate, migrate, migrateWithBackup } from "../../src/database/migrate.ts";
 import { sqliteMigrations } from "../../src/database/migrations/sqlite/list.ts";
@@ -92,6 +93,30 @@ test("the last two copies are kept, parts that a killed process left are removed
   await database.close();
   const made = `gabbro.sqlite.before-${lacking(1)}`;
   expect(await backups()).toEqual([old[1], made, underway, "gabbro.sqlite.before-lunch"].toSorted());
+});
+
+test("older copies that cannot be removed are a warning, and the database is migrated", async () => {
+  await makeOld(1);
+  for (const year of [2020, 2021, 2022])
+    await mkdir(join(folder, `data/gabbro.sqlite.before-Migration${year}0101000000_a`));
+  const warned = once(process, "warning");
+  const database = await open();
+  const { applied } = await migrateWithBackup(database);
+  await database.close();
+  expect(applied).toEqual([lacking(1)]);
+  expect((await warned)[0].message).toContain("Older copies of the database cannot be removed: ");
+});
+
+test("a migration that fails is tried again, and the database is copied once", async () => {
+  await makeOld(1);
+  const database = await open();
+  const copyTo = vi.fn(database.dialect.copyTo!);
+  const up = vi.spyOn(database.orm.migrator, "up").mockRejectedValue(new Error("It fails."));
+  const migrating = migrateWithBackup({ ...database, dialect: { ...database.dialect, copyTo } });
+  await expect(migrating).rejects.toThrow("It fails.");
+  await database.close();
+  expect([up.mock.calls.length, copyTo.mock.calls.length]).toEqual([4, 1]);
+  expect(await backups()).toEqual([`gabbro.sqlite.before-${lacking(1)}`]);
 });
 
 test("nothing is migrated when the copy cannot be made, unless the caller wants none", async () => {
