@@ -36,6 +36,9 @@ const UsageType = builder.objectRef<Usage>("Usage").implement({
     unpricedLogs: t.exposeFloat("unpricedLogs", {
       description: "How many of them have no known cost; they are not in `cost`.",
     }),
+    failedLogs: t.exposeFloat("failedLogs", {
+      description: "How many of them failed, as the client reported: their status is `ERROR`.",
+    }),
     inputTokens: t.exposeFloat("inputTokens", {
       description: "The tokens of the inputs, where known, those of caches included.",
     }),

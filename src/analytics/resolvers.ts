@@ -147,6 +147,7 @@ function sumsIn(logs: Logs, columns: Column[]) {
       ...columns.map(aliasOf),
       fn.countAll<number>().as("logs"),
       fn.countAll<number>().filterWhere("costSource", "=", "UNPRICED").as("unpricedLogs"),
+      fn.countAll<number>().filterWhere("status", "=", "error").as("failedLogs"),
       ...tokenParts.map((part) => fn.sum<number | null>(part).as(part)),
       fn.sum<number | null>("cost").as("cost"),
     ])

@@ -1,12 +1,12 @@
 import { tokenParts } from "../usage/tokenParts.ts";
 
-const sumNames = ["logs", "unpricedLogs", "cost", ...tokenParts] as const;
+const sumNames = ["logs", "unpricedLogs", "failedLogs", "cost", ...tokenParts] as const;
 
 /** Sums over calls, tokens in disjoint parts; unknown values count as 0. The cost is in US dollars. */
 export type Sums = Record<(typeof sumNames)[number], number>;
 
 export const noSums: Sums = {
-  ...{ logs: 0, unpricedLogs: 0, cost: 0, inputTokens: 0, outputTokens: 0 },
+  ...{ logs: 0, unpricedLogs: 0, failedLogs: 0, cost: 0, inputTokens: 0, outputTokens: 0 },
   ...{ cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 },
 };
 

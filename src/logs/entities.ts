@@ -92,6 +92,7 @@ const coveredColumns = [
   "cacheReadTokens",
   "cacheWriteTokens",
   "reasoningTokens",
+  "status",
 ] as const;
 
 /**

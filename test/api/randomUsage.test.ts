@@ -17,7 +17,7 @@ const rows = await addRandomLogs(server);
 
 const USAGE = `query($from: DateTime!, $to: DateTime!, $by: UsageGroup, $zone: String, $slug: String, $first: Int) {
   usage(from: $from, to: $to, groupBy: $by, timeZone: $zone, slug: $slug, first: $first) { nodes { key promptSlug logs
-  unpricedLogs inputTokens outputTokens totalTokens cost p50LatencyMs p95LatencyMs p99LatencyMs } } }`;
+  unpricedLogs failedLogs inputTokens outputTokens totalTokens cost p50LatencyMs p95LatencyMs p99LatencyMs } } }`;
 
 const sum = (numbers: (number | null)[]) =>
   numbers.reduce<number>((total, number) => total + (number ?? 0), 0);
@@ -35,6 +35,7 @@ function toUsage(key: string | null, promptSlug: string | null, group: Row[]) {
     promptSlug,
     logs: group.length,
     unpricedLogs: group.filter(({ cost }) => cost === null).length,
+    failedLogs: group.filter(({ status }) => status === "error").length,
     inputTokens,
     outputTokens,
     totalTokens: inputTokens + outputTokens,

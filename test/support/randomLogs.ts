@@ -57,6 +57,7 @@ const make = () => {
     promptSlug: oneOf(slugs),
     version: maybe(0.7, () => oneOf(versions)),
     tag: maybe(0.5, () => oneOf(["production", "latest"])),
+    status: maybe(0.6, () => oneOf(["ok", "error"] as const)),
     model: maybe(0.7, () => oneOf(["gpt-4o", "o3"])),
     userId: maybe(0.6, () => oneOf(ids)),
     organizationId: maybe(0.6, () => oneOf(ids)),

@@ -3,7 +3,7 @@ import { type Expression, type SqlBool, sql } from "kysely";
 const TEXTS = ["prompt_slug", "version", "model", "user_id", "organization_id"];
 const FIGURES = [
   ...["latency_ms", "input_tokens", "output_tokens", "cost", "cost_source"],
-  ...["cache_read_tokens", "cache_write_tokens", "reasoning_tokens"],
+  ...["cache_read_tokens", "cache_write_tokens", "reasoning_tokens", "status"],
 ];
 /** An entry of an index has at most 2,704 bytes; the other columns take less than 200. */
 const MAX_TEXT_BYTES = 2_000;
