@@ -1,5 +1,7 @@
+import { execFile } from "node:child_process";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
@@ -25,12 +27,22 @@ const compressed: Plugin = {
   },
 };
 
+/** Writes the types of the operations anew while one of them is edited. */
+const documents: Plugin = {
+  name: "documents",
+  apply: "serve",
+  async handleHotUpdate({ file, read }) {
+    if (file.includes("/src/gql/") || !(await read()).includes("graphql(`")) return;
+    await promisify(execFile)(process.execPath, ["documents.ts"], { cwd: import.meta.dirname });
+  },
+};
+
 const server = process.env.GABBRO_URL ?? "http://localhost:3001";
 
 export default defineConfig({
   root: import.meta.dirname,
   base: "/console/",
-  plugins: [react(), compressed],
+  plugins: [react(), compressed, documents],
   build: {
     target: "es2023",
     // Without inline content the policy of the page needs no exceptions.
