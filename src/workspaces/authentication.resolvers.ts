@@ -20,6 +20,17 @@ export type TokenAccess = Access & {
  */
 export function createAuthenticate(database: Database, log: { warn(error: unknown, message: string): void }) {
   const tokens = new LRUCache<string, TokenAccess>({ max: 10_000 });
+  const finding = new Map<string, Promise<TokenAccess | undefined>>();
+  /** Looks a token up once for all who ask at the same time: after a change, every subscriber does. */
+  const find = (hash: string, generation: string | null) => {
+    const key = `${generation} ${hash}`;
+    const found = finding.get(key) ?? findTokenAccess(database, ["hash", hash], generation);
+    if (!finding.has(key)) {
+      finding.set(key, found);
+      void found.catch(() => {}).finally(() => finding.delete(key));
+    }
+    return found;
+  };
   return async (authorization: string | undefined): Promise<Access | null> => {
     if (authorization === undefined) return null;
     const token = bearerToken(authorization);
@@ -29,7 +40,7 @@ export function createAuthenticate(database: Database, log: { warn(error: unknow
     const generation = database.generation.now();
     const entry = tokens.get(hash);
     const cached = entry?.generation === generation ? entry : undefined;
-    const access = cached ?? (await findTokenAccess(database, ["hash", hash], generation));
+    const access = cached ?? (await find(hash, generation));
     if (!access || access.expiresAt <= Date.now()) throw unauthenticated(refusalOf(token));
     if (!cached) {
       tokens.set(hash, access);
