@@ -30,6 +30,11 @@ const publish = (version: string) =>
     query: `mutation { publishPrompt(slug: "guide", input: { newTag: "production", to: { version: "${version}" } }) { promptTag { id } } }`,
   });
 const servedAtOne = async () => (await one.get("/prompts/guide")).body.prompt.version;
+/** Publishes a version at two, and waits until one serves it. */
+const published = async (version: string) => {
+  await publish(version);
+  await vi.waitFor(async () => expect(await servedAtOne()).toBe(version), 1_000);
+};
 const caches = async () => {
   const { generation } = one.database;
   await vi.waitFor(() => expect(generation.now()).toBe(generation.now()), 10_000);
@@ -113,7 +118,7 @@ test("a slug too long to be told is read with its log", async () => {
 
 test("who follows a prompt is told what another gateway did to it, once it is committed, with the ETag of this one's answer", async () => {
   await caches();
-  await publish("1");
+  await published("1");
   await using events = await openEvents(one, "/prompts/guide/events");
   expect(await events.next()).toMatchObject({ action: null, version: "1" });
   for (const version of ["2", "1", "2"]) {
@@ -130,6 +135,7 @@ test("who follows a prompt is told what another gateway did to it, once it is co
 
 test("who follows a prompt is told nothing of what another gateway rolls back", async () => {
   await caches();
+  await published("2");
   await using events = await openEvents(one, "/prompts/guide/events");
   await events.next();
   const workspaceId = await getWorkspaceId(database, "default");
@@ -145,7 +151,7 @@ test("who follows a prompt is told nothing of what another gateway rolls back", 
 
 test("who follows a prompt is told of what a gateway missed while it could not listen", async () => {
   await caches();
-  await publish("1");
+  await published("1");
   await using events = await openEvents(one, "/prompts/guide/events");
   expect(await events.next()).toMatchObject({ action: null, version: "1" });
   const { generation } = one.database;
