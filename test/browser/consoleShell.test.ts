@@ -75,4 +75,17 @@ describe.skipIf(!hasChromium)(`the frame of the console in Chromium${skipReason}
     expect(await page.evaluate("history.length")).toBe(Number(length) + 1);
     expect(complaints).toEqual([]);
   });
+
+  it("shows the screen of an address whose day is none", async () => {
+    await using server = await startServer({ console: true, sample: true });
+    await using browser = await openBrowser();
+    const { page, complaints } = await openConsole(server, await browser.newContext());
+    for (const name of ["Logs", "Traces"]) {
+      await page.goto(`${server.url}/console/${name.toLowerCase()}?day=2026-99-99`);
+      await page.getByRole("region", { name, exact: true }).waitFor();
+    }
+    await page.goto(`${server.url}/console/settings?before=soon`);
+    expect(await page.getByRole("button", { name: "Count them" }).isDisabled()).toBe(true);
+    expect(complaints).toEqual([]);
+  });
 });

@@ -22,6 +22,10 @@ export function formatCost(dollars: number | null | undefined): string {
   return `$${dollars.toLocaleString("en", { minimumFractionDigits: Math.min(2, digits), maximumFractionDigits: digits })}`;
 }
 
+/** US dollars for a million tokens, with every digit of the price. */
+export const formatPrice = (dollars: number): string =>
+  `$${dollars.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 20 })}`;
+
 export function formatLatency(ms: number | null | undefined): string {
   if (ms == null) return "–";
   if (ms < 1_000) return `${Math.round(ms)} ms`;
@@ -39,17 +43,27 @@ export function formatTime(time: string, now = Date.now()): string {
   if (seconds >= 0 && seconds < 3_600) return `${Math.floor(seconds / 60)} min ago`;
   const isToday = date.toDateString() === new Date(now).toDateString();
   if (isToday) return clock.format(date).slice(0, 5);
-  const isThisYear = date.getFullYear() === new Date(now).getFullYear();
-  return isThisYear ? `${day.format(date)}, ${clock.format(date).slice(0, 5)}` : dayOfYear.format(date);
+  return isThisYear(date, now)
+    ? `${day.format(date)}, ${clock.format(date).slice(0, 5)}`
+    : dayOfYear.format(date);
 }
 
-export const formatClock = (time: string): string => {
+export const formatClock = (time: string, now = Date.now()): string => {
   const date = new Date(time);
-  return `${day.format(date)} ${clock.format(date)}`;
+  return `${dateOf(date, now)} ${clock.format(date)}`;
 };
 
-/** A day such as 2026-01-31, which has no zone, as `Jan 31`. */
-export const formatDay = (key: string): string => day.format(new Date(`${key}T12:00:00`));
+/** A day such as 2026-01-31, which has no zone, as `Jan 31`, with its year when that is not this one. */
+export const formatDay = (key: string, now = Date.now()): string =>
+  isDay(key) ? dateOf(new Date(`${key}T12:00:00`), now) : key;
+
+/** Whether a text, such as one of an address, is a day such as 2026-01-31. */
+export const isDay = (text: string): boolean =>
+  /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(new Date(`${text}T12:00:00`).getTime());
+
+const isThisYear = (date: Date, now: number): boolean => date.getFullYear() === new Date(now).getFullYear();
+
+const dateOf = (date: Date, now: number): string => (isThisYear(date, now) ? day : dayOfYear).format(date);
 
 /** Any JSON value as text to read: a string as it is, everything else indented. */
 export function formatJson(value: unknown): string {

@@ -1,4 +1,5 @@
 import type { LogFilter } from "../../gql/graphql.ts";
+import { isDay } from "../../parts/format.ts";
 
 export interface LogSearch {
   q?: string;
@@ -47,8 +48,8 @@ export function filterOf(search: LogSearch, nowMs: number): LogFilter {
 
 /** From the midnight that begins a day to the one that ends it, in the zone of the reader. */
 function daysFrom(day: string): LogFilter {
+  if (!isDay(day)) return {};
   const begin = new Date(`${day}T00:00:00`);
-  if (Number.isNaN(begin.getTime())) return {};
   const end = new Date(begin);
   end.setDate(end.getDate() + 1);
   return { from: begin.toISOString(), to: end.toISOString() };

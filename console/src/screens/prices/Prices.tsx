@@ -4,7 +4,7 @@ import type { ModelPricesQuery } from "../../gql/graphql.ts";
 import { graphql } from "../../gql/index.ts";
 import { Button, IconButton } from "../../parts/Button.tsx";
 import { Confirm } from "../../parts/Confirm.tsx";
-import { formatCost } from "../../parts/format.ts";
+import { formatPrice } from "../../parts/format.ts";
 import { Loaded } from "../../parts/Loaded.tsx";
 import { Empty } from "../../parts/Notice.tsx";
 import { Page } from "../../parts/Page.tsx";
@@ -116,8 +116,8 @@ export function Prices() {
 const columns: Column<Price>[] = [
   { name: "Model", isWide: true, cell: ({ model }) => model },
   { name: "Provider", isOptional: true, cell: ({ provider }) => provider ?? "every" },
-  { name: "Input", align: "end", cell: ({ inputPrice }) => formatCost(inputPrice) },
-  { name: "Output", align: "end", cell: ({ outputPrice }) => formatCost(outputPrice) },
+  { name: "Input", align: "end", cell: ({ inputPrice }) => formatPrice(inputPrice) },
+  { name: "Output", align: "end", cell: ({ outputPrice }) => formatPrice(outputPrice) },
   {
     name: "Holds from",
     align: "end",

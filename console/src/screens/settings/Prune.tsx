@@ -4,7 +4,7 @@ import { graphql } from "../../gql/index.ts";
 import { Button } from "../../parts/Button.tsx";
 import { Confirm } from "../../parts/Confirm.tsx";
 import { TextField } from "../../parts/Field.tsx";
-import { formatCount, formatDay } from "../../parts/format.ts";
+import { formatCount, formatDay, isDay } from "../../parts/format.ts";
 import { ErrorNotice } from "../../parts/Notice.tsx";
 import { useToast } from "../../parts/Toast.tsx";
 import { settingsRoute } from "./route.ts";
@@ -23,7 +23,8 @@ const PruneTraces = graphql(`
 
 /** Removes the traces from before a day, once they are counted and the reader agrees. */
 export function Prune({ onPruned }: { onPruned: () => void }) {
-  const { before: day = "" } = settingsRoute.useSearch();
+  const { before = "" } = settingsRoute.useSearch();
+  const day = isDay(before) ? before : "";
   const navigate = settingsRoute.useNavigate();
   const { run, error, isRunning } = useSave(PruneTraces);
   const [counted, setCounted] = useState<{ day: string; traces: number } | null>(null);

@@ -1,0 +1,25 @@
+import { expect, it } from "vitest";
+import { formatClock, formatDay, formatPrice } from "../../console/src/parts/format.ts";
+
+const now = new Date(2026, 10, 24, 12).getTime();
+
+it("a day and a time name their year when it is not this one", () => {
+  expect([formatDay("2026-01-31", now), formatDay("2025-01-31", now)]).toEqual(["Jan 31", "Jan 31, 2025"]);
+  const at = (year: number) => formatClock(new Date(year, 0, 31, 9, 5, 7).toISOString(), now);
+  expect([at(2026), at(2025)]).toEqual(["Jan 31 09:05:07", "Jan 31, 2025 09:05:07"]);
+});
+
+it.each(["yesterday", "2026-13-01", "2026-02-3", "<b>"])("what is no day stays as it is: %s", (text) => {
+  expect(formatDay(text, now)).toBe(text);
+});
+
+it.each([
+  [0.125, "$0.125"],
+  [1.375, "$1.375"],
+  [150, "$150.00"],
+  [1_250.5, "$1,250.50"],
+  [0, "$0.00"],
+  [0.0000375, "$0.0000375"],
+])("a price shows all its digits: %d", (price, text) => {
+  expect(formatPrice(price)).toBe(text);
+});
