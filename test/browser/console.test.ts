@@ -230,16 +230,25 @@ describe.skipIf(!hasChromium)(`the console in Chromium${skipReason}`, () => {
     await page.keyboard.press("Enter");
     await page.getByLabel("Value").fill("La France");
     await page.keyboard.press("Enter");
-    const dataset = '{ dataset(slug: "country-quiz") { rowCount rows(first: 1) { nodes { idealOutput } } } }';
-    await expect.poll(async () => (await server.run(dataset)).rows).toEqual([{ idealOutput: "La France" }]);
-    const { rowCount } = await server.run(dataset);
-    await page.keyboard.press("Delete");
+    const stored = async (): Promise<{ id: string; values: Record<string, string>; idealOutput: string }[]> =>
+      (await server.run('{ dataset(slug: "country-quiz") { rows { nodes { id values idealOutput } } } }'))
+        .rows;
+    await expect.poll(async () => (await stored())[0]?.idealOutput).toBe("La France");
+    const [first, second, ...others] = await stored();
+    expect(second).toBeDefined();
+    await page.keyboard.press("Delete"); // Enter went on to the second row
     await page.getByRole("button", { name: "Delete", exact: true }).click();
-    await expect.poll(async () => (await server.run(dataset)).rowCount).toBe(rowCount - 1);
+    await expect.poll(stored).toEqual([first, ...others]);
+    await page.getByText(`${1 + others.length} rows`).waitFor();
     await page.getByRole("button", { name: "Add row" }).click();
     await page.keyboard.type("Which sea is salty?");
     await page.getByRole("button", { name: "Add", exact: true }).click();
-    await page.getByText(`${rowCount} rows`).waitFor();
+    await page.getByText(`${2 + others.length} rows`).waitFor();
+    const added = (await stored()).slice(1 + others.length);
+    expect(added.map(({ values }) => Object.values(values).filter(Boolean))).toEqual([
+      ["Which sea is salty?"],
+    ]);
+    await grid.getByText("Which sea is salty?").waitFor();
     expect(complaints).toEqual([]);
   });
 
