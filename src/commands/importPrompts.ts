@@ -2,7 +2,7 @@ import { createInterface } from "node:readline/promises";
 import { InvalidArgumentError } from "commander";
 import type { Context } from "../context.ts";
 import { printJson } from "./printing.ts";
-import { planFolder } from "./promptFolder.ts";
+import { type FolderPlan, planFolder } from "./promptFolder.ts";
 import { say } from "./workspace.ts";
 
 export interface ImportPromptsOptions {
@@ -11,27 +11,31 @@ export interface ImportPromptsOptions {
   json?: true;
 }
 
-/** Changes the prompts of the workspace to what the files of a folder say, after listing the changes. */
+/**
+ * Changes the prompts of the workspace to what the files of a folder say, after listing the changes. Returns how the files and
+ * the prompts compared before.
+ */
 export async function importPrompts(
   context: Context,
   folder: string,
   { yes, dryRun = false, json }: ImportPromptsOptions,
-): Promise<void> {
+): Promise<FolderPlan> {
   if (json && !yes && !dryRun)
     throw new InvalidArgumentError("With --json there is no question: add --yes or --dry-run.");
-  const { prompts } = await planFolder(context, folder, "must be the same");
-  const steps = prompts.flatMap((prompt) => prompt.steps);
-  if (json) {
-    if (!dryRun) for (const { run } of steps) await run(context);
-    return printJson({ dryRun, changes: steps.map(({ description }) => description) });
-  }
-  if (steps.length === 0) return say("Nothing to do: the prompts are as the files say.");
-  for (const { description } of steps) say(description);
-  if (dryRun) return say(`Dry run, nothing was changed: ${steps.length} changes.`);
-  if (!yes && !(await isAgreed("Make these changes?")))
+  const plan = await planFolder(context, folder, "must be the same");
+  const steps = plan.prompts.flatMap((prompt) => prompt.steps);
+  if (!json) for (const { description } of steps) say(description);
+  if (!yes && !dryRun && steps.length > 0 && !(await isAgreed("Make these changes?")))
     throw new Error("Nothing was changed. To make these changes, say --yes.");
-  for (const { run } of steps) await run(context);
-  say(`Made ${steps.length} changes.`);
+  if (!dryRun) for (const { run } of steps) await run(context);
+  if (json) await printJson({ dryRun, changes: steps.map(({ description }) => description) });
+  else say(resultOf(steps.length, dryRun));
+  return plan;
+}
+
+function resultOf(changes: number, dryRun: boolean): string {
+  if (changes === 0) return "Nothing to do: the prompts are as the files say.";
+  return dryRun ? `Dry run, nothing was changed: ${changes} changes.` : `Made ${changes} changes.`;
 }
 
 /** Asks a person; without a terminal nobody can agree. */

@@ -49,8 +49,7 @@ export async function planFolder(
       ...errors.map(({ line, message }) => printable(`${path}, line ${line}: ${shorten(message)}`)),
     );
   }
-  if (details.length > 0)
-    throw new Error(["Nothing was changed, because the files have errors:", ...cut(details)].join("\n  "));
+  if (details.length > 0) throw new Error(["The files have errors:", ...cut(details)].join("\n  "));
   return { prompts, withoutFile: [...stored.values()].filter(({ slug }) => !fileOf.has(slug)) };
 }
 

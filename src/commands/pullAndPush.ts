@@ -42,9 +42,8 @@ export async function pushPrompts(
   folder: string,
   options: ImportPromptsOptions,
 ): Promise<void> {
-  await importPrompts(context, folder, options);
+  const { prompts, withoutFile } = await importPrompts(context, folder, options);
   if (options.json) return;
-  const { prompts, withoutFile } = await planFolder(context, folder, "must be the same");
   const alone = prompts.flatMap(({ file, stored }) => (stored ? storedAlone(file, stored) : []));
   for (const { where, subject } of alone) say(`${where}: ${subject}`);
   for (const { slug } of withoutFile) say(`only in Gabbro: prompt ${quoted(slug)}`);

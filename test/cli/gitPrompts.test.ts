@@ -99,7 +99,10 @@ test.each([
   const { run, add } = await startWorkspace();
   await run("pull");
   await add("another.yaml", text);
-  expect(await run("check")).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining(words) });
+  const { code, stdout, stderr } = await run("check");
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).toMatch(/^gabbro: The files have errors:\n/);
+  expect(stderr).toContain(words);
 });
 
 test("a check exits with 2 when it cannot compare: no folder, no workspace, a wrong option", async () => {
