@@ -10,7 +10,7 @@ export const RejectedItem = defineEntity({
     id: p.uuid().primary(),
     workspace: () => p.manyToOne(Workspace).ref().index(false),
     createdAt: timestamp().index(),
-    /** How many equal ones came within a minute. */
+    /** How many equal ones came within a minute; of those in answers that succeed in part, within a day. */
     count: p.integer(),
     endpoint: p.text(),
     code: p.text(),

@@ -6,7 +6,7 @@ import { findRejectedItem, type Rejected, rejectedItems } from "./resolvers.ts";
 
 const RejectedItem = builder.objectRef<Rejected>("RejectedItem").implement({
   description:
-    "What a client sent and Gabbro did not take. Equal ones within a minute are one item. Kept for 7 days, at most 1,000 a workspace.",
+    "What a client sent and Gabbro did not take. Equal ones within a minute are one item; spans, log records and metrics of requests that succeed in part within a day. Kept for 7 days, at most 1,000 a workspace.",
   interfaces: [Node],
   fields: (t) => ({
     id: t.exposeID("id", { description: "The id, a UUID." }),
@@ -25,7 +25,9 @@ const RejectedItem = builder.objectRef<Rejected>("RejectedItem").implement({
       nullable: true,
       description: "The first 500 characters of what was sent; null when it was rejected unread.",
     }),
-    count: t.exposeInt("count", { description: "How many equal ones came within a minute." }),
+    count: t.exposeInt("count", {
+      description: "How many equal ones came within a minute, or within a day for `PARTLY_REJECTED`.",
+    }),
   }),
 });
 

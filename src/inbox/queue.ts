@@ -15,6 +15,8 @@ export interface Rejection {
   sample: string | null;
   /** How many were rejected alike; 1 when absent. */
   count?: number;
+  /** For how long equal ones are added to it; a minute when absent. */
+  mergedMs?: number;
 }
 
 export type Row = Omit<RejectedItem, "workspace"> & { workspace: string };
@@ -27,18 +29,18 @@ const MERGED_MS = 60_000;
 const MAX_COUNT = 2 ** 31 - 1;
 
 /**
- * Collects rejections in memory until they are stored. Equal ones within a minute are one row with a count. Rejections
+ * Collects rejections in memory until they are stored. Equal ones within `mergedMs` are one row with a count. Rejections
  * beyond the limits are lost: a flood does not show more than its beginning does.
  */
 export function createRejectionQueue() {
   const waiting = new Map<string, Set<Row>>();
   const recent = new LRUCache<string, Row>({ max: MAX_RECENT });
   let size = 0;
-  const rowOf = (workspace: string, { count: _, ...rejection }: Rejection): Row => {
+  const rowOf = (workspace: string, { count: _, mergedMs = MERGED_MS, ...rejection }: Rejection): Row => {
     const { endpoint, client, code, reason } = rejection;
     const key = JSON.stringify([workspace, endpoint, client, code, reason]);
     const earlier = recent.get(key);
-    if (earlier && earlier.createdAt.getTime() > Date.now() - MERGED_MS) return earlier;
+    if (earlier && earlier.createdAt.getTime() > Date.now() - mergedMs) return earlier;
     const row = { ...rejection, id: newId(), workspace, createdAt: new Date(), count: 0 };
     recent.set(key, row);
     return row;

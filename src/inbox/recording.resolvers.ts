@@ -25,15 +25,14 @@ function queueOf({ orm }: Pick<Database, "orm">) {
 export function recordRejected(
   database: Pick<Database, "orm">,
   workspaceId: string,
-  { endpoint, client, code, reason, sample, count = 1 }: Rejection,
+  { endpoint, client, reason, sample, ...rest }: Rejection,
 ): void {
   queueOf(database).add(workspaceId, {
+    ...rest,
     endpoint: cut(endpoint, MAX_NAME_CHARACTERS),
     client: client === null ? null : cut(client, MAX_NAME_CHARACTERS),
-    code,
     reason: cut(reason, MAX_TEXT_CHARACTERS),
     sample: sample === null ? null : cut(sample, MAX_TEXT_CHARACTERS),
-    count,
   });
 }
 

@@ -243,9 +243,39 @@ test("spans that are rejected in part are listed with their number, as exporters
   expect([answer.status, answer.body.partialSuccess.rejectedSpans]).toEqual([200, 2]);
   expect(await itemOf("an-exporter/1")).toMatchObject({
     ...{ endpoint: "POST /v1/traces", code: "PARTLY_REJECTED", count: 2, sample: null },
-    reason: answer.body.partialSuccess.errorMessage,
+    reason: "Rejected because a span has a trace id of zeros.",
   });
 });
+
+const noIds = { startTimeUnixNano: "1772359200000000000" };
+test.each([
+  ["/v1/metrics", (n: number) => ({ resourceMetrics: [{ scopeMetrics: [{ metrics: metricsOf(n) }] }] })],
+  ["/v1/logs", (n: number) => ({ resourceLogs: [{ scopeLogs: [{ logRecords: Array(n).fill({}) }] }] })],
+  ["/v1/traces", (n: number) => ({ resourceSpans: [{ scopeSpans: [{ spans: Array(n).fill(noIds) }] }] })],
+])(
+  "what %s rejects in part minute by minute is one item a day, so that it displaces no others",
+  async (path, bodyOf) => {
+    await using own = await startServer();
+    vi.useFakeTimers({ toFake: ["Date"] });
+    try {
+      const send = async (n: number) => {
+        const { body } = await own.post(path, bodyOf(n), { headers: { "user-agent": "regular" } });
+        expect(Object.values(body.partialSuccess)).toContain(n);
+        vi.setSystemTime(Date.now() + 23 * 60 * 60_000);
+      };
+      for (const n of [2, 3]) await send(n);
+      await storeRejected(own.database);
+      expect(await own.run(LIST)).toMatchObject([{ code: "PARTLY_REJECTED", count: 5 }]);
+      await send(1); // 46 hours after the first
+      await storeRejected(own.database);
+      expect(await own.run(LIST)).toMatchObject([{ count: 1 }, { count: 5 }]);
+    } finally {
+      vi.useRealTimers();
+    }
+  },
+);
+
+const metricsOf = (points: number) => [{ gauge: { dataPoints: Array(points).fill({}) } }];
 
 test("calls by gRPC that are refused are listed with their client, as requests by HTTP are", async () => {
   using grpc = await connectGrpc(server);

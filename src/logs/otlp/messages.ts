@@ -7,6 +7,8 @@ export interface Receipt {
   rejected: number;
   /** Says what was rejected and why, or holds warnings; empty when there is nothing to say. */
   message: string;
+  /** Why, in the same words for every request of a sender; empty when nothing was rejected. */
+  reason: string;
 }
 
 const contentTypes: Record<Encoding, string> = {

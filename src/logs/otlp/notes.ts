@@ -17,6 +17,9 @@ export function createNotes(what: "span" | "log record" = "span") {
     warn: (warning: string, index?: number): void =>
       warnings.add(warning, index === undefined ? warning : `${what} ${index}: ${warning}`),
     rejected: (): number => rejected,
+    /** Why something was rejected, without what differs between requests; empty when nothing was. */
+    reason: (): string =>
+      rejections.isEmpty() ? "" : `Rejected because a ${what} ${rejections.keys().join(", or ")}.`,
     /** All of it, for a person; empty when there is nothing to say. */
     message: (total: number): string =>
       [
@@ -41,6 +44,7 @@ function createSentences() {
         sentences.set(key, { text: text.slice(0, MAX_SENTENCE_CHARACTERS).replace(/\.$/, ""), count: 1 });
       else others += 1;
     },
+    keys: (): string[] => [...sentences.keys()].toSorted(),
     isEmpty: (): boolean => sentences.size === 0,
     text: (): string => {
       const texts = [...sentences.values()].map(({ text, count }) =>

@@ -31,7 +31,7 @@ export async function receiveSpans(
     onStored: (spans) => counts.add("accepted", "", spans),
     onRejected: ({ code }) => counts.add("rejected", code, 1),
   });
-  return { rejected: notes.rejected(), message: notes.message(total) };
+  return { rejected: notes.rejected(), message: notes.message(total), reason: notes.reason() };
 }
 
 const KEPT_LOGS =
@@ -48,8 +48,9 @@ export async function receiveLogRecords(context: Context, body: Encoded): Promis
       isOther ||= code === "log_record";
     },
   });
-  const message = notes.message(total);
-  return { rejected: notes.rejected(), message: isOther ? `${message} ${KEPT_LOGS}` : message };
+  const withKept = (sentence: string) => (isOther ? `${sentence} ${KEPT_LOGS}` : sentence);
+  const [message, reason] = [withKept(notes.message(total)), withKept(notes.reason())];
+  return { rejected: notes.rejected(), message, reason };
 }
 
 interface Receiver<Kind> {
@@ -172,5 +173,6 @@ export async function rejectMetrics(context: Context, body: Encoded): Promise<Re
     if (pause.isDue()) await pause.take();
     step = counting.next();
   }
-  return { rejected: step.value, message: step.value > 0 ? NO_METRICS : "" };
+  const message = step.value > 0 ? NO_METRICS : "";
+  return { rejected: step.value, message, reason: message };
 }

@@ -10,13 +10,16 @@ export interface Origin {
   client: string | null;
 }
 
+/** An exporter that sends metrics has all of them rejected each minute: without this they were all that its inbox holds. */
+const MERGED_MS = 24 * 60 * 60 * 1_000;
+
 /** Records what a successful answer rejects in part, for which most exporters log nothing. */
 export function recordPartial(context: Context, { endpoint, client }: Origin, receipt: Receipt): Receipt {
-  const { rejected: count, message: reason } = receipt;
+  const { rejected: count, reason } = receipt;
   if (count > 0) {
     const { workspaceId } = authenticated(context);
-    const rejection = { endpoint, client, code: "PARTLY_REJECTED", reason, sample: null, count };
-    recordRejected(context.database, workspaceId, rejection);
+    const rejection = { endpoint, client, code: "PARTLY_REJECTED", reason, sample: null };
+    recordRejected(context.database, workspaceId, { ...rejection, count, mergedMs: MERGED_MS });
   }
   return receipt;
 }
