@@ -7,7 +7,7 @@ import { FileError, type Input, MAX_ROW_CHARACTERS, piecesOf } from "./text.ts";
 
 /** Opens a file of JSON Lines: one row a line, after an optional first line `{"dataset": {…}}` with the columns. */
 export async function openJsonLines(input: Input): Promise<RowFile> {
-  const lines = linesOf(input);
+  const lines = wholeLinesOf(input);
   const { value: first } = await lines.next();
   const head = first && headOf(first, input.path);
   return {
@@ -23,17 +23,23 @@ export async function openJsonLines(input: Input): Promise<RowFile> {
   };
 }
 
-interface Line {
+/** A line of a file; `text` is null where it is too long. */
+export interface Line {
   line: number;
-  text: string;
+  text: string | null;
 }
 
-async function* rowsOf(lines: AsyncIterable<Line>, first: Line | undefined): AsyncGenerator<FileRow> {
+type WholeLine = Line & { text: string };
+
+async function* rowsOf(
+  lines: AsyncIterable<WholeLine>,
+  first: WholeLine | undefined,
+): AsyncGenerator<FileRow> {
   if (first) yield toRow(first);
   for await (const line of lines) yield toRow(line);
 }
 
-function toRow({ line, text }: Line): FileRow {
+function toRow({ line, text }: WholeLine): FileRow {
   const row = { line, extraNames: [], source: text, size: text.length };
   try {
     return { ...row, ...toItem(parseExactJson(text)) };
@@ -48,7 +54,7 @@ export const fileHead = z.object({
   columns: z.array(columnInput),
 });
 
-function headOf({ text, line }: Line, path: string) {
+function headOf({ text, line }: WholeLine, path: string) {
   if (!text.startsWith("{")) return null;
   let value: unknown;
   try {
@@ -64,20 +70,26 @@ function headOf({ text, line }: Line, path: string) {
   throw new FileError(path, line, `dataset.${detail?.path} ${detail?.message}.`);
 }
 
+async function* wholeLinesOf(input: Input): AsyncGenerator<WholeLine> {
+  for await (const { line, text } of linesOf(input, MAX_ROW_CHARACTERS)) {
+    if (text === null) throw new FileError(input.path, line, "this line is longer than 16 MB.");
+    yield { line, text };
+  }
+}
+
 /** The lines of a file that are not blank, split at line feeds only: JSON may hold U+2028. */
-async function* linesOf(input: Input): AsyncGenerator<Line> {
+export async function* linesOf(input: Input, maxCharacters: number): AsyncGenerator<Line> {
   let line = 1;
-  let rest = "";
+  let rest: string | null = "";
   for await (const piece of piecesOf(input)) {
     const [beginning = "", ...lines] = piece.split("\n");
-    rest += beginning;
+    if (rest !== null) rest += beginning;
+    if (rest !== null && rest.length > maxCharacters) rest = null;
     for (const next of lines) {
-      if (rest.trim() !== "") yield { line, text: rest.trim() };
+      if (rest === null || rest.trim() !== "") yield { line, text: rest?.trim() ?? null };
       line++;
       rest = next;
     }
-    if (rest.length > MAX_ROW_CHARACTERS)
-      throw new FileError(input.path, line, "this line is longer than 16 MB.");
   }
-  if (rest.trim() !== "") yield { line, text: rest.trim() };
+  if (rest === null || rest.trim() !== "") yield { line, text: rest?.trim() ?? null };
 }

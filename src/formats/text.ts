@@ -1,12 +1,20 @@
 import { createReadStream } from "node:fs";
+import { pipeline } from "node:stream";
+import { createGunzip } from "node:zlib";
 
 /** Longer rows are errors of a file, such as a quotation mark that is never closed. */
 export const MAX_ROW_CHARACTERS = 16 * 1024 * 1024;
 
 /** An error that ends the reading of a file; it names the file and the line. */
 export class FileError extends Error {
+  readonly line: number;
+  /** The message without its place. */
+  readonly reason: string;
+
   constructor(file: string, line: number, message: string) {
     super(`${file}, line ${line}: ${message}`);
+    this.line = line;
+    this.reason = message;
   }
 }
 
@@ -29,12 +37,29 @@ export async function* piecesOf({ path, onRead }: Input): AsyncGenerator<string>
       throw new FileError(path, line, `this line, or one of the next hundreds, ${NOT_UTF8}`);
     }
   };
-  for await (const piece of createReadStream(path) as AsyncIterable<Buffer>) {
+  for await (const piece of bytesOf({ path, onRead })) {
     yield decode(piece);
     line += countOf(piece, "\n");
-    onRead(piece.length);
   }
   yield decode();
+}
+
+/** The bytes of a file, unpacked where its name ends with `.gz`. */
+async function* bytesOf(input: Input): AsyncGenerator<Buffer> {
+  if (!input.path.endsWith(".gz")) return yield* storedBytesOf(input);
+  const unpacked = pipeline(storedBytesOf(input), createGunzip(), () => {}); // the error comes by the iteration as well
+  try {
+    yield* unpacked as AsyncIterable<Buffer>;
+  } catch (cause) {
+    throw new Error(`${input.path} cannot be unpacked: ${(cause as Error).message}.`, { cause });
+  }
+}
+
+async function* storedBytesOf({ path, onRead }: Input): AsyncGenerator<Buffer> {
+  for await (const piece of createReadStream(path) as AsyncIterable<Buffer>) {
+    onRead(piece.length);
+    yield piece;
+  }
 }
 
 function countOf(piece: Buffer, sign: string): number {
