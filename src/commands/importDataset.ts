@@ -134,7 +134,7 @@ async function report({ options, target, rejected, seconds }: Outcome): Promise<
     });
   const dataset = `Dataset ${quoted(slug)}${isNew ? " (new)" : ""}`;
   const sentence = dryRun
-    ? `Dry run, nothing was stored. ${dataset}: ${formatCount(added)} rows would be added, ${formatCount(changed)} changed or found unchanged`
+    ? `Dry run, nothing was stored. ${dataset}: ${formatCount(added)} rows would be added, ${formatCount(changed)} changed, ${formatCount(unchanged)} unchanged`
     : `${dataset}: ${formatCount(added)} rows added, ${formatCount(changed)} changed, ${formatCount(unchanged)} unchanged`;
   say(`${sentence}, ${formatCount(count)} rejected, in ${seconds.toFixed(1)} s.`);
 }

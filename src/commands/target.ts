@@ -1,6 +1,6 @@
 import type { Context } from "../context.ts";
 import { createDataset, updateDataset } from "../datasets/authoring.resolvers.ts";
-import { findKeys, putDatasetItems } from "../datasets/bulk.resolvers.ts";
+import { compareDatasetItems, putDatasetItems } from "../datasets/bulk.resolvers.ts";
 import type { Column } from "../datasets/entities.ts";
 import { columnInput, createDatasetInput, type DatasetRowInput } from "../datasets/inputs.ts";
 import type { DatasetHead } from "../datasets/resolvers.ts";
@@ -14,10 +14,18 @@ export type Target = Awaited<ReturnType<typeof openTarget>>;
 
 const MAX_COLUMNS = 1_000;
 
+interface TargetOptions {
+  slug: string;
+  name?: string;
+  dryRun?: true;
+  /** What an existing dataset does with columns that it lacks. */
+  newColumns?: "left out" | "added";
+}
+
 /** Finds the dataset; a missing one is created when the first rows are stored, with the columns of the file. */
 export async function openTarget(
   context: Context,
-  { slug, name, dryRun }: { slug: string; name?: string; dryRun?: true },
+  { slug, name, dryRun, newColumns = "left out" }: TargetOptions,
 ) {
   const existing = await findDataset(context, slug);
   const isNew = !existing;
@@ -44,7 +52,7 @@ export async function openTarget(
   return {
     typeOf: (column: string) => columns.get(column),
     /** Takes the name and the columns of a new dataset from a file. */
-    expect: async (file: RowFile) => {
+    expect: async (file: Pick<RowFile, "name" | "columns">) => {
       if (!isNew) return;
       head = { name: name ?? file.name, columns: file.columns ?? [] };
       validateHead({ slug, ...head });
@@ -52,7 +60,7 @@ export async function openTarget(
     },
     put: async (inputs: DatasetRowInput[]) => {
       if (inputs.length === 0) return;
-      if (isNew) await createOrExtend(columnsOf(inputs, columns));
+      if (isNew || newColumns === "added") await createOrExtend(columnsOf(inputs, columns));
       const result = dryRun
         ? await countChanges(context, existing, { inputs, columns })
         : await putDatasetItems(context, { slug, items: inputs });
@@ -113,10 +121,9 @@ async function countChanges(
   existing: DatasetHead | null,
   { inputs, columns }: { inputs: DatasetRowInput[]; columns: Map<string, ColumnType> },
 ) {
-  const keys = inputs.flatMap(({ key }) => key ?? []);
-  const existingKeys = existing && keys.length > 0 ? await findKeys(context, existing.id, keys) : new Set();
-  const changed = keys.filter((key) => existingKeys.has(key)).length;
+  const counts = existing
+    ? await compareDatasetItems(context, { slug: existing.slug, items: inputs })
+    : { added: inputs.length, changed: 0, unchanged: 0 };
   const names = inputs.flatMap(({ values }) => Object.keys(values));
-  const omitted = new Set(names.filter((name) => !columns.has(name)));
-  return { added: inputs.length - changed, changed, unchanged: 0, omitted };
+  return { ...counts, omitted: new Set(names.filter((name) => !columns.has(name))) };
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
 import { authorize } from "../workspaces/resolvers.ts";
@@ -52,15 +53,37 @@ export async function putDatasetItems(
   return { added, changed, unchanged: items.length - added - changed, omitted };
 }
 
-/** Those of the keys that a dataset has rows for. */
-export async function findKeys(context: Context, datasetId: string, keys: string[]): Promise<Set<string>> {
-  const workspaceId = authorize(context, "read");
+/** What `putDatasetItems` would do with rows whose columns are there; stores nothing. Rows with one key are not told apart. */
+export async function compareDatasetItems(
+  context: Context,
+  { slug, items }: { slug: string; items: DatasetRowInput[] },
+): Promise<BulkResult> {
+  const workspace = authorize(context, "read");
+  const parent = await getDataset(context, workspace, slug);
+  const stored = await readByKey(context, parent.id, items);
+  const encode = valuesEncoder(parent);
+  const omitted = new Set<string>();
+  const counts = { added: 0, changed: 0, unchanged: 0 };
+  for (const { key, name, idealOutput, metadata, values } of items) {
+    const encoded = encode(values);
+    for (const column of encoded.omitted) omitted.add(column);
+    const before = key === null ? undefined : stored.get(key);
+    const after = { key, name, idealOutput, metadata, values: encoded.values };
+    counts[!before ? "added" : isDeepStrictEqual(before, after) ? "unchanged" : "changed"] += 1;
+  }
+  return { ...counts, omitted };
+}
+
+/** The rows of a dataset that have the keys of others. */
+async function readByKey(context: Context, datasetId: string, items: DatasetRowInput[]) {
+  const keys = items.flatMap(({ key }) => key ?? []);
+  if (keys.length === 0) return new Map<string, unknown>();
   const rows = await context.database.read
     .selectFrom("DatasetRow")
-    .select("key")
-    .where("workspace", "=", workspaceId)
+    .select(["key", "name", "idealOutput", "metadata", "values"])
+    .where("workspace", "=", authorize(context, "read"))
     .where("dataset", "=", datasetId)
     .where("key", "in", keys)
     .execute();
-  return new Set(rows.flatMap(({ key }) => key ?? []));
+  return new Map<string, unknown>(rows.map((row) => [row.key!, row]));
 }

@@ -304,7 +304,7 @@ test("--dry-run stores nothing and says what would be done", async () => {
   const { code, stdout, stderr } = await importing("dry.csv", "dry", "--key", "id", "--dry-run");
   expect(code).toBe(1);
   expect(stdout).toContain(
-    'Dry run, nothing was stored. Dataset "dry" (new): 1 rows would be added, 0 changed or found unchanged, 1 rejected',
+    'Dry run, nothing was stored. Dataset "dry" (new): 1 rows would be added, 0 changed, 0 unchanged, 1 rejected',
   );
   expect(stderr).toContain('line 3, column "a": is not valid JSON');
   expect(existsSync(at.path("dry.csv.rejected"))).toBe(false);
