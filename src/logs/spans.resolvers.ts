@@ -42,7 +42,11 @@ export async function recordSpans(
 }
 
 /** Completes each span; of several with one id the last counts. */
-async function toSteps(context: Context, workspaceId: string, spans: ReportedSpan[]): Promise<SpanStep[]> {
+export async function toSteps(
+  context: Context,
+  workspaceId: string,
+  spans: ReportedSpan[],
+): Promise<SpanStep[]> {
   const arrival = new Date();
   const findOwnPrice = await loadOwnPrices(context, workspaceId);
   const traceIds = new Map<string, string>();
