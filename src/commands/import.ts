@@ -1,12 +1,16 @@
 import { type Command, Option } from "commander";
+import { type ProductName, products } from "../importers/importers.ts";
 import type { ImportDatasetOptions } from "./importDataset.ts";
+import type { ImportFromOptions } from "./importFrom.ts";
 import type { ImportPromptsOptions } from "./importPrompts.ts";
 import { examples, jsonOption } from "./options.ts";
 import { parseName, withWorkspace, workspaceOption } from "./workspace.ts";
 
 /** The commands that bring data in. What they need is loaded when they run, so that the service starts without it. */
 export function addImportCommands(program: Command): void {
-  const importing = program.command("import").description("bring datasets and prompts in from files");
+  const importing = program
+    .command("import")
+    .description("bring data in from files, also from those of other products");
 
   importing
     .command("dataset")
@@ -48,6 +52,26 @@ export function addImportCommands(program: Command): void {
         await importPrompts(context, folder, options);
       }),
     );
+  addProductCommands(importing);
+}
+
+/** A command for each product. */
+function addProductCommands(importing: Command): void {
+  for (const [product, { title, files }] of Object.entries(products))
+    importing
+      .command(product)
+      .description(`bring in what ${title} exports: ${files}`)
+      .argument("<path>", "a file, or a folder with files")
+      .option("--dry-run", "store nothing, only say what would be done")
+      .addOption(jsonOption())
+      .addOption(workspaceOption())
+      .addHelpText("after", examples(`import ${product} export/ --dry-run`, `import ${product} export/`))
+      .action((path: string, { workspace, ...options }: ImportFromOptions & { workspace: string }) =>
+        withWorkspace(workspace, async (context) => {
+          const { importFrom } = await import("./importFrom.ts");
+          await importFrom(context, product as ProductName, path, options);
+        }),
+      );
 }
 
 export function formatOption(description: string): Option {

@@ -1,0 +1,102 @@
+import type { Context } from "../context.ts";
+import { quoted } from "../errors.ts";
+import { type PromptFile, promptFile } from "../formats/promptFile.ts";
+import type { ImportedPrompt, ImportedVersion } from "../importers/entries.ts";
+import { type PromptContent, promptContents } from "../prompts/content.resolvers.ts";
+import { LATEST } from "../prompts/selection.ts";
+import { detailsOf } from "../validation/messages.ts";
+import type { Outcome } from "./importOutcome.ts";
+import { contentFor, planPrompt } from "./promptPlan.ts";
+
+/** Stores prompts of another product. Versions never change: one that is here with another content is refused. */
+export function createPromptStore(context: Context, outcome: Outcome, run: "real" | "dry") {
+  let stored: Map<string, PromptContent> | undefined;
+  const nameOf = new Map<string, string>();
+  return async (prompt: ImportedPrompt): Promise<void> => {
+    stored ??= new Map((await promptContents(context)).map((each) => [each.slug, each]));
+    const { slug, name } = prompt;
+    const other = nameOf.get(slug);
+    if (other !== undefined && other !== name)
+      return outcome.refuse(
+        prompt,
+        `prompt ${quoted(name)} has the slug ${quoted(slug)} of ${quoted(other)}`,
+      );
+    nameOf.set(slug, name);
+    const current = stored.get(slug);
+    const file = toFile(prompt, current, outcome);
+    if (!file) return;
+    const { steps, conflicts } = planPrompt(file, current, () => prompt.line);
+    const conflicting = new Set(conflicts.map(({ version }) => version));
+    for (const { version, subject } of conflicts)
+      outcome.refuse(
+        prompt.versions.find((each) => each.version === version) ?? prompt,
+        `${subject} exists with other content; versions never change`,
+      );
+    count(outcome, { file, current, conflicting });
+    if (run === "real") for (const step of steps) await step.run(context);
+  };
+}
+
+/** A prompt without what the service would refuse. The name of one that is here may have been changed since. */
+function toFile(
+  { slug, name, description, versions, tags, ...place }: ImportedPrompt,
+  current: PromptContent | undefined,
+  outcome: Outcome,
+): PromptFile | null {
+  const valid = versions.flatMap((version) => validVersion(version, slug, outcome));
+  const names = new Set([...valid, ...(current?.versions ?? [])].map(({ version }) => version));
+  const kept = tags.filter(([tag, version]) => {
+    if (tag === LATEST) return false;
+    if (names.has(version)) return true;
+    outcome.refuse(
+      place,
+      `tag ${quoted(tag)} of ${quoted(slug)} points to version ${quoted(version)}, which is missing`,
+    );
+    return false;
+  });
+  if (valid.length === 0 && versions.length > 0) return null;
+  const head = current ? { slug } : { slug, name, ...(description && { description }) };
+  const { data, error } = promptFile.safeParse({ ...head, tags: Object.fromEntries(kept), versions: valid });
+  if (data) return data;
+  const [detail] = detailsOf(error.issues);
+  outcome.refuse(place, `prompt ${quoted(name)}: ${detail?.path} ${detail?.message}`);
+  return null;
+}
+
+function validVersion({ file, line, ...version }: ImportedVersion, slug: string, outcome: Outcome) {
+  const refuse = (message: string) =>
+    outcome.refuse({ file, line }, `version ${quoted(version.version)} of ${quoted(slug)}: ${message}`);
+  const { data, error } = promptFile.safeParse({ slug, versions: [version] });
+  if (error) {
+    const [detail] = detailsOf(error.issues, "versions.0");
+    refuse(`${detail?.path} ${detail?.message}`);
+    return [];
+  }
+  const messages: string[] = [];
+  const [parsed] = data.versions ?? [];
+  if (parsed) contentFor(parsed, (_, message) => messages.push(message));
+  if (messages.length === 0) return parsed ? [parsed] : [];
+  refuse(messages[0]!);
+  return [];
+}
+
+interface Planned {
+  file: PromptFile;
+  current: PromptContent | undefined;
+  conflicting: Set<string>;
+}
+
+function count(outcome: Outcome, { file, current, conflicting }: Planned): void {
+  const existing = new Set(current?.versions.map(({ version }) => version));
+  const versions = (file.versions ?? []).filter(({ version }) => !conflicting.has(version));
+  const added = versions.filter(({ version }) => !existing.has(version)).length;
+  outcome.count("prompts", current ? { unchanged: 1 } : { added: 1 });
+  outcome.count("versions", { added, unchanged: versions.length - added });
+  for (const [tag, version] of file.tags ?? []) {
+    const before = current?.tags.get(tag);
+    outcome.count(
+      "tags",
+      before === undefined ? { added: 1 } : before === version ? { unchanged: 1 } : { changed: 1 },
+    );
+  }
+}

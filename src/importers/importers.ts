@@ -1,0 +1,21 @@
+import type { Importer } from "./entries.ts";
+
+interface Product {
+  /** Its name, for people. */
+  title: string;
+  /** What its files are, to follow "FILE or folder with". */
+  files: string;
+  /** Loaded when it is named. */
+  load: () => Promise<Importer>;
+}
+
+/** The products whose exports Gabbro reads. */
+export const products = {
+  langfuse: {
+    title: "Langfuse",
+    files: "prompts, datasets, traces, observations and scores as JSON or JSON Lines",
+    load: async () => (await import("./langfuse.ts")).langfuse,
+  },
+} satisfies Record<string, Product>;
+
+export type ProductName = keyof typeof products;

@@ -1,0 +1,116 @@
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { parseExactJson } from "../formats/exactJson.ts";
+import { linesOf } from "../formats/jsonLines.ts";
+import { createAssembly, jsonValues, type Level } from "../formats/jsonValues.ts";
+import { isObject } from "../formats/rows.ts";
+import { FileError, MAX_ROW_CHARACTERS } from "../formats/text.ts";
+import type { Place, Refused } from "./entries.ts";
+
+/** An object of a file, with its place. */
+export interface FileRecord extends Place {
+  value: Record<string, unknown>;
+}
+
+/** A file to import, and its length. */
+export interface SourceFile {
+  path: string;
+  bytes: number;
+}
+
+const ENDING = /\.(json|jsonl|ndjson)(?:\.gz)?$/i;
+
+/** The files of a path with one of the endings: itself, or those of a folder and of the folders in it, by name. */
+export async function filesAt(path: string, isWanted = (name: string) => ENDING.test(name)) {
+  const stats = await stat(path).catch(() => null);
+  if (!stats) throw new Error(`There is no file or folder ${path}.`);
+  if (stats.isFile()) return [{ path, bytes: stats.size }];
+  const entries = await readdir(path, { recursive: true, withFileTypes: true });
+  const paths = entries
+    .filter((entry) => entry.isFile() && isWanted(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .toSorted();
+  if (paths.length === 0) throw new Error(`There is no file in ${path} to import.`);
+  return Promise.all(
+    paths.map(async (each): Promise<SourceFile> => ({ path: each, bytes: (await stat(each)).size })),
+  );
+}
+
+/** How to read the files of a product. */
+export interface Reading {
+  onRead: (bytes: number) => void;
+  /** The members in which the answers of the product's API have their lists, such as `data`. */
+  lists: string[];
+}
+
+/**
+ * The objects of a file of JSON or JSON Lines, also within answers of an API, one by one. What follows an error that the
+ * reading cannot go beyond is refused as a whole.
+ */
+export async function* recordsOf(path: string, reading: Reading): AsyncGenerator<FileRecord | Refused> {
+  const isLines = /\.(?:jsonl|ndjson)(?:\.gz)?$/i.test(path);
+  try {
+    for await (const { line, value, reason } of isLines ? ofLines(path, reading) : ofJson(path, reading)) {
+      if (isObject(value)) yield { file: path, line, value };
+      else yield { kind: "refused", file: path, line, reason: reason ?? "is no JSON object" };
+    }
+  } catch (error) {
+    if (!(error instanceof FileError)) throw error;
+    const reason = `nothing from here on is imported: ${error.reason.replace(/\.$/, "")}`;
+    yield { kind: "refused", file: path, line: error.line, reason };
+  }
+}
+
+interface Read {
+  line: number;
+  value?: unknown;
+  reason?: string;
+}
+
+async function* ofLines(path: string, { onRead, lists }: Reading): AsyncGenerator<Read> {
+  for await (const { line, text } of linesOf({ path, onRead }, MAX_ROW_CHARACTERS)) {
+    if (text === null) {
+      yield { line, reason: "is longer than 16 MB" };
+      continue;
+    }
+    const parsed = parse(text);
+    if (parsed.reason !== undefined) yield { line, reason: parsed.reason };
+    else for (const value of listIn(parsed.value, lists)) yield { line, value };
+  }
+}
+
+function parse(text: string): { value?: unknown; reason?: string } {
+  try {
+    return { value: withoutRaw(parseExactJson(text).value) };
+  } catch {
+    return { reason: "is not valid JSON" };
+  }
+}
+
+/** The entries of a list, or of the list in an answer; else the value itself. */
+function listIn(value: unknown, lists: string[]): unknown[] {
+  if (Array.isArray(value)) return value;
+  if (!isObject(value)) return [value];
+  const name = lists.find((each) => Array.isArray(value[each]));
+  return name === undefined ? [value] : (value[name] as unknown[]);
+}
+
+async function* ofJson(path: string, { onRead, lists }: Reading): AsyncGenerator<Read> {
+  const leadsToList = ([outer, ...inner]: Level[]) =>
+    !outer || (inner.length === 0 && !Array.isArray(outer.value) && lists.includes(outer.key));
+  const assembly = createAssembly("any", leadsToList);
+  for await (const { line, value } of jsonValues({ path, onRead }, assembly))
+    yield { line, value: withoutRaw(value) };
+}
+
+/** Numbers that JavaScript would change become texts: ids of other products may be as long. */
+function withoutRaw(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (JSON.isRawJSON(value)) return JSON.stringify(value);
+  for (const [key, member] of Object.entries(value))
+    if (typeof member === "object" && member !== null) {
+      const kept = withoutRaw(member);
+      if (kept !== member) Reflect.set(value, key, kept);
+    }
+  return value;
+}

@@ -1,0 +1,207 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { fixture, importInto } from "../support/imports.ts";
+import { type Server, startServer } from "../support/server.ts";
+
+let server: Server;
+let folder: string;
+beforeEach(async () => {
+  server = await startServer();
+  folder = await mkdtemp(join(tmpdir(), "gabbro-"));
+});
+afterEach(async () => {
+  await server[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const graphql = async (query: string) => {
+  const { body } = await server.request("POST", "/graphql", { query });
+  expect(body.errors).toBeUndefined();
+  return body.data;
+};
+
+const importPrompts = async (...prompts: object[]) => {
+  const path = join(folder, "prompts.jsonl");
+  await writeFile(
+    path,
+    prompts.map((prompt) => JSON.stringify({ type: "text", labels: [], ...prompt })).join("\n"),
+  );
+  return importInto(server, "langfuse", path);
+};
+
+test("versions, labels, chats and the texts of references arrive, and what has no place is named", async () => {
+  const { counts, refusals, leftOut } = await importInto(
+    server,
+    "langfuse",
+    fixture("langfuse/prompts.jsonl"),
+  );
+  expect(counts).toMatchObject({
+    prompts: { added: 3 },
+    versions: { added: 4 },
+    tags: { added: 3 },
+  });
+  expect(refusals).toEqual([
+    expect.stringMatching(
+      /^line 4: version 1 of prompt "broken": line 2 of its text: \{\{#list\}\} is a section/,
+    ),
+  ]);
+  expect(leftOut).toEqual({ "commit messages": 1, "tags of prompts (not their labels)": 1 });
+
+  const { body: production } = await server.request("GET", "/prompts/movie-critic?tag=production");
+  expect(production.prompt).toMatchObject({
+    version: "2",
+    text: 'You are {{who}}. Rate {{movie}} {{ "{" }}% as it is %}.',
+    model: { model: "gpt-4o-mini" },
+  });
+  const { body: staging } = await server.request("GET", "/prompts/movie-critic?tag=staging");
+  expect(staging.prompt).toMatchObject({ version: "1", model: { parameters: { temperature: 0.2 } } });
+  const { prompt } = await graphql(
+    '{ prompt(slug: "chat-support") { name latest { messages { role content placeholder } } } }',
+  );
+  expect(prompt).toEqual({
+    name: "chat/support",
+    latest: {
+      messages: [
+        { role: "system", content: "Be kind to {{user}}", placeholder: null },
+        { role: null, content: null, placeholder: "history" },
+        { role: "user", content: "{{question}}", placeholder: null },
+      ],
+    },
+  });
+});
+
+test("versions come in their order, however the file has them", async () => {
+  await importPrompts(
+    { name: "p", version: 10, prompt: "ten" },
+    { name: "p", version: 9, prompt: "nine" },
+    { name: "p", version: 2, prompt: "two" },
+  );
+  const { body } = await server.request("GET", "/prompts/p/describe");
+  expect(body.prompt.availableVersions).toEqual(["2", "9", "10"]);
+});
+
+test.each([
+  ["to a prompt that is missing", [], "@@@langfusePrompt:name=gone|version=1@@@", "no such prompt"],
+  [
+    "to a version that is missing",
+    [{ name: "a", version: 1, prompt: "x" }],
+    "@@@langfusePrompt:name=a|label=gone@@@",
+    "no such version",
+  ],
+  [
+    "that lead back to themselves",
+    [{ name: "a", version: 1, prompt: "@@@langfusePrompt:name=p|version=1@@@" }],
+    "@@@langfusePrompt:name=a|version=1@@@",
+    "leads back to itself",
+  ],
+  [
+    "to a chat",
+    [{ name: "a", version: 1, type: "chat", prompt: [{ role: "user", content: "x" }] }],
+    "@@@langfusePrompt:name=a|version=1@@@",
+    "leads to a chat",
+  ],
+])("references %s are refused", async (_, others, prompt, reason) => {
+  const { refusals } = await importPrompts({ name: "p", version: 1, prompt }, ...others);
+  expect(refusals).toContainEqual(
+    expect.stringMatching(new RegExp(`^line 1: version 1 of prompt "p": .*${reason}`)),
+  );
+});
+
+test("a version that is here with another content is refused and stays as it is", async () => {
+  await importPrompts({ name: "p", version: 1, prompt: "old" });
+  const { refusals, counts } = await importPrompts(
+    { name: "p", version: 1, prompt: "new" },
+    { name: "p", version: 2, prompt: "two" },
+  );
+  expect(refusals).toEqual([
+    expect.stringMatching(/^line 1: version "1" of prompt "p" exists with other content/),
+  ]);
+  expect(counts.versions).toEqual({ added: 1, changed: 0, unchanged: 0 });
+  const { body } = await server.request("GET", "/prompts/p?version=1");
+  expect(body.prompt.text).toBe("old");
+});
+
+test("two prompts whose names make one slug are not mixed", async () => {
+  const { refusals } = await importPrompts(
+    { name: "My Prompt", version: 1, prompt: "a" },
+    { name: "my-prompt", version: 2, prompt: "b" },
+  );
+  expect(refusals).toEqual(['line 2: prompt "my-prompt" has the slug "my-prompt" of "My Prompt"']);
+});
+
+test("items of datasets become rows under their ids; archived ones are refused", async () => {
+  const { refusals } = await importInto(server, "langfuse", fixture("langfuse/dataset-items.json"));
+  expect(refusals).toEqual(["line 16: is archived in Langfuse"]);
+  const { body } = await server.request("GET", "/datasets/quiz-of-capitals");
+  expect(body.dataset).toMatchObject({
+    name: "Quiz of Capitals",
+    columns: [
+      { name: "question", type: "text" },
+      { name: "facts", type: "json" },
+      { name: "input", type: "text" },
+    ],
+    rows: [
+      {
+        values: { question: "Capital of Kenya?", facts: { a: 1 } },
+        idealOutput: "Nairobi",
+        metadata: { x: 1, source: { sourceTraceId: "t1", createdAt: "2026-01-01T00:00:00Z" } },
+      },
+      { values: { input: "plain" }, idealOutput: '{"a":[1]}' },
+    ],
+  });
+  const { dataset } = await graphql(
+    '{ dataset(slug: "quiz-of-capitals") { rows(first: 9) { nodes { key } } } }',
+  );
+  expect(dataset.rows.nodes).toEqual([{ key: "it-1" }, { key: "it-3" }]);
+});
+
+test("observations and scores become traces, with the prompt that served, the usage and the judgement", async () => {
+  const { refusals } = await importInto(server, "langfuse", fixture("langfuse"));
+  expect(refusals).toContainEqual("line 3: is not valid JSON");
+  const { traces } = await graphql(
+    `{ traces(first: 10) { nodes {
+    name externalId sessionId user { id } environment
+    logs(first: 10) { nodes {
+      name type depth status input output model inputTokens outputTokens cost costSource
+      timeToFirstTokenMs version prompt { slug } latencyMs
+    } }
+  } } }`,
+  );
+  const ask = traces.nodes.find(({ name }: { name: string }) => name === "ask");
+  expect(ask).toMatchObject({
+    externalId: "0af7651916cd43dd8448eb211c80319c",
+    sessionId: "s1",
+    user: { id: "u1" },
+    environment: "default",
+  });
+  expect(ask.logs.nodes).toMatchObject([
+    { name: "root", type: "SPAN", depth: 0, input: { q: 1 }, output: "done", latencyMs: 1037 },
+    {
+      name: "llm",
+      type: "GENERATION",
+      depth: 1,
+      model: "gpt-4o-mini",
+      output: { role: "assistant", content: "yo" },
+      inputTokens: 10,
+      outputTokens: 5,
+      cost: 0.001,
+      costSource: "REPORTED",
+      timeToFirstTokenMs: 100,
+      version: "2",
+      prompt: { slug: "movie-critic" },
+    },
+    { name: "quality", type: "EVALUATOR", depth: 2, output: { value: 0.9, comment: "good" } },
+  ]);
+  const nightly = traces.nodes.find(({ name }: { name: string }) => name === "nightly");
+  expect(nightly).toMatchObject({
+    externalId: "7f1c2d3e4b5a4c6d8e9f001122334455",
+    environment: "production",
+  });
+  expect(nightly.logs.nodes).toMatchObject([
+    { name: "nightly", type: "SPAN", input: { job: 7 }, output: "ok" },
+    { name: "started", type: "EVENT", status: "ERROR" },
+    { name: "verdict", type: "EVALUATOR", output: { value: 1, stringValue: "True" } },
+  ]);
+});
