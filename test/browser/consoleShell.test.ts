@@ -88,4 +88,25 @@ describe.skipIf(!hasChromium)(`the frame of the console in Chromium${skipReason}
     expect(await page.getByRole("button", { name: "Count them" }).isDisabled()).toBe(true);
     expect(complaints).toEqual([]);
   });
+
+  it("shows each filter of the address that has no control, and removes it", async () => {
+    await using server = await startServer({ console: true, sample: true });
+    await using browser = await openBrowser();
+    const { page, complaints } = await openConsole(server, await browser.newContext());
+    for (const [path, ...names] of [
+      ["/logs?version=9&user=u1&minCost=5&minLatency=1234", "Version 9", "User u1", "Cost from $ 5", "1234"],
+      ["/traces?slug=none&user=u1&minCost=7&minLatency=1234", "Prompt none", "User u1", "$ 7", "1234"],
+      ["/usage?slug=none", "Prompt none"],
+    ]) {
+      await page.goto(`${server.url}/console${path}`);
+      for (const name of names)
+        await page
+          .getByRole("button", { name: `Remove the filter` })
+          .and(page.getByRole("button", { name }))
+          .click();
+      await expect.poll(() => new URL(page.url()).search).toBe("");
+      expect(await page.getByRole("button", { name: "Remove the filter" }).count()).toBe(0);
+    }
+    expect(complaints).toEqual([]);
+  });
 });

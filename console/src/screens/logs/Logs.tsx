@@ -2,6 +2,7 @@ import { useCallback, useMemo, useState } from "react";
 import { useData, useEvents } from "../../data.ts";
 import { graphql } from "../../gql/index.ts";
 import { Button } from "../../parts/Button.tsx";
+import { Chips } from "../../parts/Chips.tsx";
 import { FilterBar, SearchField, Select } from "../../parts/Field.tsx";
 import { formatDay } from "../../parts/format.ts";
 import { Loaded } from "../../parts/Loaded.tsx";
@@ -80,6 +81,7 @@ export function Logs() {
       }
     >
       <Filters search={search} onSearch={onSearch} onChange={change}>
+        <Chips search={search} names={namesOf(search)} onRemove={(name) => change({ [name]: undefined })} />
         {isFiltered && (
           <Button kind="quiet" onClick={clear}>
             Clear
@@ -107,6 +109,22 @@ export function Logs() {
       </Loaded>
     </Page>
   );
+}
+
+const latencyChoices = [
+  { value: "", label: "Any latency" },
+  { value: "1000", label: "1 s or more" },
+  { value: "5000", label: "5 s or more" },
+  { value: "30000", label: "30 s or more" },
+];
+
+/** The filters without a control: a latency that is none of the choices is one of them. */
+function namesOf({ minLatency }: LogSearch): Partial<Record<keyof LogSearch, string>> {
+  const isChoice = latencyChoices.some(({ value }) => value === minLatency);
+  return {
+    ...{ version: "Version", user: "User", minCost: "Cost from $" },
+    ...(!isChoice && { minLatency: "Latency in ms from" }),
+  };
 }
 
 function Filters({
@@ -146,12 +164,7 @@ function Filters({
       />
       <Select
         label="Latency"
-        choices={[
-          { value: "", label: "Any latency" },
-          { value: "1000", label: "1 s or more" },
-          { value: "5000", label: "5 s or more" },
-          { value: "30000", label: "30 s or more" },
-        ]}
+        choices={latencyChoices}
         value={search.minLatency ?? ""}
         onChange={(event) => onChange({ minLatency: event.target.value || undefined })}
       />

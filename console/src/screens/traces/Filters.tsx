@@ -1,4 +1,5 @@
 import { type ReactNode, useCallback } from "react";
+import { Chips } from "../../parts/Chips.tsx";
 import { FilterBar, SearchField, Select } from "../../parts/Field.tsx";
 import { formatDay } from "../../parts/format.ts";
 import { type LogSearch, periodChoices } from "../logs/filter.ts";
@@ -28,6 +29,15 @@ const latencyChoices = [
   { value: "5000", label: "A step of 5 s or more" },
   { value: "30000", label: "A step of 30 s or more" },
 ];
+
+const isChoice = (choices: typeof costChoices, chosen = "") => choices.some(({ value }) => value === chosen);
+
+/** The filters without a control: a cost or a latency that is none of the choices is one of them. */
+const namesOf = ({ minCost, minLatency }: TraceSearch): Partial<Record<keyof TraceSearch, string>> => ({
+  ...{ slug: "Prompt", user: "User" },
+  ...(!isChoice(costChoices, minCost) && { minCost: "A step of $" }),
+  ...(!isChoice(latencyChoices, minLatency) && { minLatency: "A step of ms" }),
+});
 
 interface Props {
   search: TraceSearch;
@@ -59,6 +69,7 @@ export function Filters({ search, onChange, children }: Props) {
         value={search.sort ?? ""}
         onChange={(event) => onChange({ sort: event.target.value || undefined })}
       />
+      <Chips search={search} names={namesOf(search)} onRemove={(name) => onChange({ [name]: undefined })} />
       {children}
     </FilterBar>
   );

@@ -3,6 +3,7 @@ import { useData } from "../../data.ts";
 import type { UsageFiguresFragment } from "../../gql/graphql.ts";
 import { graphql, readFragment } from "../../gql/index.ts";
 import { BarChart, Share } from "../../parts/BarChart.tsx";
+import { Chips } from "../../parts/Chips.tsx";
 import { FilterBar, Select } from "../../parts/Field.tsx";
 import { formatCost, formatCount, formatDay, formatLatency } from "../../parts/format.ts";
 import { Loaded } from "../../parts/Loaded.tsx";
@@ -73,6 +74,7 @@ export function Usage() {
           value={days}
           onChange={(event) => change({ period: event.target.value })}
         />
+        <Chips search={search} names={{ slug: "Prompt" }} onRemove={() => change({ slug: undefined })} />
       </FilterBar>
       <Loaded result={result}>
         {({ usage: { nodes, pageInfo } }) => {
