@@ -2,10 +2,9 @@ import { useState } from "react";
 import { useSave } from "../../data.ts";
 import type { ColumnType } from "../../gql/graphql.ts";
 import { graphql } from "../../gql/index.ts";
-import { Button } from "../../parts/Button.tsx";
 import { Dialog } from "../../parts/Dialog.tsx";
-import { Form, FormButtons, TextArea } from "../../parts/Field.tsx";
-import { ErrorNotice } from "../../parts/Notice.tsx";
+import { TextArea } from "../../parts/Field.tsx";
+import { SaveForm } from "../../parts/SaveForm.tsx";
 import { gridColumnsOf, type Row, toValue } from "./cells.ts";
 
 const AddDatasetRow = graphql(`
@@ -30,7 +29,7 @@ interface Props {
 }
 
 export function AddRow({ slug, columns, onAdded, onClose }: Props) {
-  const { run, error, isRunning } = useSave(AddDatasetRow);
+  const save = useSave(AddDatasetRow);
   const [texts, setTexts] = useState<Record<string, string>>({});
   const gridColumns = gridColumnsOf(columns);
   const submit = async () => {
@@ -40,14 +39,14 @@ export function AddRow({ slug, columns, onAdded, onClose }: Props) {
         return text && !column.isIdealOutput ? [[column.title, toValue(text, undefined, column)]] : [];
       }),
     );
-    const data = await run({ slug, input: { values, idealOutput: texts.ideal || null } });
+    const data = await save.run({ slug, input: { values, idealOutput: texts.ideal || null } });
     if (!data) return;
     onAdded(data.addDatasetItem.datasetRow);
     onClose();
   };
   return (
     <Dialog title="Add row" onClose={onClose}>
-      <Form onSubmit={() => void submit()}>
+      <SaveForm verb="Add" save={save} onSubmit={submit} onCancel={onClose}>
         {gridColumns.map(({ key, title, type }) => (
           <TextArea
             key={key}
@@ -58,14 +57,7 @@ export function AddRow({ slug, columns, onAdded, onClose }: Props) {
             hint={type === "JSON" ? "JSON" : null}
           />
         ))}
-        {error && <ErrorNotice error={error} keepsText />}
-        <FormButtons>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind="primary" type="submit" disabled={isRunning}>
-            Add
-          </Button>
-        </FormButtons>
-      </Form>
+      </SaveForm>
     </Dialog>
   );
 }

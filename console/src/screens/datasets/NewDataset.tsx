@@ -5,7 +5,7 @@ import { graphql } from "../../gql/index.ts";
 import { Dialog } from "../../parts/Dialog.tsx";
 import { TextField } from "../../parts/Field.tsx";
 import { SaveForm } from "../../parts/SaveForm.tsx";
-import { slugOf } from "../../parts/slug.ts";
+import { useNameAndSlug } from "../../parts/useNameAndSlug.tsx";
 
 const CreateDataset = graphql(`
   mutation CreateDataset($input: CreateDatasetInput!) {
@@ -21,30 +21,21 @@ const CreateDataset = graphql(`
 export function NewDataset({ onClose }: { onClose: () => void }) {
   const navigate = useNavigate();
   const save = useSave(CreateDataset);
-  const [name, setName] = useState("");
-  const [slug, setSlug] = useState<string | null>(null);
+  const { name, slug, fields } = useNameAndSlug();
   const [columns, setColumns] = useState("question");
-  const shownSlug = slug ?? slugOf(name);
   const submit = async () => {
     const names = columns.split(",").flatMap((column) => column.trim() || []);
     const input = {
-      slug: shownSlug,
+      slug,
       name,
       columns: names.map((column) => ({ name: column, type: "TEXT" as const })),
     };
-    if (await save.run({ input }))
-      await navigate({ to: "/datasets/$slug", params: { slug: shownSlug }, replace: true });
+    if (await save.run({ input })) await navigate({ to: "/datasets/$slug", params: { slug }, replace: true });
   };
   return (
     <Dialog title="New dataset" onClose={onClose}>
-      <SaveForm verb="Create" save={save} isReady={shownSlug !== ""} onSubmit={submit} onCancel={onClose}>
-        <TextField label="Name" required value={name} onChange={(event) => setName(event.target.value)} />
-        <TextField
-          label="Slug"
-          required
-          value={shownSlug}
-          onChange={(event) => setSlug(event.target.value)}
-        />
+      <SaveForm verb="Create" save={save} isReady={slug !== ""} onSubmit={submit} onCancel={onClose}>
+        {fields}
         <TextField
           label="Columns"
           required

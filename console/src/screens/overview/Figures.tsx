@@ -4,6 +4,20 @@ import type { UsageFiguresFragment } from "../../gql/graphql.ts";
 import { formatCompact, formatCost, formatCount, formatLatency } from "../../parts/format.ts";
 import styles from "./Overview.module.css";
 
+interface Measure {
+  name: string;
+  of: (usage: UsageFiguresFragment) => number | null | undefined;
+  format: (value: number) => string;
+}
+
+const measures: Measure[] = [
+  { name: "Calls", of: ({ logs }) => logs, format: formatCompact },
+  { name: "Cost", of: ({ cost }) => cost, format: formatCost },
+  { name: "Latency, 50 %", of: ({ p50LatencyMs }) => p50LatencyMs, format: formatLatency },
+  { name: "Latency, 95 %", of: ({ p95LatencyMs }) => p95LatencyMs, format: formatLatency },
+  { name: "Tokens", of: ({ totalTokens }) => totalTokens, format: formatCompact },
+];
+
 /** The figures of the period, each with how it has changed since the period before. */
 export function Figures({
   now,
@@ -14,31 +28,14 @@ export function Figures({
 }) {
   return (
     <dl className={styles.figures}>
-      <Figure
-        name="Calls"
-        value={formatCompact(now.logs)}
-        change={changeOf(now.logs, before?.logs, formatCompact)}
-      />
-      <Figure
-        name="Cost"
-        value={formatCost(now.cost)}
-        change={changeOf(now.cost, before?.cost, formatCost)}
-      />
-      <Figure
-        name="Latency, 50 %"
-        value={formatLatency(now.p50LatencyMs)}
-        change={changeOf(now.p50LatencyMs, before?.p50LatencyMs, formatLatency)}
-      />
-      <Figure
-        name="Latency, 95 %"
-        value={formatLatency(now.p95LatencyMs)}
-        change={changeOf(now.p95LatencyMs, before?.p95LatencyMs, formatLatency)}
-      />
-      <Figure
-        name="Tokens"
-        value={formatCompact(now.totalTokens)}
-        change={changeOf(now.totalTokens, before?.totalTokens, formatCompact)}
-      />
+      {measures.map(({ name, of, format }) => (
+        <Figure
+          key={name}
+          name={name}
+          value={textOf(of(now), format)}
+          change={changeOf(of(now), before && of(before), format)}
+        />
+      ))}
       <Figure
         name="Without a price"
         value={formatCount(now.unpricedLogs)}
@@ -59,6 +56,9 @@ function Figure({ name, value, change }: { name: string; value: string; change: 
     </div>
   );
 }
+
+const textOf = (value: number | null | undefined, format: (value: number) => string): string =>
+  value == null ? "–" : format(value);
 
 function changeOf(
   now: number | null | undefined,
