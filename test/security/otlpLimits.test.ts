@@ -65,8 +65,8 @@ test.each(["Content-Length", "Transfer-Encoding"])(
 test.each(TYPES)(
   "a request of nearly 64 MB of %s is taken, and others get turns while it is decoded",
   async (type) => {
-    await using server = await startServer();
-    const spans = Array.from({ length: 15_000 }, () => spanOf(4_000));
+    await using server = await startServer({ timeLimitMs: 60_000 });
+    const spans = Array.from({ length: 10_000 }, () => spanOf(6_000));
     const body = encodeSpans(spans, type);
     expect(body.length).toBeGreaterThan(56 * MB);
     expect(body.length).toBeLessThan(MAX_BODY_BYTES);

@@ -1,7 +1,7 @@
 import { deepStrictEqual } from "node:assert/strict";
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
-import { MAX_SPAN_BYTES, MAX_SPANS, MAX_VALUES } from "../../src/logs/otlp/bounds.ts";
+import { MAX_GROUPS, MAX_SPAN_BYTES, MAX_SPANS, MAX_VALUES } from "../../src/logs/otlp/bounds.ts";
 import { decodeSpans, type Encoding } from "../../src/logs/otlp/decode.ts";
 import type { DecodedSpan, Rejection } from "../../src/logs/otlp/decoded.ts";
 import { encode } from "../support/otlpProto.ts";
@@ -222,10 +222,18 @@ test("JSON may have characters of any length at any place, and bytes that are no
   expect(() => decodeAll(Buffer.alloc(5_000_000, 0x80), "json")).toThrow("not UTF-8");
 });
 
-test("a request with too many spans is refused", () => {
-  const resourceSpans = [{ scopeSpans: [{ spans: Array.from({ length: MAX_SPANS }, () => ({})) }] }];
-  expect(() => protobuf({ resourceSpans })).toThrow(`more than ${MAX_SPANS} spans`);
-  expect(() => json({ resourceSpans })).toThrow(`more than ${MAX_SPANS} spans`);
+/** Pauses count as groups: there are fewer in these requests. */
+const PAUSES = 10;
+test.each([
+  ["spans", MAX_SPANS, (count: number) => [{ scopeSpans: [{ spans: Array(count).fill({}) }] }]],
+  ["resources", MAX_GROUPS - PAUSES, (count: number) => Array(count).fill({})],
+  ["scopes", MAX_GROUPS - PAUSES, (count: number) => [{ scopeSpans: Array(count).fill({}) }]],
+])("a request with too many %s is refused", (_, max, resourceSpansOf) => {
+  const [most, more] = [max, max + PAUSES + 1].map((count) => ({ resourceSpans: resourceSpansOf(count) }));
+  for (const decode of [protobuf, json]) {
+    expect(() => decode(most!)).not.toThrow();
+    expect(() => decode(more!)).toThrow(`more than ${MAX_SPANS} spans, or more than ${MAX_GROUPS} groups`);
+  }
 });
 
 test.each(["protobuf", "json"] as const)(

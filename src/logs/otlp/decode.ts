@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { GabbroError } from "../../errors.ts";
 import { addProblem, newReading, type Reading } from "./attributes.ts";
-import { MAX_METRIC_BYTES, MAX_RESOURCE_BYTES, MAX_SPAN_BYTES, MAX_SPANS } from "./bounds.ts";
+import { MAX_GROUPS, MAX_METRIC_BYTES, MAX_RESOURCE_BYTES, MAX_SPAN_BYTES, MAX_SPANS } from "./bounds.ts";
 import { checkSpan, type RawSpan } from "./checkSpan.ts";
 import type {
   Decoded,
@@ -99,14 +99,16 @@ export function* countPoints(body: Encoded): Generator<null, number> {
 
 /** The places of all elements; throws BAD_REQUEST. */
 function* elementsOf({ bytes, encoding }: Encoded, signal: Signal): Elements {
-  let count = 0;
+  let groups = 0;
+  let spans = 0;
   try {
     if (encoding === "json") yield* checkUtf8(bytes);
     const elements =
       encoding === "json" ? json.jsonElements(bytes, lists[signal]) : protobuf.protobufElements(bytes);
     for (const element of elements) {
-      count += 1;
-      if (count > MAX_SPANS) throw tooMany();
+      if (element === null) groups += 1;
+      else spans += 1;
+      if (spans > MAX_SPANS || groups > MAX_GROUPS) throw tooMany();
       yield element;
     }
   } catch (error) {
@@ -134,7 +136,7 @@ const isInsideCharacter = (byte: number | undefined) => byte !== undefined && (b
 const tooMany = () =>
   new GabbroError(
     "BAD_REQUEST",
-    `The request has more than ${MAX_SPANS} spans or groups. Send fewer at once.`,
+    `The request has more than ${MAX_SPANS} spans, or more than ${MAX_GROUPS} groups of them. Send fewer at once.`,
   );
 
 /** pbf throws plain errors, DataView throws RangeErrors, and JSON.parse throws SyntaxErrors. */

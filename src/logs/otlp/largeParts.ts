@@ -17,7 +17,7 @@ interface Large {
 
 /**
  * Keeps a large resource or scope only with the first span of each trace of a request, and with less when there are many traces:
- * 64 kB that stand once in a request would be stored with each of 100,000 spans. Returns the warnings about what was left out.
+ * 64 kB that stand once in a request would be stored with each of 10,000 spans. Returns the warnings about what was left out.
  */
 export function createLargeParts() {
   const measure = createMeasure();
