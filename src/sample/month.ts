@@ -18,7 +18,7 @@ const NUMBERS_OF_DAY = 1_000;
 const SEED = 7;
 
 /** The day, counted back from today, on which the provider of the sample was slow and answered with errors. */
-const DAY_OF_ERRORS = 9;
+const DAY_OF_ERRORS = 3;
 
 /** Adds 30 days of calls and of runs of an agent, up to now, as OpenTelemetry would send them; about 1,400 logs. */
 export async function addSampleMonth(context: Context, nowMs: number): Promise<void> {
@@ -100,7 +100,7 @@ function answer(random: Random, ago: number, minute: number): Step {
   const country = oneOf(countries);
   const { question, answer: answerOf } = oneOf(questions);
   const isSlow = ago === DAY_OF_ERRORS && minute >= 13 * 60 && minute < 16 * 60;
-  const hasFailed = share() < (isSlow ? 0.4 : 0.01);
+  const hasFailed = share() < (isSlow ? 0.4 : 0.02);
   const text =
     version === "1.0.0"
       ? `Answer this question about ${country.name}: ${question}`

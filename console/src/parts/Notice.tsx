@@ -3,17 +3,26 @@ import type { CombinedError } from "urql";
 import { Button } from "./Button.tsx";
 import styles from "./Notice.module.css";
 
+/** What is worth knowing beside the content of a screen. */
+export function Notice({ children }: { children: ReactNode }) {
+  return (
+    <div className={styles.notice} role="status">
+      <div className={styles.words}>{children}</div>
+    </div>
+  );
+}
+
 /** What to know of something that was done all the same. */
 export function Warnings({ warnings }: { warnings: readonly { message: string }[] }) {
   if (warnings.length === 0) return null;
   return (
-    <div className={styles.notice} role="status">
-      <ul className={styles.words}>
+    <Notice>
+      <ul>
         {warnings.map(({ message }) => (
           <li key={message}>{message}</li>
         ))}
       </ul>
-    </div>
+    </Notice>
   );
 }
 

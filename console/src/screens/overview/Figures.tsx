@@ -12,6 +12,7 @@ interface Measure {
 
 const measures: Measure[] = [
   { name: "Calls", of: ({ logs }) => logs, format: formatCompact },
+  { name: "Errors", of: ({ failedLogs }) => failedLogs, format: formatCount },
   { name: "Cost", of: ({ cost }) => cost, format: formatCost },
   { name: "Latency, 50 %", of: ({ p50LatencyMs }) => p50LatencyMs, format: formatLatency },
   { name: "Latency, 95 %", of: ({ p95LatencyMs }) => p95LatencyMs, format: formatLatency },

@@ -13,6 +13,7 @@ import { type Column, Table } from "../../parts/Table.tsx";
 import { UsageFigures } from "../usage/Usage.tsx";
 import { Figures } from "./Figures.tsx";
 import styles from "./Overview.module.css";
+import { RejectedNotice } from "./RejectedNotice.tsx";
 import { overviewRoute } from "./route.ts";
 
 const OverviewOfUsage = graphql(`
@@ -45,6 +46,17 @@ const OverviewOfUsage = graphql(`
   }
 `);
 
+const charts: {
+  title: string;
+  of: (day: UsageFiguresFragment) => number;
+  format: (value: number) => string;
+}[] = [
+  { title: "Calls by day", of: ({ logs }) => logs, format: formatCompact },
+  { title: "Cost by day", of: ({ cost }) => cost, format: formatCost },
+  { title: "Errors by day", of: ({ failedLogs }) => failedLogs, format: formatCount },
+  { title: "Latency by day, 95 %", of: ({ p95LatencyMs }) => p95LatencyMs ?? 0, format: formatLatency },
+];
+
 export function Overview() {
   const search = overviewRoute.useSearch();
   const navigate = overviewRoute.useNavigate();
@@ -75,21 +87,17 @@ export function Overview() {
           return (
             <>
               <Figures now={now} before={earlier} />
+              <RejectedNotice />
               <div className={styles.pair}>
-                <Card title="Cost by day">
-                  <BarChart
-                    label="Cost by day"
-                    bars={byDay.map(({ key, cost }) => ({ day: key ?? "", value: cost }))}
-                    format={formatCost}
-                  />
-                </Card>
-                <Card title="Calls by day">
-                  <BarChart
-                    label="Calls by day"
-                    bars={byDay.map(({ key, logs }) => ({ day: key ?? "", value: logs }))}
-                    format={formatCompact}
-                  />
-                </Card>
+                {charts.map(({ title, of, format }) => (
+                  <Card key={title} title={title}>
+                    <BarChart
+                      label={title}
+                      bars={byDay.map((day) => ({ day: day.key ?? "", value: of(day) }))}
+                      format={format}
+                    />
+                  </Card>
+                ))}
               </div>
               <div className={styles.pair}>
                 <Top by="Prompt" rows={readFragment(UsageFigures, data.prompts.nodes)} />
@@ -126,7 +134,7 @@ function Top({ by, rows }: { by: "Prompt" | "Model"; rows: readonly UsageFigures
             {key}
           </Link>
         ) : (
-          (key ?? "none")
+          (key ?? <span className={styles.none}>no {by.toLowerCase()}</span>)
         ),
     },
     {
@@ -139,6 +147,7 @@ function Top({ by, rows }: { by: "Prompt" | "Model"; rows: readonly UsageFigures
         </>
       ),
     },
+    { name: "Errors", align: "end", isOptional: true, cell: ({ failedLogs }) => formatCount(failedLogs) },
     { name: "Cost", align: "end", cell: ({ cost }) => formatCost(cost) },
     {
       name: "Latency, 95 %",

@@ -20,6 +20,7 @@ export const UsageFigures = graphql(`
     promptSlug
     logs
     unpricedLogs
+    failedLogs
     cost
     inputTokens
     outputTokens

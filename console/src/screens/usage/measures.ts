@@ -20,6 +20,7 @@ interface Measure {
 export const measures: Measure[] = [
   { value: "cost", label: "Cost", of: ({ cost }) => cost, format: formatCost },
   { value: "calls", label: "Calls", of: ({ logs }) => logs, format: formatCount },
+  { value: "errors", label: "Errors", of: ({ failedLogs }) => failedLogs, format: formatCount },
   { value: "tokens", label: "Tokens", of: ({ totalTokens }) => totalTokens, format: formatCompact },
   {
     value: "latency",
