@@ -12,8 +12,8 @@ import { tracesRoute } from "./route.ts";
 import { TraceTable } from "./TraceTable.tsx";
 
 const TraceList = graphql(`
-  query TraceList($filter: LogFilter!, $after: String) {
-    traces(filter: $filter, after: $after, first: 25) {
+  query TraceList($filter: LogFilter!, $after: String, $first: Int!) {
+    traces(filter: $filter, after: $after, first: $first) {
       nodes {
         ...TraceOfList
       }
@@ -25,13 +25,21 @@ const TraceList = graphql(`
   }
 `);
 
+const PAGE = 25;
+/** More than a screen shows, as only these are sorted. */
+const SORTED_PAGE = 100;
+
 export function Traces() {
   const { after, sort, ...search } = tracesRoute.useSearch();
   const navigate = tracesRoute.useNavigate();
   const key = JSON.stringify(search);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key stands for what is searched; time alone changes nothing
   const filter = useMemo(() => filterOf(search, Date.now()), [key]);
-  const result = useData(TraceList, { filter, after: after ?? null });
+  const result = useData(TraceList, {
+    filter,
+    after: after ?? null,
+    first: sort ? SORTED_PAGE : PAGE,
+  });
   const isFiltered = Object.keys(search).length > 0;
   const change = useCallback(
     (part: TraceSearch) =>
