@@ -23,8 +23,10 @@ export function createSpanStore(context: Context, outcome: Outcome, run: "real" 
 
   return {
     add: async (entry: ImportedSpans): Promise<void> => {
+      let found = 0;
       try {
         for (const each of readFileSpans(entry.json)) {
+          found += 1;
           if ("reason" in each) {
             outcome.refuse(entry, `span ${each.index + 1} of the line ${each.reason}`);
             continue;
@@ -33,6 +35,7 @@ export function createSpanStore(context: Context, outcome: Outcome, run: "real" 
           bytes += each.bytes;
           if (group.length >= MAX_GROUP_SPANS || bytes >= MAX_GROUP_BYTES) await flush();
         }
+        if (found === 0) outcome.refuse(entry, "has no spans");
       } catch (error) {
         if (!(error instanceof GabbroError) || error.code !== "BAD_REQUEST") throw error;
         outcome.refuse(entry, error.message.replace(/^The body /, ""));

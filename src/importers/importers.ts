@@ -16,6 +16,11 @@ export const products = {
     files: "prompts, datasets, traces, observations and scores as JSON or JSON Lines",
     load: async () => (await import("./langfuse.ts")).langfuse,
   },
+  otlp: {
+    title: "the OpenTelemetry Collector",
+    files: "traces that its file exporter wrote as JSON",
+    load: async () => (await import("./otlp.ts")).otlp,
+  },
 } satisfies Record<string, Product>;
 
 export type ProductName = keyof typeof products;

@@ -9,7 +9,10 @@ beforeEach(async () => {
 });
 afterEach(() => server[Symbol.asyncDispose]());
 
-const exports: [ProductName, string][] = [["langfuse", "langfuse"]];
+const exports: [ProductName, string][] = [
+  ["langfuse", "langfuse"],
+  ["otlp", "otlp"],
+];
 
 test.each(exports)(
   "a dry run of %s reports the same as the import, and stores nothing",
