@@ -6,8 +6,8 @@ import { type FileSpan, readFileSpans } from "../logs/otlp/fileSpans.ts";
 import type { Outcome } from "./importOutcome.ts";
 
 /** Spans that are stored together: a kill in the middle loses no more, and a repeated import stores these then. */
-const MAX_GROUP_SPANS = 512;
-const MAX_GROUP_BYTES = 4 * 1024 * 1024;
+const MAX_GROUP_SPANS = 128;
+const MAX_GROUP_BYTES = 1024 * 1024;
 
 /** Stores spans of another product by the rules of `POST /v1/traces`. */
 export function createSpanStore(context: Context, outcome: Outcome, run: "real" | "dry") {
