@@ -21,6 +21,11 @@ export const products = {
     files: "traces that its file exporter wrote as JSON",
     load: async () => (await import("./otlp.ts")).otlp,
   },
+  phoenix: {
+    title: "Phoenix",
+    files: "its SQLite file, phoenix.db",
+    load: async () => (await import("./phoenix.ts")).phoenix,
+  },
 } satisfies Record<string, Product>;
 
 export type ProductName = keyof typeof products;

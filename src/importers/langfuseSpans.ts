@@ -1,6 +1,6 @@
 import type { Entry, Place } from "./entries.ts";
 import { slugOf } from "./slugs.ts";
-import { toIso, toSpans } from "./spans.ts";
+import { toIso, toJudgement, toSpans } from "./spans.ts";
 import { textIn, textsIn } from "./values.ts";
 
 type Values = Record<string, unknown>;
@@ -91,16 +91,11 @@ export function scoreSpan(place: Place, value: Values): Entry {
   if (!traceId || !id) return { kind: "leftOut", what: "scores of sessions and of runs of datasets" };
   const { id: _, traceId: __, observationId, name, timestamp, value: score, stringValue, ...rest } = value;
   const { comment, metadata, projectId, createdAt, updatedAt, ...more } = rest;
-  const start = timestamp ?? createdAt;
-  const output = { value: score ?? null, stringValue, comment: comment ?? undefined };
-  return toSpans(place, {
+  return toJudgement(place, {
     ...{ traceId, id: `score ${id}`, parentId: textIn({ observationId }, "observationId") ?? null },
     name: typeof name === "string" ? name : "score",
-    ...{ start, end: start },
-    attributes: {
-      "langfuse.observation.type": "evaluator",
-      "langfuse.observation.output": output,
-      "langfuse.observation.metadata": { score: id, ...more, ...(filled(metadata) ? { metadata } : {}) },
-    },
+    time: timestamp ?? createdAt,
+    output: { value: score ?? null, stringValue, comment: comment ?? undefined },
+    metadata: { score: id, ...more, ...(filled(metadata) ? { metadata } : {}) },
   });
 }

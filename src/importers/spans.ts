@@ -42,6 +42,31 @@ export function toSpans({ file, line }: Place, span: SourceSpan): ImportedSpans 
   return { kind: "spans", file, line, json };
 }
 
+/** What somebody or something found of a step or of a whole trace. */
+export interface Judgement {
+  traceId: string;
+  /** An id that no step has. */
+  id: string;
+  parentId: string | null;
+  name: string;
+  time: unknown;
+  output: Record<string, unknown>;
+  metadata: Record<string, unknown>;
+}
+
+/** A judgement as a step of an evaluator, below what it judges. */
+export function toJudgement(place: Place, { time, output, metadata, ...judgement }: Judgement) {
+  return toSpans(place, {
+    ...judgement,
+    ...{ start: time, end: time },
+    attributes: {
+      "openinference.span.kind": "EVALUATOR",
+      "output.value": JSON.stringify(output),
+      metadata: JSON.stringify(metadata),
+    },
+  });
+}
+
 /** An id in hexadecimal: a UUID or hexadecimal id of that length as it is, any other by its hash. */
 function hexId(id: string, digits: number): string {
   const hex = id.replaceAll("-", "").toLowerCase();

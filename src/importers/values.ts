@@ -44,6 +44,17 @@ export function toIdealOutput(expected: unknown): string | null {
   return typeof expected === "string" ? expected : JSON.stringify(expected);
 }
 
+/** The ideal output of a row whose output is an object: the text of its only member, or all of it as JSON. */
+export function toIdealOutputOf(output: unknown): { idealOutput: string | null; outputKey?: string } {
+  if (!isObject(output)) return { idealOutput: toIdealOutput(output) };
+  const [only, ...others] = Object.entries(output);
+  if (!only) return { idealOutput: null };
+  const [outputKey, text] = only;
+  return others.length === 0 && typeof text === "string"
+    ? { idealOutput: text, outputKey }
+    : { idealOutput: JSON.stringify(output) };
+}
+
 /** The metadata of a row, with what the source knows of it beside. */
 export function toMetadata(metadata: unknown, source: Record<string, unknown>): Record<string, unknown> {
   const own = isObject(metadata) ? metadata : metadata === undefined || metadata === null ? {} : { metadata };

@@ -12,6 +12,7 @@ afterEach(() => server[Symbol.asyncDispose]());
 const exports: [ProductName, string][] = [
   ["langfuse", "langfuse"],
   ["otlp", "otlp"],
+  ["phoenix", "phoenix/phoenix.db"],
 ];
 
 test.each(exports)(

@@ -33,7 +33,7 @@ const features = [
 const mayReach: Record<string, string[]> = {
   database: ["context.ts", "errors.ts", "limits", "privateFiles.ts"],
   formats: ["errors.ts", "validation", "datasets", "prompts"],
-  importers: ["errors.ts", "formats", "templates", "validation", "datasets", "prompts"],
+  importers: ["database", "errors.ts", "formats", "templates", "validation", "datasets", "prompts"],
   graphiql: ["http", "rest", "schema.ts"],
   graphql: [
     ...["context.ts", "requestContext.ts", "errors.ts", "warnings.ts", "schema.ts", "database", "graphiql"],

@@ -1,0 +1,101 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { fixture, importInto } from "../support/imports.ts";
+import { type Server, startServer } from "../support/server.ts";
+
+let server: Server;
+beforeEach(async () => {
+  server = await startServer();
+});
+afterEach(() => server[Symbol.asyncDispose]());
+
+const importFile = () => importInto(server, "phoenix", fixture("phoenix/phoenix.db"));
+const graphql = async (query: string) => {
+  const { body } = await server.request("POST", "/graphql", { query });
+  expect(body.errors).toBeUndefined();
+  return body.data;
+};
+
+test("prompts of all formats arrive with their tags; sections are refused", async () => {
+  const { counts, refusals } = await importFile();
+  expect(counts).toMatchObject({ prompts: { added: 3 }, versions: { added: 4 }, tags: { added: 1 } });
+  expect(refusals).toEqual([
+    expect.stringMatching(
+      /^line 5: prompt "sections": message 1: line 2 of its text: \{\{#list\}\} is a section/,
+    ),
+  ]);
+  const { body } = await server.request("GET", "/prompts/support?tag=production");
+  expect(body.prompt).toMatchObject({
+    version: "2",
+    systemText: "Be very kind.",
+    text: "{{question}}",
+    model: { provider: "openai", model: "gpt-4o-mini" },
+  });
+  const rendered = async (slug: string, variables: object[]) => {
+    const query = `{ renderPrompt(slug: "${slug}", tag: "latest", variables: ${JSON.stringify(variables).replaceAll(/"(\w+)":/g, "$1:")}) { text } }`;
+    return (await graphql(query)).renderPrompt.text;
+  };
+  expect(await rendered("formatted", [{ label: "movie", value: "Alien" }])).toBe("Rate Alien as {json}");
+  expect(await rendered("plain", [])).toBe("No {{variables}} here");
+});
+
+test("the examples of a dataset are its rows, as the newest version has them", async () => {
+  await importFile();
+  const { body } = await server.request("GET", "/datasets/capitals");
+  expect(body.dataset).toMatchObject({
+    name: "Capitals",
+    columns: [{ name: "question", type: "text" }],
+    rows: [
+      {
+        values: { question: "Kenya?" },
+        idealOutput: "Nairobi",
+        metadata: { n: 1, source: { outputKey: "answer" } },
+      },
+      { values: { question: "Peru?" }, idealOutput: "Lima" },
+      { values: { question: "France?" }, idealOutput: "Paris" },
+    ],
+  });
+});
+
+test("spans and annotations become traces, as if OpenInference had sent them here", async () => {
+  await importFile();
+  const { traces } = await graphql(`{ traces(first: 9) { nodes { name sessionId user { id } externalId
+    logs(first: 9) { nodes { name type depth status statusMessage input output model inputTokens outputTokens metadata
+      events { name } } } } } }`);
+  const answer = traces.nodes.find(({ name }: { name: string }) => name === "answer");
+  expect(answer).toMatchObject({
+    externalId: "8a162280077caadef0bf1f95676ffd66",
+    sessionId: "s1",
+    user: { id: "u1" },
+  });
+  expect(answer.logs.nodes).toMatchObject([
+    { name: "answer", type: "SPAN", depth: 0, input: "Capital of Kenya?", output: "Nairobi" },
+    {
+      name: "llm",
+      type: "GENERATION",
+      depth: 1,
+      model: "gpt-4o-mini",
+      input: [{ role: "user", content: "Capital of Kenya?" }],
+      output: [{ role: "assistant", content: "Nairobi" }],
+      inputTokens: 12,
+      outputTokens: 3,
+      metadata: { tier: "gold" },
+      events: [{ name: "first token" }],
+    },
+    {
+      name: "correctness",
+      type: "EVALUATOR",
+      depth: 1,
+      output: { score: 1, label: "right", explanation: "it is" },
+    },
+  ]);
+  const broken = traces.nodes.find(({ name }: { name: string }) => name === "broken");
+  expect(broken.logs.nodes).toMatchObject([
+    { type: "TOOL", status: "ERROR", statusMessage: "no net", events: [{ name: "exception" }] },
+  ]);
+});
+
+test("a file that is not Phoenix's is refused as a whole", async () => {
+  await expect(importInto(server, "phoenix", fixture("python.json"))).rejects.toThrow(
+    "cannot be read as an SQLite file",
+  );
+});
