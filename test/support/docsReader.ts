@@ -14,10 +14,10 @@ const DOCUMENTED_ADDRESS = "localhost:3001";
 /** Where they say that a PostgreSQL database is. */
 const DOCUMENTED_DATABASE = "postgresql://gabbro@db.example.com/gabbro";
 /**
- * Languages of blocks that are only shown: what npm, a proxy or another machine would have to do, pictures, and programs
- * with packages that this repository does not have.
+ * Languages of blocks that are only shown: what npm, a proxy or another machine would have to do, pictures, programs with
+ * packages that this repository does not have, and modules, which a test of their own runs.
  */
-export const SHOWN = ["text", "nginx", "ini", "yaml", "mermaid", "python", "ts"];
+export const SHOWN = ["text", "nginx", "ini", "yaml", "mermaid", "python", "ts", "mjs"];
 const FIRST_TOKEN = "the-first-token-of-a-reader-0123456789";
 const SNIPPET_TIMEOUT_MS = 60_000;
 
