@@ -1,8 +1,9 @@
 import { createInterface } from "node:readline/promises";
 import { InvalidArgumentError } from "commander";
 import type { Context } from "../context.ts";
+import { findSource } from "./gitSource.ts";
 import { printJson } from "./printing.ts";
-import { type FolderPlan, planFolder } from "./promptFolder.ts";
+import { type FolderPlan, type PlannedPrompt, planFolder } from "./promptFolder.ts";
 import { say } from "./workspace.ts";
 
 export interface ImportPromptsOptions {
@@ -27,10 +28,15 @@ export async function importPrompts(
   if (!json) for (const { description } of steps) say(description);
   if (!yes && !dryRun && steps.length > 0 && !(await isAgreed("Make these changes?")))
     throw new Error("Nothing was changed. To make these changes, say --yes.");
-  if (!dryRun) for (const { run } of steps) await run(context);
+  if (!dryRun) for (const prompt of plan.prompts) await change(context, prompt);
   if (json) await printJson({ dryRun, changes: steps.map(({ description }) => description) });
   else say(resultOf(steps.length, dryRun));
   return plan;
+}
+
+async function change(context: Context, { path, steps }: PlannedPrompt): Promise<void> {
+  const source = steps.length > 0 ? await findSource(path) : null;
+  for (const { run } of steps) await run(context, source);
 }
 
 function resultOf(changes: number, dryRun: boolean): string {

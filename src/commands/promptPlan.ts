@@ -10,6 +10,7 @@ import {
   updatePrompt,
 } from "../prompts/authoring.resolvers.ts";
 import type { PromptContent } from "../prompts/content.resolvers.ts";
+import type { VersionSource } from "../prompts/entities.ts";
 import { LATEST } from "../prompts/selection.ts";
 import { publishPrompt, setTagProtection } from "../prompts/tags.resolvers.ts";
 import { parseTemplate } from "../templates/templates.ts";
@@ -17,7 +18,8 @@ import { parseTemplate } from "../templates/templates.ts";
 /** One change of an import: its description and its execution. */
 export interface Step extends Difference {
   description: string;
-  run: (context: Context) => Promise<unknown>;
+  /** A version that it adds gets the source. */
+  run: (context: Context, source: VersionSource | null) => Promise<unknown>;
 }
 
 /** Something that the files and Gabbro do not have alike. */
@@ -114,7 +116,8 @@ function versionSteps(
     if (content && existing && !isSame(content, input, existing)) conflict(at, version);
     if (existing) return [];
     const late = at < lastExisting ? ", as the newest, for its place is taken" : "";
-    const run = (context: Context) => createPromptVersion(context, { slug, input });
+    const run = (context: Context, source: VersionSource | null) =>
+      createPromptVersion(context, { slug, input: { ...input, source } });
     const description = `add version ${quoted(version)} to ${promptOf(slug)}${late}`;
     return [{ where: "only in the files", subject: versionOf(version, slug), description, run }];
   });

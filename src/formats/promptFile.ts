@@ -31,6 +31,9 @@ function toMap(value: unknown): unknown {
   return isObject(value) ? new Map(Object.entries(value)) : value;
 }
 
+/** The commit is of git, not of a file in it. */
+const { source: _, ...fileVersion } = promptVersionInput.shape;
+
 /** The content of a prompt's file. Everything but the slug is optional; absent parts stay as they are. */
 export const promptFile = z.strictObject({
   ...createPromptInput.shape,
@@ -45,7 +48,7 @@ export const promptFile = z.strictObject({
     .array(
       z
         .strictObject({
-          ...promptVersionInput.shape,
+          ...fileVersion,
           messages: strictPromptMessages.nullish(),
           model: z.strictObject(promptModel.shape).nullish(),
           variables: z.array(z.strictObject(promptVariable.shape)).nullish(),

@@ -12,6 +12,7 @@ import {
   promptVariable,
   promptVersionInput,
   updatePromptInput,
+  versionSource,
 } from "./inputs.ts";
 import { promptMessageShape } from "./messages.inputs.ts";
 import { deletePrompt } from "./removal.resolvers.ts";
@@ -20,6 +21,7 @@ import { PromptVersion } from "./versions.graphql.ts";
 const PromptVersionInput = inputTypeOf("PromptVersionInput", promptVersionInput, {
   model: inputTypeOf("PromptModelInput", promptModel, { parameters: "JSONObject" }),
   variables: [inputTypeOf("PromptVariableInput", promptVariable)],
+  source: inputTypeOf("VersionSourceInput", versionSource),
   messages: [inputTypeOf("PromptMessageInput", promptMessageShape)],
 });
 

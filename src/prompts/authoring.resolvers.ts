@@ -10,7 +10,7 @@ import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import type { PromptHead } from "./cached.resolvers.ts";
 import { changePrompt } from "./changes.resolvers.ts";
-import { Prompt, PromptVersion, type Variable } from "./entities.ts";
+import { Prompt, PromptVersion, type Variable, type VersionSource } from "./entities.ts";
 import {
   type CreatePromptInput,
   type CreatePromptVersionInput,
@@ -85,7 +85,8 @@ export async function createPromptVersion(
         { action: "createPromptVersion", subject: slug, before: null, after: content },
         { tag: LATEST, version: input.version },
       );
-      return em.create(PromptVersion, { ...content, id: newId(), workspace, prompt, createdAt: new Date() });
+      const version = { ...content, source: sourceOf(input), id: newId(), workspace, prompt };
+      return em.create(PromptVersion, { ...version, createdAt: new Date() });
     }),
   );
   return { promptVersion, warnings };
@@ -120,6 +121,12 @@ export function contentOf({ version, ...input }: VersionInput, names: string[]) 
   };
   const content = { version, ...textsFor(input), model: model ?? null, variables };
   return { content, warnings: [...warnings, ...joinedWarnings(content)] };
+}
+
+function sourceOf({ source }: VersionInput): VersionSource | null {
+  return source
+    ? { commit: source.commit, author: source.author ?? null, message: source.message ?? null }
+    : null;
 }
 
 /** The texts and messages to store: where a text is missing, that of the messages. */

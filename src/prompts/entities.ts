@@ -12,6 +12,13 @@ export interface Model {
   parameters: Record<string, unknown>;
 }
 
+/** The commit that a version was pushed from. */
+export interface VersionSource {
+  commit: string;
+  author: string | null;
+  message: string | null;
+}
+
 export interface Variable {
   label: string;
   type: string;
@@ -54,6 +61,7 @@ export const PromptVersion = defineEntity({
     messages: json<Message[]>().strictNullable(),
     model: json<Model>().strictNullable(),
     variables: json<Variable[]>(),
+    source: json<VersionSource>().nullable(),
     createdAt: timestamp(),
   },
   // Begins with the parent: the database finds the children of a deleted parent by it.

@@ -88,6 +88,17 @@ export const promptVariable = z
   })
   .describe("A variable of a prompt's text.");
 
+export const MAX_SOURCE_CHARACTERS = 1_000;
+const MAX_COMMIT_CHARACTERS = 128;
+
+export const versionSource = z
+  .object({
+    commit: text().min(1).max(MAX_COMMIT_CHARACTERS).describe("The id of the commit."),
+    author: text().max(MAX_SOURCE_CHARACTERS).nullish().describe("Who wrote it."),
+    message: text().max(MAX_SOURCE_CHARACTERS).nullish().describe("The first line of its message."),
+  })
+  .describe("The commit of a repository that a prompt version comes from.");
+
 interface VersionTexts {
   text?: string | null | undefined;
   messages?: object[] | null | undefined;
@@ -128,6 +139,9 @@ export const promptVersionInput = z
       .describe(
         "What its variables are. Those that the texts use are found automatically; this adds types and descriptions.",
       ),
+    source: versionSource
+      .nullish()
+      .describe("The commit that it comes from, which `gabbro push` finds in a git repository."),
   })
   .superRefine(requireText)
   .describe("A version to add to a prompt.");

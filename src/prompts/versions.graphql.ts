@@ -1,6 +1,6 @@
 import { builder } from "../graphql/builder.ts";
 import { findsNode, Node } from "../graphql/nodes.ts";
-import type { Model, Variable } from "./entities.ts";
+import type { Model, VersionSource as Source, Variable } from "./entities.ts";
 import { PromptMessage } from "./messages.graphql.ts";
 import { contentColumn, findVersionById, type VersionRecord } from "./versions.resolvers.ts";
 
@@ -32,6 +32,15 @@ export const PromptModel = builder.objectRef<Model>("PromptModel").implement({
   }),
 });
 
+const VersionSource = builder.objectRef<Source>("VersionSource").implement({
+  description: "The commit of a repository that a prompt version comes from.",
+  fields: (t) => ({
+    commit: t.exposeString("commit", { description: "The id of the commit." }),
+    author: t.exposeString("author", { nullable: true, description: "Who wrote it." }),
+    message: t.exposeString("message", { nullable: true, description: "The first line of its message." }),
+  }),
+});
+
 export const PromptVersion = builder.objectRef<VersionRecord>("PromptVersion").implement({
   description: "A version of a prompt. It never changes once it is made.",
   interfaces: [Node],
@@ -60,6 +69,12 @@ export const PromptVersion = builder.objectRef<VersionRecord>("PromptVersion").i
       type: [PromptVariable],
       description: "The variables that its texts use, and others that were declared.",
       resolve: contentColumn("variables"),
+    }),
+    source: t.field({
+      type: VersionSource,
+      nullable: true,
+      description: "The commit that it comes from; null when its author named none.",
+      resolve: contentColumn("source"),
     }),
     createdAt: t.field({
       type: "DateTime",

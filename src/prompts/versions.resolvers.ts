@@ -141,7 +141,7 @@ export const versionNamed: (context: Context, key: `${string} ${string}`) => Pro
   });
 
 /** The columns of a version beside its name. */
-const CONTENTS = ["text", "systemText", "messages", "model", "variables", "createdAt"] as const;
+const CONTENTS = ["text", "systemText", "messages", "model", "variables", "source", "createdAt"] as const;
 type Content = Pick<PromptVersion, (typeof CONTENTS)[number]>;
 /** A version, with its content when it was just created. */
 export type VersionRecord = NamedVersion & Partial<Content>;

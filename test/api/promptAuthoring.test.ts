@@ -30,6 +30,26 @@ async function addPrompt(slug: string) {
   await run(PUBLISH, { slug, newTag: "production", to: { version: "1.0.0" } });
 }
 
+test("a version keeps the commit that it comes from", async () => {
+  await run(CREATE, { slug: "committed" });
+  const create =
+    'mutation($input: PromptVersionInput!) { createPromptVersion(slug: "committed", input: $input) { promptVersion { source { commit author message } } } }';
+  const source = { commit: "c0ffee", author: "Ann Ko", message: null };
+  const input = { version: "1", text: "Hi.", source: { commit: "c0ffee", author: "Ann Ko" } };
+  expect(await run(create, { input })).toEqual({ promptVersion: { source } });
+  expect(await run(create, { input: { version: "2", text: "Hi." } })).toEqual({
+    promptVersion: { source: null },
+  });
+  const read =
+    '{ prompt(slug: "committed") { versions { nodes { version source { commit author message } } } } }';
+  expect(await run(read)).toEqual({
+    versions: [
+      { version: "1", source },
+      { version: "2", source: null },
+    ],
+  });
+});
+
 test("a prompt is made from nothing, gets a version, is published and serves", async () => {
   expect(
     await run(CREATE, {

@@ -1,6 +1,6 @@
-import { spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import type { Context } from "../../src/context.ts";
@@ -8,6 +8,7 @@ import { logPromptRecord } from "../../src/logs/inputs.ts";
 import { logPrompt } from "../../src/logs/resolvers.ts";
 import { createPrompt, createPromptVersion } from "../../src/prompts/authoring.resolvers.ts";
 import { promptContents } from "../../src/prompts/content.resolvers.ts";
+import { PromptVersion } from "../../src/prompts/entities.ts";
 import { publishPrompt } from "../../src/prompts/tags.resolvers.ts";
 import { createWorkspace } from "../../src/workspaces/resolvers.ts";
 import { openFolder, program } from "../support/program.ts";
@@ -133,6 +134,33 @@ test("a push makes what the files have, reports what only Gabbro has and removes
   expect((await stored())!.versions.map(({ version }) => version)).toEqual(["1.0", "1.1", "2.0"]);
   expect((await stored())!.tags.get("production")).toBe("2.0");
   expect((await run("check")).stdout).toBe('only in Gabbro: version "1.1" of prompt "welcome"\n');
+});
+
+test("a push keeps the commit of each file in the versions that it adds, and no other than the one that it is", async () => {
+  const { run, edit, context, file } = await startWorkspace();
+  await run("pull");
+  const git = (...args: string[]) => {
+    const [name, mail] = ["user.name=Ann Ko", "user.email=ann@example.com"];
+    const cwd = dirname(file);
+    return execFileSync("git", ["-c", name, "-c", mail, ...args], { cwd, encoding: "utf8" }).trim();
+  };
+  const commit = (message: string) => git("commit", "--quiet", "--all", "--message", message);
+  const addVersion = (version: string) => edit((text) => `${text}  - version: "${version}"\n    text: Hi.\n`);
+  git("init", "--quiet");
+  git("add", ".");
+  await addVersion("2.0");
+  commit("Greet shorter\n\nIt is read aloud.");
+  await run("push", "--yes");
+  await addVersion("2.1");
+  await run("push", "--yes");
+  git("commit", "--quiet", "--allow-empty", "--message", "Something else");
+  const versions = await context.em.fork().find(PromptVersion, {}, { orderBy: { id: "asc" } });
+  const source = { commit: git("rev-parse", "HEAD~1"), author: "Ann Ko", message: "Greet shorter" };
+  expect(versions.map(({ version, source }) => [version, source])).toEqual([
+    ["1.0", null],
+    ["2.0", source],
+    ["2.1", null], // the file has changes that no commit has
+  ]);
 });
 
 test("a push refuses another text for a version that is stored", async () => {

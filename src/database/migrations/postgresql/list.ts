@@ -10,6 +10,7 @@ import { Migration20261124202809_console_sessions } from "./Migration20261124202
 import { Migration20261124203121_files } from "./Migration20261124203121_files.ts";
 import { Migration20261124210000_rejected_items } from "./Migration20261124210000_rejected_items.ts";
 import { Migration20261125004153_failed_logs } from "./Migration20261125004153_failed_logs.ts";
+import { Migration20261125005415_version_source } from "./Migration20261125005415_version_source.ts";
 
 /** The migrations of PostgreSQL in their order; `npm run migration -- NAME` writes the next one, which is then added here. */
 export const postgresqlMigrations = [
@@ -25,4 +26,5 @@ export const postgresqlMigrations = [
   { name: "Migration20261124203121_files", class: Migration20261124203121_files },
   { name: "Migration20261124210000_rejected_items", class: Migration20261124210000_rejected_items },
   { name: "Migration20261125004153_failed_logs", class: Migration20261125004153_failed_logs },
+  { name: "Migration20261125005415_version_source", class: Migration20261125005415_version_source },
 ];

@@ -13,6 +13,7 @@ import { Migration20261124202808_console_sessions } from "./Migration20261124202
 import { Migration20261124203121_files } from "./Migration20261124203121_files.ts";
 import { Migration20261124210000_rejected_items } from "./Migration20261124210000_rejected_items.ts";
 import { Migration20261125004153_failed_logs } from "./Migration20261125004153_failed_logs.ts";
+import { Migration20261125005414_version_source } from "./Migration20261125005414_version_source.ts";
 
 /** The migrations of SQLite in their order; `npm run migration -- NAME` writes the next one, which is then added here. */
 export const sqliteMigrations = [
@@ -31,4 +32,5 @@ export const sqliteMigrations = [
   { name: "Migration20261124203121_files", class: Migration20261124203121_files },
   { name: "Migration20261124210000_rejected_items", class: Migration20261124210000_rejected_items },
   { name: "Migration20261125004153_failed_logs", class: Migration20261125004153_failed_logs },
+  { name: "Migration20261125005414_version_source", class: Migration20261125005414_version_source },
 ];
