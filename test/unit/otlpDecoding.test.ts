@@ -199,6 +199,23 @@ test.each(["protobuf", "json"] as const)(
   },
 );
 
+test.each(["protobuf", "json"] as const)(
+  "a resource of %s is read once for all of its scopes",
+  (encoding) => {
+    const resource = { attributes: [{ key: "service.name", value: { stringValue: "quiz" } }] };
+    const spans = [encoding === "protobuf" ? { ...valid, ...ids } : valid];
+    const scopeSpans = ["a", "b"].map((name) => ({ scope: { name }, spans: [...spans, ...spans] }));
+    const request = { resourceSpans: [{ resource, scopeSpans }, { scopeSpans }] };
+    const [first, ...others] = (encoding === "protobuf" ? protobuf(request) : json(request)).spans;
+    expect(others.map(({ resource, scope }) => [resource === first!.resource, scope.name])).toEqual([
+      [true, "a"],
+      [true, "b"],
+      [true, "b"],
+      ...["a", "a", "b", "b"].map((name) => [false, name]),
+    ]);
+  },
+);
+
 test("the spans of a resource that is too large are rejected, and those of others are kept", () => {
   const large = { attributes: [{ key: "a", value: { stringValue: "x".repeat(70_000) } }] };
   const scopeSpans = [{ spans: [valid] }];

@@ -200,38 +200,39 @@ function createDecoder({ bytes, encoding }: Encoded) {
 
 const REPLACED = "has texts with characters that cannot be stored, which U+FFFD replaces";
 
-/** Reads a resource and a scope once for all of their spans, which stand together. */
-function createAroundReader(bytes: Buffer, readers: Readers) {
-  let last: Element | undefined;
-  let around: Around;
-  return (element: Element): Around => {
-    const isSame = last && last.resource === element.resource && last.scope === element.scope;
-    if (!isSame) around = readAround(bytes, readers, element);
-    last = element;
-    return around;
+/** Reads a resource once for all of its scopes, and a scope once for all of its spans. */
+function createAroundReader(bytes: Buffer, { readResource, readScope }: Readers) {
+  const resourceOf = createPartReader(bytes, readResource, {});
+  const scopeOf = createPartReader(bytes, readScope, NO_SCOPE);
+  return ({ resource, scope }: Element): Around => {
+    const size = sizeOf(resource) + sizeOf(scope);
+    if (size > MAX_RESOURCE_BYTES) return { resource: {}, scope: NO_SCOPE, bytes: size, problem: TOO_LARGE };
+    const [ofResource, ofScope] = [resourceOf(resource), scopeOf(scope)];
+    const problem = ofResource.problem ?? ofScope.problem;
+    return { resource: ofResource.part, scope: ofScope.part, bytes: size, problem };
   };
 }
 
-const noScope = (): OtlpScope => ({ name: null, version: null, attributes: {} });
+const NO_SCOPE: OtlpScope = { name: null, version: null, attributes: {} };
+const TOO_LARGE: Problem = {
+  code: "too_large",
+  reason: `has a resource and a scope of more than ${MAX_RESOURCE_BYTES / 1024} kB`,
+};
 
-function readAround(bytes: Buffer, readers: Readers, { resource, scope }: Element): Around {
-  const reading = newReading();
-  const around: Around = {
-    resource: {},
-    scope: noScope(),
-    bytes: sizeOf(resource) + sizeOf(scope),
-    problem: null,
+/** Reads a part of a request unless it is the one that was read last: elements that share it stand together. */
+function createPartReader<Part>(
+  bytes: Buffer,
+  read: (bytes: Buffer, slice: Slice, reading: Reading) => Part,
+  none: Part,
+) {
+  let last: { slice: Slice | null; part: Part; problem: Problem | null } | undefined;
+  return (slice: Slice | null) => {
+    if (last?.slice === slice) return last;
+    const reading = newReading();
+    const part = slice ? readOrReject(reading, () => read(bytes, slice, reading)) : none;
+    last = { slice, part: part ?? none, problem: reading.problem };
+    return last;
   };
-  if (around.bytes > MAX_RESOURCE_BYTES) {
-    const reason = `has a resource and a scope of more than ${MAX_RESOURCE_BYTES / 1024} kB`;
-    return { ...around, problem: { code: "too_large", reason } };
-  }
-  readOrReject(reading, () => {
-    if (resource) around.resource = readers.readResource(bytes, resource, reading);
-    if (scope) around.scope = readers.readScope(bytes, scope, reading);
-  });
-  around.problem = reading.problem;
-  return around;
 }
 
 const sizeOf = (slice: Slice | null) => (slice ? slice.end - slice.start : 0);
