@@ -3,6 +3,7 @@ import type { Context } from "../context.ts";
 import { createLoader } from "../database/loader.ts";
 import { readInPieces } from "../database/pieces.ts";
 import { authenticated } from "../workspaces/resolvers.ts";
+import { bytesOfLog } from "./payloads.resolvers.ts";
 
 const PREVIEW_CHARACTERS = 200;
 /** JSON writes a character with six at most, and two of them make a surrogate pair. */
@@ -15,18 +16,28 @@ interface Previews {
 
 const read = createLoader<string, Previews>(async (context, ids) => {
   const { workspaceId } = authenticated(context);
-  const query = context.database.read
-    .selectFrom("Log")
-    .select(({ ref }) => [
-      "id as id",
-      sql<string | null>`substr(${ref("input")}, 1, ${READ_CHARACTERS})`.as("input"),
-      sql<string | null>`substr(${ref("output")}, 1, ${READ_CHARACTERS})`.as("output"),
-    ])
-    .where("workspace", "=", workspaceId);
-  const rows = await readInPieces(context, workspaceId, {
+  const { read: database, rows: rowsOf } = context.database;
+  const ofLogs = (some: readonly string[]) =>
+    database
+      .selectFrom("Log")
+      .select("id as id")
+      .where("workspace", "=", workspaceId)
+      .where("id", "in", some);
+  const lengths = await readInPieces(context, workspaceId, {
     rows: ids,
-    bytesOf: () => 2 * READ_CHARACTERS,
-    read: (some) => context.database.rows(query.where("id", "in", some)),
+    bytesOf: () => 0,
+    read: (some) => rowsOf(ofLogs(some).select(({ ref }) => bytesOfLog(ref).as("bytes"))),
+  });
+  const rows = await readInPieces(context, workspaceId, {
+    rows: lengths,
+    bytesOf: ({ bytes }) => bytes, // SQLite reads a text whole to take its beginning
+    read: (some) =>
+      rowsOf(
+        ofLogs(some.map(({ id }) => id)).select(({ ref }) => [
+          sql<string | null>`substr(${ref("input")}, 1, ${READ_CHARACTERS})`.as("input"),
+          sql<string | null>`substr(${ref("output")}, 1, ${READ_CHARACTERS})`.as("output"),
+        ]),
+      ),
   });
   const byId = new Map(rows.map((row) => [row.id, row]));
   return ids.map((id) => {

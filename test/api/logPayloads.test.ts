@@ -120,6 +120,17 @@ test("long logs are read a few megabytes at a time, with others served in betwee
   expect(turns).toBeGreaterThan(8);
 });
 
+test("previews of long logs are read a few megabytes at a time", async () => {
+  const previews = `{ logs(${ofLong}) { nodes { inputPreview outputPreview } } }`;
+  const { body, read } = await readBy(previews);
+  expect(body.data.logs.nodes).toHaveLength(12);
+  expect(body.data.logs.nodes).toContainEqual({
+    inputPreview: "[11]",
+    outputPreview: `${"word ".repeat(40).slice(0, 199)}…`,
+  });
+  expect(read.filter((column) => column === "output")).toHaveLength(12); // 4 MB each
+});
+
 test("long metadata is looked into a few megabytes at a time, and found all the same", async () => {
   const query = `{ logs(filter: { slug: "long", metadata: [{ key: "at", value: 5 }] }) { nodes { metadata } } }`;
   const { body, statements } = await readBy(query);
