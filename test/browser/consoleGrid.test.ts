@@ -33,6 +33,17 @@ async function storedWords(server: Server, first = 3): Promise<unknown[]> {
   );
 }
 
+/** Pastes a text as the keys of the browser do, without its clipboard, which all pages share. */
+async function paste(page: Page, text: string): Promise<void> {
+  await page.evaluate(`{
+    const clipboardData = new DataTransfer();
+    clipboardData.setData("text/plain", ${JSON.stringify(text)});
+    document.activeElement.dispatchEvent(
+      new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }),
+    );
+  }`);
+}
+
 async function setNote(server: Server, id: string, note: string): Promise<void> {
   const update =
     "mutation ($id: ID!, $input: UpdateDatasetItemInput!) { updateDatasetItem(id: $id, input: $input) { datasetRow { id } } }";
@@ -132,5 +143,88 @@ describe.skipIf(!hasChromium)(`the grid of a dataset in Chromium${skipReason}`, 
     await page.keyboard.press("Escape");
     await grid.getByText("w1", { exact: true }).waitFor();
     expect(await page.getByText("Gabbro cannot be reached").count()).toBe(0);
+  });
+
+  it("takes a block of a spreadsheet over rows and past their end, and undoes it", async () => {
+    await using server = await startServer({ console: true });
+    await using browser = await openBrowser();
+    const { page, grid, complaints } = await openWords(server, browser, 2);
+    await grid.getByText("n2", { exact: true }).click();
+    await paste(page, 'two\tideal\tbeyond\r\n"a ""quoted""\nline"\tsecond\r\nlast\t\r\n');
+    await page.getByText("1 row changed, 2 rows added.").waitFor();
+    const pasted = [
+      ["w1", "n1", ""],
+      ["w2", "two", "ideal"],
+      ["", 'a "quoted"\nline', "second"],
+      ["", "last", ""],
+    ];
+    expect(await storedWords(server, 9)).toEqual(pasted);
+    await grid.getByText("last", { exact: true }).waitFor();
+    await page.getByText("4 rows", { exact: true }).waitFor();
+    await grid.getByText("w1", { exact: true }).click();
+    await page.keyboard.type("changed");
+    await page.keyboard.press("Enter");
+    await expect.poll(async () => (await storedWords(server))[0]).toEqual(["changed", "n1", ""]);
+    await page.keyboard.press("Control+z");
+    await page.getByText("Undone: the edit of “word”").waitFor();
+    expect(await storedWords(server, 9)).toEqual(pasted);
+    await page.keyboard.press("Control+z");
+    await page.getByText("Undone: the paste").waitFor();
+    expect(await storedWords(server, 9)).toEqual([
+      ["w1", "n1", ""],
+      ["w2", "n2", ""],
+    ]);
+    await grid.getByText("last", { exact: true }).waitFor({ state: "detached" });
+    expect(complaints).toEqual([]);
+  });
+
+  it("undoes a deletion with all that the row had, and then what was edited in it", async () => {
+    await using server = await startServer({ console: true });
+    await using browser = await openBrowser();
+    const { page, grid, rowIds } = await openWords(server, browser, 2);
+    const metadata = { reviewed: true };
+    const update =
+      "mutation ($id: ID!, $input: UpdateDatasetItemInput!) { updateDatasetItem(id: $id, input: $input) { datasetRow { id } } }";
+    await server.run(update, { id: rowIds[0]!, input: { metadata, name: "a name" } });
+    await page.reload();
+    await grid.focus();
+    await page.keyboard.type("edited");
+    await page.keyboard.press("Enter");
+    await expect.poll(async () => (await storedWords(server))[0]).toEqual(["edited", "n1", ""]);
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("Delete");
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    await expect.poll(() => storedWords(server)).toEqual([["w2", "n2", ""]]);
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.keyboard.press("Control+z");
+    await page.getByText("Undone: the deletion").waitFor();
+    await page.keyboard.press("Control+z");
+    await page.getByText("Undone: the edit").waitFor();
+    const rows = await server.run('{ dataset(slug: "words") { rows { nodes { values name metadata } } } }');
+    expect(rows.rows[1]).toEqual({ values: { word: "w1", note: "n1" }, name: "a name", metadata });
+    await grid.getByText("w1", { exact: true }).waitFor();
+  });
+
+  it("says which rows of a block are refused, and stores the others", async () => {
+    await using server = await startServer({ console: true });
+    await using browser = await openBrowser();
+    const { page, grid } = await openWords(server, browser, 2);
+    await page.route("**/graphql", async (route) => {
+      const body = route.request().postData() ?? "";
+      if (!body.includes("mutation UpdateRow") || !body.includes("bad")) return route.continue();
+      await route.fulfill({
+        json: { errors: [{ message: "That is bad.", extensions: { code: "BAD_INPUT" } }] },
+      });
+    });
+    await grid.getByText("w1", { exact: true }).click();
+    await paste(page, "bad\ngood\n");
+    await page.getByText("1 row changed, 1 row refused.").waitFor();
+    await page.getByText("Row 1: That is bad.").waitFor();
+    expect(await storedWords(server)).toEqual([
+      ["w1", "n1", ""],
+      ["good", "n2", ""],
+    ]);
+    await page.getByRole("button", { name: "Close the report" }).click();
+    await page.getByText("Row 1: That is bad.").waitFor({ state: "detached" });
   });
 });

@@ -52,7 +52,8 @@ export function ErrorNotice({ error, onRetry, keepsText = false }: Problem) {
   );
 }
 
-function sentenceOf({ graphQLErrors, networkError }: CombinedError): string {
+/** What went wrong, as a sentence. */
+export function sentenceOf({ graphQLErrors, networkError }: CombinedError): string {
   const [first] = graphQLErrors;
   if (first) return first.message;
   if (networkError) return "Gabbro cannot be reached.";

@@ -5,7 +5,8 @@ import { graphql } from "../../gql/index.ts";
 import { Dialog } from "../../parts/Dialog.tsx";
 import { TextArea } from "../../parts/Field.tsx";
 import { SaveForm } from "../../parts/SaveForm.tsx";
-import { gridColumnsOf, type Row, toValue } from "./cells.ts";
+import { type CellText, itemOf } from "./block.ts";
+import { gridColumnsOf, type Row } from "./cells.ts";
 
 const AddDatasetRow = graphql(`
   mutation AddDatasetRow($slug: String!, $input: DatasetItemInput!) {
@@ -33,13 +34,8 @@ export function AddRow({ slug, columns, onAdded, onClose }: Props) {
   const [texts, setTexts] = useState<Record<string, string>>({});
   const gridColumns = gridColumnsOf(columns);
   const submit = async () => {
-    const values = Object.fromEntries(
-      gridColumns.flatMap((column) => {
-        const text = texts[column.key];
-        return text && !column.isIdealOutput ? [[column.title, toValue(text, undefined, column)]] : [];
-      }),
-    );
-    const data = await save.run({ slug, input: { values, idealOutput: texts.ideal || null } });
+    const cells = gridColumns.map((column): CellText => [column, texts[column.key] ?? ""]);
+    const data = await save.run({ slug, input: itemOf(cells) });
     if (!data) return;
     onAdded(data.addDatasetItem.datasetRow);
     onClose();

@@ -95,6 +95,7 @@ function DatasetPage({ dataset, onChange }: { dataset: Dataset; onChange: () => 
     >
       {warning && <p>{warning}</p>}
       <Sheet
+        slug={slug}
         rows={rows}
         columns={gridColumnsOf(columns)}
         isOld={isOld}

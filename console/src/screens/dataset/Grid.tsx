@@ -3,8 +3,9 @@ import { PlainText } from "../../parts/CodeText.tsx";
 import { type GridColumn, type Row, toText, valueIn } from "./cells.ts";
 import styles from "./Dataset.module.css";
 import { GridRow } from "./GridRow.tsx";
-import { type Move, useCells } from "./useCells.ts";
+import { useCells } from "./useCells.ts";
 import type { Edits } from "./useEdits.ts";
+import { useGridKeys } from "./useGridKeys.ts";
 import { useRowsInView } from "./useRowsInView.ts";
 
 interface Props {
@@ -13,53 +14,35 @@ interface Props {
   edits: Edits;
   hasMore: boolean;
   onMore: () => void;
-  onEdit?: (row: Row, column: GridColumn, text: string) => void;
+  /** What can be done to the rows; nothing in an old version. */
+  actions: GridActions | null;
+}
+
+/** What a grid does to its rows. */
+export interface GridActions {
+  edit: (row: Row, column: GridColumn, text: string) => void;
   /** Forgets an edit that could not be stored. */
-  onTakeBack?: (row: Row, column: GridColumn) => void;
-  onDelete?: (row: Row) => void;
+  takeBack: (row: Row, column: GridColumn) => void;
+  remove: (row: Row) => void;
+  /** Takes a text that was pasted at a cell. */
+  paste: (text: string, at: { row: number; column: number }) => void;
+  undo: () => void;
 }
 
 const MIN_COLUMN_PX = 160;
 /** A longer text is shown in full below the grid. */
 const MIN_LONG_CHARACTERS = 60;
 
-const moves: Record<string, Move> = {
-  ArrowUp: [-1, 0],
-  ArrowDown: [1, 0],
-  ArrowLeft: [0, -1],
-  ArrowRight: [0, 1],
-  PageUp: [-12, 0],
-  PageDown: [12, 0],
-  Home: [0, -1_000],
-  End: [0, 1_000],
-};
-
 /** Rows as in a sheet: only those in view are rendered. Arrow keys move, Enter edits, Escape takes back. */
-export function Grid({ rows, columns, edits, hasMore, onMore, onEdit, onTakeBack, onDelete }: Props) {
+export function Grid({ rows, columns, edits, hasMore, onMore, actions }: Props) {
   const frame = useRef<HTMLDivElement>(null);
-  const { at, setAt, step, editing, edited, begin, stop } = useCells(rows, columns.length);
+  const cells = useCells(rows, columns.length);
+  const { at, setAt, editing, edited, begin } = cells;
   const { virtual, shown } = useRowsInView(frame, { count: rows.length, edited, hasMore, onMore });
   const selected = rows[at.row];
-  const onKeyDown = (event: React.KeyboardEvent) => {
-    if (editing) return;
-    const move = moves[event.key];
-    if (move) virtual.scrollToIndex(step(move));
-    else if (event.key === "Delete" && selected) onDelete?.(selected);
-    else if (!onEdit || !selected) return;
-    else if (event.key === "Enter" || event.key === "F2") begin(selected, at.column);
-    else if (isPrintable(event)) begin(selected, at.column, event.key);
-    else return;
-    event.preventDefault();
-    event.stopPropagation(); // a letter that is typed into a cell is none of the keys of the console
-  };
-  const end = (move?: Move) => {
-    stop();
-    if (!move) return;
-    frame.current?.focus();
-    virtual.scrollToIndex(step(move));
-  };
-  const style = styleOf(columns, onDelete !== undefined);
-  const selectedText = selected ? toText(valueIn(selected, columns[at.column]!)) : "";
+  const scrollTo = (row: number) => virtual.scrollToIndex(row);
+  const { onKeyDown, onPaste, end } = useGridKeys({ frame, cells, selected, actions, scrollTo });
+  const style = styleOf(columns, actions !== null);
   return (
     <>
       <div
@@ -71,8 +54,9 @@ export function Grid({ rows, columns, edits, hasMore, onMore, onEdit, onTakeBack
         aria-activedescendant={selected && `cell-${at.row}-${at.column}`}
         tabIndex={0}
         onKeyDown={onKeyDown}
+        onPaste={onPaste}
       >
-        <Head columns={columns} style={style} hasActions={onDelete !== undefined} />
+        <Head columns={columns} style={style} hasActions={actions !== null} />
         <div role="rowgroup" style={{ position: "relative", height: virtual.getTotalSize() }}>
           {shown.map(({ index, start }) => (
             <GridRow
@@ -85,18 +69,20 @@ export function Grid({ rows, columns, edits, hasMore, onMore, onEdit, onTakeBack
               selected={at.row === index ? at.column : null}
               editing={edited === index ? editing : null}
               onSelect={(column) => setAt({ row: index, column })}
-              onBegin={(column) => onEdit && begin(rows[index]!, column)}
+              onBegin={(column) => actions && begin(rows[index]!, column)}
               onEnd={end}
-              {...(onEdit && { onEdit })}
-              {...(onTakeBack && { onTakeBack })}
-              {...(onDelete && { onDelete })}
+              actions={actions}
             />
           ))}
         </div>
       </div>
-      {selectedText.length > MIN_LONG_CHARACTERS && <PlainText text={selectedText} />}
+      {selected && <LongText text={toText(valueIn(selected, columns[at.column]!))} />}
     </>
   );
+}
+
+function LongText({ text }: { text: string }) {
+  return text.length > MIN_LONG_CHARACTERS && <PlainText text={text} />;
 }
 
 function styleOf({ length }: GridColumn[], hasActions: boolean): CSSProperties {
@@ -105,9 +91,6 @@ function styleOf({ length }: GridColumn[], hasActions: boolean): CSSProperties {
     minWidth: 52 + length * MIN_COLUMN_PX,
   };
 }
-
-const isPrintable = ({ key, ctrlKey, metaKey, altKey }: React.KeyboardEvent): boolean =>
-  key.length === 1 && !ctrlKey && !metaKey && !altKey;
 
 function Head({
   columns,

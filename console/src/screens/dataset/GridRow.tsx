@@ -3,6 +3,7 @@ import { IconButton } from "../../parts/Button.tsx";
 import { CellEditor } from "./CellEditor.tsx";
 import { type GridColumn, type Row, toText, valueIn } from "./cells.ts";
 import styles from "./Dataset.module.css";
+import type { GridActions } from "./Grid.tsx";
 import type { Editing, Move } from "./useCells.ts";
 import { cellOf, type Edits } from "./useEdits.ts";
 
@@ -22,13 +23,11 @@ interface Props {
   onBegin: (column: number) => void;
   /** Editing has ended, by a key after which the selection goes on by so many rows and columns, or otherwise. */
   onEnd: (move?: Move) => void;
-  onEdit?: (row: Row, column: GridColumn, text: string) => void;
-  onTakeBack?: (row: Row, column: GridColumn) => void;
-  onDelete?: (row: Row) => void;
+  actions: GridActions | null;
 }
 
 export function GridRow(props: Props) {
-  const { index, row, columns, edits, style, selected, editing, onSelect, onBegin, onEnd, onDelete } = props;
+  const { index, row, columns, edits, style, selected, editing, onSelect, onBegin, onEnd, actions } = props;
   return (
     <div role="row" aria-rowindex={index + 2} className={styles.row} style={style}>
       <span role="rowheader" className={styles.index}>
@@ -58,11 +57,11 @@ export function GridRow(props: Props) {
                 onFocus={() => isEdited || onBegin(n)}
                 onSave={(edited, move) => {
                   onEnd(move);
-                  props.onEdit?.(row, column, edited);
+                  actions?.edit(row, column, edited);
                 }}
                 onCancel={() => {
                   onEnd([0, 0]);
-                  if (edit?.error) props.onTakeBack?.(row, column);
+                  if (edit?.error) actions?.takeBack(row, column);
                 }}
               />
             ) : (
@@ -71,14 +70,14 @@ export function GridRow(props: Props) {
           </span>
         );
       })}
-      {onDelete && (
+      {actions && (
         <span role="gridcell" className={styles.action}>
           <IconButton
             size="small"
             icon="close"
             label={`Delete row ${index + 1}`}
             tabIndex={-1}
-            onClick={() => onDelete(row)}
+            onClick={() => actions.remove(row)}
           />
         </span>
       )}

@@ -1,23 +1,19 @@
 import { useState } from "react";
-import { useSave } from "../../data.ts";
-import { graphql } from "../../gql/index.ts";
+import type { CombinedError } from "urql";
 import { Button } from "../../parts/Button.tsx";
 import { Confirm } from "../../parts/Confirm.tsx";
 import { Empty, ErrorNotice } from "../../parts/Notice.tsx";
 import type { GridColumn, Row } from "./cells.ts";
 import { Grid } from "./Grid.tsx";
+import { ReportNotice } from "./Report.tsx";
 import { useEdits } from "./useEdits.ts";
+import { usePaste } from "./usePaste.ts";
+import { useRowChanges } from "./useRowChanges.ts";
 import type { useRows } from "./useRows.ts";
-
-const DeleteRow = graphql(`
-  mutation DeleteRow($id: ID!) {
-    deleteDatasetItem(id: $id) {
-      deletedDatasetItemId
-    }
-  }
-`);
+import { useStoring } from "./useStoring.ts";
 
 interface Props {
+  slug: string;
   rows: ReturnType<typeof useRows>;
   columns: GridColumn[];
   isOld: boolean;
@@ -26,9 +22,12 @@ interface Props {
 }
 
 /** The grid, and what happens to its rows. */
-export function Sheet({ rows: { rows, hasMore, error, loadMore, change, remove }, ...props }: Props) {
-  const { columns, isOld, onAdd, onChange } = props;
-  const { edits, save, drop } = useEdits({ change, onStored: onChange });
+export function Sheet({ slug, rows: read, columns, isOld, onAdd, onChange }: Props) {
+  const { rows, hasMore, error, loadMore } = read;
+  const storing = useStoring({ slug, rows: read, onStored: onChange });
+  const { edit, remove, undo } = useRowChanges(storing);
+  const { paste, report, closeReport } = usePaste(storing, columns);
+  const { edits, save, drop } = useEdits(edit);
   const [deleting, setDeleting] = useState<Row | null>(null);
   const notice = error && <ErrorNotice error={error} onRetry={() => void loadMore()} />;
   if (error && rows.length === 0) return notice;
@@ -47,41 +46,35 @@ export function Sheet({ rows: { rows, hasMore, error, loadMore, change, remove }
     <>
       {notice}
       {failed[0]?.error && <ErrorNotice error={failed[0].error} keepsText onRetry={retry} />}
+      {report && <ReportNotice report={report} onClose={closeReport} />}
       <Grid
         rows={rows}
         columns={columns}
         edits={edits}
         hasMore={hasMore}
         onMore={() => void loadMore()}
-        {...(!isOld && { onEdit: save, onTakeBack: drop, onDelete: setDeleting })}
+        actions={isOld ? null : { edit: save, takeBack: drop, remove: setDeleting, paste, undo }}
       />
-      {deleting && (
-        <DeleteRowDialog
-          row={deleting}
-          onClose={() => setDeleting(null)}
-          onDeleted={() => {
-            remove(deleting.id);
-            setDeleting(null);
-            onChange();
-          }}
-        />
-      )}
+      {deleting && <DeleteRowDialog row={deleting} onDelete={remove} onClose={() => setDeleting(null)} />}
     </>
   );
 }
 
-function DeleteRowDialog({
-  row,
-  onClose,
-  onDeleted,
-}: {
+interface DeleteProps {
   row: Row;
+  onDelete: (row: Row) => Promise<{ error?: CombinedError | undefined }>;
   onClose: () => void;
-  onDeleted: () => void;
-}) {
-  const { run, error, isRunning } = useSave(DeleteRow);
+}
+
+function DeleteRowDialog({ row, onDelete, onClose }: DeleteProps) {
+  const [error, setError] = useState<CombinedError>();
+  const [isRunning, setIsRunning] = useState(false);
   const confirm = async () => {
-    if (await run({ id: row.id })) onDeleted();
+    setIsRunning(true);
+    const outcome = await onDelete(row);
+    setIsRunning(false);
+    if (outcome.error) setError(outcome.error);
+    else onClose();
   };
   return (
     <Confirm
@@ -92,7 +85,7 @@ function DeleteRowDialog({
       onConfirm={() => void confirm()}
       onClose={onClose}
     >
-      Earlier versions of the dataset keep it.
+      Earlier versions of the dataset keep it; Ctrl Z adds it again.
     </Confirm>
   );
 }

@@ -1,22 +1,7 @@
-import { useCallback, useRef, useState } from "react";
-import { type CombinedError, useClient } from "urql";
-import type { UpdateRowMutation } from "../../gql/graphql.ts";
-import { graphql } from "../../gql/index.ts";
-import { type GridColumn, type Row, toText, toValue, valueIn, withValue } from "./cells.ts";
-
-const UpdateRow = graphql(`
-  mutation UpdateRow($id: ID!, $input: UpdateDatasetItemInput!) {
-    updateDatasetItem(id: $id, input: $input) {
-      datasetRow {
-        id
-        key
-        name
-        values
-        idealOutput
-      }
-    }
-  }
-`);
+import { useCallback, useState } from "react";
+import type { CombinedError } from "urql";
+import { type GridColumn, type Row, toText, valueIn } from "./cells.ts";
+import type { Outcome } from "./rowChanges.ts";
 
 /** A text that was typed into a cell and is not stored yet. */
 export interface Edit {
@@ -32,17 +17,11 @@ export type Edits = ReadonlyMap<string, Edit>;
 
 export const cellOf = ({ id }: Row, { key }: GridColumn): string => `${id} ${key}`;
 
-interface Options {
-  /** Changes the row that is shown, as it is by then. */
-  change: (id: string, change: (row: Row) => Row) => void;
-  onStored: () => void;
-}
+type Store = (row: Row, column: GridColumn, text: string) => Promise<Outcome<Row>>;
 
-/** Stores edits one after the other. Each shows at once; one that fails keeps its text until it is saved or dropped. */
-export function useEdits({ change, onStored }: Options) {
-  const client = useClient();
+/** Each edit shows at once; one that fails keeps its text until it is saved or dropped. */
+export function useEdits(store: Store) {
   const [edits, setEdits] = useState<Edits>(new Map());
-  const turn = useRef<Promise<void>>(Promise.resolve());
   const put = useCallback(
     (edit: Edit) => setEdits((now) => new Map(now).set(cellOf(edit.row, edit.column), edit)),
     [],
@@ -56,16 +35,9 @@ export function useEdits({ change, onStored }: Options) {
   }, []);
   const send = async (edit: Edit) => {
     const { row, column, text } = edit;
-    const value = toValue(text, valueIn(row, column), column);
-    const input = column.isIdealOutput ? { idealOutput: text } : { values: { [column.title]: value } };
-    const { data, error } = await client
-      .mutation<UpdateRowMutation>(String(UpdateRow), { id: row.id, input })
-      .toPromise();
-    if (!data || error) return put({ ...edit, error });
-    const stored = valueIn(data.updateDatasetItem.datasetRow, column);
-    change(row.id, (now) => withValue(now, column, stored));
-    drop(row, column, edit);
-    onStored();
+    const { data, error } = await store(row, column, text);
+    if (data) drop(row, column, edit);
+    else put({ ...edit, error });
   };
   const save = (row: Row, column: GridColumn, text: string) => {
     const earlier = edits.get(cellOf(row, column));
@@ -73,7 +45,7 @@ export function useEdits({ change, onStored }: Options) {
     if (isShown && !earlier?.error) return;
     const edit = { row, column, text, error: undefined };
     put(edit);
-    turn.current = turn.current.then(() => send(edit));
+    void send(edit);
   };
   return { edits, save, drop };
 }

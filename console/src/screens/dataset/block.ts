@@ -1,0 +1,79 @@
+import type { DatasetItemInput, UpdateDatasetItemInput } from "../../gql/graphql.ts";
+import { type GridColumn, type Row, toText, toValue, valueIn } from "./cells.ts";
+
+/** A cell's column with the text for it. */
+export type CellText = [column: GridColumn, text: string];
+
+/** The cells of a block that was copied from a spreadsheet: tabs between them, quotation marks as in RFC 4180. */
+export async function parseBlock(text: string): Promise<string[][]> {
+  const { default: papa } = await import("papaparse");
+  const block = text.replace(/\r?\n$/, "");
+  const { data, errors } = papa.parse<string[]>(block, { delimiter: "\t" });
+  // Some programs do not double the quotation marks of a cell that begins with one.
+  if (errors.some(({ type }) => type === "Quotes"))
+    return block.split(/\r?\n/).map((line) => line.split("\t"));
+  return data;
+}
+
+export interface Placed {
+  /** The rows that are there, with the cells that differ. */
+  updates: { index: number; row: Row; cells: CellText[] }[];
+  /** Past the end, the rows to add. */
+  additions: { index: number; item: DatasetItemInput }[];
+}
+
+/** Where the cells of a block go when it begins at a cell; what lies beyond the last column is left out. */
+export function placeBlock(
+  block: string[][],
+  at: { row: number; column: number },
+  rows: Row[],
+  columns: GridColumn[],
+): Placed {
+  const placed: Placed = { updates: [], additions: [] };
+  block.forEach((texts, line) => {
+    const index = at.row + line;
+    const row = rows[index];
+    const cells = columns.slice(at.column).flatMap((column, n): CellText[] => {
+      const text = texts[n];
+      return text === undefined ? [] : [[column, text]];
+    });
+    if (!row) placed.additions.push({ index, item: itemOf(cells) });
+    else {
+      const changed = cells.filter(([column, text]) => text !== toText(valueIn(row, column)));
+      if (changed.length > 0) placed.updates.push({ index, row, cells: changed });
+    }
+  });
+  return placed;
+}
+
+/** A row of the texts of its cells; an empty one is no value. */
+export function itemOf(cells: CellText[]): DatasetItemInput {
+  const filled = cells.filter(([, text]) => text !== "");
+  return {
+    values: Object.fromEntries(
+      filled.flatMap(([column, text]) =>
+        column.isIdealOutput ? [] : [[column.title, toValue(text, undefined, column)]],
+      ),
+    ),
+    idealOutput: filled.find(([column]) => column.isIdealOutput)?.[1] ?? null,
+  };
+}
+
+/** What to send to change cells of a row. */
+export function changeOf(row: Row, cells: CellText[]): UpdateDatasetItemInput {
+  return inputOf(cells.map(([column, text]) => [column, toValue(text, valueIn(row, column), column)]));
+}
+
+/** What to send to give cells of a row back the values that they have in it. */
+export function restoreOf(row: Row, cells: CellText[]): UpdateDatasetItemInput {
+  return inputOf(cells.map(([column]) => [column, valueIn(row, column) ?? null]));
+}
+
+function inputOf(values: [column: GridColumn, value: unknown][]): UpdateDatasetItemInput {
+  const ideal = values.find(([column]) => column.isIdealOutput);
+  const own = values.filter(([column]) => !column.isIdealOutput).map(([{ title }, value]) => [title, value]);
+  return {
+    ...(own.length > 0 && { values: Object.fromEntries(own) }),
+    ...(ideal && { idealOutput: ideal[1] == null ? null : String(ideal[1]) }),
+  };
+}

@@ -1,0 +1,88 @@
+import { useState } from "react";
+import { sentenceOf } from "../../parts/Notice.tsx";
+import { type Placed, parseBlock, placeBlock, restoreOf } from "./block.ts";
+import type { GridColumn, Row } from "./cells.ts";
+import type { Report } from "./Report.tsx";
+import { addRows, deleteRow, type Outcome } from "./rowChanges.ts";
+import type { Storing } from "./useStoring.ts";
+
+const BATCH = 200;
+const NOTHING = { changed: 0, added: 0, refused: [] };
+
+/** Pastes blocks of spreadsheets, and reports what became of each row. */
+export function usePaste(storing: Storing, columns: GridColumn[]) {
+  const [report, setReport] = useState<Report | null>(null);
+  const { rows, inTurn, done, onStored } = storing;
+  const paste = (text: string, at: { row: number; column: number }) =>
+    inTurn(async () => {
+      const { updates, additions } = placeBlock(await parseBlock(text), at, rows.rows, columns);
+      if (additions.length > 0 && rows.hasMore)
+        return setReport({
+          ...NOTHING,
+          problem: "It reaches below the rows that are read: scroll down first.",
+        });
+      const changed = await storeUpdates(storing, updates);
+      const added = await storeAdditions(storing, additions);
+      const refused = [...changed.refused, ...added.refused];
+      setReport({ changed: changed.stored.length, added: added.stored.length, refused, problem: null });
+      if (changed.stored.length + added.stored.length === 0) return;
+      done({ name: "the paste", undo: () => takeBack(storing, changed.stored, added.stored) });
+      onStored();
+    });
+  return { paste, report, closeReport: () => setReport(null) };
+}
+
+interface Stored<Kind> {
+  stored: Kind[];
+  refused: Report["refused"];
+}
+
+type Update = Placed["updates"][number];
+
+async function storeUpdates({ store }: Storing, updates: Update[]): Promise<Stored<Update>> {
+  const result: Stored<Update> = { stored: [], refused: [] };
+  for (const update of updates) {
+    const { data, error } = await store(update.row, update.cells);
+    if (data) result.stored.push(update);
+    else if (error) result.refused.push({ row: update.index + 1, message: sentenceOf(error) });
+  }
+  return result;
+}
+
+async function storeAdditions(
+  { client, slug, rows }: Storing,
+  additions: Placed["additions"],
+): Promise<Stored<Row>> {
+  const result: Stored<Row> = { stored: [], refused: [] };
+  for (let from = 0; from < additions.length; from += BATCH) {
+    const batch = additions.slice(from, from + BATCH);
+    const items = batch.map(({ item }) => item);
+    const { data, error } = await addRows(client, slug, items);
+    const stored = (data?.datasetRows ?? []).filter((row) => row !== null);
+    stored.forEach(rows.append);
+    result.stored.push(...stored);
+    for (const { index, message } of data?.errors ?? [])
+      result.refused.push({ row: batch[index]!.index + 1, message });
+    if (error)
+      for (const { index } of batch) result.refused.push({ row: index + 1, message: sentenceOf(error) });
+  }
+  return result;
+}
+
+async function takeBack(
+  { client, rows, store, idOf }: Storing,
+  changed: Update[],
+  added: Row[],
+): Promise<Outcome<unknown>> {
+  for (const { row, cells } of changed) {
+    const { data, error } = await store(row, cells, restoreOf(row, cells));
+    if (!data) return { error };
+  }
+  for (const row of added) {
+    const id = idOf(row.id);
+    const { data, error } = await deleteRow(client, { ...row, id });
+    if (!data) return { error };
+    rows.remove(id);
+  }
+  return { data: null };
+}
