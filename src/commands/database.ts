@@ -5,7 +5,7 @@ import { backUp, restore } from "../database/backup.ts";
 import type { Database } from "../database/open.ts";
 import { entities } from "../entities.ts";
 import { pruneTraces } from "../logs/prune.resolvers.ts";
-import { removeSample } from "../sample/removal.ts";
+import { removeSample } from "../sample/removal.resolvers.ts";
 import { addSample } from "../sample/sample.ts";
 import { getWorkspaceId } from "../workspaces/resolvers.ts";
 import { examples, jsonOption } from "./options.ts";

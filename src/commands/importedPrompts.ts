@@ -33,7 +33,7 @@ export function createPromptStore(context: Context, outcome: Outcome, run: "real
         `${subject} exists with other content; versions never change`,
       );
     count(outcome, { file, current, conflicting });
-    if (run === "real") for (const step of steps) await step.run(context);
+    if (run === "real") for (const step of steps) await step.run(context, null);
   };
 }
 

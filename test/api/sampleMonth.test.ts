@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { addSampleMonth } from "../../src/sample/month.ts";
-import { removeSample } from "../../src/sample/removal.ts";
+import { removeSample } from "../../src/sample/removal.resolvers.ts";
 import { contextWithoutToken, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { startServer } from "../support/server.ts";
 
