@@ -26,6 +26,11 @@ export const products = {
     files: "its SQLite file, phoenix.db",
     load: async () => (await import("./phoenix.ts")).phoenix,
   },
+  braintrust: {
+    title: "Braintrust",
+    files: "prompts, datasets, logs and experiments as JSON or JSON Lines",
+    load: async () => (await import("./braintrust.ts")).braintrust,
+  },
 } satisfies Record<string, Product>;
 
 export type ProductName = keyof typeof products;

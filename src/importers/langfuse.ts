@@ -1,7 +1,7 @@
 import type { Entry, Importer, Place } from "./entries.ts";
 import { type CollectedPrompt, langfusePrompts } from "./langfusePrompts.ts";
 import { scoreSpan, toLangfuseSpan, traceSpan } from "./langfuseSpans.ts";
-import { type FileRecord, filesAt, recordsOf } from "./records.ts";
+import { type FileRecord, filesInOrder, recordsOf } from "./records.ts";
 import { slugOf } from "./slugs.ts";
 import { camelCased, listIn, textIn, toIdealOutput, toMetadata, toValues } from "./values.ts";
 
@@ -19,12 +19,10 @@ const order: Kind[] = ["prompt", "list of prompts", "dataset", "item", "trace", 
  */
 export const langfuse: Importer = async function* (path, onRead) {
   const reading = { onRead, lists: LISTS };
-  const files = await Promise.all(
-    (await filesAt(path)).map(async ({ path: file }) => ({ file, rank: await rankOf(file) })),
-  );
+  const files = await filesInOrder(path, LISTS, (value) => rankOf(kindOf(camelCased(value))));
   const prompts: CollectedPrompt[] = [];
   let collected = 0;
-  for (const { file } of files.toSorted((a, b) => a.rank - b.rank)) {
+  for (const { path: file, isLastOfRank } of files) {
     for await (const record of recordsOf(file, reading)) {
       if ("kind" in record) {
         yield record;
@@ -39,7 +37,7 @@ export const langfuse: Importer = async function* (path, onRead) {
       collected += JSON.stringify(value.prompt).length;
       if (collected > MAX_COLLECTED_CHARACTERS) throw tooMany(file);
     }
-    if (isLastOfPrompts(files, file)) yield* langfusePrompts(prompts.splice(0));
+    if (isLastOfRank) yield* langfusePrompts(prompts.splice(0));
   }
 };
 
@@ -49,20 +47,7 @@ const MAX_COLLECTED_CHARACTERS = 64 * 1024 * 1024;
 const tooMany = (file: string) =>
   new Error(`The prompts up to ${file} have more than 64 million characters. Import fewer files at once.`);
 
-function isLastOfPrompts(files: { file: string; rank: number }[], file: string): boolean {
-  const sorted = files.toSorted((a, b) => a.rank - b.rank);
-  const last = sorted.findLast(({ rank }) => rank === 0) ?? sorted.at(-1);
-  return last?.file === file;
-}
-
-/** The place of a file in the order of kinds, by its first object. */
-async function rankOf(file: string): Promise<number> {
-  for await (const record of recordsOf(file, { onRead: () => {}, lists: LISTS })) {
-    const kind = "kind" in record ? null : kindOf(camelCased(record.value));
-    return kind === null ? order.length : order.indexOf(kind);
-  }
-  return order.length;
-}
+const rankOf = (kind: Kind | null): number => (kind === null ? order.length : order.indexOf(kind));
 
 function kindOf(value: Values): Kind | null {
   const has = (...names: string[]) => names.every((name) => name in value);

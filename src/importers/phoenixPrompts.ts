@@ -1,10 +1,10 @@
 import type { ForeignRow } from "../database/sqlite/foreignFile.ts";
 import { isObject } from "../formats/rows.ts";
+import { type Convert, convertMessages, convertText, fromPlainText } from "./chat.ts";
 import type { Entry, ImportedVersion } from "./entries.ts";
 import { slugOf } from "./slugs.ts";
 import { fromFString } from "./templates/fString.ts";
 import { fromMustache } from "./templates/mustache.ts";
-import { type Converted, toJinja } from "./templates/pieces.ts";
 import { textIn } from "./values.ts";
 
 type Rows = (query: string) => Iterable<ForeignRow>;
@@ -49,36 +49,17 @@ function contentOf(row: ForeignRow): Content | { reason: string } {
   const model = modelOf(row);
   const convert = converterOf(row.template_format);
   if (typeof template.template === "string") {
-    const text = convert(template.template);
-    return "reason" in text ? refusal(text) : { text: text.text, model };
+    const text = convertText(template.template, convert);
+    return "reason" in text ? text : { ...text, model };
   }
   if (!Array.isArray(template.messages)) return { reason: "has neither a text nor messages" };
-  const messages: unknown[] = [];
-  for (const message of template.messages) {
-    const content = isObject(message) ? textOf(message.content) : undefined;
-    if (content === undefined) return { reason: `message ${messages.length + 1} is no text` };
-    const text = convert(content);
-    if ("reason" in text) return { reason: `message ${messages.length + 1}: ${refusal(text).reason}` };
-    messages.push({ role: message.role === "ai" ? "assistant" : message.role, content: text.text });
-  }
-  return { messages, model };
+  const messages = convertMessages(template.messages, () => convert);
+  return "reason" in messages ? messages : { ...messages, model };
 }
 
-const refusal = ({ line, reason }: { line: number; reason: string }) => ({
-  reason: `line ${line} of its text: ${reason}`,
-});
-
-function converterOf(format: unknown): (template: string) => Converted {
+function converterOf(format: unknown): Convert {
   if (format === "MUSTACHE") return fromMustache;
-  return format === "F_STRING" ? fromFString : (text) => ({ text: toJinja([{ text }]) });
-}
-
-/** The text of a message that has no other parts. */
-export function textOf(content: unknown): string | undefined {
-  if (typeof content === "string") return content;
-  if (!Array.isArray(content) || content.length !== 1) return undefined;
-  const [part] = content;
-  return isObject(part) && part.type === "text" && typeof part.text === "string" ? part.text : undefined;
+  return format === "F_STRING" ? fromFString : fromPlainText;
 }
 
 /** The parameters of a call stand below the name of the provider's interface. */

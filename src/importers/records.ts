@@ -36,6 +36,33 @@ export async function filesAt(path: string, isWanted = (name: string) => ENDING.
   );
 }
 
+/** A file in the order in which its product has to be read. */
+export interface RankedFile extends SourceFile {
+  rank: number;
+  isLastOfRank: boolean;
+}
+
+/** The files of a path by the rank of their first object; equal ones by name. */
+export async function filesInOrder(
+  path: string,
+  lists: string[],
+  rankOf: (value: Record<string, unknown>) => number,
+): Promise<RankedFile[]> {
+  const ranked: (SourceFile & { rank: number })[] = [];
+  for (const file of await filesAt(path)) {
+    const first = await firstRecordOf(file.path, lists);
+    ranked.push({ ...file, rank: first ? rankOf(first) : Number.MAX_SAFE_INTEGER });
+  }
+  const sorted = ranked.toSorted((a, b) => a.rank - b.rank);
+  return sorted.map((file, n) => ({ ...file, isLastOfRank: sorted[n + 1]?.rank !== file.rank }));
+}
+
+async function firstRecordOf(path: string, lists: string[]) {
+  for await (const record of recordsOf(path, { onRead: () => {}, lists }))
+    return "kind" in record ? null : record.value;
+  return null;
+}
+
 /** How to read the files of a product. */
 export interface Reading {
   onRead: (bytes: number) => void;

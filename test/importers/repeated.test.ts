@@ -13,6 +13,7 @@ const exports: [ProductName, string][] = [
   ["langfuse", "langfuse"],
   ["otlp", "otlp"],
   ["phoenix", "phoenix/phoenix.db"],
+  ["braintrust", "braintrust"],
 ];
 
 test.each(exports)(
