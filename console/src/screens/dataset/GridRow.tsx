@@ -1,13 +1,12 @@
 import type { CSSProperties } from "react";
 import { IconButton } from "../../parts/Button.tsx";
+import { CellContent } from "./CellContent.tsx";
 import { CellEditor } from "./CellEditor.tsx";
 import { type GridColumn, type Row, toText, valueIn } from "./cells.ts";
 import styles from "./Dataset.module.css";
 import type { GridActions } from "./Grid.tsx";
 import type { Editing, Move } from "./useCells.ts";
 import { cellOf, type Edits } from "./useEdits.ts";
-
-const MAX_SHOWN_CHARACTERS = 300;
 
 interface Props {
   index: number;
@@ -65,7 +64,7 @@ export function GridRow(props: Props) {
                 }}
               />
             ) : (
-              text.slice(0, MAX_SHOWN_CHARACTERS)
+              <CellContent text={text} column={column} />
             )}
           </span>
         );
