@@ -11,8 +11,11 @@ import { Page } from "../../parts/Page.tsx";
 import { AddRow } from "./AddRow.tsx";
 import { gridColumnsOf } from "./cells.ts";
 import styles from "./Dataset.module.css";
+import { DropFile, ImportButton, ImportProgress } from "./DropFile.tsx";
+import { ReportNotice } from "./Report.tsx";
 import { datasetRoute } from "./route.ts";
 import { Sheet } from "./Sheet.tsx";
+import { useImport } from "./useImport.ts";
 import { useRows } from "./useRows.ts";
 
 const DatasetHead = graphql(`
@@ -61,6 +64,15 @@ function DatasetPage({ dataset, onChange }: { dataset: Dataset; onChange: () => 
   const setDialog = (next: string | undefined) =>
     void navigate({ search: (now) => ({ ...now, dialog: next }), replace: true });
   const isOld = version !== undefined;
+  const gridColumns = gridColumnsOf(columns);
+  const { start, cancel, progress, report, closeReport } = useImport({
+    ...{ slug, columns: gridColumns },
+    onDone: () => {
+      rows.reload();
+      onChange();
+    },
+  });
+  const onFile = (file: File) => void start(file);
   return (
     <Page
       title={name}
@@ -87,21 +99,28 @@ function DatasetPage({ dataset, onChange }: { dataset: Dataset; onChange: () => 
             Show it as it is
           </Link>
         ) : (
-          <Button kind="primary" icon="plus" onClick={() => setDialog("add")}>
-            Add row
-          </Button>
+          <>
+            <ImportButton onFile={onFile} />
+            <Button kind="primary" icon="plus" onClick={() => setDialog("add")}>
+              Add row
+            </Button>
+          </>
         )
       }
     >
       {warning && <p>{warning}</p>}
-      <Sheet
-        slug={slug}
-        rows={rows}
-        columns={gridColumnsOf(columns)}
-        isOld={isOld}
-        onAdd={() => setDialog("add")}
-        onChange={onChange}
-      />
+      {progress && <ImportProgress progress={progress} onCancel={cancel} />}
+      {report && <ReportNotice report={report} onClose={closeReport} />}
+      <DropFile onFile={isOld ? () => {} : onFile}>
+        <Sheet
+          slug={slug}
+          rows={rows}
+          columns={gridColumns}
+          isOld={isOld}
+          onAdd={() => setDialog("add")}
+          onChange={onChange}
+        />
+      </DropFile>
       {dialog === "add" && (
         <AddRow
           slug={slug}

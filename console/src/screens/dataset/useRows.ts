@@ -39,14 +39,17 @@ export function useRows(slug: string, version: number | null) {
   const client = useClient();
   const [loaded, setLoaded] = useState(NOTHING);
   const isLoading = useRef(false);
+  const round = useRef(0);
   const { after, hasMore } = loaded;
   const loadMore = useCallback(async () => {
     if (isLoading.current || !hasMore) return;
     isLoading.current = true;
+    const started = round.current;
     const variables = { slug, version, after };
     const { data, error } = await client
       .query<DatasetRowsQuery>(String(DatasetRows), variables, { requestPolicy: "network-only" })
       .toPromise();
+    if (started !== round.current) return;
     isLoading.current = false;
     const page = data?.dataset?.rows;
     if (!page) return setLoaded((now) => ({ ...now, error }));
@@ -75,5 +78,11 @@ export function useRows(slug: string, version: number | null) {
     (row: Row) => setLoaded((now) => (now.hasMore ? now : { ...now, rows: [...now.rows, row] })),
     [],
   );
-  return { ...loaded, loadMore, change, remove, append };
+  /** Reads the rows from the first one on again. */
+  const reload = useCallback(() => {
+    round.current += 1;
+    isLoading.current = false;
+    setLoaded(NOTHING);
+  }, []);
+  return { ...loaded, reload, loadMore, change, remove, append };
 }

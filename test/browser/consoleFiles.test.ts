@@ -1,0 +1,114 @@
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
+import { hasChromium, openBrowser, skipReason } from "../support/chromium.ts";
+import { openConsole } from "../support/console.ts";
+import { addDataset } from "../support/data.ts";
+import { type Server, startServer } from "../support/server.ts";
+
+const columns = [
+  { name: "question", type: "text" as const },
+  { name: "facts", type: "json" as const },
+];
+
+async function storedRows(server: Server): Promise<unknown[]> {
+  const fields = "key name values idealOutput metadata";
+  return (await server.run(`{ dataset(slug: "quiz") { rows(first: 100) { nodes { ${fields} } } } }`)).rows;
+}
+
+/** Drops a file onto the rows, as a drag from the desktop does. */
+async function drop(page: Page, name: string, text: string): Promise<void> {
+  const transfer = await page.evaluateHandle(`(() => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([${JSON.stringify(text)}], ${JSON.stringify(name)}));
+    return transfer;
+  })()`);
+  const target = page.getByText("No rows yet").or(page.getByRole("grid", { name: "Rows" }));
+  await target.dispatchEvent("dragover", { dataTransfer: transfer });
+  await target.dispatchEvent("drop", { dataTransfer: transfer });
+}
+
+describe.skipIf(!hasChromium)(`files of datasets in the console in Chromium${skipReason}`, () => {
+  it("imports CSV that is dropped, and says which rows were refused", async () => {
+    await using server = await startServer({ console: true });
+    await addDataset(server, { slug: "quiz", columns });
+    await using browser = await openBrowser();
+    const { page, complaints } = await openConsole(server, await browser.newContext());
+    await page.goto(`${server.url}/console/datasets/quiz`);
+    const file = [
+      "key;question;facts:json;idealOutput;metadata;unknown",
+      'ke;"Which capital,\n is ""big""?";{"people": 5};Nairobi;{"by": "me"};x',
+      "pe;What?;not JSON;Lima;;",
+      "",
+      "ca;json:7;;;;",
+      "xx;a;1;b;;;too many",
+    ].join("\r\n");
+    await drop(page, "quiz.csv", file);
+    await page.getByText("2 rows added, 2 rows refused.").waitFor();
+    await page.getByText("Row 2: “facts” is not valid JSON.").waitFor();
+    await page.getByText("Row 4: It has more cells than the first line.").waitFor();
+    await page.getByText(/unknown/).waitFor();
+    expect(await storedRows(server)).toEqual([
+      {
+        ...{ key: "ke", name: null, idealOutput: "Nairobi", metadata: { by: "me" } },
+        values: { question: 'Which capital,\n is "big"?', facts: { people: 5 } },
+      },
+      { key: "ca", name: null, idealOutput: null, metadata: null, values: { question: 7 } },
+    ]);
+    await page.getByRole("grid", { name: "Rows" }).getByText("Nairobi").waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  it("imports JSON Lines that are chosen, in several slices, also of letters that a slice cuts", async () => {
+    await using server = await startServer({ console: true });
+    await addDataset(server, { slug: "quiz", columns });
+    await using browser = await openBrowser();
+    const { page } = await openConsole(server, await browser.newContext());
+    await page.goto(`${server.url}/console/datasets/quiz`);
+    const question = "é".repeat(3_001);
+    const lines = Array.from({ length: 99 }, (_, n) =>
+      JSON.stringify({ key: `k${n}`, values: { question } }),
+    );
+    const text = [
+      JSON.stringify({ dataset: { slug: "other" } }),
+      ...lines,
+      "no JSON",
+      '{"question":"plain"}',
+    ];
+    await page.getByLabel("CSV or JSON Lines").setInputFiles({
+      ...{ name: "quiz.jsonl", mimeType: "application/jsonl" },
+      buffer: Buffer.from(text.join("\n")),
+    });
+    await page.getByText("100 rows added, 1 row refused.").waitFor();
+    await page.getByText("Row 101: It is not valid JSON.").waitFor();
+    const rows = (await storedRows(server)) as { values: unknown }[];
+    expect(
+      rows.slice(0, 99).every(({ values }) => (values as { question: string }).question === question),
+    ).toBe(true);
+    expect(rows[99]?.values).toEqual({ question: "plain" });
+  });
+
+  it("shows how far an import is, and stops it", async () => {
+    await using server = await startServer({ console: true });
+    await addDataset(server, { slug: "quiz", columns });
+    await using browser = await openBrowser();
+    const { page } = await openConsole(server, await browser.newContext());
+    await page.goto(`${server.url}/console/datasets/quiz`);
+    await page.getByText("No rows yet").waitFor();
+    const second = Promise.withResolvers<void>();
+    let batches = 0;
+    await page.route("**/graphql", async (route) => {
+      if (route.request().postData()?.includes("mutation AddRows")) batches += 1;
+      if (batches === 2) await second.promise;
+      await route.continue();
+    });
+    const rows = Array.from({ length: 1_000 }, (_, n) => `question ${n}`);
+    await drop(page, "many.csv", `question\n${rows.join("\n")}\n`);
+    await page.getByText("many.csv: 200 rows").waitFor();
+    await page.getByRole("progressbar", { name: "Import of many.csv" }).waitFor();
+    await page.getByRole("button", { name: "Cancel" }).click();
+    second.resolve();
+    await page.getByText("Cancelled. 400 rows added.").waitFor();
+    expect(await server.run('{ dataset(slug: "quiz") { rowCount } }')).toEqual({ rowCount: 400 });
+    await page.getByText("400 rows", { exact: true }).waitFor();
+  });
+});
