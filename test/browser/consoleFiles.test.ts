@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { hasChromium, openBrowser, skipReason } from "../support/chromium.ts";
@@ -10,9 +11,9 @@ const columns = [
   { name: "facts", type: "json" as const },
 ];
 
-async function storedRows(server: Server): Promise<unknown[]> {
+async function storedRows(server: Server, slug = "quiz"): Promise<unknown[]> {
   const fields = "key name values idealOutput metadata";
-  return (await server.run(`{ dataset(slug: "quiz") { rows(first: 100) { nodes { ${fields} } } } }`)).rows;
+  return (await server.run(`{ dataset(slug: "${slug}") { rows(first: 100) { nodes { ${fields} } } } }`)).rows;
 }
 
 /** Drops a file onto the rows, as a drag from the desktop does. */
@@ -110,5 +111,42 @@ describe.skipIf(!hasChromium)(`files of datasets in the console in Chromium${ski
     await page.getByText("Cancelled. 400 rows added.").waitFor();
     expect(await server.run('{ dataset(slug: "quiz") { rowCount } }')).toEqual({ rowCount: 400 });
     await page.getByText("400 rows", { exact: true }).waitFor();
+  });
+
+  it.each(["CSV", "JSON Lines"])("exports %s that imports as the same rows", async (format) => {
+    await using server = await startServer({ console: true });
+    const odd = [
+      ...columns,
+      { name: "key", type: "text" as const },
+      { name: "a:json", type: "text" as const },
+    ];
+    const rows = [
+      {
+        values: { question: 'a "quoted",\nline', facts: { n: [1, null] }, key: "the column", "a:json": "x" },
+        ...{ idealOutput: "yes", metadata: { by: "me" } },
+      },
+      { values: { question: "json:text", facts: "json:7" } },
+      ...Array.from({ length: 700 }, (_, n) => ({ values: { question: `question ${n}` } })),
+    ];
+    await addDataset(server, { slug: "quiz", columns: odd, rows });
+    await using browser = await openBrowser();
+    const { page, complaints } = await openConsole(server, await browser.newContext());
+    await page.goto(`${server.url}/console/datasets/quiz?dialog=export`);
+    await page.getByLabel("Format").selectOption(format);
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Save the file" }).click();
+    const saved = await download;
+    expect(saved.suggestedFilename()).toMatch(/^quiz-v\d+\.(csv|jsonl)$/);
+    const path = await saved.path();
+    const before = await storedRows(server);
+    await addDataset(server, { slug: "copy", columns: odd });
+    await page.goto(`${server.url}/console/datasets/copy`);
+    await page.getByLabel("CSV or JSON Lines").setInputFiles({
+      ...{ name: saved.suggestedFilename(), mimeType: "text/plain" },
+      buffer: await readFile(path),
+    });
+    await page.getByText("702 rows added.").waitFor();
+    expect(await storedRows(server, "copy")).toEqual(before);
+    expect(complaints).toEqual([]);
   });
 });

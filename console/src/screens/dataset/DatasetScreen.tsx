@@ -12,6 +12,7 @@ import { AddRow } from "./AddRow.tsx";
 import { gridColumnsOf } from "./cells.ts";
 import styles from "./Dataset.module.css";
 import { DropFile, ImportButton, ImportProgress } from "./DropFile.tsx";
+import { ExportDialog } from "./ExportDialog.tsx";
 import { ReportNotice } from "./Report.tsx";
 import { datasetRoute } from "./route.ts";
 import { Sheet } from "./Sheet.tsx";
@@ -95,11 +96,15 @@ function DatasetPage({ dataset, onChange }: { dataset: Dataset; onChange: () => 
       }
       actions={
         isOld ? (
-          <Link to="/datasets/$slug" params={{ slug }} className={buttonClass()}>
-            Show it as it is
-          </Link>
+          <>
+            <Button onClick={() => setDialog("export")}>Export…</Button>
+            <Link to="/datasets/$slug" params={{ slug }} className={buttonClass()}>
+              Show it as it is
+            </Link>
+          </>
         ) : (
           <>
+            <Button onClick={() => setDialog("export")}>Export…</Button>
             <ImportButton onFile={onFile} />
             <Button kind="primary" icon="plus" onClick={() => setDialog("add")}>
               Add row
@@ -121,6 +126,7 @@ function DatasetPage({ dataset, onChange }: { dataset: Dataset; onChange: () => 
           onChange={onChange}
         />
       </DropFile>
+      {dialog === "export" && <ExportDialog dataset={dataset} onClose={() => setDialog(undefined)} />}
       {dialog === "add" && (
         <AddRow
           slug={slug}
