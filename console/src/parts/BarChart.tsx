@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 import styles from "./BarChart.module.css";
 import { formatDay } from "./format.ts";
+import { useBrush } from "./useBrush.ts";
 
 export interface Bar {
   /** A day such as 2026-01-31. */
@@ -13,6 +14,8 @@ interface Props {
   label: string;
   bars: Bar[];
   format: (value: number) => string;
+  /** Dragging over bars chooses their days. */
+  onBrush?: (from: string, to: string) => void;
 }
 
 /** As wide as the first drawing, before the place for it is measured. */
@@ -24,11 +27,18 @@ const BOTTOM = 22;
 const TOP = 10;
 
 /** A bar for each day; each leads to the logs of its day. A table with the same figures belongs below it. */
-export function BarChart({ label, bars, format }: Props) {
+export function BarChart({ label, bars, format, onBrush }: Props) {
   const { frame, width } = useWidth();
   const top = niceTop(Math.max(0, ...bars.map(({ value }) => value)));
   const step = (width - LEFT) / Math.max(1, bars.length);
   const yOf = (value: number) => HEIGHT - BOTTOM - (value / top) * (HEIGHT - BOTTOM - TOP);
+  const { chosen, handlers } = useBrush({
+    indexAt: (clientX) => {
+      const x = clientX - (frame.current?.getBoundingClientRect().left ?? 0) - LEFT;
+      return Math.max(0, Math.min(bars.length - 1, Math.floor(x / step)));
+    },
+    onBrush: onBrush && ((first, last) => onBrush(bars[first]!.day, bars[last]!.day)),
+  });
   const every = Math.ceil((bars.length * LABEL_PX) / Math.max(LABEL_PX, width - LEFT));
   return (
     <svg
@@ -38,7 +48,17 @@ export function BarChart({ label, bars, format }: Props) {
       height={HEIGHT}
       role="group"
       aria-label={label}
+      {...handlers}
     >
+      {chosen && (
+        <rect
+          className={styles.brush}
+          x={LEFT + chosen[0] * step}
+          y={TOP}
+          width={(chosen[1] - chosen[0] + 1) * step}
+          height={HEIGHT - BOTTOM - TOP}
+        />
+      )}
       {[0, top / 2, top].map((value) => (
         <g key={value}>
           <line className={styles.line} x1={LEFT} x2={width} y1={yOf(value)} y2={yOf(value)} />

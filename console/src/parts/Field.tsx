@@ -1,5 +1,6 @@
 import { type ComponentProps, type ReactNode, useEffect, useId, useRef, useState } from "react";
 import styles from "./Field.module.css";
+import { isDay } from "./format.ts";
 import { Icon } from "./Icon.tsx";
 
 interface Labelled {
@@ -101,6 +102,29 @@ export function SearchField({
         onChange={(event) => setText(event.target.value)}
       />
     </div>
+  );
+}
+
+interface Day {
+  label: string;
+  value: string;
+  min?: string;
+  max?: string;
+  onChange: (day: string | undefined) => void;
+}
+
+/** A day to filter by, such as 2026-01-31. */
+export function DayField({ label, value, onChange, ...limits }: Day) {
+  return (
+    <input
+      type="date"
+      className={styles.input}
+      aria-label={label}
+      title={label}
+      value={isDay(value) ? value : ""}
+      onChange={(event) => onChange(event.target.value || undefined)}
+      {...limits}
+    />
   );
 }
 

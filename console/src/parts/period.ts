@@ -1,3 +1,5 @@
+import { isDay } from "./format.ts";
+
 export const periodChoices = [
   { value: "7", label: "Last 7 days" },
   { value: "30", label: "Last 30 days" },
@@ -5,6 +7,14 @@ export const periodChoices = [
 ];
 
 export const timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+/** The whole days of the reader from one day such as 2026-01-31 to another, or that day alone; null when they are none. */
+export function rangeOf(from = "", to = from): { from: string; to: string } | null {
+  if (!isDay(from) || !isDay(to) || from > to) return null;
+  const end = new Date(`${to}T00:00:00`);
+  end.setDate(end.getDate() + 1);
+  return { from: new Date(`${from}T00:00:00`).toISOString(), to: end.toISOString() };
+}
 
 /** So many whole days of the reader, today the last of them; `before` names the same number of days before. */
 export function periodOf(days: string | undefined, fallback = "30") {

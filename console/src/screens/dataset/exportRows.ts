@@ -1,6 +1,7 @@
 import type { Client } from "urql";
 import type { ColumnType, ExportRowsQuery } from "../../gql/graphql.ts";
 import { graphql } from "../../gql/index.ts";
+import { csvLine } from "../../parts/csv.ts";
 import { sentenceOf } from "../../parts/Notice.tsx";
 
 const ExportRows = graphql(`
@@ -52,7 +53,7 @@ export async function exportFile(
   { signal, onRows }: Progress,
 ): Promise<Blob> {
   const pieces: Blob[] = [new Blob([format === "csv" ? csvHead(dataset) : jsonHead(dataset)])];
-  const lineOf = format === "csv" ? csvLine(dataset) : jsonLine;
+  const lineOf = format === "csv" ? csvRow(dataset) : jsonLine;
   const { slug, version } = dataset;
   let after: string | null = null;
   let count = 0;
@@ -112,12 +113,12 @@ function headingOf({ name, type }: Exported["columns"][number]): string {
   return `${isReserved ? "values." : ""}${name}${ending}`;
 }
 
-const csvHead = ({ columns }: Exported): string => csvText([...columns.map(headingOf), ...FIELDS]);
+const csvHead = ({ columns }: Exported): string => csvLine([...columns.map(headingOf), ...FIELDS]);
 
-const csvLine =
+const csvRow =
   ({ columns }: Exported) =>
   ({ values, idealOutput, metadata, name, key }: Row): string =>
-    csvText([
+    csvLine([
       ...columns.map((column) => cellOf(values[column.name], column.type)),
       idealOutput ?? null,
       metadata == null ? null : JSON.stringify(metadata),
@@ -131,10 +132,3 @@ function cellOf(value: unknown, type: ColumnType): string | null {
   if (type === "JSON") return JSON.stringify(value);
   return typeof value === "string" && !value.startsWith("json:") ? value : `json:${JSON.stringify(value)}`;
 }
-
-/** A line of CSV by RFC 4180; `""` is the empty text, an empty cell no value. */
-const csvText = (cells: (string | null)[]): string =>
-  `${cells.map((cell) => (cell === null ? "" : quoted(cell))).join(",")}\n`;
-
-const quoted = (cell: string): string =>
-  /^$|[",;\t\r\n\uFEFF]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;

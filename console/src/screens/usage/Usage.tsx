@@ -3,16 +3,18 @@ import { useData } from "../../data.ts";
 import type { UsageFiguresFragment } from "../../gql/graphql.ts";
 import { graphql, readFragment } from "../../gql/index.ts";
 import { BarChart, Share } from "../../parts/BarChart.tsx";
-import { Chips } from "../../parts/Chips.tsx";
-import { FilterBar, Select } from "../../parts/Field.tsx";
+import { Button } from "../../parts/Button.tsx";
 import { formatCost, formatCount, formatDay, formatLatency } from "../../parts/format.ts";
 import { Loaded } from "../../parts/Loaded.tsx";
 import { Empty } from "../../parts/Notice.tsx";
 import { Card, Page } from "../../parts/Page.tsx";
-import { periodChoices, periodOf, timeZone } from "../../parts/period.ts";
+import { periodOf, rangeOf, timeZone } from "../../parts/period.ts";
+import { saveFile } from "../../parts/saveFile.ts";
 import { type Column, Table } from "../../parts/Table.tsx";
 import { groups, measures } from "./measures.ts";
 import { usageRoute } from "./route.ts";
+import { UsageFilters } from "./UsageFilters.tsx";
+import { usageCsv } from "./usageCsv.ts";
 
 export const UsageFigures = graphql(`
   fragment UsageFigures on Usage {
@@ -47,36 +49,19 @@ const UsageReport = graphql(`
 export function Usage() {
   const search = usageRoute.useSearch();
   const navigate = usageRoute.useNavigate();
-  const { days, from, to } = periodOf(search.period);
   const grouping = groups.find(({ value }) => value === search.by) ?? groups[0]!;
   const measure = measures.find(({ value }) => value === search.measure) ?? measures[0]!;
+  const { from, to } = rangeOf(search.from, search.to) ?? periodOf(search.period);
   const variables = { from, to, groupBy: grouping.group, slug: search.slug ?? null, timeZone };
   const result = useData(UsageReport, variables);
   const change = (part: Partial<typeof search>) =>
     void navigate({ search: (now) => ({ ...now, ...part }), replace: true });
+  // A brush is a step back in the history away from the whole chart.
+  const brush = (first: string, last: string) =>
+    void navigate({ search: (now) => ({ ...now, period: undefined, from: first, to: last }) });
   return (
     <Page title="Usage" about="What the calls of your applications took together.">
-      <FilterBar>
-        <Select
-          label="Group"
-          choices={groups}
-          value={grouping.value}
-          onChange={(event) => change({ by: event.target.value })}
-        />
-        <Select
-          label="Measure"
-          choices={measures}
-          value={measure.value}
-          onChange={(event) => change({ measure: event.target.value })}
-        />
-        <Select
-          label="Period"
-          choices={periodChoices}
-          value={days}
-          onChange={(event) => change({ period: event.target.value })}
-        />
-        <Chips search={search} names={{ slug: "Prompt" }} onRemove={() => change({ slug: undefined })} />
-      </FilterBar>
+      <UsageFilters search={search} grouping={grouping} measure={measure} onChange={change} />
       <Loaded result={result}>
         {({ usage: { nodes, pageInfo } }) => {
           const rows = readFragment(UsageFigures, nodes);
@@ -94,6 +79,7 @@ export function Usage() {
                     label={`${measure.label} by day`}
                     bars={rows.map((row) => ({ day: row.key ?? "", value: measure.of(row) }))}
                     format={measure.format}
+                    onBrush={brush}
                   />
                 </Card>
               )}
@@ -104,6 +90,13 @@ export function Usage() {
                 keyOf={({ key, promptSlug }) => `${promptSlug} ${key}`}
               />
               {pageInfo.hasNextPage && <p>The 200 groups with the most calls.</p>}
+              <div>
+                <Button
+                  onClick={() => saveFile(usageCsv(grouping.value, rows), `usage-by-${grouping.value}.csv`)}
+                >
+                  Save as CSV
+                </Button>
+              </div>
             </>
           );
         }}

@@ -5,6 +5,6 @@ import { shellRoute } from "../../shell/routes.tsx";
 export const usageRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: "/usage",
-  validateSearch: only("by", "period", "measure", "slug"),
+  validateSearch: only("by", "period", "measure", "slug", "from", "to"),
   component: lazyRouteComponent(() => import("./Usage.tsx"), "Usage"),
 });

@@ -1,0 +1,52 @@
+import { readFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import { hasChromium, openBrowser, skipReason } from "../support/chromium.ts";
+import { openConsole } from "../support/console.ts";
+import { startServer } from "../support/server.ts";
+
+/** A day of the machine, so many days before today. */
+function dayBefore(days: number): string {
+  const date = new Date();
+  date.setDate(date.getDate() - days);
+  const pad = (part: number) => String(part).padStart(2, "0");
+  return `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;
+}
+
+describe.skipIf(!hasChromium)(`usage in the console in Chromium${skipReason}`, () => {
+  it("narrows to the days over which its chart is dragged, and saves the table", async () => {
+    await using server = await startServer({ console: true, sample: true });
+    await server.post("/monitor/log", { slug: "=1+1", output: "now", cost: 0.125 });
+    await using browser = await openBrowser();
+    const { page, complaints } = await openConsole(server, await browser.newContext());
+    await page.goto(`${server.url}/console/usage?measure=calls&period=7`);
+    const bars = page.getByRole("group", { name: "Calls by day" }).getByRole("link");
+    await expect.poll(() => bars.count()).toBe(7);
+    const middleOf = async (n: number) => {
+      const { x, y, width, height } = (await bars.nth(n).boundingBox())!;
+      return [x + width / 2, y + height / 2] as const;
+    };
+    await page.mouse.move(...(await middleOf(6)));
+    await page.mouse.down();
+    await page.mouse.move(...(await middleOf(5)));
+    await page.mouse.move(...(await middleOf(4)));
+    await page.mouse.up();
+    await expect.poll(() => bars.count()).toBe(3);
+    const { searchParams } = new URL(page.url());
+    expect([searchParams.get("from"), searchParams.get("to")]).toEqual([dayBefore(2), dayBefore(0)]);
+    await page.getByLabel("From").fill(dayBefore(1)); // the same without a mouse
+    await expect.poll(() => bars.count()).toBe(2);
+    await page.getByLabel("Group").selectOption("prompt");
+    await page.getByRole("region", { name: "Usage" }).getByText("=1+1").waitFor();
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Save as CSV" }).click();
+    const text = await readFile(await (await download).path(), "utf8");
+    expect(text).toMatch(/^prompt,logs,unpricedLogs,cost,.*\n/);
+    expect(text).toContain("\n'=1+1,1,0,0.125,");
+    await page.goBack();
+    await expect.poll(() => new URL(page.url()).searchParams.get("from")).toBeNull();
+    await expect.poll(() => bars.count()).toBe(7);
+    await bars.nth(6).click();
+    await page.getByRole("heading", { name: "Logs" }).waitFor(); // a click leads to the day as before
+    expect(complaints).toEqual([]);
+  });
+});
