@@ -92,9 +92,10 @@ describe.skipIf(!hasChromium)(`the console in Chromium${skipReason}`, () => {
 
   it("shows what another version makes of the latest calls, the largest difference first", async () => {
     await using server = await startServer({ console: true, sample: true });
-    for (const country of ["Chad", "Peru"])
+    for (const [n, country] of ["Chad", "Peru"].entries())
       await server.post("/monitor/log", {
         ...{ slug: "country-guide", tag: "production", output: "An answer." },
+        ...{ inputTokens: 1_000, outputTokens: 10 + 500 * n, cost: (2 * 1_000 + 8 * (10 + 500 * n)) / 1e6 },
         variables: [{ label: "country", value: country }],
       });
     await using browser = await openBrowser();
@@ -106,6 +107,11 @@ describe.skipIf(!hasChromium)(`the console in Chromium${skipReason}`, () => {
     await expect
       .poll(() => summary.innerText())
       .toMatch(/Rendered\s+2\s+Would change\s+2\s+With empty variables\s+2/);
+    const aDay = page.getByRole("region", { name: "A day" });
+    await expect
+      .poll(() => aDay.innerText())
+      .toMatch(/Calls a day\s+0\.3\s+Tokens a day\s+[+−]\d+\s+Cost a day\s+[+−]\$0\.\d+/);
+    await aDay.getByText("An estimate").waitFor();
     const call = page.getByRole("table", { name: "What the call would have sent" });
     expect(await call.innerText()).toMatch(/Answer this question about (Chad|Peru).*Country: \1/s);
     expect(complaints).toEqual([]);

@@ -9,6 +9,7 @@ import { type Column, Table } from "../../parts/Table.tsx";
 import { Time } from "../../parts/Time.tsx";
 import { DiffTable } from "./DiffTable.tsx";
 import { compareLines } from "./diffLines.ts";
+import { ImpactADay } from "./ImpactADay.tsx";
 import { type Rendering, useImpact } from "./useImpact.ts";
 
 interface Props {
@@ -59,6 +60,7 @@ export function Impact({ slug, from, to }: Props) {
           ]}
         />
       </Card>
+      {isDone && <ImpactADay slug={slug} renderings={renderings} />}
       {isDone && changed.length === 0 && <Empty title="None of them would change" />}
       {open && <Difference key={open.logId} rendering={open} />}
       {changed.length > 0 && (

@@ -9,6 +9,10 @@ const ImpactLogs = graphql(`
       nodes {
         id
         startTime
+        model
+        inputTokens
+        outputTokens
+        cost
         variables {
           label
           value
@@ -43,6 +47,7 @@ const CONCURRENCY = 4;
 export interface Rendering {
   logId: string;
   startTime: string;
+  usage: Pick<LoggedCall, "model" | "inputTokens" | "outputTokens" | "cost">;
   before: string;
   after: string;
   /** What the other version lacks, as a sentence; null when it has all values. */
@@ -107,7 +112,7 @@ export function useImpact({ slug, from, to }: Versions): Impact {
 async function render(
   client: Client,
   versions: Versions,
-  { id, startTime, variables }: LoggedCall,
+  { id, startTime, variables, ...usage }: LoggedCall,
 ): Promise<Rendering | { error: CombinedError }> {
   const values = (variables ?? []).map(({ label, value }) => ({ label, value: value ?? null }));
   const { data, error } = await client
@@ -117,5 +122,5 @@ async function render(
   const textOf = (one: { systemText?: string | null; text: string } | null | undefined) =>
     [one?.systemText, one?.text].filter(Boolean).join("\n\n");
   const missing = data?.after?.warnings.find(({ code }) => code === "VALUE_MISSING")?.message ?? null;
-  return { logId: id, startTime, before: textOf(data?.before), after: textOf(data?.after), missing };
+  return { logId: id, startTime, usage, before: textOf(data?.before), after: textOf(data?.after), missing };
 }
