@@ -1,12 +1,13 @@
 import type { Context } from "../context.ts";
 import { createLoader } from "../database/loader.ts";
 import type { Page } from "../database/pages.ts";
+import { runWithPauses } from "../database/pauses.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { checkDeadline } from "../limits/deadline.ts";
 import { authenticated } from "../workspaces/resolvers.ts";
 import { type LogRecord, type TraceRecord, treeColumns } from "./entities.ts";
 import { findLogRow } from "./rows.resolvers.ts";
-import { addTo, noRollup, type Placed, type Rollup, type TreeLog, treeOf } from "./tree.ts";
+import { addTo, growTree, noRollup, type Placed, type Rollup, type TreeLog, withPauses } from "./tree.ts";
 
 /** A trace as a tree. */
 export interface Tree {
@@ -32,14 +33,31 @@ const columns = [
 const readTree = createLoader<string, Tree>(async (context, traceIds) => {
   const starts = await readStarts(context, traceIds);
   const rows = Map.groupBy(await readLogs(context, traceIds), ({ trace }) => trace);
-  return traceIds.map((id) => toTree(rows.get(id) ?? [], starts.get(id) ?? 0));
+  const { workspaceId } = authenticated(context);
+  return runWithPauses(
+    context,
+    workspaceId,
+    toTrees(traceIds.map((id) => ({ rows: rows.get(id) ?? [], startMs: starts.get(id) ?? 0 }))),
+  );
 });
 
-function toTree(rows: Row[], startMs: number): Tree {
-  const placed = treeOf(rows.map((row) => ({ ...row, startMs: new Date(row.startTime).getTime() })));
+function* toTrees(traces: { rows: Row[]; startMs: number }[]): Generator<void, Tree[]> {
+  const trees: Tree[] = [];
+  for (const { rows, startMs } of traces) trees.push(yield* toTree(rows, startMs));
+  return trees;
+}
+
+function* toTree(rows: Row[], startMs: number): Generator<void, Tree> {
+  const logs: TreeLog[] = [];
+  yield* withPauses(rows, (row) => logs.push({ ...row, startMs: new Date(row.startTime).getTime() }));
+  const placed = yield* growTree(logs);
   const total = noRollup();
-  for (const { depth, subtree } of placed) if (depth === 0) addTo(total, subtree);
-  return { startMs, placed, byId: new Map(placed.map((one) => [one.log.id, one])), total };
+  const byId = new Map<string, Placed>();
+  yield* withPauses(placed, (one) => {
+    byId.set(one.log.id, one);
+    if (one.depth === 0) addTo(total, one.subtree);
+  });
+  return { startMs, placed, byId, total };
 }
 
 type Row = Omit<TreeLog, "startMs"> & { trace: string; startTime: Date };

@@ -387,6 +387,17 @@ test("an answer comes after all logs that a span changes are recounted, 250 in a
   transactions.mockRestore();
   const { cost } = await server.run(`{ trace(id: "${traceId}") { cost } }`);
   expect(Math.round(cost / one)).toBe(5_001);
+}, 60_000);
+
+test("others are served while the tree of many logs grows, not only while they are read", async () => {
+  const traceId = newTraceId();
+  await send(traceId, [{ id: 0, name: "one of many", attributes: call(100) }]);
+  await addCopies(traceId, "one of many", 19_999);
+  const turn = vi.spyOn(server.database, "turn");
+  const { logCount } = await server.run(`{ trace(id: "${traceId}") { logCount } }`);
+  expect(logCount).toBe(20_000);
+  expect(turn.mock.calls.length).toBeGreaterThan(20); // a page of 1,000 takes one
+  turn.mockRestore();
 });
 
 /** Stores further logs that are like one of a trace, without ids of spans. */

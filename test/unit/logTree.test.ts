@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Placed, type TreeLog, treeOf } from "../../src/logs/tree.ts";
+import { growTree, type Placed, type TreeLog, treeOf } from "../../src/logs/tree.ts";
 
 const log = fc.record({
   externalId: fc.option(fc.integer({ min: 0, max: 40 }).map(String)),
@@ -115,6 +115,11 @@ test("a loop of parents ends at its first log, which is marked", () => {
     ["c", "b", 2, false],
     ["d", null, 0, true],
   ]);
+});
+
+test("a tree of 100,000 logs grows in pieces of 1,000, in each of its eight walks over them", () => {
+  const chain = Array.from({ length: 100_000 }, (_, n) => step(`${n}`, n ? `${n - 1}` : null));
+  expect([...growTree(chain)].length).toBeGreaterThanOrEqual(8 * 100);
 });
 
 test("a chain of 100,000 logs and 100,000 children of one take linear time", () => {

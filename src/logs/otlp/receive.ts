@@ -1,5 +1,5 @@
 import type { Context } from "../../context.ts";
-import { checkDeadline } from "../../limits/deadline.ts";
+import { createPauses, runWithPauses } from "../../database/pauses.ts";
 import type { OtlpSpanCounts } from "../../metrics/otlpSpans.ts";
 import { authorize } from "../../workspaces/resolvers.ts";
 import type { ReportedSpan } from "../reported.ts";
@@ -15,8 +15,6 @@ import { createNotes, type Notes } from "./notes.ts";
 /** Spans that are stored together, so that the mapped form of a large request never stands in memory whole. */
 const MAX_GROUP_SPANS = 512;
 const MAX_GROUP_BYTES = 4 * 1024 * 1024;
-/** The longest work between two turns of others. */
-const MAX_WORK_MS = 10;
 
 /** Stores the spans of a request, each that is valid, and says what became of the others. */
 export async function receiveSpans(
@@ -115,24 +113,11 @@ async function* decodeInTurns<Kind>(
   context: Context,
   decoded: Generator<Kind | Rejection | null>,
 ): AsyncGenerator<Kind | Rejection> {
-  const pause = createPauses(context);
+  const pause = createPauses(context, authorize(context, "write"));
   for (const each of decoded) {
     if (each !== null) yield each;
     if (pause.isDue()) await pause.take();
   }
-}
-
-function createPauses(context: Context) {
-  const workspaceId = authorize(context, "write");
-  let sinceMs = performance.now();
-  return {
-    isDue: (): boolean => performance.now() - sinceMs > MAX_WORK_MS,
-    take: async (): Promise<void> => {
-      await context.database.turn(workspaceId);
-      checkDeadline(context);
-      sinceMs = performance.now();
-    },
-  };
 }
 
 const MAX_PREVIEW_SPANS = 100;
@@ -166,13 +151,7 @@ const NO_METRICS =
 
 /** Rejects all metrics of a request as a partial success: an error would make exporters complain for ever. */
 export async function rejectMetrics(context: Context, body: Encoded): Promise<Receipt> {
-  const pause = createPauses(context);
-  const counting = countPoints(body);
-  let step = counting.next();
-  while (!step.done) {
-    if (pause.isDue()) await pause.take();
-    step = counting.next();
-  }
-  const message = step.value > 0 ? NO_METRICS : "";
-  return { rejected: step.value, message, reason: message };
+  const rejected = await runWithPauses(context, authorize(context, "write"), countPoints(body));
+  const message = rejected > 0 ? NO_METRICS : "";
+  return { rejected, message, reason: message };
 }

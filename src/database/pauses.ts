@@ -1,0 +1,35 @@
+import type { Context } from "../context.ts";
+import { checkDeadline } from "../limits/deadline.ts";
+
+/** The longest work between two turns of others. */
+const MAX_WORK_MS = 10;
+
+type Request = Pick<Context, "database" | "deadline">;
+
+/** Tells long work when to pause, from now on. A pause throws TIMED_OUT once the request's time is up. */
+export function createPauses(context: Request, workspaceId: string) {
+  let sinceMs = performance.now();
+  return {
+    isDue: (): boolean => performance.now() - sinceMs > MAX_WORK_MS,
+    take: async (): Promise<void> => {
+      await context.database.turn(workspaceId);
+      checkDeadline(context);
+      sinceMs = performance.now();
+    },
+  };
+}
+
+/** Runs work that yields where it may pause. */
+export async function runWithPauses<Result>(
+  context: Request,
+  workspaceId: string,
+  work: Generator<unknown, Result>,
+): Promise<Result> {
+  const pause = createPauses(context, workspaceId);
+  let step = work.next();
+  while (!step.done) {
+    if (pause.isDue()) await pause.take();
+    step = work.next();
+  }
+  return step.value;
+}
