@@ -65,7 +65,10 @@ it.skipIf(!hasChromium)(
     await page.getByLabel("Group").selectOption("By model");
     const models = page.getByRole("region", { name: "Usage", exact: true }).locator("tbody tr");
     await expect.poll(() => models.count()).toBe(3);
-    expect(await models.allInnerTexts()).toContainEqual(expect.stringMatching(/gpt-5-mini\s+\$0\.\d+/));
+    const texts = await models.allInnerTexts();
+    expect(texts).toContainEqual(expect.stringMatching(/gpt-5-mini\s+\$0\.\d+/));
+    const costs = texts.map((text) => Number(/\$([\d.]+)/.exec(text)![1]));
+    expect(costs).toEqual(costs.toSorted((a, b) => b - a));
     expect(complaints).toEqual([]);
   },
   90_000,

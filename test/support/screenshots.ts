@@ -26,7 +26,7 @@ const screens: Record<string, (page: Page, show: Show) => Promise<void>> = {
     await page.getByRole("link", { name: "plan a trip" }).first().click();
     await page.getByRole("treegrid", { name: "Steps" }).getByRole("row").nth(2).click();
   },
-  usage: (_, show) => show("/usage?by=model"),
+  usage: (_, show) => show("/usage"),
 };
 type Show = (path: string) => Promise<void>;
 

@@ -86,7 +86,7 @@ export function Usage() {
               <Table
                 label="Usage"
                 columns={columnsOf(grouping, measure, rows)}
-                rows={grouping.value === "day" ? rows.toReversed() : rows}
+                rows={grouping.value === "day" ? rows.toReversed() : mostFirst(rows, measure)}
                 keyOf={({ key, promptSlug }) => `${promptSlug} ${key}`}
               />
               {pageInfo.hasNextPage && <p>The 200 groups with the most calls.</p>}
@@ -106,6 +106,9 @@ export function Usage() {
 }
 
 type Row = UsageFiguresFragment;
+
+const mostFirst = (rows: readonly Row[], { of }: (typeof measures)[number]) =>
+  rows.toSorted((a, b) => of(b) - of(a));
 
 function columnsOf(
   { value: by, label }: (typeof groups)[number],
@@ -136,6 +139,7 @@ function columnsOf(
 const otherColumns: Column<Row>[] = [
   { name: "Calls", align: "end", cell: ({ logs }) => formatCount(logs) },
   { name: "Cost", align: "end", isOptional: true, cell: ({ cost }) => formatCost(cost) },
+  { name: "Errors", align: "end", isOptional: true, cell: ({ failedLogs }) => formatCount(failedLogs) },
   { name: "Unpriced", align: "end", isOptional: true, cell: ({ unpricedLogs }) => formatCount(unpricedLogs) },
   { name: "Tokens in", align: "end", isOptional: true, cell: ({ inputTokens }) => formatCount(inputTokens) },
   {
