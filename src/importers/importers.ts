@@ -31,6 +31,11 @@ export const products = {
     files: "prompts, datasets, logs and experiments as JSON or JSON Lines",
     load: async () => (await import("./braintrust.ts")).braintrust,
   },
+  langsmith: {
+    title: "LangSmith",
+    files: "commits of prompts, examples of datasets and runs as JSON or JSON Lines",
+    load: async () => (await import("./langsmith.ts")).langsmith,
+  },
 } satisfies Record<string, Product>;
 
 export type ProductName = keyof typeof products;

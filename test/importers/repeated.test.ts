@@ -14,6 +14,7 @@ const exports: [ProductName, string][] = [
   ["otlp", "otlp"],
   ["phoenix", "phoenix/phoenix.db"],
   ["braintrust", "braintrust"],
+  ["langsmith", "langsmith"],
 ];
 
 test.each(exports)(

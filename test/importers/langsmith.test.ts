@@ -1,0 +1,93 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { fixture, importInto } from "../support/imports.ts";
+import { type Server, startServer } from "../support/server.ts";
+
+let server: Server;
+beforeEach(async () => {
+  server = await startServer();
+});
+afterEach(() => server[Symbol.asyncDispose]());
+
+const importAll = () => importInto(server, "langsmith", fixture("langsmith"));
+const graphql = async (query: string) => {
+  const { body } = await server.request("POST", "/graphql", { query });
+  expect(body.errors).toBeUndefined();
+  return body.data;
+};
+
+test("commits become versions in the order of their times, in the formats of LangChain", async () => {
+  const { counts, refusals, leftOut } = await importAll();
+  expect(counts).toMatchObject({ prompts: { added: 3 }, versions: { added: 4 }, tags: { added: 1 } });
+  expect(refusals).toEqual([
+    expect.stringContaining('prompt "format": line 1 of its text: {price:.2f} is no plain variable'),
+  ]);
+  expect(leftOut).toEqual({ "escaping for HTML, as LangChain for Python does it in Mustache": 1 });
+  const { prompt } = await graphql(
+    '{ prompt(slug: "support") { versions(first: 5) { nodes { version } } latest { messages { role content placeholder } } } }',
+  );
+  expect(prompt.versions.nodes).toEqual([{ version: "aaaa1111" }, { version: "bbbb2222" }]);
+  expect(prompt.latest.messages).toEqual([
+    { role: "system", content: "Be kind to {{ user }}. Use {json}.", placeholder: null },
+    { role: null, content: null, placeholder: "history" },
+    { role: "user", content: "{{ question }}", placeholder: null },
+    { role: "assistant", content: "ok", placeholder: null },
+  ]);
+  const { body } = await server.request("GET", "/prompts/support?tag=production");
+  expect(body.prompt.version).toBe("bbbb2222");
+  const { renderPrompt } = await graphql(
+    '{ renderPrompt(slug: "jinja", tag: "latest", variables: [{ label: "name", value: "Ada" }]) { text } }',
+  );
+  expect(renderPrompt.text).toBe("Ada\n\nx\n");
+});
+
+test("examples become rows, those without an id under a key of their content", async () => {
+  await importAll();
+  const { dataset } = await graphql(
+    '{ dataset(slug: "capitals") { name rows(first: 9) { nodes { key values idealOutput metadata } } } }',
+  );
+  expect(dataset.name).toBe("Capitals");
+  expect(dataset.rows.nodes).toMatchObject([
+    {
+      key: "e1e1e1e1-0000-4000-8000-000000000001",
+      values: { question: "Kenya?" },
+      idealOutput: "Nairobi",
+      metadata: { dataset_split: ["base"], source: { outputKey: "answer" } },
+    },
+    { key: expect.stringMatching(/^[\da-f]{32}$/), idealOutput: '{"answer":"Lima","sure":true}' },
+  ]);
+});
+
+test("runs become traces, with a step for each kind of feedback", async () => {
+  await importAll();
+  const { traces } = await graphql(`{ traces(first: 9) { nodes { name externalId sessionId
+    logs(first: 9) { nodes { name type depth status statusMessage input output model inputTokens outputTokens
+      cost latencyMs metadata } } } } }`);
+  expect(traces.nodes).toHaveLength(1);
+  const [answer] = traces.nodes;
+  expect(answer).toMatchObject({
+    name: "answer",
+    sessionId: "s1",
+    externalId: expect.stringMatching(/^[\da-f]{32}$/),
+  });
+  expect(answer.logs.nodes).toMatchObject([
+    {
+      name: "answer",
+      type: "SPAN",
+      depth: 0,
+      output: { answer: "Nairobi" },
+      latencyMs: 1000,
+      metadata: { tier: "gold" },
+    },
+    {
+      name: "ChatOpenAI",
+      type: "GENERATION",
+      depth: 1,
+      model: "gpt-4o-mini",
+      inputTokens: 12,
+      outputTokens: 3,
+      cost: 0.0000036,
+    },
+    { name: "search", type: "TOOL", depth: 1, status: "ERROR", statusMessage: "ValueError('no net')" },
+    { name: "correctness", type: "EVALUATOR", depth: 1, output: { n: 1, avg: 1 } },
+  ]);
+});
