@@ -1,5 +1,5 @@
 import type { Fixtures } from "../test/support/fixtures.ts";
-import { graphqlOperations, mutationOperations, restOperations } from "../test/support/operations.ts";
+import { mutationOperations, queryOperations, restOperations } from "../test/support/operations.ts";
 
 /** In every payload that is sent. */
 export const PAYLOAD = "kanarienvogel";
@@ -26,7 +26,7 @@ const get = (path: string, headers: Record<string, string> = {}): Request => ({
 const graphql = (query: string, variables: unknown = {}, more: object = {}): Request =>
   post("/graphql", JSON.stringify({ query, variables, ...more }));
 
-/** Every operation about some fixtures, with the payload in all that it stores. */
+/** Every operation about some fixtures but subscriptions, with the payload in all that it stores. */
 export function everyOperation(fixtures: Fixtures): Request[] {
   const withPayload = (request: object) =>
     JSON.stringify(request).replaceAll(/"(?:one|two|three|Amina|Hello)"/g, `"${PAYLOAD}"`);
@@ -34,7 +34,7 @@ export function everyOperation(fixtures: Fixtures): Request[] {
     const { method, path, body } = request(fixtures);
     return body ? post(path, withPayload(body)) : { ...get(path), method };
   });
-  const operations = graphqlOperations.filter(({ name }) => name !== "logAdded" && name !== "traceChanged");
+  const operations = [...queryOperations, ...mutationOperations];
   const search = graphql('{ logs(filter: { text: "kanarienvogel bird*" }) { nodes { id } } }');
   return [
     ...rest,
