@@ -109,4 +109,41 @@ describe.skipIf(!hasChromium)(`the frame of the console in Chromium${skipReason}
     }
     expect(complaints).toEqual([]);
   });
+
+  it("goes from row to row by j and k, also where a row has no link", async () => {
+    await using server = await startServer({ console: true, sample: true });
+    for (const slug of ["one", "two"])
+      await server.run(`mutation { createPrompt(input: { slug: "${slug}" }) { prompt { id } } }`);
+    await using browser = await openBrowser();
+    const { page } = await openConsole(server, await browser.newContext());
+    await page.goto(`${server.url}/console/audit`);
+    const rows = page.getByRole("region", { name: "Audit log" }).locator("tbody tr");
+    await rows.nth(1).waitFor();
+    for (const key of ["j", "j", "k"]) await page.keyboard.press(key);
+    expect(
+      await rows
+        .first()
+        .getByRole("button", { name: "Show" })
+        .evaluate("document.activeElement.closest('tr').rowIndex"),
+    ).toBe(1);
+    await page.keyboard.press("j");
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog", { name: "Change" }).getByText("one").first().waitFor();
+  });
+
+  it("keeps the chosen entry of the palette in view", async () => {
+    await using server = await startServer({ console: true, sample: true });
+    await using browser = await openBrowser();
+    const context = await browser.newContext({ viewport: { width: 900, height: 320 } });
+    const { page } = await openConsole(server, context);
+    await page.keyboard.press("Control+k");
+    const entries = page.getByRole("dialog").getByRole("option");
+    await entries.first().waitFor();
+    const count = await entries.count();
+    for (let n = 1; n < count; n += 1) await page.keyboard.press("ArrowDown");
+    expect(await entries.last().getAttribute("aria-selected")).toBe("true");
+    const list = (await page.getByRole("listbox").boundingBox())!;
+    const last = (await entries.last().boundingBox())!;
+    expect(last.y + last.height).toBeLessThanOrEqual(list.y + list.height + 1);
+  });
 });

@@ -89,6 +89,7 @@ export function Palette({ session, onClose }: { session: Session; onClose: () =>
             tabIndex={-1}
             aria-selected={n === chosen}
             className={styles.entry}
+            ref={n === chosen ? scrollToIt : undefined}
             onMouseMove={() => setChosen(n)}
             onClick={() => run(entry)}
           >
@@ -102,6 +103,8 @@ export function Palette({ session, onClose }: { session: Session; onClose: () =>
     </dialog>
   );
 }
+
+const scrollToIt = (entry: HTMLElement | null) => entry?.scrollIntoView({ block: "nearest" });
 
 function useEntries(text: string, session: Session): Entry[] {
   const navigate = useNavigate();

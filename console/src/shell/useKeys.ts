@@ -51,11 +51,12 @@ function focusSearch(event: KeyboardEvent): void {
   field.select();
 }
 
-/** Focuses the next or the previous row of the list; Enter then opens it. */
+/** Focuses the first link or button of the next or the previous row of the list; Enter then opens it. */
 function moveInList(step: 1 | -1): void {
-  const links = [...document.querySelectorAll<HTMLAnchorElement>("main tbody tr a:first-of-type")].filter(
-    (link) => link === link.closest("tr")?.querySelector("a"),
-  );
-  const at = links.indexOf(document.activeElement as HTMLAnchorElement);
-  links[at === -1 ? (step === 1 ? 0 : links.length - 1) : at + step]?.focus();
+  const rows = [...document.querySelectorAll("main tbody tr")].filter((row) => row.querySelector(FIRST));
+  const at = rows.findIndex((row) => row.contains(document.activeElement));
+  const next = at === -1 ? (step === 1 ? 0 : rows.length - 1) : at + step;
+  rows[next]?.querySelector<HTMLElement>(FIRST)?.focus();
 }
+
+const FIRST = "a, button:not(:disabled)";
