@@ -253,6 +253,46 @@ test.each([
   }
 });
 
+/** A field of a message with what it holds. */
+function wrapped(field: number, content: Buffer): Buffer {
+  const length: number[] = [];
+  for (let left = content.length; left > 0 || length.length === 0; left >>= 7)
+    length.push((left & 0x7f) | (left > 0x7f ? 0x80 : 0));
+  return Buffer.concat([Buffer.from([field * 8 + 2, ...length]), content]);
+}
+
+/** How often others may have a turn while a request without spans is read. */
+const pausesIn = (bytes: Buffer, encoding: Encoding) => [...decodeSpans({ bytes, encoding })].length;
+const MB = 1024 * 1024;
+
+test.each([
+  ["a text of quotes", `{"a":"${'\\"'.repeat(MB)}"}`],
+  ["texts", `{"a":[${'"text",'.repeat(MB / 4)}1]}`],
+  ["brackets", `{"a":${"[".repeat(MB)}${"]".repeat(MB)}}`],
+])("others have turns while %s of 2 MB is skipped in JSON", (_, text) => {
+  expect(pausesIn(Buffer.from(text), "json")).toBeGreaterThanOrEqual(7);
+});
+
+test.each([
+  ["a number", `{"a":${"1".repeat(MB)}}`],
+  ["space", `{"a":${" ".repeat(MB)}1}`],
+  ["a key", `{"${'\\"'.repeat(MB / 2)}":1}`],
+])("%s of 1 MB in JSON is refused", (_, text) => {
+  expect(() => pausesIn(Buffer.from(text), "json")).toThrow("not valid JSON");
+});
+
+test.each([
+  ["a request", (fields: Buffer) => fields],
+  ["a resource", (fields: Buffer) => wrapped(1, fields)],
+  ["a scope", (fields: Buffer) => wrapped(1, wrapped(2, fields))],
+])("others have turns while fields of 2 MB are skipped in %s of protobuf", (_, within) => {
+  for (const field of [
+    [0x50, 1],
+    [0x52, 0],
+  ]) // one that is a number, and one that is an empty text
+    expect(pausesIn(within(Buffer.alloc(2 * MB, Buffer.from(field))), "protobuf")).toBeGreaterThanOrEqual(7);
+});
+
 test.each(["protobuf", "json"] as const)(
   "%s that is cut anywhere is refused or loses nothing of what it has",
   (encoding) => {
@@ -265,10 +305,6 @@ test.each(["protobuf", "json"] as const)(
       );
   },
 );
-
-/** A field of a message with what it holds. */
-const wrapped = (field: number, content: Buffer) =>
-  Buffer.concat([Buffer.from([field * 8 + 2, content.length]), content]);
 
 test.each([
   ["a time", {}],

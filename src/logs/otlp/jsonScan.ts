@@ -13,6 +13,8 @@ export interface Cursor {
 
 const BYTES_BETWEEN_PAUSES = 256 * 1024;
 const MAX_KEY_BYTES = 64;
+/** A longer key, word or space is no OpenTelemetry. Moving over it would give nobody a turn. */
+const MAX_TOKEN_BYTES = 64 * 1024;
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -34,8 +36,16 @@ const notJson = (at: number) => new Error(`not valid JSON at position ${at}`, { 
 
 /** The first byte of what comes next; undefined at the end. */
 function peek(cursor: Cursor): number | undefined {
-  while (isSpace(cursor.bytes[cursor.at])) cursor.at += 1;
+  const start = cursor.at;
+  while (isSpace(cursor.bytes[cursor.at])) {
+    cursor.at += 1;
+    checkLength(cursor, start);
+  }
   return cursor.bytes[cursor.at];
+}
+
+function checkLength({ at }: Cursor, start: number): void {
+  if (at - start > MAX_TOKEN_BYTES) throw notJson(start);
 }
 
 const isSpace = (byte: number | undefined) =>
@@ -54,8 +64,9 @@ export function* keysOf(cursor: Cursor): Generator<string> {
   if (!isAtObject(cursor)) throw notJson(cursor.at);
   for (const _ of partsUntil(cursor, CLOSING_BRACE)) {
     if (peek(cursor) !== QUOTE) throw notJson(cursor.at);
-    const start = cursor.at + 1;
-    skipString(cursor);
+    cursor.at += 1;
+    const start = cursor.at;
+    while (!moveInString(cursor)) checkLength(cursor, start);
     const key = keyIn(cursor, start);
     if (peek(cursor) !== COLON) throw notJson(cursor.at);
     cursor.at += 1;
@@ -89,7 +100,7 @@ function* partsUntil(cursor: Cursor, closing: number): Generator<void> {
 export function* skipValue(cursor: Cursor): Generator<null, Slice> {
   const first = peek(cursor);
   const start = cursor.at;
-  if (first === QUOTE) skipString(cursor);
+  if (first === QUOTE) yield* skipString(cursor);
   else if (first === OPENING_BRACE || first === OPENING_BRACKET) yield* skipNested(cursor);
   else skipWord(cursor);
   if (cursor.at >= cursor.pauseAt) yield pause(cursor);
@@ -109,7 +120,8 @@ function* skipNested(cursor: Cursor): Generator<null, void> {
     const byte = bytes[cursor.at];
     if (byte === undefined) throw notJson(cursor.at);
     if (byte === QUOTE) {
-      skipString(cursor);
+      cursor.at += 1;
+      while (!moveInString(cursor)) yield pause(cursor);
       continue;
     }
     if (byte === OPENING_BRACE || byte === OPENING_BRACKET) depth += 1;
@@ -127,20 +139,26 @@ function skipWord(cursor: Cursor): void {
     if (byte === undefined || isSpace(byte) || byte === COMMA) break;
     if (byte === CLOSING_BRACE || byte === CLOSING_BRACKET) break;
     cursor.at += 1;
+    checkLength(cursor, start);
   }
   if (cursor.at === start) throw notJson(start);
 }
 
-function skipString(cursor: Cursor): void {
+function* skipString(cursor: Cursor): Generator<null, void> {
+  cursor.at += 1;
+  while (!moveInString(cursor)) yield pause(cursor);
+}
+
+/** Moves on within a string; false before its end, where others may have a turn. */
+function moveInString(cursor: Cursor): boolean {
   const { bytes } = cursor;
-  let at = cursor.at + 1;
   for (;;) {
-    at = bytes.indexOf(QUOTE, at);
-    if (at < 0) throw notJson(cursor.at);
-    let before = at;
+    const quote = bytes.indexOf(QUOTE, cursor.at);
+    if (quote < 0) throw notJson(cursor.at);
+    let before = quote;
     while (bytes[before - 1] === BACKSLASH) before -= 1;
-    at += 1;
-    if ((at - 1 - before) % 2 === 0) break;
+    cursor.at = quote + 1;
+    if ((quote - before) % 2 === 0) return true;
+    if (cursor.at >= cursor.pauseAt) return false;
   }
-  cursor.at = at;
 }

@@ -21,18 +21,23 @@ import type { OtlpAttributes, OtlpScope, OtlpSpan } from "./span.ts";
 export function* protobufElements(bytes: Uint8Array): Elements {
   for (const resourceSpans of messagesIn(bytes, { start: 0, end: bytes.length }, 1)) {
     yield null;
-    const resource = lastMessage(bytes, resourceSpans, 1);
+    if (resourceSpans === null) continue;
+    const resource = yield* lastMessage(bytes, resourceSpans, 1);
     for (const scopeSpans of messagesIn(bytes, resourceSpans, 2)) {
       yield null;
-      const scope = lastMessage(bytes, scopeSpans, 1);
-      for (const { start, end } of messagesIn(bytes, scopeSpans, 2)) yield { start, end, resource, scope };
+      if (scopeSpans === null) continue;
+      const scope = yield* lastMessage(bytes, scopeSpans, 1);
+      for (const span of messagesIn(bytes, scopeSpans, 2)) yield span && { ...span, resource, scope };
     }
   }
 }
 
-function lastMessage(bytes: Uint8Array, within: Slice, field: number): Slice | null {
+function* lastMessage(bytes: Uint8Array, within: Slice, field: number): Generator<null, Slice | null> {
   let last: Slice | null = null;
-  for (const slice of messagesIn(bytes, within, field)) last = slice;
+  for (const slice of messagesIn(bytes, within, field)) {
+    if (slice === null) yield null;
+    else last = slice;
+  }
   return last;
 }
 

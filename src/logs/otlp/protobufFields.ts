@@ -33,10 +33,21 @@ export function endOfBytes(reader: PbfReader, end: number): number {
   return valueEnd;
 }
 
-/** The places of the messages of one field within a message. */
-export function* messagesIn(bytes: Uint8Array, { start, end }: Slice, wanted: number): Generator<Slice> {
+const BYTES_BETWEEN_PAUSES = 256 * 1024;
+
+/** The places of the messages of one field within a message; null where others may have a turn. */
+export function* messagesIn(
+  bytes: Uint8Array,
+  { start, end }: Slice,
+  wanted: number,
+): Generator<Slice | null> {
   const reader = readerAt(bytes, start);
+  let pauseAt = start + BYTES_BETWEEN_PAUSES;
   for (let field = reader.nextField(end); field !== 0; field = reader.nextField(end)) {
+    if (reader.pos >= pauseAt) {
+      pauseAt = reader.pos + BYTES_BETWEEN_PAUSES;
+      yield null;
+    }
     if (reader.type !== BYTES) continue;
     const valueEnd = endOfBytes(reader, end);
     const slice = { start: reader.pos, end: valueEnd };
