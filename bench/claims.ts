@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { execute, urlOf } from "../test/support/postgresSetup.ts";
 import { cases } from "./cases.ts";
+import { consoleSpeed } from "./console.ts";
 import { grown } from "./grown.ts";
 import { withKeys } from "./keys.ts";
 import { largeDataset } from "./largeDataset.ts";
@@ -123,4 +124,5 @@ export const claims: Claim[] = [
   spansByOtlp,
   largeTrace,
   grown,
+  ...consoleSpeed,
 ];

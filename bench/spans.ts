@@ -59,7 +59,7 @@ export function batchOf(spansInTrace = SPANS_IN_TRACE, count = SPANS): Buffer {
 
 const protobuf = { ...headers, "content-type": "application/x-protobuf" };
 
-async function send(url: string, bodies: Buffer[]): Promise<void> {
+export async function send(url: string, bodies: Buffer[]): Promise<void> {
   const waiting = [...bodies];
   const call = async () => {
     for (let body = waiting.pop(); body; body = waiting.pop()) {
