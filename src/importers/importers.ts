@@ -36,6 +36,11 @@ export const products = {
     files: "commits of prompts, examples of datasets and runs as JSON or JSON Lines",
     load: async () => (await import("./langsmith.ts")).langsmith,
   },
+  promptlayer: {
+    title: "PromptLayer",
+    files: "prompt templates as JSON or JSON Lines",
+    load: async () => (await import("./promptLayer.ts")).promptLayer,
+  },
 } satisfies Record<string, Product>;
 
 export type ProductName = keyof typeof products;

@@ -15,6 +15,7 @@ const exports: [ProductName, string][] = [
   ["phoenix", "phoenix/phoenix.db"],
   ["braintrust", "braintrust"],
   ["langsmith", "langsmith"],
+  ["promptlayer", "promptlayer"],
 ];
 
 test.each(exports)(
