@@ -32,6 +32,7 @@ export function faultOfRest(answer: Answer, documented?: Map<number, z.ZodType |
   if (documented && !documented.has(status)) return `is answered ${status}, which is not documented`;
   if (status === 304 || method === "HEAD") return undefined;
   if (!documented && method === "POST" && isOtlp(headers)) return faultOfOtlp(answer);
+  if (status === 200 && headers["content-type"] === "text/event-stream; charset=utf-8") return undefined; // only begun
   if (!/^application\/json; charset=utf-8$/.test(headers["content-type"] ?? ""))
     return "is not answered in JSON";
   const told = parsed(body);
