@@ -10,6 +10,8 @@ const keys: [keys: string, meaning: string][] = [
   ["Esc", "close"],
   ["←, →", "in a trace: collapse, expand"],
   ["e", "in a trace: next error"],
+  ["Ctrl/Cmd Z", "in a grid: undo"],
+  ["Ctrl/Cmd V", "in a grid: paste a block"],
   ["?", "these keys"],
 ];
 
