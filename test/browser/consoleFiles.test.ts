@@ -44,7 +44,7 @@ describe.skipIf(!hasChromium)(`files of datasets in the console in Chromium${ski
       "xx;a;1;b;;;too many",
     ].join("\r\n");
     await drop(page, "quiz.csv", file);
-    await page.getByText("2 rows added, 2 rows refused.").waitFor();
+    await page.getByText("2 rows stored, 2 rows refused.").waitFor();
     await page.getByText("Row 2: “facts” is not valid JSON.").waitFor();
     await page.getByText("Row 4: It has more cells than the first line.").waitFor();
     await page.getByText(/unknown/).waitFor();
@@ -79,13 +79,32 @@ describe.skipIf(!hasChromium)(`files of datasets in the console in Chromium${ski
       ...{ name: "quiz.jsonl", mimeType: "application/jsonl" },
       buffer: Buffer.from(text.join("\n")),
     });
-    await page.getByText("100 rows added, 1 row refused.").waitFor();
+    await page.getByText("100 rows stored, 1 row refused.").waitFor();
     await page.getByText("Row 101: It is not valid JSON.").waitFor();
     const rows = (await storedRows(server)) as { values: unknown }[];
     expect(
       rows.slice(0, 99).every(({ values }) => (values as { question: string }).question === question),
     ).toBe(true);
     expect(rows[99]?.values).toEqual({ question: "plain" });
+  });
+
+  it("stores a batch once whose answer is lost", async () => {
+    await using server = await startServer({ console: true });
+    await addDataset(server, { slug: "quiz", columns });
+    await using browser = await openBrowser();
+    const { page } = await openConsole(server, await browser.newContext());
+    await page.goto(`${server.url}/console/datasets/quiz`);
+    await page.getByText("No rows yet").waitFor();
+    let batches = 0;
+    await page.route("**/graphql", async (route) => {
+      if (route.request().postData()?.includes("mutation AddRows")) batches += 1;
+      if (batches !== 1) return route.continue();
+      await route.fetch(); // it is stored, but its answer never arrives
+      await route.abort();
+    });
+    await drop(page, "quiz.csv", "question\none\ntwo\n");
+    await page.getByText("2 rows stored.").waitFor();
+    expect([batches, (await storedRows(server)).length]).toEqual([2, 2]);
   });
 
   it("shows how far an import is, and stops it", async () => {
@@ -108,7 +127,7 @@ describe.skipIf(!hasChromium)(`files of datasets in the console in Chromium${ski
     await page.getByRole("progressbar", { name: "Import of many.csv" }).waitFor();
     await page.getByRole("button", { name: "Cancel" }).click();
     second.resolve();
-    await page.getByText("Cancelled. 400 rows added.").waitFor();
+    await page.getByText("Cancelled. 400 rows stored.").waitFor();
     expect(await server.run('{ dataset(slug: "quiz") { rowCount } }')).toEqual({ rowCount: 400 });
     await page.getByText("400 rows", { exact: true }).waitFor();
   });
@@ -145,7 +164,7 @@ describe.skipIf(!hasChromium)(`files of datasets in the console in Chromium${ski
       ...{ name: saved.suggestedFilename(), mimeType: "text/plain" },
       buffer: await readFile(path),
     });
-    await page.getByText("702 rows added.").waitFor();
+    await page.getByText("702 rows stored.").waitFor();
     expect(await storedRows(server, "copy")).toEqual(before);
     expect(complaints).toEqual([]);
   });

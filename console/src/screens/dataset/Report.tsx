@@ -6,6 +6,8 @@ import notice from "../../parts/Notice.module.css";
 export interface Report {
   changed: number;
   added: number;
+  /** Those of a file, where a key may have changed a row instead of adding one. */
+  stored: number;
   /** The rows that were refused, by their numbers from 1, with the reasons. */
   refused: { row: number; message: string }[];
   /** Why nothing, or not everything, was tried. */
@@ -16,11 +18,12 @@ const MAX_SHOWN = 20;
 
 /** What became of many rows, row by row for those that were refused. */
 export function ReportNotice({ report, onClose }: { report: Report; onClose: () => void }) {
-  const { changed, added, refused, problem } = report;
+  const { changed, added, stored, refused, problem } = report;
   const isBad = problem !== null || refused.length > 0;
   const counts = [
     changed > 0 && `${rowsText(changed)} changed`,
     added > 0 && `${rowsText(added)} added`,
+    stored > 0 && `${rowsText(stored)} stored`,
     refused.length > 0 && `${rowsText(refused.length)} refused`,
   ].filter(Boolean);
   return (

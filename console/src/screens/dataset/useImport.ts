@@ -34,8 +34,8 @@ export function useImport({ slug, columns, onDone }: Options) {
     if (running.current) return;
     running.current = new AbortController();
     const { signal } = running.current;
-    const result: Report = { changed: 0, added: 0, refused: [], problem: null };
-    const show = (share: number) => setProgress({ fileName: file.name, share, stored: result.added });
+    const result: Report = { changed: 0, added: 0, stored: 0, refused: [], problem: null };
+    const show = (share: number) => setProgress({ fileName: file.name, share, stored: result.stored });
     const send = async (rows: FileRow[]) => {
       const { warning, error } = await sendRows(rows, result, (items) => addRows(client, slug, items));
       result.problem ??= warning;
@@ -83,7 +83,7 @@ async function sendRows(
   if (error?.networkError) return { warning: null, error };
   if (error) for (const row of valid) refuse(row, sentenceOf(error));
   for (const { index, message } of data?.errors ?? []) refuse(valid[index]!, message);
-  report.added += (data?.datasetRows ?? []).filter((row) => row !== null).length;
+  report.stored += (data?.datasetRows ?? []).filter((row) => row !== null).length;
   return { warning: data?.warnings[0]?.message ?? null, error: undefined };
 }
 

@@ -7,7 +7,7 @@ import { addRows, deleteRow, type Outcome } from "./rowChanges.ts";
 import type { Storing } from "./useStoring.ts";
 
 const BATCH = 200;
-const NOTHING = { changed: 0, added: 0, refused: [] };
+const NOTHING = { changed: 0, added: 0, stored: 0, refused: [], problem: null };
 
 /** Pastes blocks of spreadsheets, and reports what became of each row. */
 export function usePaste(storing: Storing, columns: GridColumn[]) {
@@ -24,7 +24,7 @@ export function usePaste(storing: Storing, columns: GridColumn[]) {
       const changed = await storeUpdates(storing, updates);
       const added = await storeAdditions(storing, additions);
       const refused = [...changed.refused, ...added.refused];
-      setReport({ changed: changed.stored.length, added: added.stored.length, refused, problem: null });
+      setReport({ ...NOTHING, changed: changed.stored.length, added: added.stored.length, refused });
       if (changed.stored.length + added.stored.length === 0) return;
       done({ name: "the paste", undo: () => takeBack(storing, changed.stored, added.stored) });
       onStored();
