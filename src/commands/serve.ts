@@ -57,7 +57,7 @@ export async function serve(config: Config, sample: "with sample" | "empty"): Pr
   const url = urlOf(config, (app.server.address() as AddressInfo).port);
   void warmTokenizer().catch((error) => app.log.warn(error, "cannot load the tokenizer before it is needed"));
   if (seeded?.hasSample) {
-    // In the background: its 1,400 logs take longer than the start.
+    // In the background: its 1,200 logs take longer than the start.
     const context = contextWithoutToken(database, seeded.workspaceId, "sample");
     database.track(addSampleMonth(context, Date.now()).catch(reportFailure));
   }

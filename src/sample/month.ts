@@ -20,7 +20,7 @@ const SEED = 7;
 /** The day, counted back from today, on which the provider of the sample was slow and answered with errors. */
 const DAY_OF_ERRORS = 3;
 
-/** Adds 30 days of calls and of runs of an agent, up to now, as OpenTelemetry would send them; about 1,400 logs. */
+/** Adds 30 days of calls and of runs of an agent, up to now, as OpenTelemetry would send them; about 1,200 logs. */
 export async function addSampleMonth(context: Context, nowMs: number): Promise<void> {
   disableDeadline(context);
   const random = createRandom(SEED);
