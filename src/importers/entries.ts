@@ -22,6 +22,7 @@ export interface LeftOut {
 export interface ImportedVersion extends Place {
   version: string;
   text?: string;
+  systemText?: string;
   messages?: unknown[];
   model?: unknown;
   variables?: { label: string; type?: string; description?: string }[];

@@ -41,6 +41,11 @@ export const products = {
     files: "prompt templates as JSON or JSON Lines",
     load: async () => (await import("./promptLayer.ts")).promptLayer,
   },
+  basalt: {
+    title: "Basalt",
+    files: "answers of its public API, as JSON or JSON Lines",
+    load: async () => (await import("./basalt.ts")).basalt,
+  },
 } satisfies Record<string, Product>;
 
 export type ProductName = keyof typeof products;

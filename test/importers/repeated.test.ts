@@ -16,6 +16,7 @@ const exports: [ProductName, string][] = [
   ["braintrust", "braintrust"],
   ["langsmith", "langsmith"],
   ["promptlayer", "promptlayer"],
+  ["basalt", "basalt"],
 ];
 
 test.each(exports)(

@@ -1,0 +1,71 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { fixture, importInto } from "../support/imports.ts";
+import { type Server, startServer } from "../support/server.ts";
+
+let server: Server;
+beforeEach(async () => {
+  server = await startServer();
+});
+afterEach(() => server[Symbol.asyncDispose]());
+
+test("prompts arrive with their versions in order, their tags and variables, and rows even if they are equal", async () => {
+  const { counts, refusals } = await importInto(server, "basalt", fixture("basalt"));
+  expect(refusals).toEqual([]);
+  expect(counts).toMatchObject({ versions: { added: 2 }, tags: { added: 1 }, rows: { added: 3 } });
+  const { body: described } = await server.request("GET", "/prompts/guide/describe");
+  expect(described.prompt).toEqual({
+    slug: "guide",
+    name: "Country guide",
+    status: "live",
+    description: "Says what a country is like.",
+    availableVersions: ["1.9.0", "1.10.0"],
+    availableTags: ["latest", "production"],
+    variables: [{ label: "country", type: "string", description: "Its name." }],
+    version: "1.9.0",
+    tag: "production",
+  });
+  const { body: served } = await server.request("GET", "/prompts/guide?version=1.10.0");
+  expect(served.prompt).toMatchObject({
+    text: "What is {{ country }} like?",
+    systemText: "Be brief.",
+    model: { provider: "open-ai", model: "gpt-4o-mini", parameters: { temperature: 0.2 } },
+  });
+  const { body: read } = await server.request("GET", "/datasets/capitals");
+  expect(read.dataset).toMatchObject({
+    name: "Capitals",
+    columns: [{ name: "country", type: "text" }],
+    rows: [
+      { values: { country: "Kenya" }, idealOutput: "Nairobi", metadata: { n: 1 } },
+      { values: { country: "Peru" } },
+      { values: { country: "Peru" } },
+    ],
+  });
+});
+
+test("what one Gabbro answers another imports, and then answers the same", async () => {
+  await using source = await startServer({ sample: true });
+  const paths = ["/prompts", "/datasets"];
+  const { body: lists } = await source.request("GET", "/prompts");
+  for (const { slug, availableVersions, availableTags } of lists.prompts) {
+    paths.push(`/prompts/${slug}/describe`);
+    for (const version of availableVersions) paths.push(`/prompts/${slug}?version=${version}`);
+    for (const tag of availableTags) paths.push(`/prompts/${slug}?tag=${tag}`);
+  }
+  const { body: heads } = await source.request("GET", "/datasets");
+  for (const { slug } of heads.datasets) paths.push(`/datasets/${slug}`);
+  const answers = await Promise.all(paths.map(async (path) => (await source.request("GET", path)).body));
+  const folder = await mkdtemp(join(tmpdir(), "gabbro-"));
+  await writeFile(join(folder, "all.jsonl"), answers.map((answer) => JSON.stringify(answer)).join("\n"));
+  expect((await importInto(server, "basalt", folder)).refusals).toEqual([]);
+  const withoutIds = (answer: unknown) =>
+    JSON.parse(JSON.stringify(answer).replaceAll(/"id":"[^"]*",?/g, ""));
+  for (const [n, path] of paths.entries())
+    expect([path, withoutIds((await server.request("GET", path)).body)]).toEqual([
+      path,
+      withoutIds(answers[n]),
+    ]);
+  await rm(folder, { recursive: true });
+});
