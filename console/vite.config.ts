@@ -6,8 +6,6 @@ import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
 
-const MIN_BYTES = 1_024;
-
 /** Compresses the built files beside them, so that serving them takes no time. */
 const compressed: Plugin = {
   name: "compressed",
@@ -16,7 +14,6 @@ const compressed: Plugin = {
     const folder = new URL("./dist/assets/", import.meta.url).pathname;
     for (const name of await readdir(folder)) {
       const content = await readFile(join(folder, name));
-      if (content.length < MIN_BYTES) continue;
       const params = {
         [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
         [constants.BROTLI_PARAM_SIZE_HINT]: content.length,
