@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { access, constants, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
@@ -124,6 +124,47 @@ describe("Dockerfile", async () => {
     expect(sent).toEqual(expect.arrayContaining(needed));
     for (const secret of ["data", ".git", ".env"]) expect(sent).not.toContain(secret);
   });
+});
+
+describe("image.sh", async () => {
+  const text = await read("packaging/image.sh");
+  const [, json] = /<<JSON\n(.*?)\nJSON$/ms.exec(text)!;
+  const image = JSON.parse(json!.replace(/\[\$\(join .*?\)\]/, "[]"));
+  const { config } = image;
+  const dockerfile = await read("packaging/Dockerfile");
+  const final = dockerfile.slice(dockerfile.lastIndexOf("\nFROM "));
+  const instruction = (name: string) => new RegExp(`^${name} (.*)$`, "m").exec(final)![1]!;
+
+  test("makes an image that runs as that of the Dockerfile does", () => {
+    expect(config.User).toBe(instruction("USER"));
+    expect(config.Env).toEqual(["PATH=/nodejs/bin", ...instruction("ENV").split(" ")]);
+    expect(config.Entrypoint).toEqual(JSON.parse(instruction("ENTRYPOINT")));
+    expect(config.Cmd).toEqual(JSON.parse(instruction("CMD")));
+    expect(config.Volumes).toEqual({ [instruction("VOLUME")]: {} });
+    expect(config.StopSignal).toBe(instruction("STOPSIGNAL"));
+    const [, interval, timeout, start, retries, command] =
+      /^--interval=(\d+)s --timeout=(\d+)s --start-period=(\d+)s --retries=(\d+) CMD (.*)$/.exec(
+        instruction("HEALTHCHECK"),
+      )!;
+    expect(config.Healthcheck).toEqual({
+      Test: ["CMD", ...JSON.parse(command!)],
+      ...{ Interval: Number(interval) * 1e9, Timeout: Number(timeout) * 1e9 },
+      ...{ StartPeriod: Number(start) * 1e9, Retries: Number(retries) },
+    });
+  });
+
+  test.each(["image.sh", "checkImage.sh"])(
+    "%s can be run, stops at the first error and names no host",
+    async (name) => {
+      const script = new URL(`../../packaging/${name}`, import.meta.url);
+      await access(script, constants.X_OK);
+      const lines = await read(`packaging/${name}`);
+      expect(lines).toMatch(/^#!\/usr\/bin\/env bash\n(?:#.*\n)*set -euo pipefail\n/);
+      expect(lines.replaceAll("http://127.0.0.1", "")).not.toMatch(
+        /https?:|docker\.io|\w+\.(?:com|io|org)\//,
+      );
+    },
+  );
 });
 
 interface ComposeService {
