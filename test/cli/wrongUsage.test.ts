@@ -71,7 +71,18 @@ const commands: Record<string, string[]> = {
   token: ["create", "list", "revoke", "help"],
   workspace: ["create", "list", "help"],
   prompt: ["list", "show", "diff", "help"],
-  import: ["dataset", "prompts", "langfuse", "otlp", "phoenix", "braintrust", "langsmith", "promptlayer", "basalt", "help"],
+  import: [
+    "dataset",
+    "prompts",
+    "langfuse",
+    "otlp",
+    "phoenix",
+    "braintrust",
+    "langsmith",
+    "promptlayer",
+    "basalt",
+    "help",
+  ],
   export: ["dataset", "logs", "prompts", "help"],
 };
 

@@ -1,0 +1,91 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { importInto } from "../support/imports.ts";
+import { type Server, startServer } from "../support/server.ts";
+
+let server: Server;
+let folder: string;
+beforeEach(async () => {
+  server = await startServer();
+  folder = await mkdtemp(join(tmpdir(), "gabbro-"));
+});
+afterEach(async () => {
+  await server[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const item = (id: string, input: unknown = { q: id }) => ({
+  id,
+  input,
+  expectedOutput: null,
+  datasetName: "d",
+});
+const text = (...values: object[]) => values.map((value) => JSON.stringify(value));
+
+async function importText(name: string, content: string) {
+  await writeFile(join(folder, name), content);
+  const { counts, refusals } = await importInto(server, "langfuse", folder);
+  return { rows: counts.rows.added, refusals };
+}
+
+test("a line that is too long is refused, and those after it are imported", async () => {
+  const long = JSON.stringify(item("long", "x".repeat(17 * 1024 * 1024)));
+  expect(await importText("items.jsonl", [...text(item("a")), long, ...text(item("b"))].join("\n"))).toEqual({
+    rows: 2,
+    refusals: ["line 2: is longer than 16 MB"],
+  });
+});
+
+test("what precedes the damage of a JSON file is imported, and so are the other files", async () => {
+  await writeFile(join(folder, "z.json"), JSON.stringify([item("z")]));
+  const { rows, refusals } = await importText(
+    "cut.json",
+    `[\n${text(item("a"), item("b")).join(",\n")},\n{"id": `,
+  );
+  expect(rows).toBe(3);
+  expect(refusals).toEqual(["line 4: nothing from here on is imported: the JSON ends too early"]);
+});
+
+test.each([
+  ["a list", JSON.stringify([item("a"), item("b")])],
+  ["an answer of an API", JSON.stringify({ data: [item("a"), item("b")], meta: { page: 1 } })],
+  [
+    "answers one after another",
+    text(item("a"), item("b"))
+      .map((each) => `${each}\n`)
+      .join(""),
+  ],
+  ["objects on many lines", [item("a"), item("b")].map((each) => JSON.stringify(each, null, 2)).join("\n")],
+])("a JSON file may be %s", async (_, content) => {
+  expect(await importText("items.json", content)).toEqual({ rows: 2, refusals: [] });
+});
+
+test("an id that JavaScript cannot hold as a number is kept digit by digit", async () => {
+  await importText(
+    "items.jsonl",
+    '{"id":12345678901234567890,"input":{"q":1},"expectedOutput":null,"datasetName":"d"}',
+  );
+  const query = '{ dataset(slug: "d") { rows(first: 1) { nodes { key } } } }';
+  const { body } = await server.request("POST", "/graphql", { query });
+  expect(body.data.dataset.rows.nodes).toEqual([{ key: "12345678901234567890" }]);
+});
+
+test("a later file adds the columns that its rows have more", async () => {
+  await importText("1.jsonl", text(item("a", { q: "x" })).join("\n"));
+  await importText("2.jsonl", text(item("b", { q: "y", more: { n: 1 } })).join("\n"));
+  const { body } = await server.request("GET", "/datasets/d");
+  expect(body.dataset.columns).toMatchObject([
+    { name: "q", type: "text" },
+    { name: "more", type: "json" },
+  ]);
+  expect(body.dataset.rows).toMatchObject([{ values: { q: "x" } }, { values: { q: "y", more: { n: 1 } } }]);
+});
+
+test("a missing path and a folder without files are errors", async () => {
+  await expect(importInto(server, "langfuse", join(folder, "none"))).rejects.toThrow(
+    "There is no file or folder",
+  );
+  await expect(importInto(server, "langfuse", folder)).rejects.toThrow("There is no file in");
+});
