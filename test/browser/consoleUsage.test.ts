@@ -45,6 +45,15 @@ describe.skipIf(!hasChromium)(`usage in the console in Chromium${skipReason}`, (
     await page.goBack();
     await expect.poll(() => new URL(page.url()).searchParams.get("from")).toBeNull();
     await expect.poll(() => bars.count()).toBe(7);
+    await page.mouse.move(...(await middleOf(3)));
+    await page.mouse.down();
+    await page.mouse.move(...(await middleOf(4)));
+    await page.mouse.move(...(await middleOf(3)));
+    await page.mouse.up(); // on the link where it began, which is no click
+    await expect.poll(() => new URL(page.url()).searchParams.get("to")).toBe(dayBefore(3));
+    expect(new URL(page.url()).pathname).toBe("/console/usage");
+    await page.goBack();
+    await expect.poll(() => bars.count()).toBe(7);
     await bars.nth(6).click();
     await page.getByRole("heading", { name: "Logs" }).waitFor(); // a click leads to the day as before
     expect(complaints).toEqual([]);

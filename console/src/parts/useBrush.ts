@@ -6,22 +6,20 @@ interface Brush {
   onBrush: ((first: number, last: number) => void) | undefined;
 }
 
-/** Dragging over columns chooses them; a click without a drag stays one. */
+/** Dragging over columns chooses them; the capture of the pointer keeps the drag from being a click at its end. */
 export function useBrush({ indexAt, onBrush }: Brush) {
   const begin = useRef<number>(null);
-  const isDragged = useRef(false);
   const [chosen, setChosen] = useState<[first: number, last: number] | null>(null);
   if (!onBrush) return { chosen: null, handlers: {} };
   const handlers = {
     onPointerDown: ({ button, clientX }: PointerEvent) => {
-      isDragged.current = false;
       begin.current = button === 0 ? indexAt(clientX) : null;
     },
-    onPointerMove: ({ clientX, currentTarget, pointerId }: PointerEvent) => {
+    onPointerMove: ({ buttons, clientX, currentTarget, pointerId }: PointerEvent) => {
+      if (buttons === 0) begin.current = null; // it was released outside
       if (begin.current === null) return;
       const now = indexAt(clientX);
-      if (!isDragged.current && now === begin.current) return;
-      isDragged.current = true;
+      if (!chosen && now === begin.current) return;
       currentTarget.setPointerCapture(pointerId);
       setChosen([Math.min(begin.current, now), Math.max(begin.current, now)]);
     },
@@ -34,12 +32,8 @@ export function useBrush({ indexAt, onBrush }: Brush) {
       begin.current = null;
       setChosen(null);
     },
-    // The columns are links, which browsers would drag, and follow at the end.
+    // The columns are links, which browsers would drag away.
     onDragStart: (event: MouseEvent) => event.preventDefault(),
-    onClickCapture: (event: MouseEvent) => {
-      if (isDragged.current) event.preventDefault();
-      if (isDragged.current) event.stopPropagation();
-    },
   };
   return { chosen, handlers };
 }
