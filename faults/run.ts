@@ -5,6 +5,7 @@ import { attacks } from "./attacks.ts";
 import { takeBackups } from "./backups.ts";
 import { fillDisk } from "./diskFull.ts";
 import { killGateway } from "./kill.ts";
+import { killExporters } from "./killExporters.ts";
 import { killPostgresql } from "./killPostgresql.ts";
 import { longRuns } from "./longRuns.ts";
 import { count, type Outcome, seconds, type Test, toOutcome } from "./outcome.ts";
@@ -60,6 +61,22 @@ const killedAndSpoilt = (within: typeof withFile) => async (): Promise<Outcome> 
   return control(found.lost.length, found.cycles);
 };
 
+const exported =
+  (within: typeof withFile) =>
+  async (cycles: number): Promise<Outcome> => {
+    const found = await within((databaseUrl) =>
+      killExporters({ databaseUrl }, { cycles, longestLifeMs: 2_000 }),
+    );
+    return toOutcome(found, `, ${count(found.repeated)} exports repeated after the exporter gave up`);
+  };
+const exportedAndSpoilt = (within: typeof withFile) => async (): Promise<Outcome> => {
+  const preload = "answerBeforeCommit";
+  const found = await within((databaseUrl) =>
+    killExporters({ databaseUrl, preload }, { cycles: MAX_CONTROL_CYCLES }),
+  );
+  return control(found.lost.length, found.cycles);
+};
+
 const sentAgain =
   (within: typeof withFile) =>
   async (requests: number): Promise<Outcome> => {
@@ -78,6 +95,12 @@ const answered = (refused: number, wrong: string[]) =>
 const tests: Record<string, Test> = {
   kill: { cases: 100, run: killed(withFile), control: killedAndSpoilt(withFile) },
   "kill-on-postgresql": { cases: 100, run: killed(withPostgresql), control: killedAndSpoilt(withPostgresql) },
+  "kill-exporters": { cases: 100, run: exported(withFile), control: exportedAndSpoilt(withFile) },
+  "kill-exporters-on-postgresql": {
+    cases: 100,
+    run: exported(withPostgresql),
+    control: exportedAndSpoilt(withPostgresql),
+  },
   "kill-postgresql": {
     cases: 100,
     run: async (cycles) => {

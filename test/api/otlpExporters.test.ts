@@ -1,10 +1,7 @@
-import grpc from "@grpc/grpc-js";
 import { SpanKind, SpanStatusCode } from "@opentelemetry/api";
-import { OTLPTraceExporter as GrpcExporter } from "@opentelemetry/exporter-trace-otlp-grpc";
-import { OTLPTraceExporter as JsonExporter } from "@opentelemetry/exporter-trace-otlp-http";
-import { OTLPTraceExporter as ProtobufExporter } from "@opentelemetry/exporter-trace-otlp-proto";
 import { BatchSpanProcessor, type SpanExporter, TracerProvider } from "@opentelemetry/sdk-trace";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { compressions, createExporter, protocols } from "../support/otlpExporters.ts";
 import { type Server, startServer } from "../support/server.ts";
 
 const metricsToken = "a-token-for-watching-only-0123";
@@ -19,38 +16,15 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-type Compression = "none" | "gzip";
-/** The exporters' own type is an enumeration, whose members cannot be named in code that is only stripped of types. */
-const options = (compression: Compression) => ({ compression }) as object;
-
-const exporters: Record<string, (compression: Compression) => SpanExporter> = {
-  "http/protobuf": (compression) =>
-    new ProtobufExporter({
-      url: `${server.url}/v1/traces`,
-      headers: { authorization: `Bearer ${server.token}` },
-      ...options(compression),
-    }),
-  "http/json": (compression) =>
-    new JsonExporter({
-      url: `${server.url}/v1/traces`,
-      headers: { authorization: `Bearer ${server.token}` },
-      ...options(compression),
-    }),
-  grpc: (compression) => {
-    const metadata = new grpc.Metadata();
-    metadata.set("authorization", `Bearer ${server.token}`);
-    return new GrpcExporter({ url: `http://127.0.0.1:${grpcPort}`, metadata, ...options(compression) });
-  },
-};
-
-const cases = Object.keys(exporters).flatMap((protocol) =>
-  (["none", "gzip"] as const).map((compression) => [protocol, compression] as const),
+const cases = protocols.flatMap((protocol) =>
+  compressions.map((compression) => [protocol, compression] as const),
 );
 
 test.each(cases)(
   "the exporter of OpenTelemetry for %s, compression %s, delivers each of 10,000 spans",
   async (protocol, compression) => {
-    const exporter = exporters[protocol]!(compression);
+    const { url, token } = server;
+    const exporter = createExporter(protocol, compression, { url, grpcPort, token });
     const results: number[] = [];
     const watched: SpanExporter = {
       export: (spans, done) =>

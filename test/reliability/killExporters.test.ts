@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { killExporters } from "../../faults/killExporters.ts";
+import { newDatabase } from "../support/bareDatabase.ts";
+
+// The long form: npm run faults -- kill-exporters
+const TIMEOUT_MS = 120_000;
+
+test(
+  "a gateway that is killed under 32 exporters of OpenTelemetry loses and doubles no span that one calls exported",
+  async () => {
+    await using database = await newDatabase();
+    const { acknowledged, repeated: _, ...found } = await killExporters(database, { cycles: 3 });
+    expect(found).toEqual({ cycles: 3, lost: [], doubled: [], faults: [] });
+    expect(acknowledged).toBeGreaterThan(0);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "that test sees the loss when exports are answered before the commit",
+  async () => {
+    await using database = await newDatabase();
+    const preload = "answerBeforeCommit";
+    const { lost } = await killExporters({ ...database, preload }, { cycles: 20 });
+    expect(lost.length).toBeGreaterThan(0);
+  },
+  TIMEOUT_MS,
+);
