@@ -10,8 +10,9 @@ const withoutId = [
     "PromptMessage",
     "PromptModel",
     "PromptVariable",
+    "VersionSource",
   ],
-  ...["DatasetItemError", "DatasetRowChange", "InputFault", "PageInfo", "Warning"],
+  ...["DatasetItemError", "DatasetRowChange", "InputFault", "PageInfo", "PromptChange", "Warning"],
   // What the caller asks for selects them; they lead to the prompt and its version, which have ids.
   ...["PromptDescription", "RenderedPrompt", "ServedPrompt"],
   ...["Usage", "TokenUsage", "Subtree", "LogEvent"],
