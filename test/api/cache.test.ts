@@ -188,7 +188,7 @@ test("fields whose answers are cached reach nothing that is written without a un
   expect(kept.map(({ name }) => name)).toContain("describePrompt");
   for (const { type } of kept) reach(type);
   const ofPrompts =
-    /^(?:Prompt|PromptDescription|PromptMessage|PromptModel|PromptVariable|PromptTag|ServedPrompt|(?:Prompt|PromptVersion|PromptTagMove)(?:Connection|Edge)|PromptVersion|PromptTagMove|PageInfo|Warning)$/;
+    /^(?:Prompt|PromptDescription|PromptMessage|PromptModel|PromptVariable|PromptTag|ServedPrompt|(?:Prompt|PromptVersion|PromptTagMove)(?:Connection|Edge)|PromptVersion|PromptTagMove|VersionSource|PageInfo|Warning)$/;
   expect([...reached].filter((name) => !ofPrompts.test(name))).toEqual([]);
 });
 
