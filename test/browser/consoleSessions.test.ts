@@ -34,7 +34,7 @@ describe.skipIf(!hasChromium)(`in Chromium${skipReason}`, () => {
     await page.goto(`${server.url}/console/datasets`);
     await page.getByText("Country quiz").waitFor();
     const opening = context.waitForEvent("page");
-    await page.getByRole("button", { name: "Show the queries of this screen in GraphiQL" }).click();
+    await page.getByRole("button", { name: "Open the queries of this screen in GraphiQL" }).click();
     const graphiql = await opening;
     graphiql.setDefaultTimeout(15_000);
     await graphiql.getByRole("tab", { name: "Datasets", selected: true }).waitFor();

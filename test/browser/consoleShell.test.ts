@@ -53,7 +53,7 @@ describe.skipIf(!hasChromium)(`the frame of the console in Chromium${skipReason}
       await addPrompt(server, { slug: `p-${String(n).padStart(2, "0")}`, versions: [{ version: "1" }] });
     await using browser = await openBrowser();
     const { page, complaints } = await openConsole(server, await browser.newContext());
-    await page.getByRole("link", { name: "Prompts" }).click();
+    await page.getByRole("link", { name: "Prompts", exact: true }).click();
     await page.getByRole("link", { name: "Next page" }).click();
     await page.getByText("p-60", { exact: true }).waitFor();
     const address = page.url();

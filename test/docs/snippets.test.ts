@@ -28,11 +28,6 @@ describe("every command and snippet works as it stands", { timeout: TIMEOUT_MS }
     await reader.follow(snippetsOf(page, textOf[page]!));
   });
 
-  test("of all pages, in reading order, on one database", async () => {
-    await using reader = await openReader();
-    await reader.follow(pages.flatMap((page) => snippetsOf(page, textOf[page]!)));
-  });
-
   test("and so does the command that GraphiQL shows", async () => {
     const [, command] = /<code>(npx gabbro [^<]+)<\/code>/.exec(playgroundPage())!;
     await using reader = await openReader();

@@ -38,7 +38,7 @@ test("the package has the compiled program, its pages and nothing else, in at mo
   expect((await stat(tarball)).size).toBeLessThan(MAX_BYTES);
   const files = await filesOf(unpacked());
   const allowed =
-    /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|SECURITY\.md|bin\/gabbro\.js|docs\/[\w-]+\.md|docs\/images\/[\w-]+\.(?:svg|png)|packaging\/(?:gabbro\.service|kubernetes\.yaml|nginx\.conf|Caddyfile)|dist\/[\w./-]+\.js|dist\/graphiql\/(?:boot\.css|icon\.svg)|console\/dist\/(?:index\.html|assets\/[\w-]+\.(?:js|css|svg)(?:\.br|\.gz)?))$/;
+    /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|SECURITY\.md|bin\/gabbro\.js|docs\/[\w-]+\.md|docs\/images\/[\w-]+\.(?:svg|png)|packaging\/(?:gabbro\.service|kubernetes\.yaml|nginx\.conf|Caddyfile)|dist\/[\w./-]+\.js|dist\/graphiql\/(?:boot\.css|icon\.svg)|console\/dist\/(?:index\.html|assets\/[\w.-]+\.(?:js|css|svg)(?:\.br|\.gz)?))$/;
   expect(files.filter((file) => !allowed.test(file))).toEqual([]);
   expect(files).toEqual(
     expect.arrayContaining([

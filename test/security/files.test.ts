@@ -127,8 +127,9 @@ test("the signature of an upload allows no download, and that of a download no u
 });
 
 test("both URLs expire after 15 minutes", async () => {
-  const { uploadUrl, downloadUrl } = await uploaded();
   vi.useFakeTimers({ toFake: ["Date"] });
+  vi.setSystemTime(Date.now() - 15 * 60_000);
+  const { uploadUrl, downloadUrl } = await uploaded();
   vi.setSystemTime(Date.now() + 14.9 * 60_000);
   expect((await put(uploadUrl, BYTES)).status).toBe(200);
   expect((await fetch(downloadUrl)).status).toBe(200);

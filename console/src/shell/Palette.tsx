@@ -172,7 +172,7 @@ function useActions(): Entry[] {
     {
       key: "graphiql",
       icon: "query",
-      name: "Show the queries of this screen in GraphiQL",
+      name: "Open the queries of this screen in GraphiQL",
       detail: "",
       run: () => void window.open(graphiql, "_blank", "noopener"),
     },

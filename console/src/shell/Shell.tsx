@@ -103,7 +103,7 @@ function Me({ session }: { session: Session }) {
       </div>
       <IconButton
         icon="query"
-        label="Show the queries of this screen in GraphiQL"
+        label="Open the queries of this screen in GraphiQL"
         onClick={() => window.open(shownQueriesInGraphiql(), "_blank", "noopener")}
       />
       <IconButton icon="leave" label="Sign out" onClick={signOut} />
