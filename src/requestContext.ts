@@ -1,6 +1,6 @@
 import type { Writable } from "node:stream";
 import type { FastifyBaseLogger } from "fastify";
-import { createAuthenticateSession } from "./console/sessions.resolvers.ts";
+import { createAuthenticateSession, type SessionUse } from "./console/sessions.resolvers.ts";
 import type { Access, Context } from "./context.ts";
 import type { Database, EntityManager } from "./database/open.ts";
 import type { FastifyRequest } from "./http/app.ts";
@@ -36,27 +36,28 @@ export function createContexts(
   const memory = createAnswerMemory();
   const contextBy =
     <Request extends Caller>(
-      authenticationOf: (request: Request) => Context["reauthenticate"],
+      authenticationOf: (request: Request) => (use: SessionUse) => Promise<Access | null>,
     ): ContextOf<Request> =>
     async (request, { raw }) => {
-      const reauthenticate = authenticationOf(request);
-      const access = await reauthenticate();
+      const authenticated = authenticationOf(request);
+      const access = await authenticated("used");
+      const reauthenticate = () => authenticated("watched");
       const hold = (bytes: number) => memory.hold(raw, access!.workspaceId, bytes);
       const budget = newAnswerBudget({ hold });
       return new RequestContext(database, access, reauthenticate, request, budget, retentionDays);
     };
   const byToken = ({ headers }: Caller) => authenticate(headers.authorization);
-  const bySecret = async (secret: string | undefined) =>
-    secret === undefined ? null : authenticateSession(secret);
+  const bySecret = async (secret: string | undefined, use: SessionUse) =>
+    secret === undefined ? null : authenticateSession(secret, use);
   return {
     ofToken: contextBy((request: Caller) => () => byToken(request)),
     ofSession: contextBy((request: FastifyRequest) => {
       const secret = sessionSecretOf(request);
-      return () => bySecret(secret);
+      return (use) => bySecret(secret, use);
     }),
     ofGraphql: contextBy((request: FastifyRequest) => {
       const secret = graphqlTakes === "sessions" ? graphqlSessionSecretOf(request) : undefined;
-      return () => (secret === undefined ? byToken(request) : authenticateSession(secret));
+      return (use) => (secret === undefined ? byToken(request) : authenticateSession(secret, use));
     }),
   };
 }

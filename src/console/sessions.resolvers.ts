@@ -34,6 +34,9 @@ export interface SignedIn {
 
 type SessionAccess = TokenAccess & { sessionId: string; sessionUsedAt: number; sessionEndsAt: number };
 
+/** Whether a request uses a session, or a subscription of an earlier request looks whether it goes on. */
+export type SessionUse = "used" | "watched";
+
 /**
  * Creates the authentication by session of one server, which returns the access of the token that the session stands for.
  * Like tokens, sessions are cached until anything may have changed, such as a token that was revoked.
@@ -43,7 +46,7 @@ export function createAuthenticateSession(
   log: { warn(error: unknown, message: string): void },
 ) {
   const sessions = new LRUCache<string, SessionAccess>({ max: 10_000 });
-  return async (secret: string): Promise<Access> => {
+  return async (secret: string, use: SessionUse): Promise<Access> => {
     const hash = hashToken(secret);
     const generation = database.generation.now();
     const entry = sessions.get(hash);
@@ -52,7 +55,7 @@ export function createAuthenticateSession(
     if (!access || hasEnded(access)) throw unauthenticated("This session has ended. Sign in again.");
     if (!isCurrent) sessions.set(hash, access);
     const nowMs = Date.now();
-    if (nowMs - access.sessionUsedAt >= LAST_USED_PRECISION_MS) {
+    if (use === "used" && nowMs - access.sessionUsedAt >= LAST_USED_PRECISION_MS) {
       // In the background: it must not delay or fail the request.
       database.track(
         recordUses(database, access).catch((error) => log.warn(error, "cannot record a session's use")),

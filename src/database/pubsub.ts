@@ -103,7 +103,13 @@ function createTopic<Message>(limits: Limits, first: Message[] = []) {
         };
         const listener = { ...subscriber, deliver, end: stop };
         const timer = setTimeout(stop, MAX_SUBSCRIPTION_MS).unref();
-        const check = async () => (await subscriber.hasEnded?.()) && stop();
+        let isChecking = false;
+        const check = async () => {
+          if (isChecking) return; // the database is slow: more questions would not help it
+          isChecking = true;
+          if (await subscriber.hasEnded?.()) stop();
+          isChecking = false;
+        };
         const checks = setInterval(check, CHECK_MS).unref();
         listeners.add(listener);
         for (const message of first) deliver(message);

@@ -3,6 +3,7 @@ const root = document.querySelector("#graphiql");
 const tokenInput = document.querySelector("#token");
 const revealButton = document.querySelector("#reveal");
 const tokenKey = "gabbro:token";
+const MAX_OPENED_TABS = 20;
 const TAB_STATE = "graphiql:tabState";
 
 tokenInput.value = sessionStorage.getItem(tokenKey) ?? "";
@@ -48,17 +49,31 @@ if (window.YogaGraphiQL) {
   root.textContent = "The playground did not load. Reload the page to try again.";
 }
 
-// The console names the queries of a screen behind the #, which browsers send to no server.
+// The console names the queries of a screen behind the #, which browsers send to no server. Anybody can make such a link, so
+// it opens queries alone: nothing that changes anything waits there for a click.
 function openTabsOfAddress() {
   if (location.hash.length < 2) return;
-  const queries = JSON.parse(decodeURIComponent(location.hash.slice(1)));
+  const added = queriesOf(location.hash.slice(1)).map(toTab);
   history.replaceState(null, "", location.pathname);
-  const added = queries.map(toTab);
-  const isOther = (tab) =>
-    added.every(({ query, variables }) => tab.query !== query || tab.variables !== variables);
+  if (added.length === 0) return;
+  const isOther = (tab) => added.every(({ title }) => tab.title !== title);
   const kept = (findTabs()?.all ?? examples.map(toTab)).filter(isOther);
   const state = { tabs: [...kept, ...added], activeTabIndex: kept.length };
   localStorage.setItem(TAB_STATE, JSON.stringify(state));
+}
+
+function queriesOf(fragment) {
+  try {
+    const queries = JSON.parse(decodeURIComponent(fragment)).slice(0, MAX_OPENED_TABS);
+    return queries.every(isQuery) ? queries : [];
+  } catch {
+    return [];
+  }
+}
+
+function isQuery({ query, variables }) {
+  const isText = typeof query === "string" && typeof variables === "string";
+  return isText && /^\s*(?:query|fragment)\b/.test(query) && !/\b(?:mutation|subscription)\b/.test(query);
 }
 
 function toTab({ query, variables }) {

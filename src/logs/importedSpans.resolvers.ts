@@ -6,7 +6,7 @@ import { authorize } from "../workspaces/resolvers.ts";
 import { Log, logPayloadColumns } from "./entities.ts";
 import type { ReportedSpan } from "./reported.ts";
 import { type SpanStep, storeSpans } from "./spanStore.resolvers.ts";
-import { toSteps } from "./spans.resolvers.ts";
+import { recountTraces, toSteps } from "./spans.resolvers.ts";
 
 /** What an import did with spans. */
 export interface SpanCounts {
@@ -29,16 +29,21 @@ export async function importSpans(
   const workspaceId = authorize(context, "write");
   if (spans.length === 0) return { added: 0, changed: 0, unchanged: 0 };
   const steps = await toSteps(context, workspaceId, spans);
+  let toRecount: string[] = [];
   const work = async (em: EntityManager) => {
     const stored = await readStored(em, steps);
     const isNew = ({ step }: SpanStep) => !stored.has(step.row.id);
     const changed = steps.filter((each) => !isNew(each) && !isStored(each, stored.get(each.step.row.id)!));
     const fresh = [...steps.filter(isNew), ...changed];
-    if (run === "real" && fresh.length > 0) await storeSpans({ context, em, workspaceId }, fresh);
+    if (run === "real" && fresh.length > 0)
+      ({ toRecount } = await storeSpans({ context, em, workspaceId }, fresh));
     const added = fresh.length - changed.length;
     return { added, changed: changed.length, unchanged: spans.length - fresh.length };
   };
-  return run === "dry" ? work(context.em.fork()) : inTransaction(context.em, work, "locked rows");
+  if (run === "dry") return work(context.em.fork());
+  const counts = await inTransaction(context.em, work, "locked rows");
+  await recountTraces(context, toRecount, steps.length);
+  return counts;
 }
 
 type StoredLog = Record<string, unknown>;

@@ -2,7 +2,7 @@ import type { Context } from "../context.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { checkDeadline } from "../limits/deadline.ts";
 import { loadOwnPrices } from "../pricing/resolvers.ts";
-import { authorize } from "../workspaces/resolvers.ts";
+import { authenticated, authorize } from "../workspaces/resolvers.ts";
 import type { ReportedSpan } from "./reported.ts";
 import { logIdOf, traceIdOf } from "./spanIds.ts";
 import { recountTrace, type SpanStep, storeSpans } from "./spanStore.resolvers.ts";
@@ -26,19 +26,27 @@ export async function recordSpans(
   const workspaceId = authorize(context, "write");
   if (spans.length === 0) return { stored: 0, warnings: [] };
   const steps = await toSteps(context, workspaceId, spans);
-  const inBatch = <T>(work: (batch: Batch) => Promise<T>) =>
-    inTransaction(context.em, (em) => work({ context, em, workspaceId }), "locked rows");
-  const { rows, toRecount } = await inBatch((batch) => storeSpans(batch, steps));
+  const { rows, toRecount } = await inBatch(context, (batch) => storeSpans(batch, steps));
   for (const { id, trace, promptSlug, type } of rows)
     if (type !== "internal")
       context.database.pubSub.publish(workspaceId, { id, traceId: trace, promptSlug: promptSlug ?? "" });
-  for (const traceId of toRecount)
-    while (await inBatch((batch) => recountTrace(batch, traceId, steps.length))) checkDeadline(context);
+  await recountTraces(context, toRecount, steps.length);
   const sentences = steps.flatMap(({ span, step }) => [
     ...span.warnings,
     ...step.warnings.map(({ message }) => message),
   ]);
   return { stored: rows.length, warnings: [...new Set(sentences)] };
+}
+
+/** Recounts what `storeSpans` left of traces that may have grown by `stored` logs. */
+export async function recountTraces(context: Context, traceIds: string[], stored: number): Promise<void> {
+  for (const traceId of traceIds)
+    while (await inBatch(context, (batch) => recountTrace(batch, traceId, stored))) checkDeadline(context);
+}
+
+function inBatch<T>(context: Context, work: (batch: Batch) => Promise<T>): Promise<T> {
+  const { workspaceId } = authenticated(context);
+  return inTransaction(context.em, (em) => work({ context, em, workspaceId }), "locked rows");
 }
 
 /** Completes each span; of several with one id the last counts. */

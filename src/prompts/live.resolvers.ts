@@ -41,9 +41,9 @@ export async function promptChanged(
     void stop.then(() => messages.return(undefined));
     let last: string | undefined;
     for await (const message of messages) {
+      await turn(subscriber.workspaceId); // a lost connection makes all subscribers read at once
       if (!(await mayStillRead(context))) break;
       const state = await sharedState(context, subscriber.workspaceId, slug);
-      await turn(subscriber.workspaceId);
       if (state?.id !== id) {
         await push(DELETED);
         break;
@@ -59,7 +59,7 @@ export async function promptChanged(
 
 interface State extends Pick<PromptChange, "tag" | "version" | "etag"> {
   id: string;
-  /** Differs when anything of the prompt does. */
+  /** A hash of the whole prompt. */
   whole: string;
 }
 
@@ -96,6 +96,6 @@ async function readState(context: Context, workspaceId: string, slug: string): P
   const { version, tag } = selectVersion(found, {});
   const etag = version && etagOf(JSON.stringify(await servedAnswer(context, { slug })));
   const moved = tags.map(({ label, versionId }) => `${label} ${versionId}`).toSorted();
-  const whole = JSON.stringify([head, moved, versions.length, etag]); // versions never change
+  const whole = etagOf(JSON.stringify([head, moved, versions.length, etag])); // versions never change
   return { id: found.id, tag, version: version?.version ?? null, etag, whole };
 }

@@ -17,6 +17,7 @@ export function promptEventRoutes(app: App): void {
     method: "GET",
     url: "/prompts/:slug/events",
     exposeHeadRoute: false,
+    config: { streamsEvents: true },
     schema: {
       operationId: "promptChanged",
       summary: "Follow the changes of a prompt",

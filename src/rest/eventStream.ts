@@ -33,6 +33,7 @@ function toStream(values: AsyncIterableIterator<object>, first: IteratorResult<o
         const { done, value } = await (next ?? values.next());
         next = undefined;
         isReading = false;
+        if (done) clearInterval(keepAlive); // nothing may follow the end
         stream.push(done ? null : `data: ${JSON.stringify(value)}\n\n`);
       } catch (error) {
         stream.destroy(error as Error);

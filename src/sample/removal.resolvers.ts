@@ -2,29 +2,27 @@ import type { Context } from "../context.ts";
 import { deleteInBatches } from "../database/deleteInBatches.ts";
 import { retryWhileLocked } from "../database/retry.ts";
 import { deleteDataset } from "../datasets/authoring.resolvers.ts";
-import { GabbroError } from "../errors.ts";
+import { Dataset } from "../datasets/entities.ts";
+import { Prompt } from "../prompts/entities.ts";
 import { deletePrompt } from "../prompts/removal.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { prompts } from "./prompts.ts";
-import { SAMPLE_DATASET } from "./sample.ts";
+import { SAMPLE_DATASET, SAMPLE_DATASET_NAME } from "./sample.ts";
 import { SAMPLE_ENVIRONMENT } from "./spans.ts";
 
 /**
  * Removes the sample from a workspace, with all that was added to its dataset and its prompts since, and returns how many of
- * its traces there were. The logs of other calls of the prompts stay.
+ * its traces there were. The logs of other calls of the prompts stay, and so does what has a slug of the sample and another
+ * name or description, as it is somebody's own.
  */
 export async function removeSample(context: Context): Promise<number> {
-  await ifThere(() => deleteDataset(context, { slug: SAMPLE_DATASET }));
-  for (const { slug } of prompts) await ifThere(() => deletePrompt(context, { slug }));
-  return removeTraces(context);
-}
-
-async function ifThere(remove: () => Promise<unknown>): Promise<void> {
-  try {
-    await remove();
-  } catch (error) {
-    if (!(error instanceof GabbroError && error.status === 404)) throw error;
+  const dataset = await context.em.findOne(Dataset, { slug: SAMPLE_DATASET, name: SAMPLE_DATASET_NAME });
+  if (dataset) await deleteDataset(context, dataset);
+  for (const { slug, name, description } of prompts) {
+    const prompt = await context.em.findOne(Prompt, { slug, name, description });
+    if (prompt) await deletePrompt(context, prompt);
   }
+  return removeTraces(context);
 }
 
 function removeTraces(context: Context): Promise<number> {

@@ -9,6 +9,7 @@ import { prompts, type SamplePrompt } from "./prompts.ts";
 import { addSampleTraces, DAY_MS } from "./traces.ts";
 
 export const SAMPLE_DATASET = "country-quiz";
+export const SAMPLE_DATASET_NAME = "Country quiz";
 
 type Rows = Parameters<Database["commit"]>[0];
 
@@ -38,7 +39,7 @@ function datasetRows(workspaceId: string): Rows {
     id: newId(),
     workspace: workspaceId,
     slug: SAMPLE_DATASET,
-    name: "Country quiz",
+    name: SAMPLE_DATASET_NAME,
     columns,
     createdAt,
   };

@@ -21,10 +21,20 @@ export type TokenAccess = Access & {
 export function createAuthenticate(database: Database, log: { warn(error: unknown, message: string): void }) {
   const tokens = new LRUCache<string, TokenAccess>({ max: 10_000 });
   const finding = new Map<string, Promise<TokenAccess | undefined>>();
+  const find = async (hash: string, generation: string | null) => {
+    const access = await findTokenAccess(database, ["hash", hash], generation);
+    if (!access || access.expiresAt <= Date.now()) return access;
+    tokens.set(hash, access);
+    // In the background: it must not delay or fail the request.
+    database.track(
+      recordUse(database, access).catch((error) => log.warn(error, "cannot record a token's use")),
+    );
+    return access;
+  };
   /** Looks a token up once for all who ask at the same time: after a change, every subscriber does. */
-  const find = (hash: string, generation: string | null) => {
+  const findOnce = (hash: string, generation: string | null) => {
     const key = `${generation} ${hash}`;
-    const found = finding.get(key) ?? findTokenAccess(database, ["hash", hash], generation);
+    const found = finding.get(key) ?? find(hash, generation);
     if (!finding.has(key)) {
       finding.set(key, found);
       void found.catch(() => {}).finally(() => finding.delete(key));
@@ -39,16 +49,8 @@ export function createAuthenticate(database: Database, log: { warn(error: unknow
     const hash = hashToken(Buffer.from(token, "latin1").toString("utf8"));
     const generation = database.generation.now();
     const entry = tokens.get(hash);
-    const cached = entry?.generation === generation ? entry : undefined;
-    const access = cached ?? (await find(hash, generation));
+    const access = entry?.generation === generation ? entry : await findOnce(hash, generation);
     if (!access || access.expiresAt <= Date.now()) throw unauthenticated(refusalOf(token));
-    if (!cached) {
-      tokens.set(hash, access);
-      // In the background: it must not delay or fail the request.
-      database.track(
-        recordUse(database, access).catch((error) => log.warn(error, "cannot record a token's use")),
-      );
-    }
     return access;
   };
 }

@@ -1,6 +1,6 @@
 import { afterAll, expect, test, vi } from "vitest";
 import { createSignInLink } from "../../src/console/links.resolvers.ts";
-import { deleteEndedSessions } from "../../src/console/sessions.resolvers.ts";
+import { createAuthenticateSession, deleteEndedSessions } from "../../src/console/sessions.resolvers.ts";
 import { commandLineContext } from "../../src/workspaces/resolvers.ts";
 import { revokeAccessToken } from "../../src/workspaces/tokens.resolvers.ts";
 import { addToken, addWorkspace } from "../support/data.ts";
@@ -167,10 +167,10 @@ interface Listed {
   isCurrent: boolean;
   accessToken: { id: string };
 }
-const sessionsOf = async (id: string, cookie: string): Promise<Listed[]> => {
-  const { body } = await server.graphql(SESSIONS, {}, asSession(cookie));
-  return body.data.consoleSessions.nodes.filter(({ accessToken }: Listed) => accessToken.id === id);
-};
+const sessionsOfAll = async (cookie: string): Promise<Listed[]> =>
+  (await server.graphql(SESSIONS, {}, asSession(cookie))).body.data.consoleSessions.nodes;
+const sessionsOf = async (id: string, cookie: string) =>
+  (await sessionsOfAll(cookie)).filter(({ accessToken }) => accessToken.id === id);
 const END = "mutation($id: ID!) { endConsoleSession(id: $id) { deletedConsoleSessionId } }";
 
 test("an administrator sees which browsers are signed in, and signs one out within a second", async () => {
@@ -357,4 +357,30 @@ test("of a host in a network only the cookie that no neighbouring host can set c
   const host = { host: "gabbro.example.com" };
   expect(await signedIn(`gabbro_80=${secret}`, host)).toBeNull();
   expect(await signedIn(`__Host-gabbro=${secret}`, host)).not.toBeNull();
+});
+
+test("a subscription that stays open does not keep its session in use", async () => {
+  const cookie = await cookieOf(server.token);
+  const secret = cookie.split("=")[1]!;
+  const id = (await sessionsOfAll(cookie)).find(({ isCurrent }) => isCurrent)!.id;
+  const anHourAgo = new Date(Date.now() - 3_600_000);
+  const lastUse = async () => {
+    const row = await server.database.read
+      .selectFrom("ConsoleSession")
+      .select("lastUsedAt")
+      .where("id", "=", id)
+      .executeTakeFirstOrThrow();
+    return row.lastUsedAt.getTime();
+  };
+  await server.database.write
+    .updateTable("ConsoleSession")
+    .set({ lastUsedAt: anHourAgo })
+    .where("id", "=", id)
+    .execute();
+  const authenticate = createAuthenticateSession(server.database, { warn: () => {} });
+  await authenticate(secret, "watched");
+  await new Promise((resolve) => setTimeout(resolve, 200)); // as long as the use below takes many times
+  expect(await lastUse()).toBe(anHourAgo.getTime());
+  await authenticate(secret, "used");
+  await vi.waitFor(async () => expect(await lastUse()).toBeGreaterThan(anHourAgo.getTime()));
 });

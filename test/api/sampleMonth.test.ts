@@ -52,6 +52,21 @@ it("the month of the sample has priced calls of each day until now, of several m
   expect(nodes.filter(({ status }: Log) => status === "ERROR").length).toBeGreaterThan(0);
 });
 
+it("what has a slug of the sample and is somebody's own stays", async () => {
+  await using server = await startServer();
+  await server.run(
+    'mutation { createDataset(input: { slug: "country-quiz", columns: [] }) { dataset { id } } }',
+  );
+  await server.run('mutation { createPrompt(input: { slug: "country-guide" }) { prompt { id } } }');
+  const workspaceId = await getWorkspaceId(server.database, "default");
+  expect(await removeSample(contextWithoutToken(server.database, workspaceId, "test"))).toBe(0);
+  const { body } = await server.graphql("{ prompts { nodes { slug } } datasets { nodes { slug } } }");
+  expect(body.data).toEqual({
+    prompts: { nodes: [{ slug: "country-guide" }] },
+    datasets: { nodes: [{ slug: "country-quiz" }] },
+  });
+});
+
 it("the sample is removed whole, and nothing else with it", async () => {
   const { server, workspaceId } = await withMonth();
   await using _ = server;

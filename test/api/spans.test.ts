@@ -2,6 +2,9 @@ import { EntityManager } from "@mikro-orm/core";
 import fc from "fast-check";
 import { v7 as uuidv7 } from "uuid";
 import { afterAll, expect, test, vi } from "vitest";
+import { importSpans } from "../../src/logs/importedSpans.resolvers.ts";
+import { readFileSpans } from "../../src/logs/otlp/fileSpans.ts";
+import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { addPrompt, addWorkspace, model } from "../support/data.ts";
 import { startServer } from "../support/server.ts";
 
@@ -57,10 +60,12 @@ function toOtlp(
   };
 }
 
-async function post(traceId: string, spans: TestSpan[], token: string) {
-  const body = { resourceSpans: [{ scopeSpans: [{ spans: spans.map((span) => toOtlp(traceId, span)) }] }] };
-  return server.post("/v1/traces", body, { token });
-}
+const bodyOf = (traceId: string, spans: TestSpan[]) => ({
+  resourceSpans: [{ scopeSpans: [{ spans: spans.map((span) => toOtlp(traceId, span)) }] }],
+});
+
+const post = (traceId: string, spans: TestSpan[], token: string) =>
+  server.post("/v1/traces", bodyOf(traceId, spans), { token });
 
 async function send(traceId: string, spans: TestSpan[], token = server.token) {
   const { status, body } = await post(traceId, spans, token);
@@ -387,6 +392,24 @@ test("an answer comes after all logs that a span changes are recounted, 250 in a
   transactions.mockRestore();
   const { cost } = await server.run(`{ trace(id: "${traceId}") { cost } }`);
   expect(Math.round(cost / one)).toBe(5_001);
+}, 60_000);
+
+test("an import recounts all that its spans change, too", async () => {
+  const traceId = newTraceId();
+  const chain = Array.from({ length: 600 }, (_, id) => ({
+    id,
+    ...(id > 0 && { parent: id - 1 }),
+    attributes: call(100),
+  }));
+  await send(traceId, chain);
+  const one = (await read(traceId)).cost;
+  const more = { id: 10_000, parent: 598, attributes: call(100) }; // now no call is around a single one
+  const spans = [...readFileSpans(JSON.stringify(bodyOf(traceId, [more])))].flatMap((each) =>
+    "span" in each ? each.span : [],
+  );
+  const context = commandLineContext(server.database, await getWorkspaceId(server.database, "default"));
+  expect(await importSpans(context, spans, "real")).toEqual({ added: 1, changed: 0, unchanged: 0 });
+  expect(Math.round((await read(traceId)).cost / one)).toBe(601);
 }, 60_000);
 
 test("others are served while the tree of many logs grows, not only while they are read", async () => {

@@ -46,4 +46,19 @@ describe.skipIf(!hasChromium)(`in Chromium${skipReason}`, () => {
     await expect.poll(() => graphiql.getByRole("tab", { name: "Datasets" }).count()).toBe(1);
     expect(complaints).toEqual([]);
   });
+
+  it.for([
+    "no-json",
+    "[1]",
+    JSON.stringify([{ query: 'mutation { deletePrompt(slug: "a") { __typename } }', variables: "{}" }]),
+  ])("an address of GraphiQL that ends with #%s opens the page, and nothing of it", async (fragment) => {
+    await using server = await startServer();
+    await using browser = await openBrowser();
+    const page = await browser.newPage();
+    page.setDefaultTimeout(15_000);
+    await page.goto(`${server.url}/graphql#${encodeURIComponent(fragment)}`);
+    await page.getByRole("tab", { name: "ReadDataset" }).waitFor();
+    expect(await page.getByRole("tab").count()).toBe(5);
+    expect(new URL(page.url()).hash).toBe("");
+  });
 });

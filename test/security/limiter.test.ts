@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createEventLoopSlots, type Place, whileWaiting } from "../../src/limits/eventLoop.ts";
 import { addPrompt, addWorkspace } from "../support/data.ts";
+import { openEvents } from "../support/events.ts";
 import { announced, fileOf, put } from "../support/files.ts";
 import { type Server, startServer } from "../support/server.ts";
 
@@ -90,6 +91,17 @@ test("a download is in flight until it is read, also of a file that is announced
   expect(await inFlight(server)).toBe(1);
   socket.destroy();
   await expect.poll(() => inFlight(server), PATIENT).toBe(0);
+});
+
+test("a stream of events of a prompt is in flight only until it begins", async () => {
+  await using server = await startServer({ limits: { maxInFlight: 4 }, metricsToken: METRICS_TOKEN });
+  await addPrompt(server, { slug: "followed", versions: [{ version: "1" }], tags: { production: "1" } });
+  const streams = [];
+  for (let n = 0; n < 8; n++) streams.push(await openEvents(server, "/prompts/followed/events"));
+  for (const stream of streams) expect(await stream.next()).toMatchObject({ version: "1" });
+  expect(await inFlight(server)).toBe(0);
+  expect(await statusOf(server, server.token)).toBe(200);
+  for (const stream of streams) await stream[Symbol.asyncDispose]();
 });
 
 const FOR_EVER = `${"{% for i in range(1000) %}".repeat(5)}${"{% endfor %}".repeat(5)}`;
