@@ -54,11 +54,17 @@ async function readStored(em: EntityManager, steps: SpanStep[]): Promise<Map<str
   const logs = await em
     .fork({ keepTransactionContext: true })
     .find(Log, { id: { $in: ids } }, { populate: [...logPayloadColumns] });
-  return new Map(logs.map((log) => [log.id, { ...log, prompt: log.prompt?.id ?? null }]));
+  return new Map(logs.map((log) => [log.id, { ...log }]));
 }
 
-/** What follows from the rest, from the trace as a whole, or is made anew. */
-const NOT_COMPARED = new Set(["id", "workspace", "trace", "createdAt", "searchId", "latencyMs"]);
+/**
+ * What follows from the rest, from the trace as a whole, from what is here now, such as the version in production, or is made
+ * anew. A change of what the source reported shows in the attributes.
+ */
+const NOT_COMPARED = new Set([
+  ...["id", "workspace", "trace", "createdAt", "searchId", "latencyMs"],
+  ...["prompt", "version", "tag", "provider", "model"],
+]);
 
 function isStored({ step }: SpanStep, stored: StoredLog): boolean {
   return Object.entries(step.row).every(

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { fixture, importInto } from "../support/imports.ts";
+import { allRows, fixture, importInto } from "../support/imports.ts";
 import { type Server, startServer } from "../support/server.ts";
 
 let server: Server;
@@ -204,4 +204,28 @@ test("observations and scores become traces, with the prompt that served, the us
     { name: "started", type: "EVENT", status: "ERROR" },
     { name: "verdict", type: "EVALUATOR", output: { value: 1, stringValue: "True" } },
   ]);
+});
+
+test("spans that no change of the source touches stay as served, also after production moved", async () => {
+  const path = join(folder, "observations.jsonl");
+  const importCall = async (completionTokens: number) => {
+    const call = {
+      id: "o",
+      traceId: "t",
+      type: "GENERATION",
+      startTime: "2026-10-01T10:00:00Z",
+      promptName: "p",
+    };
+    await writeFile(path, JSON.stringify({ ...call, usageDetails: { output: completionTokens } }));
+    return (await importInto(server, "langfuse", path)).counts.spans;
+  };
+  const config = { model: "gpt-4o-mini" };
+  const first = { name: "p", version: 1, prompt: "one", config };
+  await importPrompts({ ...first, labels: ["production"] });
+  await importCall(5);
+  await importPrompts(first, { name: "p", version: 2, prompt: "two", labels: ["production"] });
+  const stored = await allRows(server);
+  expect(await importCall(5)).toEqual({ added: 0, changed: 0, unchanged: 1 });
+  expect(await allRows(server)).toEqual(stored);
+  expect(await importCall(6)).toEqual({ added: 0, changed: 1, unchanged: 0 });
 });
