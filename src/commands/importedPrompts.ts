@@ -34,7 +34,28 @@ export function createPromptStore(context: Context, outcome: Outcome, run: "real
       );
     count(outcome, { file, current, conflicting });
     if (run === "real") for (const step of steps) await step.run(context, null);
+    stored.set(slug, afterImport(name, file, current));
   };
+}
+
+/** A prompt as it is after the import of a file: others may have more of its versions. */
+function afterImport(name: string, file: PromptFile, current: PromptContent | undefined): PromptContent {
+  const { slug, description = null, featureSlug = null, versions = [], tags = [] } = file;
+  const before = current ?? {
+    slug,
+    name,
+    description,
+    featureSlug,
+    protectedTags: [],
+    tags: [],
+    versions: [],
+  };
+  const existing = new Set(before.versions.map(({ version }) => version));
+  const added = versions.flatMap((each) => {
+    const content = existing.has(each.version) ? null : contentFor(each, () => {});
+    return content ? [{ ...content }] : [];
+  });
+  return { ...before, tags: new Map([...before.tags, ...tags]), versions: [...before.versions, ...added] };
 }
 
 /** A prompt without what the service would refuse. The name of one that is here may have been changed since. */

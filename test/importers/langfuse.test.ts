@@ -123,6 +123,26 @@ test("a version that is here with another content is refused and stays as it is"
   expect(body.prompt.text).toBe("old");
 });
 
+test("a prompt may stand in several files, whatever else these have", async () => {
+  const first = { name: "p", version: 1, prompt: "one", labels: ["production"] };
+  const second = { name: "p", version: 2, prompt: "two", labels: ["staging"] };
+  const item = { id: "i", input: { q: 1 }, expectedOutput: null, datasetName: "d" };
+  const lines = (...values: object[]) => values.map((value) => JSON.stringify(value)).join("\n");
+  await writeFile(join(folder, "1.jsonl"), lines(first));
+  await writeFile(join(folder, "2.jsonl"), lines(item, first, second));
+  const dry = await importInto(server, "langfuse", folder, "dry");
+  expect(dry).toMatchObject({
+    counts: { prompts: { added: 1 }, versions: { added: 2, unchanged: 1 }, tags: { added: 2, unchanged: 1 } },
+    refusals: [],
+  });
+  expect(await importInto(server, "langfuse", folder)).toEqual(dry);
+  const { body } = await server.request("GET", "/prompts/p/describe");
+  expect(body.prompt).toMatchObject({
+    availableVersions: ["1", "2"],
+    availableTags: ["latest", "production", "staging"],
+  });
+});
+
 test("two prompts whose names make one slug are not mixed", async () => {
   const { refusals } = await importPrompts(
     { name: "My Prompt", version: 1, prompt: "a" },
