@@ -10,6 +10,7 @@ type Values = Record<string, unknown>;
 export const basalt: Importer = async function* (path, onRead) {
   const served: FileRecord[] = [];
   const described = new Map<string, Values>();
+  const named = new Map<string, FileRecord>();
   for (const { path: file } of await filesAt(path))
     for await (const record of recordsOf(file, { onRead, lists: ["prompts", "datasets"] })) {
       if ("kind" in record) {
@@ -18,7 +19,9 @@ export const basalt: Importer = async function* (path, onRead) {
       }
       const value = objectIn(record.value, "prompt") ?? objectIn(record.value, "dataset") ?? record.value;
       const slug = textIn(value, "slug") ?? "";
-      if (slug !== "" && typeof value.text === "string") served.push({ ...record, value });
+      const isServed = typeof value.text === "string" || Array.isArray(value.messages);
+      if (slug !== "" && "availableVersions" in value) named.set(slug, { ...record, value });
+      if (slug !== "" && isServed) served.push({ ...record, value });
       else if (slug !== "" && "availableVersions" in value)
         described.set(slug, { ...described.get(slug), ...value });
       else if (slug !== "" && "columns" in value) yield* datasetEntries({ ...record, value });
@@ -27,7 +30,18 @@ export const basalt: Importer = async function* (path, onRead) {
     }
   const bySlug = Map.groupBy(served, ({ value }) => textIn(value, "slug")!);
   for (const [slug, answers] of bySlug) yield promptEntry(slug, answers, described.get(slug) ?? {});
+  for (const [slug, record] of named) if (!bySlug.has(slug)) yield notServed(record);
 };
+};
+
+/** A prompt that is only listed or described. */
+function notServed({ file, line, value }: FileRecord): Entry {
+  const { slug, availableVersions } = value;
+  if (Array.isArray(availableVersions) && availableVersions.length === 0)
+    return { kind: "leftOut", what: "prompts without versions" };
+  const reason = `prompt "${slug}" has no text here; save each version as it is served`;
+  return { kind: "refused", file, line, reason };
+}
 
 /** A prompt of answers, each of which serves a version, perhaps by a tag. */
 function promptEntry(slug: string, answers: FileRecord[], description: Values): Entry {
@@ -63,7 +77,7 @@ function contentOf(value: Values, description: Values) {
   const model = objectIn(value, "model");
   const variables = description.version === value.version ? listIn(description, "variables") : [];
   return {
-    text: String(value.text),
+    ...(typeof value.text === "string" && { text: value.text }),
     ...(Array.isArray(value.messages) && { messages: value.messages }),
     ...(systemText && { systemText }),
     ...(model && textIn(model, "model") && { model: withoutEmpty(model) }),

@@ -45,6 +45,23 @@ test("prompts arrive with their versions in order, their tags and variables, and
   });
 });
 
+test("a prompt needs no text beside its messages; one that is only described is refused", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "gabbro-"));
+  const messages = [{ role: "user", content: "Hello {{ name }}" }];
+  const answers = [
+    { prompts: [{ slug: "chat", name: "Chat", availableVersions: ["1.0.0"], availableTags: [] }] },
+    { prompt: { slug: "chat", version: "1.0.0", text: null, systemText: null, messages } },
+    { prompt: { slug: "lost", name: "Lost", availableVersions: ["1.0.0"], availableTags: [] } },
+  ];
+  await writeFile(join(folder, "all.jsonl"), answers.map((answer) => JSON.stringify(answer)).join("\n"));
+  const { counts, refusals } = await importInto(server, "basalt", folder);
+  await rm(folder, { recursive: true });
+  expect(counts).toMatchObject({ prompts: { added: 1 }, versions: { added: 1 } });
+  expect(refusals).toEqual(['line 3: prompt "lost" has no text here; save each version as it is served']);
+  const { body } = await server.request("GET", "/prompts/chat?version=1.0.0");
+  expect(body.prompt.text).toBe("Hello {{ name }}");
+});
+
 test("what one Gabbro answers another imports, and then answers the same", async () => {
   await using source = await startServer({ sample: true });
   const paths = ["/prompts", "/datasets"];
