@@ -102,6 +102,15 @@ test.each([
     "@@@langfusePrompt:name=a|version=1@@@",
     "leads to a chat",
   ],
+  [
+    "that are many in all",
+    ["a", "b", "c"].map((name, at, { [at + 1]: next }) => ({
+      ...{ name, version: 1 },
+      prompt: next ? `@@@langfusePrompt:name=${next}|version=1@@@`.repeat(11) : "",
+    })),
+    "@@@langfusePrompt:name=a|version=1@@@".repeat(11),
+    "more than 1000 references",
+  ],
 ])("references %s are refused", async (_, others, prompt, reason) => {
   const { refusals } = await importPrompts({ name: "p", version: 1, prompt }, ...others);
   expect(refusals).toContainEqual(
