@@ -3,6 +3,7 @@ import { isObject } from "../formats/rows.ts";
 import type { Entry, Importer, Place } from "./entries.ts";
 import { phoenixPrompts } from "./phoenixPrompts.ts";
 import { annotationSpan, phoenixSpan } from "./phoenixSpans.ts";
+import { TOO_DEEP } from "./records.ts";
 import { slugOf } from "./slugs.ts";
 import { textIn, toIdealOutputOf, toMetadata, toValues } from "./values.ts";
 
@@ -69,6 +70,7 @@ function parsing(place: Place, row: ForeignRow, make: (place: Place, row: Foreig
     ]);
     return make(place, { ...row, ...Object.fromEntries(parsed) });
   } catch (error) {
+    if (error instanceof RangeError) return { kind: "refused", ...place, reason: TOO_DEEP };
     if (!(error instanceof SyntaxError)) throw error;
     return { kind: "refused", ...place, reason: "has a column that is not valid JSON" };
   }

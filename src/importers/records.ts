@@ -100,19 +100,23 @@ async function* ofLines(path: string, { onRead, lists }: Reading): AsyncGenerato
       yield { line, reason: "is longer than 16 MB" };
       continue;
     }
-    const parsed = parse(text);
+    const parsed = readable(() => parseExactJson(text).value);
     if (parsed.reason !== undefined) yield { line, reason: parsed.reason };
     else for (const value of listIn(parsed.value, lists)) yield { line, value };
   }
 }
 
-function parse(text: string): { value?: unknown; reason?: string } {
+function readable(read: () => unknown): { value?: unknown; reason?: string } {
   try {
-    return { value: withoutRaw(parseExactJson(text).value) };
-  } catch {
-    return { reason: "is not valid JSON" };
+    return { value: withoutRaw(read()) };
+  } catch (error) {
+    return { reason: error instanceof RangeError ? TOO_DEEP : "is not valid JSON" };
   }
 }
+
+/** What is nested deeper would exceed the stack of those who read it. */
+const MAX_DEPTH = 1_000;
+export const TOO_DEEP = "is nested too deeply";
 
 /** The entries of a list, or of the list in an answer; else the value itself. */
 function listIn(value: unknown, lists: string[]): unknown[] {
@@ -127,16 +131,17 @@ async function* ofJson(path: string, { onRead, lists }: Reading): AsyncGenerator
     !outer || (inner.length === 0 && !Array.isArray(outer.value) && lists.includes(outer.key));
   const assembly = createAssembly("any", leadsToList);
   for await (const { line, value } of jsonValues({ path, onRead }, assembly))
-    yield { line, value: withoutRaw(value) };
+    yield { line, ...readable(() => value) };
 }
 
 /** Numbers that JavaScript would change become texts: ids of other products may be as long. */
-function withoutRaw(value: unknown): unknown {
+function withoutRaw(value: unknown, depth = 0): unknown {
   if (typeof value !== "object" || value === null) return value;
+  if (depth > MAX_DEPTH) throw new RangeError(TOO_DEEP);
   if (JSON.isRawJSON(value)) return JSON.stringify(value);
   for (const [key, member] of Object.entries(value))
     if (typeof member === "object" && member !== null) {
-      const kept = withoutRaw(member);
+      const kept = withoutRaw(member, depth + 1);
       if (kept !== member) Reflect.set(value, key, kept);
     }
   return value;

@@ -78,9 +78,12 @@ const TIME = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?\d*\s?(Z|UTC
 const NANOS_DIGITS = 9;
 const MS_DIGITS = 3;
 
+/** The last time of JavaScript. */
+const MAX_MS = 8.64e15;
+
 /** Nanoseconds since 1970 as a decimal text; null for what is no time. */
 export function toNanos(time: unknown): string | null {
-  if (typeof time === "number" && Number.isFinite(time) && time > 0)
+  if (typeof time === "number" && time > 0 && time <= MAX_MS)
     return String(BigInt(Math.round(time * 1_000)) * 1_000n);
   const [, date, clock, fraction = "", zone] = (typeof time === "string" && TIME.exec(time)) || [];
   if (!date) return null;

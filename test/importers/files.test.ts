@@ -62,6 +62,28 @@ test.each([
   expect(await importText("items.json", content)).toEqual({ rows: 2, refusals: [] });
 });
 
+test.each(["deep.json", "deep.jsonl"])(
+  "a record of %s that is nested too deeply costs no other",
+  async (name) => {
+    const deep = JSON.stringify(item("deep")).replace(
+      '{"q":"deep"}',
+      `${"[".repeat(9_000)}${"]".repeat(9_000)}`,
+    );
+    expect(await importText(name, [deep, ...text(item("a"))].join("\n"))).toEqual({
+      rows: 1,
+      refusals: ["line 1: is nested too deeply"],
+    });
+  },
+);
+
+test.each([1e305, 1e17])("a span at %s ms since 1970 costs no other", async (startTime) => {
+  const spans = [startTime, 1e12].map((startTime) => ({ id: "o", traceId: "t", type: "SPAN", startTime }));
+  await writeFile(join(folder, "spans.jsonl"), text(...spans).join("\n"));
+  const { counts, refusals } = await importInto(server, "langfuse", folder);
+  expect(counts.spans.added).toBe(1);
+  expect(refusals).toEqual(["line 1: has no valid start time"]);
+});
+
 test("an id that JavaScript cannot hold as a number is kept digit by digit", async () => {
   await importText(
     "items.jsonl",
