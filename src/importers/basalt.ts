@@ -32,7 +32,6 @@ export const basalt: Importer = async function* (path, onRead) {
   for (const [slug, answers] of bySlug) yield promptEntry(slug, answers, described.get(slug) ?? {});
   for (const [slug, record] of named) if (!bySlug.has(slug)) yield notServed(record);
 };
-};
 
 /** A prompt that is only listed or described. */
 function notServed({ file, line, value }: FileRecord): Entry {
