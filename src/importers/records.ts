@@ -118,17 +118,21 @@ function readable(read: () => unknown): { value?: unknown; reason?: string } {
 const MAX_DEPTH = 1_000;
 export const TOO_DEEP = "is nested too deeply";
 
-/** The entries of a list, or of the list in an answer; else the value itself. */
+/** The entries of a list, or of the list in an answer; else the value itself. What has an id is no answer but a record. */
 function listIn(value: unknown, lists: string[]): unknown[] {
   if (Array.isArray(value)) return value;
-  if (!isObject(value)) return [value];
+  if (!isObject(value) || "id" in value) return [value];
   const name = lists.find((each) => Array.isArray(value[each]));
   return name === undefined ? [value] : (value[name] as unknown[]);
 }
 
 async function* ofJson(path: string, { onRead, lists }: Reading): AsyncGenerator<Read> {
   const leadsToList = ([outer, ...inner]: Level[]) =>
-    !outer || (inner.length === 0 && !Array.isArray(outer.value) && lists.includes(outer.key));
+    !outer ||
+    (inner.length === 0 &&
+      !Array.isArray(outer.value) &&
+      !("id" in outer.value) &&
+      lists.includes(outer.key));
   const assembly = createAssembly("any", leadsToList);
   for await (const { line, value } of jsonValues({ path, onRead }, assembly))
     yield { line, ...readable(() => value) };

@@ -84,6 +84,18 @@ test.each([1e305, 1e17])("a span at %s ms since 1970 costs no other", async (sta
   expect(refusals).toEqual(["line 1: has no valid start time"]);
 });
 
+test.each(["own.json", "own.jsonl"])(
+  "a record of %s may have a member that is called like a list of answers",
+  async (name) => {
+    expect(
+      await importText(name, text({ ...item("a"), data: [item("x"), item("y")] }, item("b")).join("\n")),
+    ).toEqual({
+      rows: 2,
+      refusals: [],
+    });
+  },
+);
+
 test("an id that JavaScript cannot hold as a number is kept digit by digit", async () => {
   await importText(
     "items.jsonl",
