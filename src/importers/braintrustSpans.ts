@@ -51,7 +51,7 @@ export function* braintrustSpans(place: Place, value: Values): Generator<Entry> 
     if (score !== null)
       yield toJudgement(place, {
         ...{ traceId, id: `score ${id} ${name}`, parentId: id, name },
-        time: secondsToMs(metrics.end) ?? start,
+        time: start, // the end may be missing yet, and the id of the log follows from the time
         output: { score },
         metadata: { of: id },
       });

@@ -38,7 +38,8 @@ export function* langsmithSpans(place: Place, value: Values): Generator<Entry> {
     if (isObject(output))
       yield toJudgement(place, {
         ...{ traceId, id: `feedback ${id} ${name}`, parentId: id, name },
-        ...{ time: value.end_time ?? value.start_time, output, metadata: { of: id } },
+        time: value.start_time, // the end may be missing yet, and the id of the log follows from the time
+        ...{ output, metadata: { of: id } },
       });
 }
 

@@ -72,6 +72,8 @@ test("logs become traces, with a step for each score", async () => {
       output: "Nairobi",
       metadata: { tier: "gold" },
     },
+    { type: "EVALUATOR", depth: 1 },
+    { type: "EVALUATOR", depth: 1 },
     {
       name: "Chat Completion",
       type: "GENERATION",
@@ -81,11 +83,9 @@ test("logs become traces, with a step for each score", async () => {
       outputTokens: 3,
       timeToFirstTokenMs: 250,
     },
-    { type: "EVALUATOR", depth: 1 },
-    { type: "EVALUATOR", depth: 1 },
   ]);
   const scores = answer.logs.nodes
-    .slice(2)
+    .slice(1, 3)
     .map(({ name, output }: { name: string; output: unknown }) => [name, output]);
   expect(Object.fromEntries(scores)).toEqual({ correct: { score: 1 }, style: { score: 0.5 } });
   const search = traces.nodes.find(({ name }: { name: string }) => name === "search");

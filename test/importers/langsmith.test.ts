@@ -78,6 +78,7 @@ test("runs become traces, with a step for each kind of feedback", async () => {
       latencyMs: 1000,
       metadata: { tier: "gold" },
     },
+    { name: "correctness", type: "EVALUATOR", depth: 1, output: { n: 1, avg: 1 } },
     {
       name: "ChatOpenAI",
       type: "GENERATION",
@@ -88,6 +89,5 @@ test("runs become traces, with a step for each kind of feedback", async () => {
       cost: 0.0000036,
     },
     { name: "search", type: "TOOL", depth: 1, status: "ERROR", statusMessage: "ValueError('no net')" },
-    { name: "correctness", type: "EVALUATOR", depth: 1, output: { n: 1, avg: 1 } },
   ]);
 });

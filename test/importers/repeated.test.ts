@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { ProductName } from "../../src/importers/importers.ts";
 import { allRows, fixture, importInto } from "../support/imports.ts";
@@ -43,3 +46,33 @@ test.each(exports)("an import of %s that is repeated finds all of it unchanged",
   expect(await allRows(server)).toEqual(stored);
   expect(await importInto(server, product, fixture(path), "dry")).toEqual(again);
 });
+
+const running: [ProductName, object, object][] = [
+  [
+    "braintrust",
+    { span_id: "a", root_span_id: "a", span_attributes: {}, scores: { right: 1 }, metrics: { start: 1e9 } },
+    { metrics: { start: 1e9, end: 1e9 + 5 } },
+  ],
+  [
+    "langsmith",
+    { id: "a", run_type: "chain", start_time: "2026-10-01T10:00:00Z", feedback_stats: { right: { n: 1 } } },
+    { end_time: "2026-10-01T10:00:05Z" },
+  ],
+];
+
+test.each(running)(
+  "a judgement of a step of %s that ended since is stored once",
+  async (product, begun, more) => {
+    const folder = await mkdtemp(join(tmpdir(), "gabbro-"));
+    const path = join(folder, "spans.jsonl");
+    await writeFile(path, JSON.stringify(begun));
+    expect((await importInto(server, product, path)).counts.spans.added).toBe(2);
+    await writeFile(path, JSON.stringify({ ...begun, ...more }));
+    expect((await importInto(server, product, path)).counts.spans).toEqual({
+      added: 0,
+      changed: 1,
+      unchanged: 1,
+    });
+    await rm(folder, { recursive: true });
+  },
+);
