@@ -14,7 +14,7 @@ const CONFIG = ["-c", "core.fsmonitor=false", "-c", "log.showSignature=false"];
  */
 export async function findSource(path: string): Promise<VersionSource | null> {
   const git = async (...args: string[]) => {
-    const all = ["--literal-pathspecs", ...CONFIG, ...args, "--", basename(path)];
+    const all = ["--no-optional-locks", "--literal-pathspecs", ...CONFIG, ...args, "--", basename(path)];
     return (await promisify(execFile)("git", all, { cwd: dirname(path), timeout: TIMEOUT_MS })).stdout;
   };
   try {
