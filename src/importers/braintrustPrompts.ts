@@ -13,26 +13,26 @@ type Values = Record<string, unknown>;
 export function* braintrustPrompts(records: FileRecord[]): Generator<Entry> {
   const bySlug = Map.groupBy(records, ({ value }) => slugOf(textIn(value, "slug", "name") ?? ""));
   for (const [slug, versions] of bySlug) {
-    const converted: ImportedVersion[] = [];
+    const converted = new Map<string, ImportedVersion>();
     const sorted = versions.toSorted((a, b) => (versionOf(a.value) < versionOf(b.value) ? -1 : 1));
     for (const { file, line, value } of sorted) {
       const version = versionOf(value);
-      if (converted.some((each) => each.version === version)) continue;
+      if (converted.has(version)) continue;
       const content = version === "" ? { reason: "has no _xact_id" } : contentOf(value);
       if ("reason" in content)
         yield { kind: "refused", file, line, reason: `prompt "${slug}": ${content.reason}` };
-      else converted.push({ file, line, version, ...content });
+      else converted.set(version, { file, line, version, ...content });
       if (Array.isArray(value.tags) && value.tags.length > 0)
         yield { kind: "leftOut", what: "tags of prompts" };
     }
     const newest = sorted.at(-1)!;
     const name = textIn(newest.value, "name") ?? slug;
     const description = textIn(newest.value, "description");
-    if (converted.length > 0)
+    if (converted.size > 0)
       yield {
         kind: "prompt",
         ...{ file: newest.file, line: newest.line, slug, name, ...(description && { description }) },
-        versions: converted,
+        versions: [...converted.values()],
         tags: [],
       };
   }

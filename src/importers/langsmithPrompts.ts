@@ -10,7 +10,7 @@ import { textIn } from "./values.ts";
 /** The prompts of an export, each with its commits in the order of their times, and its tags. */
 export function* langsmithPrompts(records: FileRecord[]): Generator<Entry> {
   for (const [name, ofPrompt] of Map.groupBy(records, nameOf)) {
-    const versions: ImportedVersion[] = [];
+    const versions = new Map<string, ImportedVersion>();
     const tags: [string, string][] = [];
     for (const { file, line, value } of ofPrompt.toSorted((a, b) => (timeOf(a) < timeOf(b) ? -1 : 1))) {
       const tag = textIn(value, "tag_name");
@@ -20,16 +20,21 @@ export function* langsmithPrompts(records: FileRecord[]): Generator<Entry> {
       }
       const manifest = isObject(value.manifest) ? value.manifest : value;
       const version = textIn(value, "commit_hash") ?? hashOf(manifest);
-      if (versions.some((each) => each.version === version)) continue;
+      if (versions.has(version)) continue;
       const { leftOut = [], ...content } = fromManifest(manifest);
       for (const what of leftOut) yield { kind: "leftOut", what };
       if ("reason" in content)
         yield { kind: "refused", file, line, reason: `prompt "${name}": ${content.reason}` };
-      else versions.push({ file, line, version, ...content });
+      else versions.set(version, { file, line, version, ...content });
     }
     const [first] = ofPrompt;
-    if (first && versions.length + tags.length > 0)
-      yield { kind: "prompt", file: first.file, line: first.line, slug: slugOf(name), name, versions, tags };
+    if (first && versions.size + tags.length > 0)
+      yield {
+        kind: "prompt",
+        ...{ file: first.file, line: first.line, slug: slugOf(name), name },
+        versions: [...versions.values()],
+        tags,
+      };
   }
 }
 

@@ -23,13 +23,13 @@ export const promptLayer: Importer = async function* (path, onRead) {
 };
 
 function* promptEntries(name: string, records: FileRecord[]): Generator<Entry> {
-  const versions: ImportedVersion[] = [];
+  const versions = new Map<string, ImportedVersion>();
   const tags: [string, string][] = [];
   const sorted = records.toSorted((a, b) => Number(a.value.version) - Number(b.value.version));
   for (const { file, line, value } of sorted) {
     const version = textIn(value, "version");
     if (version) for (const label of labelsOf(value)) tags.push([label, version]);
-    if (versions.some((each) => each.version === version)) continue;
+    if (version && versions.has(version)) continue;
     const content = version ? contentOf(value) : { reason: "has no version" };
     if (!version || "reason" in content) {
       const reason = "reason" in content ? content.reason : "";
@@ -37,11 +37,16 @@ function* promptEntries(name: string, records: FileRecord[]): Generator<Entry> {
       continue;
     }
     yield* leftOutOf(value);
-    versions.push({ file, line, version, ...content });
+    versions.set(version, { file, line, version, ...content });
   }
   const [first] = sorted;
-  if (first && versions.length > 0)
-    yield { kind: "prompt", file: first.file, line: first.line, slug: slugOf(name), name, versions, tags };
+  if (first && versions.size > 0)
+    yield {
+      kind: "prompt",
+      ...{ file: first.file, line: first.line, slug: slugOf(name), name },
+      versions: [...versions.values()],
+      tags,
+    };
 }
 
 function* leftOutOf(value: Values): Generator<Entry> {
