@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { isObject } from "../formats/rows.ts";
 import type { Entry, ImportedVersion, Importer } from "./entries.ts";
-import { type FileRecord, filesAt, recordsOf } from "./records.ts";
+import { createCollected, type FileRecord, filesAt, recordsOf } from "./records.ts";
 import { listIn, objectIn, textIn, textsIn } from "./values.ts";
 
 type Values = Record<string, unknown>;
@@ -9,6 +9,7 @@ type Values = Record<string, unknown>;
 /** Reads answers of Basalt's API: prompts as served and as described, datasets with their rows, and lists of both. */
 export const basalt: Importer = async function* (path, onRead) {
   const served: FileRecord[] = [];
+  const collect = createCollected();
   const described = new Map<string, Values>();
   const named = new Map<string, FileRecord>();
   for (const { path: file } of await filesAt(path))
@@ -21,6 +22,7 @@ export const basalt: Importer = async function* (path, onRead) {
       const slug = textIn(value, "slug") ?? "";
       const isServed = typeof value.text === "string" || Array.isArray(value.messages);
       if (slug !== "" && "availableVersions" in value) named.set(slug, { ...record, value });
+      if (slug !== "" && (isServed || "availableVersions" in value)) collect(record);
       if (slug !== "" && isServed) served.push({ ...record, value });
       else if (slug !== "" && "availableVersions" in value)
         described.set(slug, { ...described.get(slug), ...value });

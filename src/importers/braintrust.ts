@@ -3,7 +3,7 @@ import { isObject } from "../formats/rows.ts";
 import { braintrustPrompts } from "./braintrustPrompts.ts";
 import { braintrustSpans } from "./braintrustSpans.ts";
 import type { Entry, Importer } from "./entries.ts";
-import { type FileRecord, filesInOrder, recordsOf } from "./records.ts";
+import { createCollected, type FileRecord, filesInOrder, recordsOf } from "./records.ts";
 import { slugOf } from "./slugs.ts";
 import { textIn, toIdealOutput, toMetadata, toValues } from "./values.ts";
 
@@ -20,12 +20,15 @@ export const braintrust: Importer = async function* (path, onRead) {
   const reading = { onRead, lists: LISTS };
   const nameOfDataset = new Map<string, string>();
   const prompts: FileRecord[] = [];
+  const collect = createCollected();
   const files = await filesInOrder(path, LISTS, (value) => kinds.indexOf(kindOf(value) ?? "span"));
   for (const { path: file, isLastOfRank } of files) {
     for await (const record of recordsOf(file, reading)) {
       if ("kind" in record) yield record;
-      else if (kindOf(record.value) === "prompt") prompts.push(record);
-      else yield* entriesOf(record, nameOfDataset);
+      else if (kindOf(record.value) === "prompt") {
+        collect(record);
+        prompts.push(record);
+      } else yield* entriesOf(record, nameOfDataset);
     }
     if (isLastOfRank) yield* braintrustPrompts(prompts.splice(0));
   }

@@ -1,7 +1,7 @@
 import type { Entry, Importer, Place } from "./entries.ts";
 import { type CollectedPrompt, langfusePrompts } from "./langfusePrompts.ts";
 import { scoreSpan, toLangfuseSpan, traceSpan } from "./langfuseSpans.ts";
-import { type FileRecord, filesInOrder, recordsOf } from "./records.ts";
+import { createCollected, type FileRecord, filesInOrder, recordsOf } from "./records.ts";
 import { slugOf } from "./slugs.ts";
 import { camelCased, listIn, textIn, toIdealOutput, toMetadata, toValues } from "./values.ts";
 
@@ -21,7 +21,7 @@ export const langfuse: Importer = async function* (path, onRead) {
   const reading = { onRead, lists: LISTS };
   const files = await filesInOrder(path, LISTS, (value) => rankOf(kindOf(camelCased(value))));
   const prompts: CollectedPrompt[] = [];
-  let collected = 0;
+  const collect = createCollected();
   for (const { path: file, isLastOfRank } of files) {
     for await (const record of recordsOf(file, reading)) {
       if ("kind" in record) {
@@ -34,18 +34,11 @@ export const langfuse: Importer = async function* (path, onRead) {
         continue;
       }
       prompts.push({ place: record, value });
-      collected += JSON.stringify(value.prompt).length;
-      if (collected > MAX_COLLECTED_CHARACTERS) throw tooMany(file);
+      collect({ ...record, value });
     }
     if (isLastOfRank) yield* langfusePrompts(prompts.splice(0));
   }
 };
-
-/** Prompts refer to each other, so they are all in memory before the first is imported. */
-const MAX_COLLECTED_CHARACTERS = 64 * 1024 * 1024;
-
-const tooMany = (file: string) =>
-  new Error(`The prompts up to ${file} have more than 64 million characters. Import fewer files at once.`);
 
 const rankOf = (kind: Kind | null): number => (kind === null ? order.length : order.indexOf(kind));
 

@@ -4,7 +4,7 @@ import { isObject } from "../formats/rows.ts";
 import type { Entry, Importer } from "./entries.ts";
 import { langsmithPrompts } from "./langsmithPrompts.ts";
 import { langsmithSpans } from "./langsmithSpans.ts";
-import { type FileRecord, filesInOrder, recordsOf } from "./records.ts";
+import { createCollected, type FileRecord, filesInOrder, recordsOf } from "./records.ts";
 import { slugOf } from "./slugs.ts";
 import { textIn, toIdealOutputOf, toMetadata, toValues } from "./values.ts";
 
@@ -20,12 +20,15 @@ const kinds = ["dataset", "prompt", "example", "run"] as const;
 export const langsmith: Importer = async function* (path, onRead) {
   const nameOfDataset = new Map<string, string>();
   const prompts: FileRecord[] = [];
+  const collect = createCollected();
   const files = await filesInOrder(path, LISTS, (value) => kinds.indexOf(kindOf(value) ?? "run"));
   for (const { path: file, isLastOfRank } of files) {
     for await (const record of recordsOf(file, { onRead, lists: LISTS })) {
       if ("kind" in record) yield record;
-      else if (kindOf(record.value) === "prompt") prompts.push(record);
-      else yield* entriesOf(record, nameOfDataset);
+      else if (kindOf(record.value) === "prompt") {
+        collect(record);
+        prompts.push(record);
+      } else yield* entriesOf(record, nameOfDataset);
     }
     if (isLastOfRank) yield* langsmithPrompts(prompts.splice(0));
   }

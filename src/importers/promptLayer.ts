@@ -1,7 +1,7 @@
 import { isObject } from "../formats/rows.ts";
 import { type Convert, convertMessages, type Refusal } from "./chat.ts";
 import type { Entry, ImportedVersion, Importer } from "./entries.ts";
-import { type FileRecord, filesAt, recordsOf } from "./records.ts";
+import { createCollected, type FileRecord, filesAt, recordsOf } from "./records.ts";
 import { slugOf } from "./slugs.ts";
 import { fromFString } from "./templates/fString.ts";
 import { fromJinja } from "./templates/jinja.ts";
@@ -12,11 +12,15 @@ type Values = Record<string, unknown>;
 /** Reads answers of PromptLayer's API: prompt templates, one version each or a list of them. */
 export const promptLayer: Importer = async function* (path, onRead) {
   const records: FileRecord[] = [];
+  const collect = createCollected();
   for (const { path: file } of await filesAt(path))
     for await (const record of recordsOf(file, { onRead, lists: ["items"] })) {
       if ("kind" in record) yield record;
-      else if ("prompt_template" in record.value && textIn(record.value, "prompt_name")) records.push(record);
-      else yield { kind: "refused", file, line: record.line, reason: "is no prompt template of PromptLayer" };
+      else if ("prompt_template" in record.value && textIn(record.value, "prompt_name")) {
+        collect(record);
+        records.push(record);
+      } else
+        yield { kind: "refused", file, line: record.line, reason: "is no prompt template of PromptLayer" };
     }
   const byName = Map.groupBy(records, ({ value }) => textIn(value, "prompt_name")!);
   for (const [name, versions] of byName) yield* promptEntries(name, versions);

@@ -88,6 +88,21 @@ export async function* recordsOf(path: string, reading: Reading): AsyncGenerator
   }
 }
 
+/** Prompts are all in memory before the first is imported, as their versions may stand anywhere. */
+const MAX_COLLECTED_CHARACTERS = 64 * 1024 * 1024;
+
+/** Counts the characters of prompts that are collected; throws when they are too many. */
+export function createCollected() {
+  let characters = 0;
+  return ({ file, value }: FileRecord): void => {
+    characters += JSON.stringify(value).length;
+    if (characters > MAX_COLLECTED_CHARACTERS)
+      throw new Error(
+        `The prompts up to ${file} have more than 64 million characters. Import fewer files at once.`,
+      );
+  };
+}
+
 interface Read {
   line: number;
   value?: unknown;
