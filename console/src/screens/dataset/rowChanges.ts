@@ -85,7 +85,13 @@ type Added = AddRowsMutation["addDatasetItems"];
 
 const WAITS_MS = [1_000, 3_000, 9_000];
 
-/** Adds up to 1,000 rows; when Gabbro cannot be reached it tries again, which stores them once. */
+const TEMPORARY = ["TOO_MANY_REQUESTS", "UNAVAILABLE", "TIMED_OUT"];
+
+const isTemporary = (error: CombinedError | undefined): boolean =>
+  error?.networkError !== undefined ||
+  (error?.graphQLErrors ?? []).some(({ extensions }) => TEMPORARY.includes(String(extensions.code)));
+
+/** Adds up to 1,000 rows; when Gabbro cannot be reached or has too much to do it tries again, which stores them once. */
 export async function addRows(
   client: Client,
   slug: string,
@@ -96,7 +102,7 @@ export async function addRows(
     client.mutation<AddRowsMutation>(String(AddRows), { slug, items }, { fetchOptions }).toPromise();
   let result = await add();
   for (const waitMs of WAITS_MS) {
-    if (!result.error?.networkError) break;
+    if (!isTemporary(result.error)) break;
     await new Promise((resolve) => setTimeout(resolve, waitMs));
     result = await add();
   }

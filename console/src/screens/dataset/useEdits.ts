@@ -33,11 +33,16 @@ export function useEdits(store: Store) {
       only && now.get(cell) !== only ? now : new Map([...now].filter(([other]) => other !== cell)),
     );
   }, []);
+  /** Keeps an edit that failed, unless another of its cell has followed it. */
+  const fail = useCallback((edit: Edit, error: CombinedError | undefined) => {
+    const cell = cellOf(edit.row, edit.column);
+    setEdits((now) => (now.get(cell) === edit ? new Map(now).set(cell, { ...edit, error }) : now));
+  }, []);
   const send = async (edit: Edit) => {
     const { row, column, text } = edit;
     const { data, error } = await store(row, column, text);
     if (data) drop(row, column, edit);
-    else put({ ...edit, error });
+    else fail(edit, error);
   };
   const save = (row: Row, column: GridColumn, text: string) => {
     const earlier = edits.get(cellOf(row, column));

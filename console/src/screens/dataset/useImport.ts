@@ -80,8 +80,7 @@ async function sendRows(
   for (const row of rows) if (row.item === null) refuse(row, row.message);
   if (valid.length === 0) return { warning: null, error: undefined };
   const { data, error } = await add(valid.map(({ item }) => item!));
-  if (error?.networkError) return { warning: null, error };
-  if (error) for (const row of valid) refuse(row, sentenceOf(error));
+  if (error) return { warning: null, error }; // of the request as a whole, and so would be those of the next
   for (const { index, message } of data?.errors ?? []) refuse(valid[index]!, message);
   report.stored += (data?.datasetRows ?? []).filter((row) => row !== null).length;
   return { warning: data?.warnings[0]?.message ?? null, error: undefined };

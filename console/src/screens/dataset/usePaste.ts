@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { sentenceOf } from "../../parts/Notice.tsx";
 import { type Placed, parseBlock, placeBlock, restoreOf } from "./block.ts";
 import type { GridColumn, Row } from "./cells.ts";
@@ -12,9 +12,12 @@ const NOTHING = { changed: 0, added: 0, stored: 0, refused: [], problem: null };
 /** Pastes blocks of spreadsheets, and reports what became of each row. */
 export function usePaste(storing: Storing, columns: GridColumn[]) {
   const [report, setReport] = useState<Report | null>(null);
-  const { rows, inTurn, done, onStored } = storing;
+  const { inTurn, done, onStored } = storing;
+  const latest = useRef(storing);
+  latest.current = storing; // a paste waits for the changes before it, and goes by the rows that they leave
   const paste = (text: string, at: { row: number; column: number }) =>
     inTurn(async () => {
+      const { rows } = latest.current;
       const { updates, additions } = placeBlock(await parseBlock(text), at, rows.rows, columns);
       if (additions.length > 0 && rows.hasMore)
         return setReport({
@@ -81,7 +84,8 @@ async function takeBack(
   for (const row of added) {
     const id = idOf(row.id);
     const { data, error } = await deleteRow(client, { ...row, id });
-    if (!data) return { error };
+    const isGone = error?.graphQLErrors.some(({ extensions }) => extensions.code === "ROW_NOT_FOUND");
+    if (!data && !isGone) return { error };
     rows.remove(id);
   }
   return { data: null };

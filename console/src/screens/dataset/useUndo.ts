@@ -25,7 +25,7 @@ export function useUndo() {
     if (!step) return toast("There is nothing to undo", "failed");
     const { data, error } = await step.undo();
     if (data !== undefined) return toast(`Undone: ${step.name}`);
-    steps.current.push(step);
+    if (error?.networkError) steps.current.push(step); // any other error would come again, before all earlier steps
     toast(error ? sentenceOf(error) : "It cannot be undone", "failed");
   }, [toast]);
   /** A row that came back has another id, which earlier steps do not know. */
