@@ -87,7 +87,7 @@ const WAITS_MS = [1_000, 3_000, 9_000];
 
 const TEMPORARY = ["TOO_MANY_REQUESTS", "UNAVAILABLE", "TIMED_OUT"];
 
-const isTemporary = (error: CombinedError | undefined): boolean =>
+export const isTemporary = (error: CombinedError | undefined): boolean =>
   error?.networkError !== undefined ||
   (error?.graphQLErrors ?? []).some(({ extensions }) => TEMPORARY.includes(String(extensions.code)));
 

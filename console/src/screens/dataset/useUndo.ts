@@ -1,7 +1,7 @@
 import { useCallback, useRef } from "react";
 import { sentenceOf } from "../../parts/Notice.tsx";
 import { useToast } from "../../parts/Toast.tsx";
-import type { Outcome } from "./rowChanges.ts";
+import { isTemporary, type Outcome } from "./rowChanges.ts";
 
 /** A change that is stored, and how it is taken back. */
 export interface Step {
@@ -25,7 +25,7 @@ export function useUndo() {
     if (!step) return toast("There is nothing to undo", "failed");
     const { data, error } = await step.undo();
     if (data !== undefined) return toast(`Undone: ${step.name}`);
-    if (error?.networkError) steps.current.push(step); // any other error would come again, before all earlier steps
+    if (isTemporary(error)) steps.current.push(step); // any other error would come again, before all earlier steps
     toast(error ? sentenceOf(error) : "It cannot be undone", "failed");
   }, [toast]);
   /** A row that came back has another id, which earlier steps do not know. */
