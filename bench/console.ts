@@ -87,6 +87,7 @@ const screenChanges: Claim = {
     inBrowser(folder, async ({ url, fresh }) => {
       const page = await fresh();
       await page.goto(`${url}/console`);
+      await page.getByRole("heading", { name: "Overview" }).waitFor();
       const screens = ["Prompts", "Datasets", "Usage", "Prices", "Overview"];
       const go = (name: string) => page.evaluate(changeTo, name);
       for (const name of screens) await go(name);
