@@ -53,7 +53,7 @@ export async function putDatasetItems(
   return { added, changed, unchanged: items.length - added - changed, omitted };
 }
 
-/** What `putDatasetItems` would do with rows whose columns are there; stores nothing. Rows with one key are not told apart. */
+/** What `putDatasetItems` would do with rows whose columns exist; stores nothing. Several rows with one key each count. */
 export async function compareDatasetItems(
   context: Context,
   { slug, items }: { slug: string; items: DatasetRowInput[] },
