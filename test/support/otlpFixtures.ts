@@ -17,6 +17,8 @@ export interface OtlpFixture {
   usage: { inputTokens: number; outputTokens: number };
   /** How many spans report each call of a model, where it is not one: two libraries may watch the same call. */
   reportedTimes?: number;
+  /** Whether the stub gave several answers one id, where a model's API gives each its own. */
+  answersShareId?: boolean;
   spans: OtlpSpan[];
 }
 
