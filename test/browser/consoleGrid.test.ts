@@ -44,11 +44,23 @@ async function paste(page: Page, text: string): Promise<void> {
   }`);
 }
 
+/** Keeps changes from reaching the server until the returned function is called. */
+async function holdChanges(page: Page): Promise<() => void> {
+  const released = Promise.withResolvers<void>();
+  await page.route("**/graphql", async (route) => {
+    if (route.request().postData()?.includes("mutation")) await released.promise;
+    await route.continue();
+  });
+  return released.resolve;
+}
+
 async function setNote(server: Server, id: string, note: string): Promise<void> {
   const update =
     "mutation ($id: ID!, $input: UpdateDatasetItemInput!) { updateDatasetItem(id: $id, input: $input) { datasetRow { id } } }";
   expect(await server.run(update, { id, input: { values: { note } } })).not.toHaveProperty("error");
 }
+
+const LONG = { timeout: 15_000 };
 
 describe.skipIf(!hasChromium)(`the grid of a dataset in Chromium${skipReason}`, () => {
   it("saves what was typed when another cell is clicked, which is then the selected one", async () => {
@@ -226,5 +238,58 @@ describe.skipIf(!hasChromium)(`the grid of a dataset in Chromium${skipReason}`, 
     ]);
     await page.getByRole("button", { name: "Close the report" }).click();
     await page.getByText("Row 1: That is bad.").waitFor({ state: "detached" });
+  });
+
+  it("undoes quick edits of one cell one by one, though all were typed before the first was stored", async () => {
+    await using server = await startServer({ console: true });
+    await using browser = await openBrowser();
+    const { page, grid } = await openWords(server, browser, 2);
+    const release = await holdChanges(page);
+    await grid.focus();
+    for (const text of ["A", "B", "C"]) {
+      await page.keyboard.type(text);
+      await page.keyboard.press("Enter");
+      await page.keyboard.press("ArrowUp");
+    }
+    await grid.getByText("C", { exact: true }).waitFor();
+    expect(await storedWords(server, 1)).toEqual([["w1", "n1", ""]]);
+    release();
+    await expect.poll(() => storedWords(server, 1)).toEqual([["C", "n1", ""]]);
+    for (const text of ["B", "A", "w1"]) {
+      await page.keyboard.press("Control+z");
+      await expect.poll(() => storedWords(server, 1)).toEqual([[text, "n1", ""]]);
+    }
+  });
+
+  it("adds a deleted row once, though the answers to its undo are lost", async () => {
+    await using server = await startServer({ console: true });
+    await using browser = await openBrowser();
+    const { page, grid } = await openWords(server, browser, 2);
+    await grid.focus();
+    await page.keyboard.press("Delete");
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.clock.install();
+    let tries = 0;
+    await page.route("**/graphql", async (route) => {
+      if (!route.request().postData()?.includes("mutation AddRows")) return route.continue();
+      await route.fetch();
+      await route.abort();
+      tries += 1;
+    });
+    await page.keyboard.press("Control+z");
+    await expect
+      .poll(async () => {
+        await page.clock.fastForward(9_000); // the longest pause between tries
+        return tries;
+      }, LONG)
+      .toBe(4);
+    await page.unroute("**/graphql");
+    await page.keyboard.press("Control+z");
+    await page.getByText("Undone: the deletion").waitFor();
+    expect(await storedWords(server, 9)).toEqual([
+      ["w2", "n2", ""],
+      ["w1", "n1", ""],
+    ]);
   });
 });

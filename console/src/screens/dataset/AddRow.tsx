@@ -1,22 +1,18 @@
 import { useState } from "react";
 import { useSave } from "../../data.ts";
 import type { ColumnType } from "../../gql/graphql.ts";
-import { graphql } from "../../gql/index.ts";
+import { graphql, readFragment } from "../../gql/index.ts";
 import { Dialog } from "../../parts/Dialog.tsx";
 import { TextArea } from "../../parts/Field.tsx";
 import { SaveForm } from "../../parts/SaveForm.tsx";
 import { type CellText, itemOf } from "./block.ts";
-import { gridColumnsOf, type Row } from "./cells.ts";
+import { GridRowFields, gridColumnsOf, type Row } from "./cells.ts";
 
 const AddDatasetRow = graphql(`
   mutation AddDatasetRow($slug: String!, $input: DatasetItemInput!) {
     addDatasetItem(slug: $slug, input: $input) {
       datasetRow {
-        id
-        key
-        name
-        values
-        idealOutput
+        ...GridRow
       }
     }
   }
@@ -37,7 +33,7 @@ export function AddRow({ slug, columns, onAdded, onClose }: Props) {
     const cells = gridColumns.map((column): CellText => [column, texts[column.key] ?? ""]);
     const data = await save.run({ slug, input: itemOf(cells) });
     if (!data) return;
-    onAdded(data.addDatasetItem.datasetRow);
+    onAdded(readFragment(GridRowFields, data.addDatasetItem.datasetRow));
     onClose();
   };
   return (

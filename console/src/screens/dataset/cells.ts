@@ -1,6 +1,17 @@
-import type { ColumnType, DatasetRowsQuery } from "../../gql/graphql.ts";
+import type { ColumnType, GridRowFragment } from "../../gql/graphql.ts";
+import { graphql } from "../../gql/index.ts";
 
-export type Row = NonNullable<DatasetRowsQuery["dataset"]>["rows"]["nodes"][number];
+export const GridRowFields = graphql(`
+  fragment GridRow on DatasetRow {
+    id
+    key
+    name
+    values
+    idealOutput
+  }
+`);
+
+export type Row = GridRowFragment;
 
 /** A column of the grid: one of the dataset, or the ideal output that every row has. */
 export interface GridColumn {

@@ -3,22 +3,18 @@ import type {
   AddRowsMutation,
   DatasetItemInput,
   DeleteRowMutation,
-  RowMetadataQuery,
   UpdateDatasetItemInput,
   UpdateRowMutation,
+  WholeRowQuery,
 } from "../../gql/graphql.ts";
-import { graphql } from "../../gql/index.ts";
-import type { Row } from "./cells.ts";
+import { graphql, readFragment } from "../../gql/index.ts";
+import { GridRowFields, type Row } from "./cells.ts";
 
 const UpdateRow = graphql(`
   mutation UpdateRow($id: ID!, $input: UpdateDatasetItemInput!) {
     updateDatasetItem(id: $id, input: $input) {
       datasetRow {
-        id
-        key
-        name
-        values
-        idealOutput
+        ...GridRow
       }
     }
   }
@@ -28,11 +24,7 @@ const AddRows = graphql(`
   mutation AddRows($slug: String!, $items: [DatasetItemInput!]!) {
     addDatasetItems(slug: $slug, input: { items: $items }) {
       datasetRows {
-        id
-        key
-        name
-        values
-        idealOutput
+        ...GridRow
       }
       errors {
         index
@@ -53,12 +45,16 @@ const DeleteRow = graphql(`
   }
 `);
 
-const RowMetadata = graphql(`
-  query RowMetadata($id: ID!) {
+const WholeRow = graphql(`
+  query WholeRow($id: ID!) {
     node(id: $id) {
       __typename
       ... on DatasetRow {
         id
+        key
+        name
+        values
+        idealOutput
         metadata
       }
     }
@@ -78,10 +74,17 @@ export async function updateRow(
   const { data, error } = await client
     .mutation<UpdateRowMutation>(String(UpdateRow), { id, input })
     .toPromise();
-  return data && !error ? { data: data.updateDatasetItem.datasetRow } : { error };
+  return data && !error
+    ? { data: readFragment(GridRowFields, data.updateDatasetItem.datasetRow) }
+    : { error };
 }
 
-type Added = AddRowsMutation["addDatasetItems"];
+interface Added {
+  /** The rows as they were stored, those that were refused as null. */
+  rows: (Row | null)[];
+  errors: AddRowsMutation["addDatasetItems"]["errors"];
+  warning: string | null;
+}
 
 const WAITS_MS = [1_000, 3_000, 9_000];
 
@@ -91,13 +94,17 @@ export const isTemporary = (error: CombinedError | undefined): boolean =>
   error?.networkError !== undefined ||
   (error?.graphQLErrors ?? []).some(({ extensions }) => TEMPORARY.includes(String(extensions.code)));
 
-/** Adds up to 1,000 rows; when Gabbro cannot be reached or has too much to do it tries again, which stores them once. */
+/**
+ * Adds up to 1,000 rows; when Gabbro cannot be reached or has too much to do it tries again. All tries with one key store
+ * them once.
+ */
 export async function addRows(
   client: Client,
   slug: string,
   items: DatasetItemInput[],
+  key: string = crypto.randomUUID(),
 ): Promise<Outcome<Added>> {
-  const fetchOptions = { headers: { "idempotency-key": crypto.randomUUID() } };
+  const fetchOptions = { headers: { "idempotency-key": key } };
   const add = () =>
     client.mutation<AddRowsMutation>(String(AddRows), { slug, items }, { fetchOptions }).toPromise();
   let result = await add();
@@ -107,21 +114,27 @@ export async function addRows(
     result = await add();
   }
   const { data, error } = result;
-  return data && !error ? { data: data.addDatasetItems } : { error };
+  if (!data || error) return { error };
+  const { datasetRows, errors, warnings } = data.addDatasetItems;
+  const rows = datasetRows.map((row) => readFragment(GridRowFields, row) ?? null);
+  return { data: { rows, errors, warning: warnings[0]?.message ?? null } };
 }
 
 /** Deletes a row, and returns all of it, to add it again. */
-export async function deleteRow(client: Client, row: Row): Promise<Outcome<DatasetItemInput>> {
-  const { id, key, name, values, idealOutput } = row;
+export async function deleteRow(client: Client, id: string): Promise<Outcome<DatasetItemInput>> {
   const read = await client
-    .query<RowMetadataQuery>(String(RowMetadata), { id }, { requestPolicy: "network-only" })
+    .query<WholeRowQuery>(String(WholeRow), { id }, { requestPolicy: "network-only" })
     .toPromise();
   if (read.error) return { error: read.error };
   const { data, error } = await client.mutation<DeleteRowMutation>(String(DeleteRow), { id }).toPromise();
   if (!data || error) return { error };
   const node = read.data?.node;
-  const metadata = node?.__typename === "DatasetRow" ? (node.metadata ?? null) : null;
+  if (node?.__typename !== "DatasetRow") return { error: undefined };
+  const { key, name, values, idealOutput, metadata } = node;
   return {
-    data: { key: key ?? null, name: name ?? null, values, idealOutput: idealOutput ?? null, metadata },
+    data: {
+      ...{ key: key ?? null, name: name ?? null, values },
+      ...{ idealOutput: idealOutput ?? null, metadata: metadata ?? null },
+    },
   };
 }

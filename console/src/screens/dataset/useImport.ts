@@ -82,8 +82,8 @@ async function sendRows(
   const { data, error } = await add(valid.map(({ item }) => item!));
   if (error) return { warning: null, error }; // of the request as a whole, and so would be those of the next
   for (const { index, message } of data?.errors ?? []) refuse(valid[index]!, message);
-  report.stored += (data?.datasetRows ?? []).filter((row) => row !== null).length;
-  return { warning: data?.warnings[0]?.message ?? null, error: undefined };
+  report.stored += (data?.rows ?? []).filter((row) => row !== null).length;
+  return { warning: data?.warning ?? null, error: undefined };
 }
 
 function* batchesOf(rows: FileRow[]): Generator<FileRow[]> {

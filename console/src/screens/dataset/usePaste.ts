@@ -1,4 +1,4 @@
-import { useRef, useState } from "react";
+import { useState } from "react";
 import { sentenceOf } from "../../parts/Notice.tsx";
 import { type Placed, parseBlock, placeBlock, restoreOf } from "./block.ts";
 import type { GridColumn, Row } from "./cells.ts";
@@ -13,13 +13,11 @@ const NOTHING = { changed: 0, added: 0, stored: 0, refused: [], problem: null };
 export function usePaste(storing: Storing, columns: GridColumn[]) {
   const [report, setReport] = useState<Report | null>(null);
   const { inTurn, done, onStored } = storing;
-  const latest = useRef(storing);
-  latest.current = storing; // a paste waits for the changes before it, and goes by the rows that they leave
   const paste = (text: string, at: { row: number; column: number }) =>
     inTurn(async () => {
-      const { rows } = latest.current;
-      const { updates, additions } = placeBlock(await parseBlock(text), at, rows.rows, columns);
-      if (additions.length > 0 && rows.hasMore)
+      const { rows, hasMore } = storing.rows.now();
+      const { updates, additions } = placeBlock(await parseBlock(text), at, rows, columns);
+      if (additions.length > 0 && hasMore)
         return setReport({
           ...NOTHING,
           problem: "It reaches below the rows that are read: scroll down first.",
@@ -61,7 +59,7 @@ async function storeAdditions(
     const batch = additions.slice(from, from + BATCH);
     const items = batch.map(({ item }) => item);
     const { data, error } = await addRows(client, slug, items);
-    const stored = (data?.datasetRows ?? []).filter((row) => row !== null);
+    const stored = (data?.rows ?? []).filter((row) => row !== null);
     stored.forEach(rows.append);
     result.stored.push(...stored);
     for (const { index, message } of data?.errors ?? [])
@@ -83,7 +81,7 @@ async function takeBack(
   }
   for (const row of added) {
     const id = idOf(row.id);
-    const { data, error } = await deleteRow(client, { ...row, id });
+    const { data, error } = await deleteRow(client, id);
     const isGone = error?.graphQLErrors.some(({ extensions }) => extensions.code === "ROW_NOT_FOUND");
     if (!data && !isGone) return { error };
     rows.remove(id);

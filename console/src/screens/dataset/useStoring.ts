@@ -34,5 +34,10 @@ export function useStoring({ slug, rows, onStored }: Options) {
       );
     return outcome;
   };
-  return { ...history, client, slug, rows, onStored, inTurn, store };
+  /** A row as it is by now, after the changes that were sent before. */
+  const current = (row: Row): Row => {
+    const id = history.idOf(row.id);
+    return rows.now().rows.find((other) => other.id === id) ?? row;
+  };
+  return { ...history, client, slug, rows, onStored, inTurn, store, current };
 }
