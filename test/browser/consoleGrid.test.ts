@@ -1,4 +1,4 @@
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Page, Route } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { hasChromium, openBrowser, skipReason } from "../support/chromium.ts";
 import { openConsole } from "../support/console.ts";
@@ -290,6 +290,33 @@ describe.skipIf(!hasChromium)(`the grid of a dataset in Chromium${skipReason}`, 
     expect(await storedWords(server, 9)).toEqual([
       ["w2", "n2", ""],
       ["w1", "n1", ""],
+    ]);
+  });
+
+  it("pastes over a text that could not be saved, also what is stored there already", async () => {
+    await using server = await startServer({ console: true });
+    await using browser = await openBrowser();
+    const { page, grid } = await openWords(server, browser, 3);
+    const isChange = (route: Route) => route.request().postData()?.includes("mutation");
+    await page.route("**/graphql", (route) => (isChange(route) ? route.abort() : route.continue()));
+    await grid.focus();
+    await page.keyboard.type("first");
+    await page.keyboard.press("Enter");
+    await page.keyboard.type("second");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => page.getByLabel("Value").count()).toBe(2);
+    await page.unroute("**/graphql");
+    await page.keyboard.press("Home");
+    await page.keyboard.press("PageUp");
+    await paste(page, "pasted\nw2\n");
+    await page.getByText("1 row changed.").waitFor();
+    await expect.poll(() => page.getByLabel("Value").count()).toBe(0);
+    await grid.getByText("pasted", { exact: true }).waitFor();
+    await grid.getByText("w2", { exact: true }).waitFor();
+    expect(await page.getByText("Gabbro cannot be reached").count()).toBe(0);
+    expect(await storedWords(server, 2)).toEqual([
+      ["pasted", "n1", ""],
+      ["w2", "n2", ""],
     ]);
   });
 });

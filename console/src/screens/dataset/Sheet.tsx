@@ -26,8 +26,8 @@ export function Sheet({ slug, rows: read, columns, isOld, onAdd, onChange }: Pro
   const { rows, hasMore, error, loadMore } = read;
   const storing = useStoring({ slug, rows: read, onStored: onChange });
   const { edit, remove, undo } = useRowChanges(storing);
-  const { paste, report, closeReport } = usePaste(storing, columns);
-  const { edits, save, drop } = useEdits(edit);
+  const { edits, save, dropFailed } = useEdits(edit);
+  const { paste, report, closeReport } = usePaste(storing, columns, dropFailed);
   const [deleting, setDeleting] = useState<Row | null>(null);
   const notice = error && <ErrorNotice error={error} onRetry={() => void loadMore()} />;
   if (error && rows.length === 0) return notice;
@@ -53,7 +53,17 @@ export function Sheet({ slug, rows: read, columns, isOld, onAdd, onChange }: Pro
         edits={edits}
         hasMore={hasMore}
         onMore={() => void loadMore()}
-        actions={isOld ? null : { edit: save, takeBack: drop, remove: setDeleting, paste, undo }}
+        actions={
+          isOld
+            ? null
+            : {
+                edit: save,
+                takeBack: (row, column) => dropFailed(row, [column]),
+                remove: setDeleting,
+                paste,
+                undo,
+              }
+        }
       />
       {deleting && <DeleteRowDialog row={deleting} onDelete={remove} onClose={() => setDeleting(null)} />}
     </>

@@ -1,5 +1,5 @@
 import type { DatasetItemInput, UpdateDatasetItemInput } from "../../gql/graphql.ts";
-import { type GridColumn, type Row, toText, toValue, valueIn } from "./cells.ts";
+import { type GridColumn, type Row, toValue, valueIn } from "./cells.ts";
 
 /** A cell's column with the text for it. */
 export type CellText = [column: GridColumn, text: string];
@@ -16,7 +16,7 @@ export async function parseBlock(text: string): Promise<string[][]> {
 }
 
 export interface Placed {
-  /** The rows that are there, with the cells that differ. */
+  /** The rows that are there, with the cells that go into them. */
   updates: { index: number; row: Row; cells: CellText[] }[];
   /** Past the end, the rows to add. */
   additions: { index: number; item: DatasetItemInput }[];
@@ -38,10 +38,7 @@ export function placeBlock(
       return text === undefined ? [] : [[column, text]];
     });
     if (!row) placed.additions.push({ index, item: itemOf(cells) });
-    else {
-      const changed = cells.filter(([column, text]) => text !== toText(valueIn(row, column)));
-      if (changed.length > 0) placed.updates.push({ index, row, cells: changed });
-    }
+    else placed.updates.push({ index, row, cells });
   });
   return placed;
 }

@@ -1,4 +1,4 @@
-import { useCallback, useState } from "react";
+import { useCallback, useRef, useState } from "react";
 import type { CombinedError } from "urql";
 import { type GridColumn, type Row, toText, valueIn } from "./cells.ts";
 import type { Outcome } from "./rowChanges.ts";
@@ -22,35 +22,41 @@ type Store = (row: Row, column: GridColumn, text: string) => Promise<Outcome<Row
 /** Each edit shows at once; one that fails keeps its text until it is saved or dropped. */
 export function useEdits(store: Store) {
   const [edits, setEdits] = useState<Edits>(new Map());
-  const put = useCallback(
-    (edit: Edit) => setEdits((now) => new Map(now).set(cellOf(edit.row, edit.column), edit)),
-    [],
+  const latest = useRef(edits);
+  const change = useCallback((to: (now: Edits) => Edits) => {
+    latest.current = to(latest.current);
+    setEdits(latest.current);
+  }, []);
+  /** Forgets an edit that is stored, or keeps one that failed, unless another of its cell has followed it. */
+  const settle = (edit: Edit, { data, error }: Outcome<Row>) =>
+    change((now) => {
+      const cell = cellOf(edit.row, edit.column);
+      if (now.get(cell) !== edit) return now;
+      return data ? without(now, [cell]) : new Map(now).set(cell, { ...edit, error });
+    });
+  /** Forgets the edits of cells that failed. */
+  const dropFailed = useCallback(
+    (row: Row, columns: GridColumn[]) =>
+      change((now) => {
+        const cells = columns.map((column) => cellOf(row, column));
+        return without(
+          now,
+          cells.filter((cell) => now.get(cell)?.error),
+        );
+      }),
+    [change],
   );
-  /** Forgets the edit of a cell, or just the given one if another has followed it. */
-  const drop = useCallback((row: Row, column: GridColumn, only?: Edit) => {
-    const cell = cellOf(row, column);
-    setEdits((now) =>
-      only && now.get(cell) !== only ? now : new Map([...now].filter(([other]) => other !== cell)),
-    );
-  }, []);
-  /** Keeps an edit that failed, unless another of its cell has followed it. */
-  const fail = useCallback((edit: Edit, error: CombinedError | undefined) => {
-    const cell = cellOf(edit.row, edit.column);
-    setEdits((now) => (now.get(cell) === edit ? new Map(now).set(cell, { ...edit, error }) : now));
-  }, []);
-  const send = async (edit: Edit) => {
-    const { row, column, text } = edit;
-    const { data, error } = await store(row, column, text);
-    if (data) drop(row, column, edit);
-    else fail(edit, error);
-  };
   const save = (row: Row, column: GridColumn, text: string) => {
-    const earlier = edits.get(cellOf(row, column));
+    const cell = cellOf(row, column);
+    const earlier = latest.current.get(cell);
     const isShown = text === (earlier?.text ?? toText(valueIn(row, column)));
     if (isShown && !earlier?.error) return;
     const edit = { row, column, text, error: undefined };
-    put(edit);
-    void send(edit);
+    change((now) => new Map(now).set(cell, edit));
+    void store(row, column, text).then((outcome) => settle(edit, outcome));
   };
-  return { edits, save, drop };
+  return { edits, save, dropFailed };
 }
+
+const without = (edits: Edits, cells: string[]): Edits =>
+  new Map([...edits].filter(([cell]) => !cells.includes(cell)));

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { sentenceOf } from "../../parts/Notice.tsx";
 import { type Placed, parseBlock, placeBlock, restoreOf } from "./block.ts";
-import type { GridColumn, Row } from "./cells.ts";
+import { type GridColumn, type Row, toText, valueIn } from "./cells.ts";
 import type { Report } from "./Report.tsx";
 import { addRows, deleteRow, type Outcome } from "./rowChanges.ts";
 import type { Storing } from "./useStoring.ts";
@@ -9,8 +9,8 @@ import type { Storing } from "./useStoring.ts";
 const BATCH = 200;
 const NOTHING = { changed: 0, added: 0, stored: 0, refused: [], problem: null };
 
-/** Pastes blocks of spreadsheets, and reports what became of each row. */
-export function usePaste(storing: Storing, columns: GridColumn[]) {
+/** Pastes blocks of spreadsheets over cells and the edits of them that failed, and reports what became of each row. */
+export function usePaste(storing: Storing, columns: GridColumn[], dropFailed: DropFailed) {
   const [report, setReport] = useState<Report | null>(null);
   const { inTurn, done, onStored } = storing;
   const paste = (text: string, at: { row: number; column: number }) =>
@@ -22,7 +22,7 @@ export function usePaste(storing: Storing, columns: GridColumn[]) {
           ...NOTHING,
           problem: "It reaches below the rows that are read: scroll down first.",
         });
-      const changed = await storeUpdates(storing, updates);
+      const changed = await storeUpdates(storing, updates, dropFailed);
       const added = await storeAdditions(storing, additions);
       const refused = [...changed.refused, ...added.refused];
       setReport({ ...NOTHING, changed: changed.stored.length, added: added.stored.length, refused });
@@ -39,13 +39,23 @@ interface Stored<Kind> {
 }
 
 type Update = Placed["updates"][number];
+type DropFailed = (row: Row, columns: GridColumn[]) => void;
 
-async function storeUpdates({ store }: Storing, updates: Update[]): Promise<Stored<Update>> {
+/** Stores the cells that differ. */
+async function storeUpdates(
+  { store }: Storing,
+  updates: Update[],
+  dropFailed: DropFailed,
+): Promise<Stored<Update>> {
   const result: Stored<Update> = { stored: [], refused: [] };
-  for (const update of updates) {
-    const { data, error } = await store(update.row, update.cells);
-    if (data) result.stored.push(update);
-    else if (error) result.refused.push({ row: update.index + 1, message: sentenceOf(error) });
+  for (const { index, row, cells } of updates) {
+    const changed = cells.filter(([column, text]) => text !== toText(valueIn(row, column)));
+    const { data, error } = changed.length > 0 ? await store(row, changed) : { data: row };
+    if (data) {
+      const columns = cells.map(([column]) => column);
+      dropFailed(row, columns);
+      if (changed.length > 0) result.stored.push({ index, row, cells: changed });
+    } else if (error) result.refused.push({ row: index + 1, message: sentenceOf(error) });
   }
   return result;
 }
