@@ -319,4 +319,33 @@ describe.skipIf(!hasChromium)(`the grid of a dataset in Chromium${skipReason}`, 
       ["w2", "n2", ""],
     ]);
   });
+
+  it("stores a cell in the middle of an edit when the Back key leaves the screen, or asks", async () => {
+    await using server = await startServer({ console: true });
+    await using browser = await openBrowser();
+    const { page, grid, complaints } = await openWords(server, browser, 2);
+    const openAgain = async () => {
+      await page.getByRole("link", { name: "Datasets" }).first().click();
+      await page.getByRole("link", { name: "words" }).click();
+      await grid.focus();
+    };
+    await openAgain();
+    await page.keyboard.type("typed");
+    await page.goBack();
+    await page.getByRole("heading", { name: "Datasets" }).waitFor();
+    await expect.poll(() => storedWords(server, 1)).toEqual([["typed", "n1", ""]]);
+    await openAgain();
+    const release = await holdChanges(page);
+    await page.keyboard.type("later");
+    await page.goBack();
+    const question = page.getByRole("dialog", { name: "Leave without saving?" });
+    await question.getByRole("button", { name: "Cancel" }).click();
+    await grid.getByText("later", { exact: true }).waitFor();
+    await page.goBack();
+    await question.waitFor();
+    release();
+    await page.getByRole("heading", { name: "Datasets" }).waitFor();
+    expect(await storedWords(server, 1)).toEqual([["later", "n1", ""]]);
+    expect(complaints).toEqual([]);
+  });
 });

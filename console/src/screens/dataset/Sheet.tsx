@@ -1,8 +1,10 @@
 import { useState } from "react";
 import type { CombinedError } from "urql";
+import { AskToLeave } from "../../parts/AskToLeave.tsx";
 import { Button } from "../../parts/Button.tsx";
 import { Confirm } from "../../parts/Confirm.tsx";
 import { Empty, ErrorNotice } from "../../parts/Notice.tsx";
+import type { Search } from "../../search.ts";
 import type { GridColumn, Row } from "./cells.ts";
 import { Grid } from "./Grid.tsx";
 import { ReportNotice } from "./Report.tsx";
@@ -26,7 +28,7 @@ export function Sheet({ slug, rows: read, columns, isOld, onAdd, onChange }: Pro
   const { rows, hasMore, error, loadMore } = read;
   const storing = useStoring({ slug, rows: read, onStored: onChange });
   const { edit, remove, undo } = useRowChanges(storing);
-  const { edits, save, dropFailed } = useEdits(edit);
+  const { edits, save, dropFailed, isUnsaved } = useEdits(edit);
   const { paste, report, closeReport } = usePaste(storing, columns, dropFailed);
   const [deleting, setDeleting] = useState<Row | null>(null);
   const notice = error && <ErrorNotice error={error} onRetry={() => void loadMore()} />;
@@ -44,6 +46,9 @@ export function Sheet({ slug, rows: read, columns, isOld, onAdd, onChange }: Pro
   };
   return (
     <>
+      <AskToLeave placeOf={shownAt} isUnsaved={isUnsaved} onLeave={leaveField}>
+        A text that you typed into a cell is not stored yet.
+      </AskToLeave>
       {notice}
       {failed[0]?.error && <ErrorNotice error={failed[0].error} keepsText onRetry={retry} />}
       {report && <ReportNotice report={report} onClose={closeReport} />}
@@ -69,6 +74,15 @@ export function Sheet({ slug, rows: read, columns, isOld, onAdd, onChange }: Pro
     </>
   );
 }
+
+/** Saves the text of the open field, which is sent when it is left. */
+const leaveField = () => {
+  if (document.activeElement instanceof HTMLTextAreaElement) document.activeElement.blur();
+};
+
+/** What an address shows: a dialog over the grid does not leave it. */
+const shownAt = ({ pathname, search }: { pathname: string; search: Search }): string =>
+  `${pathname} ${search.version}`;
 
 interface DeleteProps {
   row: Row;

@@ -55,7 +55,7 @@ export function useEdits(store: Store) {
     change((now) => new Map(now).set(cell, edit));
     void store(row, column, text).then((outcome) => settle(edit, outcome));
   };
-  return { edits, save, dropFailed };
+  return { edits, save, dropFailed, isUnsaved: () => latest.current.size > 0 };
 }
 
 const without = (edits: Edits, cells: string[]): Edits =>

@@ -1,9 +1,9 @@
-import { useBlocker, useNavigate } from "@tanstack/react-router";
+import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { useData, useSave } from "../../data.ts";
 import { graphql } from "../../gql/index.ts";
+import { AskToLeave } from "../../parts/AskToLeave.tsx";
 import { Button } from "../../parts/Button.tsx";
-import { Confirm } from "../../parts/Confirm.tsx";
 import { Form, FormButtons, TextArea, TextField } from "../../parts/Field.tsx";
 import { Loaded } from "../../parts/Loaded.tsx";
 import { ErrorNotice } from "../../parts/Notice.tsx";
@@ -69,7 +69,9 @@ function DraftForm({ prompt, base }: { prompt: PromptHeadOf; base: Version | nul
   };
   return (
     <Card>
-      <AskToLeave isEdited={draft !== blank} />
+      <AskToLeave placeOf={editedAt} isUnsaved={() => draft !== blank}>
+        The version that you are writing is not stored yet.
+      </AskToLeave>
       <Form onSubmit={() => void submit()}>
         <TextField
           label="Version"
@@ -116,28 +118,6 @@ function DraftForm({ prompt, base }: { prompt: PromptHeadOf; base: Version | nul
         </FormButtons>
       </Form>
     </Card>
-  );
-}
-
-/** Asks before an edited draft is left, which is nowhere but on the screen. */
-function AskToLeave({ isEdited }: { isEdited: boolean }) {
-  const { status, proceed, reset } = useBlocker({
-    shouldBlockFn: ({ current, next }) => isEdited && editedAt(next) !== editedAt(current),
-    enableBeforeUnload: isEdited,
-    withResolver: true,
-  });
-  if (status !== "blocked") return null;
-  return (
-    <Confirm
-      title="Leave without saving?"
-      verb="Leave"
-      error={undefined}
-      isRunning={false}
-      onConfirm={proceed}
-      onClose={reset}
-    >
-      The version that you are writing is not stored yet.
-    </Confirm>
   );
 }
 
