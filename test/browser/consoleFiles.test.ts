@@ -42,11 +42,14 @@ describe.skipIf(!hasChromium)(`files of datasets in the console in Chromium${ski
       "",
       "ca;json:7;;;;",
       "xx;a;1;b;;;too many",
+      'qu;"open" end;;;;',
+      'em;"";"";"";"";""',
     ].join("\r\n");
     await drop(page, "quiz.csv", file);
-    await page.getByText("2 rows stored, 2 rows refused.").waitFor();
+    await page.getByText("3 rows stored, 3 rows refused.").waitFor();
     await page.getByText("Row 2: “facts” is not valid JSON.").waitFor();
     await page.getByText("Row 4: It has more cells than the first line.").waitFor();
+    await page.getByText("Row 5: Something stands behind a closing quotation mark.").waitFor();
     await page.getByText(/unknown/).waitFor();
     expect(await storedRows(server)).toEqual([
       {
@@ -54,6 +57,7 @@ describe.skipIf(!hasChromium)(`files of datasets in the console in Chromium${ski
         values: { question: 'Which capital,\n is "big"?', facts: { people: 5 } },
       },
       { key: "ca", name: null, idealOutput: null, metadata: null, values: { question: 7 } },
+      { key: "em", name: null, idealOutput: "", metadata: null, values: { question: "" } },
     ]);
     await page.getByRole("grid", { name: "Rows" }).getByText("Nairobi").waitFor();
     expect(complaints).toEqual([]);
@@ -145,6 +149,8 @@ describe.skipIf(!hasChromium)(`files of datasets in the console in Chromium${ski
         ...{ idealOutput: "yes", metadata: { by: "me" } },
       },
       { values: { question: "json:text", facts: "json:7" } },
+      { values: { question: "", facts: "" }, idealOutput: "" },
+      { values: { key: null }, idealOutput: null },
       ...Array.from({ length: 700 }, (_, n) => ({ values: { question: `question ${n}` } })),
     ];
     await addDataset(server, { slug: "quiz", columns: odd, rows });
@@ -164,7 +170,7 @@ describe.skipIf(!hasChromium)(`files of datasets in the console in Chromium${ski
       ...{ name: saved.suggestedFilename(), mimeType: "text/plain" },
       buffer: await readFile(path),
     });
-    await page.getByText("702 rows stored.").waitFor();
+    await page.getByText("704 rows stored.").waitFor();
     expect(await storedRows(server, "copy")).toEqual(before);
     expect(complaints).toEqual([]);
   });

@@ -1,18 +1,18 @@
 import type { DatasetItemInput, UpdateDatasetItemInput } from "../../gql/graphql.ts";
+import { csvReader } from "../../parts/csvReader.ts";
 import { type GridColumn, type Row, toValue, valueIn } from "./cells.ts";
 
 /** A cell's column with the text for it. */
 export type CellText = [column: GridColumn, text: string];
 
 /** The cells of a block that was copied from a spreadsheet: tabs between them, quotation marks as in RFC 4180. */
-export async function parseBlock(text: string): Promise<string[][]> {
-  const { default: papa } = await import("papaparse");
+export function parseBlock(text: string): string[][] {
   const block = text.replace(/\r?\n$/, "");
-  const { data, errors } = papa.parse<string[]>(block, { delimiter: "\t" });
+  const reader = csvReader("\t");
+  const records = [...reader.read(block), ...reader.end()];
   // Some programs do not double the quotation marks of a cell that begins with one.
-  if (errors.some(({ type }) => type === "Quotes"))
-    return block.split(/\r?\n/).map((line) => line.split("\t"));
-  return data;
+  if (records.some(({ problem }) => problem)) return block.split(/\r?\n/).map((line) => line.split("\t"));
+  return records.map(({ cells }) => cells.map((cell) => cell ?? ""));
 }
 
 export interface Placed {

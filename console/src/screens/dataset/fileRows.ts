@@ -1,4 +1,5 @@
 import type { DatasetItemInput } from "../../gql/graphql.ts";
+import { type CsvRecord, csvReader } from "../../parts/csvReader.ts";
 import type { GridColumn } from "./cells.ts";
 
 /** A row of a file, by its number from 1: what to add, or why that is not possible. */
@@ -26,60 +27,65 @@ export function readRows(file: File, reading: Reading): Promise<void> {
 }
 
 async function readCsv(file: File, { columns, signal, onRows }: Reading): Promise<void> {
-  const { default: papa } = await import("papaparse");
-  let headings: string[] | null = null;
+  let reader: ReturnType<typeof csvReader> | undefined;
+  let headings: string[] | undefined;
   let count = 0;
-  await new Promise<void>((resolve, reject) => {
-    papa.parse<string[]>(file, {
-      chunkSize: SLICE_BYTES,
-      skipEmptyLines: true,
-      chunk: ({ data, errors, meta }, parser) => {
-        parser.pause();
-        const [first] = headings === null ? data.splice(0, 1) : [];
-        headings ??= (first ?? []).map((name) => name.trim());
-        const skipped = first ? 1 : 0;
-        const broken = new Map(
-          errors.flatMap(({ type, row, message }) =>
-            type === "Quotes" && row !== undefined ? [[row - skipped, message]] : [],
-          ),
-        );
-        const rows = data.map((cells, n) => rowOf(++count, cells, headings!, columns, broken.get(n)));
-        onRows(rows, Math.min(1, meta.cursor / file.size)).then(
-          () => (signal.aborted ? parser.abort() : parser.resume()),
-          (error) => {
-            reject(error);
-            parser.abort();
-          },
-        );
-      },
-      complete: () => resolve(),
-      error: reject,
-    });
-  });
+  for await (const { text, share } of slicesOf(file, signal)) {
+    reader ??= csvReader(delimiterOf(text));
+    const records = reader.read(text);
+    if (share === 1) records.push(...reader.end());
+    const filled = records.filter(({ cells }) => cells.length > 1 || cells[0] !== null);
+    const [first] = headings ? [] : filled.splice(0, 1);
+    headings ??= first?.cells.map((name) => (name ?? "").trim());
+    await onRows(
+      filled.map((record) => rowOf(++count, record, headings ?? [], columns)),
+      share,
+    );
+  }
+}
+
+/** The delimiter of the first line: spreadsheets also write tabs, or `;` where the comma separates decimals. */
+function delimiterOf(text: string): string {
+  const bare = text.replaceAll(/"[^"]*"?/g, "").split(/[\r\n]/, 1)[0]!;
+  const counts = [",", ";", "\t"].map((sign) => ({ sign, count: bare.split(sign).length }));
+  return counts.reduce((most, next) => (next.count > most.count ? next : most)).sign;
+}
+
+async function* slicesOf(file: File, signal: AbortSignal): AsyncGenerator<{ text: string; share: number }> {
+  const decoder = new TextDecoder();
+  for (let at = 0; at < file.size && !signal.aborted; at += SLICE_BYTES) {
+    const isLast = at + SLICE_BYTES >= file.size;
+    const slice = await file.slice(at, at + SLICE_BYTES).arrayBuffer();
+    yield {
+      text: decoder.decode(slice, { stream: !isLast }),
+      share: isLast ? 1 : (at + SLICE_BYTES) / file.size,
+    };
+  }
 }
 
 function rowOf(
   row: number,
-  cells: string[],
+  { cells, problem }: CsvRecord,
   headings: string[],
   columns: GridColumn[],
-  broken: string | undefined,
 ): FileRow {
-  const characters = cells.reduce((sum, cell) => sum + cell.length, 0);
+  const characters = cells.reduce((sum, cell) => sum + (cell?.length ?? 0), 0);
   const refused = (message: string) => ({ row, item: null, message, characters });
-  if (broken) return refused(broken);
+  if (problem) return refused(problem);
   if (cells.slice(headings.length).some(Boolean)) return refused("It has more cells than the first line.");
   const item: Record<string, unknown> = {};
   const values: Record<string, unknown> = {};
   try {
     headings.forEach((heading, n) => {
       const cell = cells[n];
-      if (!heading || !cell) return;
-      if (isField(heading)) item[heading] = heading === "metadata" ? readJson(cell, heading) : cell;
-      else {
-        const { name, isJson } = columnOf(heading, columns);
-        values[name] = isJson ? readJson(cell, name) : markedValue(cell, name);
-      }
+      if (!heading || cell == null) return;
+      const { name, isJson } = isField(heading)
+        ? { name: heading, isJson: heading === "metadata" }
+        : columnOf(heading, columns);
+      if (isJson && cell === "") return;
+      const value = isJson ? readJson(cell, name) : cell;
+      if (isField(heading)) item[heading] = value;
+      else values[name] = isJson ? value : markedValue(cell, name);
     });
   } catch (error) {
     return refused((error as Error).message);
@@ -110,19 +116,16 @@ function readJson(cell: string, name: string): unknown {
 }
 
 async function readJsonLines(file: File, { signal, onRows }: Reading): Promise<void> {
-  const decoder = new TextDecoder();
   let rest = "";
   let count = 0;
-  for (let at = 0; at < file.size && !signal.aborted; at += SLICE_BYTES) {
-    const isLast = at + SLICE_BYTES >= file.size;
-    const slice = await file.slice(at, at + SLICE_BYTES).arrayBuffer();
-    const lines = (rest + decoder.decode(slice, { stream: !isLast })).split(/\r?\n/);
-    rest = isLast ? "" : lines.pop()!;
+  for await (const { text, share } of slicesOf(file, signal)) {
+    const lines = (rest + text).split(/\r?\n/);
+    rest = share === 1 ? "" : lines.pop()!;
     const rows = lines.flatMap((line) => {
       count += 1;
       return line.trim() === "" ? [] : (lineOf(count, line) ?? []);
     });
-    await onRows(rows, Math.min(1, (at + SLICE_BYTES) / file.size));
+    await onRows(rows, share);
   }
 }
 

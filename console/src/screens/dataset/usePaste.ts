@@ -16,7 +16,7 @@ export function usePaste(storing: Storing, columns: GridColumn[], dropFailed: Dr
   const paste = (text: string, at: { row: number; column: number }) =>
     inTurn(async () => {
       const { rows, hasMore } = storing.rows.now();
-      const { updates, additions } = placeBlock(await parseBlock(text), at, rows, columns);
+      const { updates, additions } = placeBlock(parseBlock(text), at, rows, columns);
       if (additions.length > 0 && hasMore)
         return setReport({
           ...NOTHING,
