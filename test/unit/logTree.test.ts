@@ -117,9 +117,9 @@ test("a loop of parents ends at its first log, which is marked", () => {
   ]);
 });
 
-test("a tree of 100,000 logs grows in pieces of 1,000, in each of its eight walks over them", () => {
+test("a tree of 100,000 logs grows in pieces of 1,000, in each of its six walks over them", () => {
   const chain = Array.from({ length: 100_000 }, (_, n) => step(`${n}`, n ? `${n - 1}` : null));
-  expect([...growTree(chain)].length).toBeGreaterThanOrEqual(8 * 100);
+  expect([...growTree(chain)].length).toBeGreaterThanOrEqual(6 * 100);
 });
 
 test("a chain of 100,000 logs and 100,000 children of one take linear time", () => {
