@@ -15,7 +15,8 @@ type StoredRow = LogRow & { id: string };
 /** A log without its payload as a plain row; null when the workspace has none with that id. */
 export const findLogRow: (context: Context, id: string) => Promise<LogRow | null> = createFinder(readLogRows);
 
-async function readLogRows(context: Context, ids: string[]): Promise<LogRow[]> {
+/** The logs with these ids as such rows, in any order. */
+export async function readLogRows(context: Context, ids: string[]): Promise<LogRow[]> {
   const { workspaceId } = authenticated(context);
   const { database } = context;
   const query = database.read
@@ -31,11 +32,9 @@ async function readLogRows(context: Context, ids: string[]): Promise<LogRow[]> {
   return rows.map(toLogRow);
 }
 
-/** SQLite returns times as numbers. */
+/** SQLite returns times as numbers. Converts in place: copies of 2,000 rows of 24 columns take as long as reading them. */
 function toLogRow(row: StoredRow): LogRow {
-  return {
-    ...row,
-    startTime: new Date(row.startTime),
-    endTime: row.endTime && new Date(row.endTime),
-  };
+  row.startTime = new Date(row.startTime);
+  row.endTime = row.endTime && new Date(row.endTime);
+  return row;
 }

@@ -5,7 +5,7 @@ import { logPayload } from "./payloads.resolvers.ts";
 import { previewOfLog } from "./previews.resolvers.ts";
 import type { ReportedEvent } from "./reported.ts";
 import type { Rollup } from "./tree.ts";
-import { placeInTrace } from "./trees.resolvers.ts";
+import { fromPlace } from "./trees.resolvers.ts";
 import { Log, LogStatus } from "./types.ts";
 
 type SomeParts = { [Part in keyof TokenParts]?: TokenParts[Part] | undefined };
@@ -92,15 +92,15 @@ builder.objectFields(Log, (t) => ({
   parentId: t.id({
     nullable: true,
     description: "The id of the log around it; null at the top.",
-    resolve: async (log, _, context) => (await placeInTrace(context, log))?.parentId,
+    resolve: (log, _, context) => fromPlace(context, log, (place) => place?.parentId),
   }),
   depth: t.int({
     description: "How many logs are around it.",
-    resolve: async (log, _, context) => (await placeInTrace(context, log))?.depth ?? 0,
+    resolve: (log, _, context) => fromPlace(context, log, (place) => place?.depth ?? 0),
   }),
   missingParent: t.boolean({
     description: "Whether it names a parent that is not stored; it then stands at the top.",
-    resolve: async (log, _, context) => (await placeInTrace(context, log))?.missingParent ?? false,
+    resolve: (log, _, context) => fromPlace(context, log, (place) => place?.missingParent ?? false),
   }),
   status: t.field({
     type: LogStatus,
@@ -115,10 +115,8 @@ builder.objectFields(Log, (t) => ({
   }),
   offsetMs: t.float({
     description: "Milliseconds from the start of the trace to its own.",
-    resolve: async (log, _, context) => {
-      const place = await placeInTrace(context, log);
-      return place ? log.startTime.getTime() - place.tree.startMs : 0;
-    },
+    resolve: (log, _, context) =>
+      fromPlace(context, log, (place) => (place ? log.startTime.getTime() - place.tree.startMs : 0)),
   }),
   durationMs: t.float({
     nullable: true,
@@ -150,7 +148,7 @@ builder.objectFields(Log, (t) => ({
     type: Subtree,
     nullable: true,
     description: "Sums over it and all below it; null for a call of a client library to Gabbro.",
-    resolve: async (log, _, context) => (await placeInTrace(context, log))?.subtree,
+    resolve: (log, _, context) => fromPlace(context, log, (place) => place?.subtree),
   }),
   inputPreview: t.string({
     nullable: true,

@@ -4,9 +4,10 @@ import type { Page } from "../database/pages.ts";
 import { runWithPauses } from "../database/pauses.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { checkDeadline } from "../limits/deadline.ts";
+import { tokenParts } from "../usage/tokenParts.ts";
 import { authenticated } from "../workspaces/resolvers.ts";
-import { type LogRecord, type TraceRecord, treeColumns } from "./entities.ts";
-import { findLogRow } from "./rows.resolvers.ts";
+import type { LogRecord, TraceRecord } from "./entities.ts";
+import { readLogRows } from "./rows.resolvers.ts";
 import { addTo, growTree, noRollup, type Placed, type Rollup, type TreeLog, withPauses } from "./tree.ts";
 
 /** A trace as a tree. */
@@ -20,13 +21,13 @@ export interface Tree {
   total: Rollup;
 }
 
-const PAGE_LOGS = 1_000;
+const PAGE_LOGS = 2_000;
 /** What a log takes in memory while its tree is needed: an answer of 32 MB then has trees of 100,000 logs. */
 const TREE_LOG_BYTES = 320;
 
 const columns = [
-  ...["id", "trace", "startTime", "type", "cost", "costSource", "inputTokens", "outputTokens"],
-  ...treeColumns,
+  ...["id", "trace", "startTime", "type", "status", "cost", "costSource", ...tokenParts],
+  ...["externalId", "parentExternalId", "remoteParentId"],
 ] as const;
 
 /** The trees of the traces with these ids, each read once for all fields of an operation that need it; reads no payload. */
@@ -48,9 +49,10 @@ function* toTrees(traces: { rows: Row[]; startMs: number }[]): Generator<void, T
 }
 
 function* toTree(rows: Row[], startMs: number): Generator<void, Tree> {
-  const logs: TreeLog[] = [];
-  yield* withPauses(rows, (row) => logs.push({ ...row, startMs: new Date(row.startTime).getTime() }));
-  const placed = yield* growTree(logs);
+  yield* withPauses(rows, (row) => {
+    row.startMs = new Date(row.startTime).getTime();
+  });
+  const placed = yield* growTree(rows);
   const total = noRollup();
   const byId = new Map<string, Placed>();
   yield* withPauses(placed, (one) => {
@@ -60,7 +62,7 @@ function* toTree(rows: Row[], startMs: number): Generator<void, Tree> {
   return { startMs, placed, byId, total };
 }
 
-type Row = Omit<TreeLog, "startMs"> & { trace: string; startTime: Date };
+type Row = TreeLog & { trace: string; startTime: Date };
 
 async function readStarts({ database, access }: Context, traceIds: string[]): Promise<Map<string, number>> {
   const query = database.read
@@ -79,23 +81,27 @@ async function readLogs(context: Context, traceIds: string[]): Promise<Row[]> {
     .selectFrom("Log")
     .select(columns.map((column) => `${column as "id"} as ${column as "id"}` as const))
     .where("workspace", "=", workspaceId)
-    .where("trace", "in", traceIds)
     .orderBy("trace")
     .orderBy("id")
     .limit(PAGE_LOGS)
     .$castTo<Row>();
   const all: Row[] = [];
-  let page = await rows(query);
+  let left = traceIds;
+  let last: Row | undefined; // where a full page ended: the rest of its trace is read by itself, as an index leads to it
   for (;;) {
+    const page: Row[] = await rows(
+      last
+        ? query.where("trace", "=", last.trace).where("id", ">", last.id)
+        : query.where("trace", "in", left),
+    );
     spendAnswerBytes(context, page.length * TREE_LOG_BYTES);
     for (const row of page) all.push(row);
-    const last = page.at(-1);
-    if (!last || page.length < PAGE_LOGS) return all;
+    const end = page[PAGE_LOGS - 1];
+    if (end) left = left.filter((id) => id > end.trace);
+    else if (!last || left.length === 0) return all;
+    last = end;
     await turn(workspaceId);
     checkDeadline(context);
-    page = await rows(
-      query.where(({ eb, refTuple, tuple }) => eb(refTuple("trace", "id"), ">", tuple(last.trace, last.id))),
-    );
   }
 }
 
@@ -110,14 +116,22 @@ type Place = Placed & { tree: Tree };
 /** Of the logs that `logsOf` has read, as each field of a page asks for them, at different times. */
 const places = new WeakMap<LogRecord, Place>();
 
-/** Where a log stands in its trace, and the tree of the trace; undefined when the log has just been removed or is hidden. */
-export async function placeInTrace(context: Context, log: LogRecord): Promise<Place | undefined> {
+/**
+ * Reads from where a log stands in its trace; from undefined when it has just been removed or is hidden. At once where this is
+ * known: a promise for each field of 2,000 logs takes longer than the fields.
+ */
+export function fromPlace<Value>(
+  context: Context,
+  log: LogRecord,
+  read: (place: Place | undefined) => Value,
+): Value | Promise<Value> {
   const known = places.get(log);
-  if (known) return known;
+  if (known) return read(known);
   const { id, trace } = log;
-  const tree = await treeOfTrace(context, { id: typeof trace === "string" ? trace : trace.id });
-  const placed = tree.byId.get(id);
-  return placed && { ...placed, tree };
+  return treeOfTrace(context, { id: typeof trace === "string" ? trace : trace.id }).then((tree) => {
+    const placed = tree.byId.get(id);
+    return read(placed && { ...placed, tree });
+  });
 }
 
 interface LogsPage extends Page {
@@ -134,11 +148,21 @@ export async function logsOf(
   const tree = await treeOfTrace(context, parent);
   const { placed } = tree;
   const start = after === undefined ? 0 : placed.findIndex(({ log }) => log.id === after) + 1;
-  const wanted = placed
-    .slice(start)
-    .filter(({ log }) => (!types || types.includes(log.type)) && (status == null || status === log.status));
-  const page = wanted.slice(0, limit);
-  const rows = await Promise.all(page.map(({ log }) => findLogRow(context, log.id)));
-  for (const [at, row] of rows.entries()) if (row) places.set(row, { ...page[at]!, tree });
-  return rows.filter((row) => row !== null);
+  const page: Placed[] = [];
+  for (let at = start; at < placed.length && page.length < limit; at++) {
+    const { log } = placed[at]!;
+    if ((!types || types.includes(log.type)) && (status == null || status === log.status))
+      page.push(placed[at]!);
+  }
+  const rows = await readLogRows(
+    context,
+    page.map(({ log }) => log.id),
+  );
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return page.flatMap((one) => {
+    const row = byId.get(one.log.id);
+    if (!row) return []; // it has just been removed
+    places.set(row, { ...one, tree });
+    return row;
+  });
 }

@@ -35,6 +35,7 @@ export function totalOutput({ outputTokens, reasoningTokens }: SomeTokenParts): 
 }
 
 function sumOf(parts: (number | null | undefined)[]): number | null {
-  const known = parts.filter((part) => part != null);
-  return known.length === 0 ? null : known.reduce((sum, part) => sum + part, 0);
+  let sum: number | null = null;
+  for (const part of parts) if (part != null) sum = (sum ?? 0) + part;
+  return sum;
 }

@@ -102,6 +102,20 @@ test("a trace is paged in display order, also when only some types are asked for
   }
 });
 
+test("trees that are read together are whole, wherever the pages of their logs end", async () => {
+  const sizes = [1_000, 1_000, 900, 900, 900];
+  const ids: string[] = [];
+  for (const size of sizes) {
+    const logs = Array.from({ length: size }, (_, n) => span(`${n}`, n ? { parentId: "0" } : {}));
+    const answer = await server.post("/monitor/trace", { logs });
+    ids.push(answer.body.trace.id);
+  }
+  const all = ids.map((id, n) => `t${n}: trace(id: "${id}") { logCount root { subtree { logs } } }`);
+  const { body } = await server.graphql(`{ ${all.join(" ")} }`);
+  const found = sizes.map((_, n) => body.data[`t${n}`]);
+  expect(found).toEqual(sizes.map((logs) => ({ logCount: logs, root: { subtree: { logs } } })));
+});
+
 test.each(Object.entries(clientTraces))(
   "what %s sends is stored, with the answer that it reads",
   async (_, sent) => {
