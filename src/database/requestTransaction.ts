@@ -10,8 +10,11 @@ import type { Database, EntityManager } from "./open.ts";
 export interface RequestTransaction {
   database: Database;
   em: EntityManager;
-  /** Throws what ended the transaction: GraphQL answers with the error of a field, and goes on. */
-  throwFailure(): void;
+  /**
+   * Throws what ended the transaction: GraphQL answers with the error of a field, and goes on. `fieldErrors` are those of
+   * its reads, which may end the transaction as well.
+   */
+  throwFailure(fieldErrors?: readonly unknown[]): void;
 }
 
 interface TransactionOptions {
@@ -100,7 +103,8 @@ function createUnit(database: Database, workspaceId: string, endsAtDuplicate: bo
   const request = {
     em,
     database: joinedDatabase(database, em, { join, afterCommit }),
-    throwFailure: () => {
+    throwFailure: (fieldErrors: readonly unknown[] = []) => {
+      if (beginning) failure ??= fieldErrors.find(endsTransaction);
       if (failure) throw failure;
     },
   };

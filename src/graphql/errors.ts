@@ -78,7 +78,7 @@ function present(error: GraphQLError, { requestId, log }: ErrorContext): GraphQL
 }
 
 /** GraphQL wraps what a resolver throws, once or more. */
-function causeOf(error: GraphQLError): unknown {
+export function causeOf(error: GraphQLError): unknown {
   let cause: unknown = error;
   while (cause instanceof GraphQLError && cause.originalError) cause = cause.originalError;
   return cause;

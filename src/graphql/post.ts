@@ -8,7 +8,7 @@ import { bearerToken } from "../workspaces/authentication.resolvers.ts";
 import { type Answer, idempotencyKeyOf, runOnce } from "../workspaces/idempotency.resolvers.ts";
 import { deprecatedIn } from "./deprecations.ts";
 import type { DocumentCache } from "./documents.ts";
-import { errorResult, presentErrors } from "./errors.ts";
+import { causeOf, errorResult, presentErrors } from "./errors.ts";
 import type { Parameters } from "./parameters.ts";
 import { cachedResponse } from "./responseCache.ts";
 import { topFieldOf } from "./topField.ts";
@@ -61,7 +61,7 @@ export async function answerPost(
   const request = JSON.stringify(["graphql", query, variables ?? null, operationName ?? null]);
   return runOnce(serverContext, { ...callerOf(httpRequest, key), request }, async (context, throwFailure) => {
     const result = await run(context);
-    throwFailure();
+    throwFailure(result.errors?.map(causeOf));
     return present(result);
   });
 }

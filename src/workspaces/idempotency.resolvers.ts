@@ -54,7 +54,7 @@ type AnswerKey = { workspace: string; tokenId: string; keyHash: string };
 export async function runOnce(
   context: Context,
   { key, secret, request }: IdempotentRequest,
-  run: (context: Context, throwFailure: () => void) => Promise<Answer>,
+  run: (context: Context, throwFailure: RequestTransaction["throwFailure"]) => Promise<Answer>,
 ): Promise<Answer & { isRepeated: boolean }> {
   const { workspaceId: workspace, tokenId } = authenticated(context);
   readOn(context);
@@ -95,12 +95,20 @@ export async function runOnce(
     );
     return { ...result, isRepeated: false };
   };
-  const isConflict = (error: unknown) => {
-    hasDuplicate ||= isUniqueViolation(error);
-    return isUniqueViolation(error) || isLocked(error);
+  // A second attempt finds the row of another transaction, however late it is: a duplicate is no outage.
+  const attemptTwice = async () => {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (hasDuplicate || !isUniqueViolation(error)) throw error;
+      hasDuplicate = true;
+      return attempt();
+    }
   };
-  return inTurn(database, Object.values(answerKey).join(), () => retryWhile(isConflict, attempt));
+  return inTurn(database, Object.values(answerKey).join(), () => retryWhile(isConflict, attemptTwice));
 }
+
+const isConflict = (error: unknown) => isUniqueViolation(error) || isLocked(error);
 
 /** Refuses the request with all its writes: without the stored answer a retry would not be safe. */
 function refuseLongAnswer({ body }: Answer, request: string): void {

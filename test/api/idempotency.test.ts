@@ -9,7 +9,7 @@ import { storedTime } from "../../src/database/times.ts";
 import { inTransaction } from "../../src/database/transaction.ts";
 import { entities } from "../../src/entities.ts";
 import { createPrompt } from "../../src/prompts/authoring.resolvers.ts";
-import { deleteOldResponses } from "../../src/workspaces/idempotency.resolvers.ts";
+import { deleteOldResponses, runOnce } from "../../src/workspaces/idempotency.resolvers.ts";
 import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { addDataset, addPrompt, addToken, addWorkspace } from "../support/data.ts";
 import { startServer } from "../support/server.ts";
@@ -160,9 +160,25 @@ test("requests with keys give their turns back, also those that fail: many more 
     return code === "TIMED_OUT" || code === "UNAVAILABLE" ? create(n) : code;
   };
   const codes = await Promise.all(Array.from({ length: 20 }, (_, n) => create(n)));
-  expect(codes.filter((code) => code === undefined)).toHaveLength(10);
-  expect(codes.filter((code) => code === "CONFLICT")).toHaveLength(10);
+  expect(codes.toSorted()).toEqual([...Array(10).fill("CONFLICT"), ...Array(10).fill(undefined)]);
   expect(server.database.requestTransactions.waiting()).toBe(0);
+});
+
+test("a duplicate is a CONFLICT, also where it is found after the time for further attempts", async () => {
+  const [token] = await server.database.read.selectFrom("AccessToken").select("id").limit(1).execute();
+  const workspaceId = await getWorkspaceId(server.database, "default");
+  const context = commandLineContext(server.database, workspaceId);
+  context.access!.tokenId = token!.id;
+  const now = performance.now.bind(performance);
+  let lateMs = 0;
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => now() + lateMs);
+  const sent = { key: "late-duplicate", secret: server.token, request: "late duplicate" };
+  const answering = runOnce(context, sent, async (own) => {
+    lateMs = 6_000;
+    const body = await createPrompt(own, { slug: "guide" }).catch(({ code }) => code);
+    return { status: 200, headers: {}, body };
+  });
+  expect(await answering.finally(() => clock.mockRestore())).toMatchObject({ body: "CONFLICT" });
 });
 
 test("work that goes on after its request was given up writes nothing, neither beside it nor in another transaction", async () => {

@@ -1,0 +1,34 @@
+import pg from "pg";
+import { expect, test, vi } from "vitest";
+import { addPrompt } from "../support/data.ts";
+import { execute } from "../support/postgresSetup.ts";
+import { startServer } from "../support/server.ts";
+
+test("a request with a key whose read is refused, as another transaction is in its way, runs again and is answered", async () => {
+  await using server = await startServer();
+  await addPrompt(server, {
+    slug: "guide",
+    versions: [{ version: "1" }, { version: "2" }],
+    tags: { live: "1" },
+  });
+  const other = new pg.Client({ connectionString: server.databaseUrl });
+  await other.connect();
+  // It reads what the request writes, writes what the request reads then, and commits in between.
+  await other.query("begin isolation level serializable");
+  await other.query("select * from prompts for no key update");
+  await other.query(
+    "update prompt_tags set version_id = (select id from prompt_versions where version = '2') where label = 'live'",
+  );
+  const updating = server.graphql(
+    'mutation { updatePrompt(slug: "guide", input: { name: "New" }) { prompt { name tags { label version } } } }',
+    {},
+    { headers: { "idempotency-key": "in-the-way" } },
+  );
+  const waiting =
+    "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+  await vi.waitFor(async () => expect(await execute(server.databaseUrl, waiting)).toHaveLength(1), 10_000);
+  await other.query("commit");
+  await other.end();
+  const prompt = { name: "New", tags: [{ label: "live", version: "2" }] };
+  expect((await updating).body).toEqual({ data: { updatePrompt: { prompt } } });
+});
