@@ -8,9 +8,10 @@ import { ROW_COLUMNS, type RowColumn } from "./contents.resolvers.ts";
 import { rowCount } from "./counts.resolvers.ts";
 import type { Column } from "./entities.ts";
 import { addDatasetItemInput, datasetInput, datasetRowInput, MAX_ROWS_AT_ONCE, rowsInput } from "./inputs.ts";
+import { addDatasetItem } from "./items.resolvers.ts";
 import { findDataset, findDatasetAt, findDatasetRow, findDatasetRowAt } from "./nodes.resolvers.ts";
 import { datasetRows, datasetWarning } from "./reading.resolvers.ts";
-import { addDatasetItem, type DatasetHead, type Row, type StoredItem } from "./resolvers.ts";
+import type { DatasetHead, Row, StoredItem } from "./resolvers.ts";
 import { currentVersion, dataset } from "./versions.resolvers.ts";
 
 export const ColumnType = builder.enumType("ColumnType", {

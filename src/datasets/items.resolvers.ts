@@ -1,4 +1,5 @@
 import type { Context } from "../context.ts";
+import { newId } from "../database/ids.ts";
 import type { EntityManager } from "../database/open.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { badInput, type ErrorCode, type ErrorDetail, GabbroError, quoted } from "../errors.ts";
@@ -8,6 +9,7 @@ import { authorize } from "../workspaces/resolvers.ts";
 import { valuesEncoder } from "./columns.ts";
 import { type Dataset, DatasetRow } from "./entities.ts";
 import {
+  type AddDatasetItemInput,
   type AddDatasetItemsInput,
   type DatasetRowInput,
   datasetRowInput,
@@ -41,6 +43,30 @@ export interface StoredItems {
   errors: ItemError[];
   /** Their paths begin with the row's, such as `items.2`. */
   warnings: Warning[];
+}
+
+/**
+ * Adds a row, or changes the one that has its key; values of columns that the dataset does not have are left out, and
+ * the warning names those columns.
+ */
+export async function addDatasetItem(
+  context: Context,
+  { slug, input }: AddDatasetItemInput,
+): Promise<StoredItem> {
+  const workspace = authorize(context, "write");
+  const parent = await getDataset(context, workspace, slug);
+  if (input.key !== null) {
+    const [added] = await refuseOrphans(slug, () =>
+      inTransaction(context.em, (em) => putRows(em, workspace, parent, [input]), "locked rows"),
+    );
+    return added!;
+  }
+  const { values, omitted } = valuesEncoder(parent)(input.values);
+  const datasetRow: Row = { ...input, id: newId(), logId: null, values, createdAt: new Date() };
+  await refuseOrphans(slug, () =>
+    context.database.commit([["DatasetRow", { ...datasetRow, workspace, dataset: parent.id }]]),
+  );
+  return { datasetRow: rowDecoder(parent)(datasetRow), warnings: omittedColumns(omitted) };
 }
 
 /**

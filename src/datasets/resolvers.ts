@@ -4,15 +4,13 @@ import { createCache } from "../database/cache.ts";
 import { isOrphan } from "../database/driverErrors.ts";
 import { newId } from "../database/ids.ts";
 import type { Database, EntityManager } from "../database/open.ts";
-import { inTransaction } from "../database/transaction.ts";
 import { badInput, GabbroError, quoted } from "../errors.ts";
 import { jsonSize } from "../limits/jsonSize.ts";
 import { pauseAfter } from "../limits/turns.ts";
 import type { Warning } from "../warnings.ts";
-import { authorize } from "../workspaces/resolvers.ts";
 import { valuesDecoder, valuesEncoder } from "./columns.ts";
 import { Dataset, DatasetRow } from "./entities.ts";
-import type { AddDatasetItemInput, DatasetRowInput } from "./inputs.ts";
+import type { DatasetRowInput } from "./inputs.ts";
 
 /** The columns of a dataset that are read without its rows. */
 export const headColumns = [
@@ -97,30 +95,6 @@ export async function refuseOrphans<T>(slug: string, write: () => Promise<T>): P
 export interface StoredItem {
   datasetRow: Row;
   warnings: Warning[];
-}
-
-/**
- * Adds a row, or changes the one that has its key; values of columns that the dataset does not have are left out, and
- * the warning names those columns.
- */
-export async function addDatasetItem(
-  context: Context,
-  { slug, input }: AddDatasetItemInput,
-): Promise<StoredItem> {
-  const workspace = authorize(context, "write");
-  const parent = await getDataset(context, workspace, slug);
-  if (input.key !== null) {
-    const [added] = await refuseOrphans(slug, () =>
-      inTransaction(context.em, (em) => putRows(em, workspace, parent, [input]), "locked rows"),
-    );
-    return added!;
-  }
-  const { values, omitted } = valuesEncoder(parent)(input.values);
-  const datasetRow: Row = { ...input, id: newId(), logId: null, values, createdAt: new Date() };
-  await refuseOrphans(slug, () =>
-    context.database.commit([["DatasetRow", { ...datasetRow, workspace, dataset: parent.id }]]),
-  );
-  return { datasetRow: rowDecoder(parent)(datasetRow), warnings: omittedColumns(omitted) };
 }
 
 /** MikroORM takes quadratic time for the rows of one flush; other requests run between flushes. */

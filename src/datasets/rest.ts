@@ -10,8 +10,9 @@ import { authorize } from "../workspaces/resolvers.ts";
 import { datasets } from "./authoring.resolvers.ts";
 import { type Column, columnTypes } from "./entities.ts";
 import { datasetChoice, datasetRowInput, datasetSlugInput } from "./inputs.ts";
+import { addDatasetItem } from "./items.resolvers.ts";
 import { allDatasetRowTexts, readWarning } from "./reading.resolvers.ts";
-import { addDatasetItem, type DatasetHead } from "./resolvers.ts";
+import type { DatasetHead } from "./resolvers.ts";
 import { dataset } from "./versions.resolvers.ts";
 
 const notFound = {

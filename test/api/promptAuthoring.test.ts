@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from "vitest";
-import { promptsAnswer, publishPromptAnswer, servedPromptAnswer } from "../../src/prompts/authoring.rest.ts";
+import { publishPromptAnswer } from "../../src/prompts/publishing.rest.ts";
+import { promptsAnswer, servedPromptAnswer } from "../../src/prompts/reading.rest.ts";
 import { toCursor } from "../../src/validation/pagination.ts";
 import { addToken, addWorkspace } from "../support/data.ts";
 import { startServer } from "../support/server.ts";

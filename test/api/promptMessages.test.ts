@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "vitest";
-import { servedPromptAnswer } from "../../src/prompts/authoring.rest.ts";
+import { servedPromptAnswer } from "../../src/prompts/reading.rest.ts";
 import { addWorkspace } from "../support/data.ts";
 import { createRandom } from "../support/random.ts";
 import { startServer } from "../support/server.ts";

@@ -7,7 +7,7 @@ import { bringUpToDate, migrate } from "../../src/database/migrate.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { keysByMembers, keysOf } from "../../src/database/postgresql/search.ts";
 import { inTransaction } from "../../src/database/transaction.ts";
-import { addDatasetItem } from "../../src/datasets/resolvers.ts";
+import { addDatasetItem } from "../../src/datasets/items.resolvers.ts";
 import { entities } from "../../src/entities.ts";
 import { setModelPrice } from "../../src/pricing/resolvers.ts";
 import { publishPrompt, rollbackPromptTag } from "../../src/prompts/tags.resolvers.ts";

@@ -6,7 +6,7 @@ import type { Context } from "../../src/context.ts";
 import type { Database } from "../../src/database/open.ts";
 import { createDataset } from "../../src/datasets/authoring.resolvers.ts";
 import { datasetRowInput } from "../../src/datasets/inputs.ts";
-import { addDatasetItem } from "../../src/datasets/resolvers.ts";
+import { addDatasetItem } from "../../src/datasets/items.resolvers.ts";
 import { tagDatasetVersion } from "../../src/datasets/tags.resolvers.ts";
 import { uploadFile } from "../../src/files/contents.resolvers.ts";
 import { generateUploadUrl, getSignedFile } from "../../src/files/resolvers.ts";

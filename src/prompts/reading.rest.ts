@@ -1,23 +1,15 @@
 import { z } from "zod";
 import type { App } from "../http/app.ts";
-import { errorBody, errorResponses, errorResponsesToBody } from "../rest/errorResponses.ts";
+import { errorBody, errorResponses } from "../rest/errorResponses.ts";
 import { allPages } from "../validation/pagination.ts";
 import { authorize } from "../workspaces/resolvers.ts";
-import { describePromptInput, promptsInput, publishPromptInput, versionChoice } from "./inputs.ts";
+import { describePromptInput, promptsInput, versionChoice } from "./inputs.ts";
 import { describePrompts } from "./reading.resolvers.ts";
 import { availableVersionsOf } from "./resolvers.ts";
 import { describePromptAnswer } from "./rest.ts";
 import { servedAnswer } from "./served.resolvers.ts";
-import { publishPrompt } from "./tags.resolvers.ts";
 
 const slug = describePromptInput.pick({ slug: true });
-/** JSON Schema states what the resolver refuses: neither a version nor a tag. */
-const publishBody = publishPromptInput.omit({ slug: true }).meta({
-  anyOf: ["version", "tag"].map((name) => ({
-    required: [name],
-    properties: { [name]: { type: "string", minLength: 1 } },
-  })),
-});
 const notFound = { 404: errorBody.describe("There is no such prompt, version or tag.") };
 
 export const promptsAnswer = z
@@ -75,10 +67,6 @@ export const servedPromptAnswer = z
   })
   .describe("The prompt as an application uses it.");
 
-export const publishPromptAnswer = z
-  .object({ deploymentTag: z.object({ id: z.string(), label: z.string() }) })
-  .describe("The tag that was moved.");
-
 /** The REST routes that list and return prompts, as the published clients expect them. */
 export function promptReadingRoutes(app: App): void {
   app.route({
@@ -115,26 +103,5 @@ export function promptReadingRoutes(app: App): void {
       response: { 200: servedPromptAnswer, ...errorResponses, ...notFound },
     },
     handler: ({ context, params, query }) => servedAnswer(context, { ...params, ...query }),
-  });
-}
-
-/** The REST route that publishes a prompt. */
-export function promptPublishingRoutes(app: App): void {
-  app.route({
-    method: "POST",
-    url: "/prompts/:slug/publish",
-    schema: {
-      operationId: "publishPrompt",
-      summary: "Point a tag to a version",
-      tags: ["prompts"],
-      params: slug,
-      body: publishBody,
-      response: { 201: publishPromptAnswer, ...errorResponsesToBody, ...notFound },
-    },
-    handler: async ({ context, params, body }, reply) => {
-      const { id, label } = await publishPrompt(context, { ...params, ...body });
-      reply.status(201);
-      return { deploymentTag: { id, label } };
-    },
   });
 }
