@@ -54,8 +54,9 @@ export default defineConfig({
     isolate: false,
     // On two cores it would run one file at a time, and many of them wait for other programs.
     maxWorkers: Math.max(2, availableParallelism() - 1),
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // For a hanging test only: a busy machine may take long for any.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     projects: [
       {
         extends: true,

@@ -33,13 +33,12 @@ export async function checkPrompts(
 }
 
 /** Prints the differences, and those of texts as a unified diff, from Gabbro to the files. */
-export async function diffPrompts(context: Context, folder: string): Promise<void> {
+export async function diffPrompts(context: Context, folder: string, json?: true): Promise<void> {
   const { prompts, differences } = await compare(context, folder);
+  const diffs = prompts.map((prompt) => [...textDiffs(prompt)].join("").trimEnd()).filter(Boolean);
+  if (json) return printJson({ differences, diffs });
   report(differences);
-  for (const prompt of prompts) {
-    const lines = [...textDiffs(prompt)].join("").trimEnd();
-    if (lines) await printLines(lines.split("\n").map(formatLine));
-  }
+  for (const diff of diffs) await printLines(diff.split("\n").map(formatLine));
 }
 
 async function compare(context: Context, folder: string) {

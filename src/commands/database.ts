@@ -19,23 +19,26 @@ export function addDatabaseCommands(program: Command): void {
     .command("sample")
     .description("add the sample: a dataset, two prompts and a month of traces; or remove it")
     .option("--remove", "remove the sample, with what was added to its dataset and its prompts")
+    .addOption(jsonOption())
     .addOption(workspaceOption())
     .addHelpText("after", examples("sample", "sample --remove"))
-    .action(({ workspace, remove }: { workspace: string; remove?: true }) =>
+    .action(({ workspace, remove, json }: WithJson & { workspace: string; remove?: true }) =>
       remove
-        ? withWorkspace(workspace, takeSampleAway)
-        : withDatabase((database) => giveSample(database, workspace)),
+        ? withWorkspace(workspace, (context) => takeSampleAway(context, json))
+        : withDatabase((database) => giveSample(database, workspace, json)),
     );
 
   program
     .command("backup")
     .description("copy the database into a file, while the service goes on")
     .argument("<file>", "the file to make")
+    .addOption(jsonOption())
     .addHelpText("after", examples("backup backups/monday.sqlite"))
-    .action((file: string) =>
+    .action((file: string, { json }: WithJson) =>
       withDatabase(async (database) => {
         await backUp(database, file, entities);
-        say(`Backed up to ${file}.`);
+        if (json) await printJson({ file });
+        else say(`Backed up to ${file}.`);
       }),
     );
 
@@ -43,10 +46,12 @@ export function addDatabaseCommands(program: Command): void {
     .command("restore")
     .description("make the database out of a backup; there must not be one yet")
     .argument("<file>", "the backup")
+    .addOption(jsonOption())
     .addHelpText("after", examples("restore backups/monday.sqlite"))
-    .action(async (file: string) => {
+    .action(async (file: string, { json }: WithJson) => {
       await restore(file, loadConfig().databaseUrl, entities);
-      say("Restored. Start the service.");
+      if (json) await printJson({ file });
+      else say("Restored. Start the service.");
     });
 
   program
@@ -62,22 +67,27 @@ export function addDatabaseCommands(program: Command): void {
     );
 }
 
-async function giveSample(database: Database, workspace: string): Promise<void> {
+interface WithJson {
+  json?: true;
+}
+
+async function giveSample(database: Database, workspace: string, json?: true): Promise<void> {
   await addSample(database, await getWorkspaceId(database, workspace));
+  if (json) return printJson({ workspace });
   say(
     `The workspace "${workspace}" has the dataset country-quiz, the prompts country-guide and flag-describer, and a month of traces. Remove them with: npx gabbro sample --remove`,
   );
 }
 
-async function takeSampleAway(context: Context): Promise<void> {
+async function takeSampleAway(context: Context, json?: true): Promise<void> {
   const traces = await removeSample(context);
-  say(`Removed the sample: its dataset, its prompts and ${traces} traces.`);
+  if (json) await printJson({ traces });
+  else say(`Removed the sample: its dataset, its prompts and ${traces} traces.`);
 }
 
-interface PruneOptions {
+interface PruneOptions extends WithJson {
   olderThan: Date;
   dryRun?: boolean;
-  json?: true;
 }
 
 async function prune(context: Context, { olderThan, dryRun = false, json }: PruneOptions): Promise<void> {

@@ -19,12 +19,13 @@ export function addGitCommands(program: Command): void {
     .command("diff")
     .description("show what a push would change in the prompts, and what only Gabbro has")
     .argument("<folder>", FOLDER)
+    .addOption(jsonOption())
     .addOption(workspaceOption())
     .addHelpText("after", examples("diff prompts/"))
-    .action((folder: string, { workspace }: { workspace: string }) =>
+    .action((folder: string, { workspace, json }: WithWorkspace<{ json?: true }>) =>
       withWorkspace(workspace, async (context) => {
         const { diffPrompts } = await import("./checkPrompts.ts");
-        await diffPrompts(context, folder);
+        await diffPrompts(context, folder, json);
       }),
     );
 

@@ -2,7 +2,8 @@ import type { Command } from "commander";
 import { type Config, loadConfig } from "../config.ts";
 import { printable } from "../printable.ts";
 import { urlOf } from "./listening.ts";
-import { examples } from "./options.ts";
+import { examples, jsonOption } from "./options.ts";
+import { printJson } from "./printing.ts";
 import { say } from "./workspace.ts";
 
 /** The command for monitors that run a program, such as that of a container. */
@@ -10,14 +11,16 @@ export function addHealthCommand(program: Command): void {
   program
     .command("health")
     .description("ask the service at HOST and PORT whether it is ready; exits with 0 if it is, else with 1")
+    .addOption(jsonOption())
     .addHelpText("after", examples("health"))
-    .action(async () => {
+    .action(async ({ json }: { json?: true }) => {
       const config = loadConfig();
       if (config.port === 0)
         throw new Error("PORT is 0, any free port. Set PORT to the one that the service listens on.");
       const url = urlOf(config, config.port);
       await askReady(url, config);
-      say(`The service at ${url} is ready.`);
+      if (json) await printJson({ url, ready: true });
+      else say(`The service at ${url} is ready.`);
     });
 }
 

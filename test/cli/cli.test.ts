@@ -335,7 +335,8 @@ test("a backup taken while clients write has every row acknowledged before it be
   expect(readdirSync(folder).toSorted()).toEqual(["backup.sqlite", "data"]);
 
   const elsewhere = await newFolder();
-  expect(await gabbro(elsewhere, ["restore", file])).toMatchObject({ code: 0 });
+  const { code, stdout } = await gabbro(elsewhere, ["restore", file, "--json"]);
+  expect([code, JSON.parse(stdout)]).toEqual([0, { file }]);
   await using restored = await serve(elsewhere);
   expect(restored.token).toBeUndefined();
   for (const id of before) {

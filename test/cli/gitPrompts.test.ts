@@ -226,6 +226,10 @@ test("a diff shows the changed lines of a version that differs, and of a new one
   expect(stdout).toContain("+Greet {{ name }} of {{ city }}.\n");
   expect(stdout).toMatch(/^--- Gabbro\/welcome\/1\.0\/text$/m);
   expect(stdout).toMatch(/^\+\+\+ .*welcome\.yaml\/2\.0\/text$/m);
+
+  const { differences, diffs } = JSON.parse((await run("diff", "--json")).stdout);
+  expect(differences).toContainEqual({ where: "differs", subject: 'version "1.0" of prompt "welcome"' });
+  expect(diffs).toEqual([expect.stringContaining("+Be kind.\n")]);
 });
 
 function log(context: Context, version: string, values?: Record<string, string>) {

@@ -9,8 +9,8 @@ import { startServer } from "../support/server.ts";
 const server = await startServer();
 afterAll(() => server[Symbol.asyncDispose]());
 
-const health = (port: number | string, host = "127.0.0.1") =>
-  gabbro(tmpdir(), ["health"], { HOST: host, PORT: String(port) });
+const health = (port: number | string, host = "127.0.0.1", ...options: string[]) =>
+  gabbro(tmpdir(), ["health", ...options], { HOST: host, PORT: String(port) });
 
 test("gabbro health exits with 0 and one sentence when the service is ready", async () => {
   const { port } = new URL(server.url);
@@ -23,7 +23,8 @@ test("gabbro health exits with 0 and one sentence when the service is ready", as
 
 test("gabbro health finds a service that listens on every address", async () => {
   const { port } = new URL(server.url);
-  expect(await health(port, "0.0.0.0")).toMatchObject({ code: 0 });
+  const { code, stdout } = await health(port, "0.0.0.0", "--json");
+  expect([code, JSON.parse(stdout)]).toEqual([0, { url: `http://localhost:${port}`, ready: true }]);
 });
 
 test("gabbro health exits with 1 and the reason when the service is not ready", async () => {

@@ -97,6 +97,9 @@ const leaves = Object.entries(commands).flatMap(([group, names]) =>
   names.filter((name) => name !== "help" && !(name in commands)).map((name) => `${group} ${name}`.trim()),
 );
 
+/** The service, and what prints data in a format of its own. */
+const printsNoTable = ["serve", "export dataset", "export logs"];
+
 test.each(leaves)(
   "--help says how a command is used, what it does, and an example: gabbro %s",
   async (command) => {
@@ -104,6 +107,7 @@ test.each(leaves)(
     expect(code).toBe(0);
     expect(stdout).toMatch(new RegExp(`^Usage: gabbro ${command}[^\\n]*\\n\\n\\w`));
     expect(stdout).toMatch(new RegExp(`^ {2}\\$ gabbro ${command}`, "m"));
+    expect(stdout.includes("--json")).toBe(!printsNoTable.includes(command));
   },
 );
 

@@ -7,7 +7,7 @@ const TIMEOUT_MS = 120_000;
 const why = findBinaries() ? undefined : "no PostgreSQL of npm to kill";
 
 test.skipIf(why)(
-  "where npm brought PostgreSQL: while the PostgreSQL server is killed the gateway answers 503 with Retry-After, loses nothing acknowledged, and serves again by itself",
+  "while PostgreSQL of npm is killed, a gateway answers 503, loses nothing acknowledged, and then serves again by itself",
   async () => {
     const { acknowledged, refused, slowestBackMs, ...found } = await killPostgresql({}, { cycles: 2 });
     const clean = { cycles: 2, lost: [], doubled: [], faults: [], wrongAnswers: [], unanswered: 0 };

@@ -52,7 +52,7 @@ const publish = async (url: string, version: string) => {
 };
 
 test(
-  "the client that the documentation shows has a change at once, the last prompt while Gabbro is away, and the next change when it is back",
+  "the documented client has each change at once, and the last prompt while Gabbro is away",
   async () => {
     await using database = await newDatabase();
     await prepareDatabase(database.databaseUrl, "with sample");
