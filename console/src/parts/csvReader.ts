@@ -68,12 +68,17 @@ function readPlain(reading: Reading, text: string, at: number): number {
     if (place === "after quotes")
       reading.record.problem ??= "Something stands behind a closing quotation mark.";
     reading.place = "plain";
-    let end = at + 1;
-    while (end < text.length && ![delimiter, "\n", "\r"].includes(text[end]!)) end += 1;
+    const end = endOfPlain(text, at + 1, delimiter);
     add(reading, text.slice(at, end));
     return end;
   }
   return at + 1;
+}
+
+function endOfPlain(text: string, from: number, delimiter: string): number {
+  let end = from;
+  while (end < text.length && text[end] !== delimiter && text[end] !== "\n" && text[end] !== "\r") end += 1;
+  return end;
 }
 
 function add(reading: Reading, text: string): void {
