@@ -68,17 +68,12 @@ function readPlain(reading: Reading, text: string, at: number): number {
     if (place === "after quotes")
       reading.record.problem ??= "Something stands behind a closing quotation mark.";
     reading.place = "plain";
-    const end = endOfPlain(text, at + 1, delimiter);
+    let end = at + 1;
+    while (end < text.length && ![delimiter, "\n", "\r"].includes(text[end]!)) end += 1;
     add(reading, text.slice(at, end));
     return end;
   }
   return at + 1;
-}
-
-function endOfPlain(text: string, from: number, delimiter: string): number {
-  let end = from;
-  while (end < text.length && text[end] !== delimiter && text[end] !== "\n" && text[end] !== "\r") end += 1;
-  return end;
 }
 
 function add(reading: Reading, text: string): void {
