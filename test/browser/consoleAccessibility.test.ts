@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { overflowOf, violationsIn } from "../support/axe.ts";
 import { hasChromium, openBrowser, skipReason } from "../support/chromium.ts";
+import { addDataset } from "../support/data.ts";
 import { type Server, startServer } from "../support/server.ts";
 
 /** What every screen must show before it is looked at, by its address. */
@@ -18,7 +19,9 @@ const screens: [path: string, shown: string][] = [
   ["/datasets", "Country quiz"],
   ["/datasets/country-quiz", "Which country has this flag?"],
   ["/datasets/country-quiz?dialog=add", "Ideal output"],
+  ["/datasets/country-quiz?dialog=columns", "Column 1"],
   ["/datasets/country-quiz?dialog=export", "Save the file"],
+  ["/datasets/empty", "No rows yet"],
   ["/logs", "The answer."],
   ["/logs?q=nothing&version=1&user=u1", "No log fits"],
   ["/traces", "Latest first"],
@@ -51,6 +54,7 @@ describe.skipIf(!hasChromium)(`axe in Chromium${skipReason}`, () => {
         input: "A question?",
         output: "The answer.",
       });
+      await addDataset(server, { slug: "empty", columns: [{ name: "question", type: "text" }] });
       await using browser = await openBrowser();
       const page = await browser.newPage({
         colorScheme: look.colorScheme,

@@ -1,7 +1,7 @@
 import type { Browser, Page, Route } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { hasChromium, openBrowser, skipReason } from "../support/chromium.ts";
-import { openConsole } from "../support/console.ts";
+import { openConsole, pasteInto } from "../support/console.ts";
 import { addDataset } from "../support/data.ts";
 import { type Server, startServer } from "../support/server.ts";
 
@@ -31,17 +31,6 @@ async function storedWords(server: Server, first = 3): Promise<unknown[]> {
   return rows.map(({ values, idealOutput }: { values: Record<string, unknown>; idealOutput: string }) =>
     [values.word, values.note, idealOutput].map((value) => value ?? ""),
   );
-}
-
-/** Pastes a text as the keys of the browser do, without its clipboard, which all pages share. */
-async function paste(page: Page, text: string): Promise<void> {
-  await page.evaluate(`{
-    const clipboardData = new DataTransfer();
-    clipboardData.setData("text/plain", ${JSON.stringify(text)});
-    document.activeElement.dispatchEvent(
-      new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }),
-    );
-  }`);
 }
 
 /** Keeps changes from reaching the server until the returned function is called. */
@@ -162,7 +151,7 @@ describe.skipIf(!hasChromium)(`the grid of a dataset in Chromium${skipReason}`, 
     await using browser = await openBrowser();
     const { page, grid, complaints } = await openWords(server, browser, 2);
     await grid.getByText("n2", { exact: true }).click();
-    await paste(page, 'two\tideal\tbeyond\r\n"a ""quoted""\nline"\tsecond\r\nlast\t\r\n');
+    await pasteInto(page, 'two\tideal\tbeyond\r\n"a ""quoted""\nline"\tsecond\r\nlast\t\r\n');
     await page.getByText("1 row changed, 2 rows added.").waitFor();
     const pasted = [
       ["w1", "n1", ""],
@@ -229,7 +218,7 @@ describe.skipIf(!hasChromium)(`the grid of a dataset in Chromium${skipReason}`, 
       });
     });
     await grid.getByText("w1", { exact: true }).click();
-    await paste(page, "bad\ngood\n");
+    await pasteInto(page, "bad\ngood\n");
     await page.getByText("1 row changed, 1 row refused.").waitFor();
     await page.getByText("Row 1: That is bad.").waitFor();
     expect(await storedWords(server)).toEqual([
@@ -308,7 +297,7 @@ describe.skipIf(!hasChromium)(`the grid of a dataset in Chromium${skipReason}`, 
     await page.unroute("**/graphql");
     await page.keyboard.press("Home");
     await page.keyboard.press("PageUp");
-    await paste(page, "pasted\nw2\n");
+    await pasteInto(page, "pasted\nw2\n");
     await page.getByText("1 row changed.").waitFor();
     await expect.poll(() => page.getByLabel("Value").count()).toBe(0);
     await grid.getByText("pasted", { exact: true }).waitFor();

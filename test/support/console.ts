@@ -24,3 +24,14 @@ function collectComplaints(page: Page): string[] {
   });
   return complaints;
 }
+
+/** Pastes a text as the keys of the browser do, without its clipboard, which all pages share. */
+export async function pasteInto(page: Page, text: string): Promise<void> {
+  await page.evaluate(`{
+    const clipboardData = new DataTransfer();
+    clipboardData.setData("text/plain", ${JSON.stringify(text)});
+    document.activeElement.dispatchEvent(
+      new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }),
+    );
+  }`);
+}

@@ -10,7 +10,7 @@ const keys: [keys: string, meaning: string][] = [
   ["Esc", "close"],
   ["←, →", "in a trace: collapse, expand"],
   ["e", "in a trace: next error"],
-  ["Ctrl/Cmd Z", "in a grid: undo"],
+  ["Ctrl/Cmd Z", "in a dataset: undo"],
   ["Ctrl/Cmd V", "in a grid: paste a block"],
   ["?", "these keys"],
 ];

@@ -65,9 +65,8 @@ function DatasetPage({ dataset, onChange }: { dataset: Dataset; onChange: () => 
   const setDialog = (next: string | undefined) =>
     void navigate({ search: (now) => ({ ...now, dialog: next }), replace: true });
   const isOld = version !== undefined;
-  const gridColumns = gridColumnsOf(columns);
   const { start, cancel, progress, report, closeReport } = useImport({
-    ...{ slug, columns: gridColumns },
+    ...{ slug, columns: gridColumnsOf(columns) },
     onDone: () => {
       rows.reload();
       onChange();
@@ -106,6 +105,7 @@ function DatasetPage({ dataset, onChange }: { dataset: Dataset; onChange: () => 
           <>
             <Button onClick={() => setDialog("export")}>Export…</Button>
             <ImportButton onFile={onFile} />
+            <Button onClick={() => setDialog("columns")}>Columns…</Button>
             <Button kind="primary" icon="plus" onClick={() => setDialog("add")}>
               Add row
             </Button>
@@ -120,9 +120,10 @@ function DatasetPage({ dataset, onChange }: { dataset: Dataset; onChange: () => 
         <Sheet
           slug={slug}
           rows={rows}
-          columns={gridColumns}
+          columns={columns}
           isOld={isOld}
-          onAdd={() => setDialog("add")}
+          dialog={dialog}
+          onDialog={setDialog}
           onChange={onChange}
         />
       </DropFile>

@@ -26,7 +26,7 @@ export interface GridActions {
   remove: (row: Row) => void;
   /** Takes a text that was pasted at a cell. */
   paste: (text: string, at: { row: number; column: number }) => void;
-  undo: () => void;
+  changeColumns: () => void;
 }
 
 const MIN_COLUMN_PX = 160;
@@ -51,13 +51,17 @@ export function Grid({ rows, columns, edits, hasMore, onMore, actions }: Props) 
         role="grid"
         aria-label="Rows"
         aria-rowcount={hasMore ? -1 : rows.length + 1}
+        data-empty={(rows.length === 0 && !hasMore) || undefined}
         aria-activedescendant={selected && `cell-${at.row}-${at.column}`}
         tabIndex={0}
         onKeyDown={onKeyDown}
         onPaste={onPaste}
       >
-        <Head columns={columns} style={style} hasActions={actions !== null} />
-        <div role="rowgroup" style={{ position: "relative", height: virtual.getTotalSize() }}>
+        <Head columns={columns} style={style} onColumns={actions?.changeColumns} />
+        <div
+          role={rows.length > 0 ? "rowgroup" : undefined}
+          style={{ position: "relative", height: virtual.getTotalSize() }}
+        >
           {shown.map(({ index, start }) => (
             <GridRow
               key={rows[index]!.id}
@@ -92,24 +96,29 @@ function styleOf({ length }: GridColumn[], hasActions: boolean): CSSProperties {
   };
 }
 
-function Head({
-  columns,
-  style,
-  hasActions,
-}: {
+interface HeadProps {
   columns: GridColumn[];
   style: CSSProperties;
-  hasActions: boolean;
-}) {
+  /** Changes the columns; undefined in an old version. */
+  onColumns: (() => void) | undefined;
+}
+
+function Head({ columns, style, onColumns }: HeadProps) {
   return (
     <div className={styles.head} role="row" style={style}>
       <span role="columnheader">#</span>
-      {columns.map(({ key, title, type }) => (
+      {columns.map(({ key, title, type, isIdealOutput }) => (
         <span key={key} role="columnheader" title={type.toLowerCase()}>
-          {title}
+          {onColumns && !isIdealOutput ? (
+            <button type="button" tabIndex={-1} onClick={onColumns}>
+              {title}
+            </button>
+          ) : (
+            title
+          )}
         </span>
       ))}
-      {hasActions && (
+      {onColumns && (
         <span role="columnheader">
           <span className={styles.unseen}>Delete</span>
         </span>

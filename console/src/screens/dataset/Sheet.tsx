@@ -5,44 +5,52 @@ import { Button } from "../../parts/Button.tsx";
 import { Confirm } from "../../parts/Confirm.tsx";
 import { Empty, ErrorNotice } from "../../parts/Notice.tsx";
 import type { Search } from "../../search.ts";
-import type { GridColumn, Row } from "./cells.ts";
+import { ColumnsDialog } from "./ColumnsDialog.tsx";
+import { type GridColumn, gridColumnsOf, type Row } from "./cells.ts";
+import type { Column } from "./columnChanges.ts";
 import { Grid } from "./Grid.tsx";
 import { ReportNotice } from "./Report.tsx";
+import { useColumnChange } from "./useColumnChange.ts";
 import { useEdits } from "./useEdits.ts";
 import { usePaste } from "./usePaste.ts";
 import { useRowChanges } from "./useRowChanges.ts";
 import type { useRows } from "./useRows.ts";
 import { useStoring } from "./useStoring.ts";
+import { useUndoKey } from "./useUndoKey.ts";
 
 interface Props {
   slug: string;
   rows: ReturnType<typeof useRows>;
-  columns: GridColumn[];
+  columns: readonly Column[];
   isOld: boolean;
-  onAdd: () => void;
+  /** The dialog in the address. */
+  dialog: string | undefined;
+  onDialog: (dialog: string | undefined) => void;
   onChange: () => void;
 }
 
-/** The grid, and what happens to its rows. */
-export function Sheet({ slug, rows: read, columns, isOld, onAdd, onChange }: Props) {
+/** The grid, and what happens to its rows and columns. */
+export function Sheet({ slug, rows: read, columns, isOld, dialog, onDialog, onChange }: Props) {
   const { rows, hasMore, error, loadMore } = read;
+  const gridColumns = gridColumnsOf(columns);
   const storing = useStoring({ slug, rows: read, onStored: onChange });
   const { edit, remove, undo } = useRowChanges(storing);
   const { edits, save, dropFailed, isUnsaved } = useEdits(edit);
-  const { paste, report, closeReport } = usePaste(storing, columns, dropFailed);
+  const { paste, report, closeReport } = usePaste(storing, gridColumns, dropFailed);
+  useUndoKey(() => isOld || undo());
+  const columnChange = useColumnChange(storing);
   const [deleting, setDeleting] = useState<Row | null>(null);
   const notice = error && <ErrorNotice error={error} onRetry={() => void loadMore()} />;
   if (error && rows.length === 0) return notice;
-  if (rows.length === 0 && !hasMore)
-    return (
-      <Empty title="No rows yet" action={!isOld && <Button onClick={onAdd}>Add a row</Button>}>
-        Rows also come from logs, by “Add to dataset”, and from files, by{" "}
-        <code>npx gabbro import dataset</code>.
-      </Empty>
-    );
   const failed = [...edits.values()].filter((edit) => edit.error);
   const retry = () => {
     for (const { row, column, text } of failed) save(row, column, text);
+  };
+  const actions = {
+    edit: save,
+    takeBack: (row: Row, column: GridColumn) => dropFailed(row, [column]),
+    remove: setDeleting,
+    ...{ paste, changeColumns: () => onDialog("columns") },
   };
   return (
     <>
@@ -54,24 +62,31 @@ export function Sheet({ slug, rows: read, columns, isOld, onAdd, onChange }: Pro
       {report && <ReportNotice report={report} onClose={closeReport} />}
       <Grid
         rows={rows}
-        columns={columns}
+        columns={gridColumns}
         edits={edits}
         hasMore={hasMore}
         onMore={() => void loadMore()}
-        actions={
-          isOld
-            ? null
-            : {
-                edit: save,
-                takeBack: (row, column) => dropFailed(row, [column]),
-                remove: setDeleting,
-                paste,
-                undo,
-              }
-        }
+        actions={isOld ? null : actions}
       />
+      {rows.length === 0 && !hasMore && <NoRows onAdd={isOld ? null : () => onDialog("add")} />}
       {deleting && <DeleteRowDialog row={deleting} onDelete={remove} onClose={() => setDeleting(null)} />}
+      {dialog === "columns" && !isOld && (
+        <ColumnsDialog
+          columns={columns}
+          columnChange={columnChange}
+          isReady={failed.length === 0}
+          onClose={() => onDialog(undefined)}
+        />
+      )}
     </>
+  );
+}
+
+function NoRows({ onAdd }: { onAdd: (() => void) | null }) {
+  return (
+    <Empty title="No rows yet" action={onAdd && <Button onClick={onAdd}>Add a row</Button>}>
+      Paste a block of a spreadsheet, or drop a file. Rows also come from logs, by “Add to dataset”.
+    </Empty>
   );
 }
 

@@ -14,7 +14,8 @@ export interface Editing {
 
 /** Which cell is selected, and which one is edited. */
 export function useCells(rows: Row[], columnCount: number) {
-  const [at, setAt] = useState({ row: 0, column: 0 });
+  const [chosen, setAt] = useState({ row: 0, column: 0 });
+  const at = { row: within(chosen.row, rows.length), column: within(chosen.column, columnCount) };
   const [editing, setEditing] = useState<Editing | null>(null);
   const edited = editing ? rows.findIndex(({ id }) => id === editing.rowId) : -1;
   const begin = ({ id }: Row, column: number, typed?: string) =>

@@ -30,7 +30,6 @@ export function useGridKeys({ frame, cells, selected, actions, scrollTo }: Optio
     const move = moves[event.key];
     if (move) scrollTo(step(move));
     else if (!actions) return;
-    else if (isUndo(event)) actions.undo();
     else if (!selected) return;
     else if (event.key === "Delete") actions.remove(selected);
     else if (event.key === "Enter" || event.key === "F2") begin(selected, at.column);
@@ -53,9 +52,6 @@ export function useGridKeys({ frame, cells, selected, actions, scrollTo }: Optio
   };
   return { onKeyDown, onPaste, end };
 }
-
-const isUndo = ({ key, ctrlKey, metaKey, shiftKey }: KeyboardEvent): boolean =>
-  key === "z" && (ctrlKey || metaKey) && !shiftKey;
 
 const isPrintable = ({ key, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean =>
   key.length === 1 && !ctrlKey && !metaKey && !altKey;
