@@ -28,7 +28,7 @@ export async function importSpans(
 ): Promise<SpanCounts> {
   const workspaceId = authorize(context, "write");
   if (spans.length === 0) return { added: 0, changed: 0, unchanged: 0 };
-  const steps = await toSteps(context, workspaceId, spans);
+  const steps = await toSteps(context, workspaceId, spans, "kept");
   let toRecount: string[] = [];
   const work = async (em: EntityManager) => {
     const stored = await readStored(em, steps);

@@ -21,8 +21,19 @@ export interface Served {
   warnings: Warning[];
 }
 
+/**
+ * What becomes of a version or tag that is asked for and missing. In a log of now, the production version was served instead;
+ * in one of the past, from elsewhere, it names what served there.
+ */
+export type MissingVersion = "production serves" | "kept";
+
 /** Finds the version of a prompt that served a call. Warnings say what was not found. */
-export async function findServed(context: Context, workspaceId: string, asked: Asked): Promise<Served> {
+export async function findServed(
+  context: Context,
+  workspaceId: string,
+  asked: Asked,
+  missing: MissingVersion = "production serves",
+): Promise<Served> {
   const prompt = await findPrompt(context, workspaceId, asked.slug);
   if (!prompt) {
     const message = `Prompt ${quoted(asked.slug)} does not exist; the log was kept without a link to a prompt.`;
@@ -30,6 +41,8 @@ export async function findServed(context: Context, workspaceId: string, asked: A
     return { promptId: null, version: null, tag: null, model: null, warnings };
   }
   const { version, tag, warnings } = selectVersion(prompt, asked);
+  if (missing === "kept" && warnings.length > 0)
+    return { promptId: prompt.id, version: null, tag: null, model: null, warnings };
   const details = version && (await findDetails(context, version.id));
   return {
     promptId: prompt.id,

@@ -4,6 +4,7 @@ import { checkDeadline } from "../limits/deadline.ts";
 import { loadOwnPrices } from "../pricing/resolvers.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
 import type { ReportedSpan } from "./reported.ts";
+import type { MissingVersion } from "./served.resolvers.ts";
 import { logIdOf, traceIdOf } from "./spanIds.ts";
 import { recountTrace, type SpanStep, storeSpans } from "./spanStore.resolvers.ts";
 import { type Place, toStep } from "./steps.resolvers.ts";
@@ -54,6 +55,7 @@ export async function toSteps(
   context: Context,
   workspaceId: string,
   spans: ReportedSpan[],
+  missingVersion: MissingVersion = "production serves",
 ): Promise<SpanStep[]> {
   const arrival = new Date();
   const findOwnPrice = await loadOwnPrices(context, workspaceId);
@@ -65,7 +67,7 @@ export async function toSteps(
     const some = spans.slice(at, at + SPANS_AT_ONCE).map((span) => {
       const traceId = traceIds.get(span.traceId) ?? traceIdOf(workspaceId, span.traceId);
       traceIds.set(span.traceId, traceId);
-      return complete(context, workspaceId, span, { traceId, arrival, findOwnPrice });
+      return complete(context, workspaceId, span, { traceId, arrival, findOwnPrice, missingVersion });
     });
     for (const one of await Promise.all(some)) steps.set(one.step.row.id, one);
   }
@@ -76,7 +78,7 @@ async function complete(
   context: Context,
   workspaceId: string,
   reported: ReportedSpan,
-  shared: Pick<Place, "traceId" | "arrival" | "findOwnPrice">,
+  shared: Pick<Place, "traceId" | "arrival" | "findOwnPrice" | "missingVersion">,
 ): Promise<SpanStep> {
   const span = toStorable(reported);
   const { log, trace } = span;

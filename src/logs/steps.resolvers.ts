@@ -4,7 +4,7 @@ import type { Warning } from "../warnings.ts";
 import { countedIds, hasUsage, isCall, type ReportingLog } from "./counted.ts";
 import type { AggregateUsage } from "./entities.ts";
 import type { ReportedLog, ReportedParty } from "./reported.ts";
-import { findServed, type Served } from "./served.resolvers.ts";
+import { findServed, type MissingVersion, type Served } from "./served.resolvers.ts";
 import { treeOf } from "./tree.ts";
 
 /** Where a reported log is stored. */
@@ -18,6 +18,7 @@ export interface Place {
   findOwnPrice: FindOwnPrice;
   /** Whether tokens that the client does not report are counted in its texts, or stay unknown. */
   tokens: "counted" | "reported";
+  missingVersion?: MissingVersion;
 }
 
 /** A log to store, with the usage that it has if it counts. */
@@ -46,7 +47,10 @@ export async function toStep(
   place: Place,
 ): Promise<Step> {
   const { promptSlug: slug, version, tag } = log;
-  const served = slug === null ? NOT_SERVED : await findServed(context, workspaceId, { slug, version, tag });
+  const served =
+    slug === null
+      ? NOT_SERVED
+      : await findServed(context, workspaceId, { slug, version, tag }, place.missingVersion);
   const model = modelOf(log, served);
   const usage = await usageOf(workspaceId, { log, model, place });
   const reported = reportedUsage(log, usage);

@@ -258,3 +258,18 @@ test("spans that no change of the source touches stay as served, also after prod
   expect(await allRows(server)).toEqual(stored);
   expect(await importCall(6)).toEqual({ added: 0, changed: 1, unchanged: 0 });
 });
+
+test("a version that a log reports and that is missing here stays as reported, and is found once it is imported", async () => {
+  const config = { model: "gpt-4o" };
+  await importPrompts({ name: "p", version: 2, prompt: "two", labels: ["production"], config });
+  const path = join(folder, "observations.jsonl");
+  const call = { ...{ id: "o", traceId: "t", type: "GENERATION" }, startTime: "2026-10-01T10:00:00Z" };
+  await writeFile(path, JSON.stringify({ ...call, promptName: "p", promptVersion: 1 }));
+  await importInto(server, "langfuse", path);
+  const stored = async () =>
+    (await graphql("{ logs(first: 1) { nodes { version tag model promptVersion { text } } } }")).logs
+      .nodes[0];
+  expect(await stored()).toEqual({ version: "1", tag: null, model: null, promptVersion: null });
+  await importPrompts({ name: "p", version: 1, prompt: "one", config });
+  expect(await stored()).toMatchObject({ version: "1", promptVersion: { text: "one" } });
+});
