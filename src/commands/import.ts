@@ -63,6 +63,7 @@ function addProductCommands(importing: Command): void {
       .description(`bring in what ${title} exports: ${files}`)
       .argument("<path>", "a file, or a folder with files")
       .option("--dry-run", "store nothing, only say what would be done")
+      .option("--move-tags", "move tags that are here to where the source has them; else they stay")
       .addOption(jsonOption())
       .addOption(workspaceOption())
       .addHelpText("after", examples(`import ${product} export/ --dry-run`, `import ${product} export/`))

@@ -2,7 +2,7 @@ import type { Context } from "../context.ts";
 import type { Entry } from "../importers/entries.ts";
 import { type ProductName, products } from "../importers/importers.ts";
 import { filesAt } from "../importers/records.ts";
-import { createPromptStore } from "./importedPrompts.ts";
+import { createPromptStore, type PromptImport } from "./importedPrompts.ts";
 import { createRowStore } from "./importedRows.ts";
 import { createSpanStore } from "./importedSpans.ts";
 import { createOutcome, type Outcome, reportOutcome } from "./importOutcome.ts";
@@ -10,6 +10,7 @@ import { showProgress } from "./progress.ts";
 
 export interface ImportFromOptions {
   dryRun?: true;
+  moveTags?: true;
   json?: true;
 }
 
@@ -18,28 +19,28 @@ export async function importFrom(
   context: Context,
   product: ProductName,
   path: string,
-  { dryRun, json }: ImportFromOptions,
+  { dryRun, moveTags, json }: ImportFromOptions,
 ): Promise<void> {
-  const outcome = await runImport(context, { product, path, run: dryRun ? "dry" : "real" });
+  const run = dryRun ? "dry" : "real";
+  const outcome = await runImport(context, { product, path, run, tags: moveTags ? "moved" : "kept" });
   await reportOutcome(outcome, { dryRun: dryRun === true, json: json === true });
 }
 
 /** What to import, and whether to store it or only to count. */
-export interface Import {
+export interface Import extends PromptImport {
   product: ProductName;
   path: string;
-  run: "real" | "dry";
 }
 
 /**
  * Stores what another product exported. Everything keeps the id of its source, so that an import that is repeated, or was
  * killed and begins again, stores nothing twice.
  */
-export async function runImport(context: Context, { product, path, run }: Import): Promise<Outcome> {
+export async function runImport(context: Context, { product, path, ...how }: Import): Promise<Outcome> {
   const files = await filesAt(path, () => true);
   const progress = showProgress(files.reduce((sum, { bytes }) => sum + bytes, 0));
   const outcome = createOutcome();
-  const store = createStore(context, outcome, run);
+  const store = createStore(context, outcome, how);
   let read = 0;
   const onRead = (bytes: number) => {
     read += bytes;
@@ -57,8 +58,8 @@ export async function runImport(context: Context, { product, path, run }: Import
   return outcome;
 }
 
-function createStore(context: Context, outcome: Outcome, run: "real" | "dry") {
-  const putPrompt = createPromptStore(context, outcome, run);
+function createStore(context: Context, outcome: Outcome, { run, tags }: PromptImport) {
+  const putPrompt = createPromptStore(context, outcome, { run, tags });
   const rows = createRowStore(context, outcome, run);
   const spans = createSpanStore(context, outcome, run);
   return {

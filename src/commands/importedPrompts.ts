@@ -8,8 +8,17 @@ import { detailsOf } from "../validation/messages.ts";
 import type { Outcome } from "./importOutcome.ts";
 import { contentFor, planPrompt } from "./promptPlan.ts";
 
-/** Stores prompts of another product. Versions never change: one that is here with another content is refused. */
-export function createPromptStore(context: Context, outcome: Outcome, run: "real" | "dry") {
+export interface PromptImport {
+  run: "real" | "dry";
+  /** What becomes of a tag that points to another version here than in the source. */
+  tags: "kept" | "moved";
+}
+
+/**
+ * Stores prompts of another product. Versions never change: one that is here with another content is refused. A tag that is here
+ * may be in use, so it moves only on demand.
+ */
+export function createPromptStore(context: Context, outcome: Outcome, { run, tags }: PromptImport) {
   let stored: Map<string, PromptContent> | undefined;
   const nameOf = new Map<string, string>();
   return async (prompt: ImportedPrompt): Promise<void> => {
@@ -23,7 +32,7 @@ export function createPromptStore(context: Context, outcome: Outcome, run: "real
       );
     nameOf.set(slug, name);
     const current = stored.get(slug);
-    const file = toFile(prompt, current, outcome);
+    const file = toFile(tags === "moved" ? prompt : withoutMoves(prompt, current, outcome), current, outcome);
     if (!file) return;
     const { steps, conflicts } = planPrompt(file, current, () => prompt.line);
     const conflicting = new Set(conflicts.map(({ version }) => version));
@@ -56,6 +65,19 @@ function afterImport(name: string, file: PromptFile, current: PromptContent | un
     return content ? [{ ...content }] : [];
   });
   return { ...before, tags: new Map([...before.tags, ...tags]), versions: [...before.versions, ...added] };
+}
+
+/** A prompt without the tags that point to another version here. */
+function withoutMoves(prompt: ImportedPrompt, current: PromptContent | undefined, outcome: Outcome) {
+  const tags = prompt.tags.filter(([tag, version]) => {
+    const here = current?.tags.get(tag) ?? version;
+    if (here !== version)
+      outcome.leaveOut(
+        `tag ${quoted(tag)} of ${quoted(prompt.slug)} at version ${quoted(version)}, as it is at ${quoted(here)} here; --move-tags moves it`,
+      );
+    return here === version;
+  });
+  return { ...prompt, tags };
 }
 
 /** A prompt without what the service would refuse. The name of one that is here may have been changed since. */

@@ -370,3 +370,16 @@ test("an export names files of prompts that the workspace does not have, and lea
   });
   expect((await filesOf("strays")).map(([name]) => name)).toContain("stray.yaml");
 });
+
+test("an import from another product moves tags that are here with --move-tags", async () => {
+  const write = (version: number, labels: string[]) =>
+    writeFile(
+      at.path("langfuse.jsonl"),
+      JSON.stringify({ name: "moved", type: "text", prompt: "x", version, labels }),
+    );
+  await write(1, ["live"]);
+  expect((await at.gabbro("import", "langfuse", "langfuse.jsonl")).code).toBe(0);
+  await write(2, ["live"]);
+  const { code, stdout } = await at.gabbro("import", "langfuse", "langfuse.jsonl", "--move-tags");
+  expect([code, stdout]).toEqual([0, expect.stringContaining("tags: 0 added, 1 changed, 0 unchanged")]);
+});

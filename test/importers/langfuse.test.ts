@@ -22,14 +22,16 @@ const graphql = async (query: string) => {
   return body.data;
 };
 
-const importPrompts = async (...prompts: object[]) => {
+const writePrompts = async (...prompts: object[]) => {
   const path = join(folder, "prompts.jsonl");
   await writeFile(
     path,
     prompts.map((prompt) => JSON.stringify({ type: "text", labels: [], ...prompt })).join("\n"),
   );
-  return importInto(server, "langfuse", path);
+  return path;
 };
+const importPrompts = async (...prompts: object[]) =>
+  importInto(server, "langfuse", await writePrompts(...prompts));
 
 test("versions, labels, chats and the texts of references arrive, and what has no place is named", async () => {
   const { counts, refusals, leftOut } = await importInto(
@@ -139,7 +141,7 @@ test("a prompt may stand in several files, whatever else these have", async () =
   const lines = (...values: object[]) => values.map((value) => JSON.stringify(value)).join("\n");
   await writeFile(join(folder, "1.jsonl"), lines(first));
   await writeFile(join(folder, "2.jsonl"), lines(item, first, second));
-  const dry = await importInto(server, "langfuse", folder, "dry");
+  const dry = await importInto(server, "langfuse", folder, { run: "dry" });
   expect(dry).toMatchObject({
     counts: { prompts: { added: 1 }, versions: { added: 2, unchanged: 1 }, tags: { added: 2, unchanged: 1 } },
     refusals: [],
@@ -252,7 +254,9 @@ test("spans that no change of the source touches stay as served, also after prod
   const first = { name: "p", version: 1, prompt: "one", config };
   await importPrompts({ ...first, labels: ["production"] });
   await importCall(5);
-  await importPrompts(first, { name: "p", version: 2, prompt: "two", labels: ["production"] });
+  const second = { name: "p", version: 2, prompt: "two", labels: ["production"] };
+  await importInto(server, "langfuse", await writePrompts(first, second), { tags: "moved" });
+  expect((await server.request("GET", "/prompts/p")).body.prompt.version).toBe("2");
   const stored = await allRows(server);
   expect(await importCall(5)).toEqual({ added: 0, changed: 0, unchanged: 1 });
   expect(await allRows(server)).toEqual(stored);
@@ -272,4 +276,29 @@ test("a version that a log reports and that is missing here stays as reported, a
   expect(await stored()).toEqual({ version: "1", tag: null, model: null, promptVersion: null });
   await importPrompts({ name: "p", version: 1, prompt: "one", config });
   expect(await stored()).toMatchObject({ version: "1", promptVersion: { text: "one" } });
+});
+
+test("a tag that is here stays, as calls are served by it, and moves only on demand", async () => {
+  const [one, two] = [1, 2].map((version) => ({ name: "p", version, prompt: `text ${version}` }));
+  await importPrompts({ ...one, labels: ["production", "staging"] });
+  const path = await writePrompts({ ...one, labels: ["staging"] }, { ...two, labels: ["production", "new"] });
+  const served = async () => (await server.request("GET", "/prompts/p?tag=production")).body.prompt.version;
+
+  const kept = await importInto(server, "langfuse", path);
+  expect(kept).toMatchObject({
+    counts: { tags: { added: 1, changed: 0, unchanged: 1 } },
+    leftOut: {
+      'tag "production" of "p" at version "2", as it is at "1" here; --move-tags moves it': 1,
+    },
+  });
+  expect(await served()).toBe("1");
+  expect((await importInto(server, "langfuse", path)).counts.tags).toEqual({
+    added: 0,
+    changed: 0,
+    unchanged: 2,
+  });
+
+  const moved = await importInto(server, "langfuse", path, { tags: "moved" });
+  expect(moved).toMatchObject({ counts: { tags: { added: 0, changed: 1, unchanged: 2 } }, leftOut: {} });
+  expect(await served()).toBe("2");
 });

@@ -26,7 +26,7 @@ test.each(exports)(
   "a dry run of %s reports the same as the import, and stores nothing",
   async (product, path) => {
     const before = await allRows(server);
-    const dry = await importInto(server, product, fixture(path), "dry");
+    const dry = await importInto(server, product, fixture(path), { run: "dry" });
     expect(await allRows(server)).toEqual(before);
     expect(await importInto(server, product, fixture(path))).toEqual(dry);
   },
@@ -44,7 +44,7 @@ test.each(exports)("an import of %s that is repeated finds all of it unchanged",
   ]);
   expect(again).toEqual({ ...first, counts: Object.fromEntries(moved) });
   expect(await allRows(server)).toEqual(stored);
-  expect(await importInto(server, product, fixture(path), "dry")).toEqual(again);
+  expect(await importInto(server, product, fixture(path), { run: "dry" })).toEqual(again);
 });
 
 const running: [ProductName, object, object][] = [

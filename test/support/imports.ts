@@ -1,4 +1,5 @@
 import { fileURLToPath } from "node:url";
+import type { PromptImport } from "../../src/commands/importedPrompts.ts";
 import { runImport } from "../../src/commands/importFrom.ts";
 import type { ProductName } from "../../src/importers/importers.ts";
 import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
@@ -13,10 +14,10 @@ export async function importInto(
   { database }: Server,
   product: ProductName,
   path: string,
-  run: "real" | "dry" = "real",
+  { run = "real", tags = "kept" }: Partial<PromptImport> = {},
 ) {
   const context = commandLineContext(database, await getWorkspaceId(database, "default"));
-  const outcome = await runImport(context, { product, path, run });
+  const outcome = await runImport(context, { product, path, run, tags });
   return {
     counts: outcome.counts,
     refusals: outcome.refusals.map(({ line, reason }) => `line ${line}: ${reason}`),
