@@ -10,6 +10,7 @@ import { afterAll, expect, test } from "vitest";
 import { loadConfig } from "../../src/config.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { entities } from "../../src/entities.ts";
+import { runCommand } from "../support/commandLine.ts";
 import { freePort } from "../support/postgresServer.ts";
 import { gabbro, program } from "../support/program.ts";
 
@@ -133,7 +134,7 @@ test("a start loads nothing that only some requests need, and those load it", as
 test("a start loads the tokenizer once it listens, and the first counted log loads nothing more of it", async () => {
   const folder = await newFolder();
   const preload = `data:text/javascript,${encodeURIComponent(TELL_MODULES)}`;
-  await using service = await serve(folder, [], { NODE_OPTIONS: `--import=${preload}` });
+  await using service = await serve(folder, ["--empty"], { NODE_OPTIONS: `--import=${preload}` });
   const tables = () => service.logs().filter(({ loaded }) => /gpt-tokenizer\/.*\/encoding\//.test(loaded));
   await expect.poll(tables, { timeout: 20_000 }).toEqual([{ loaded: expect.stringContaining("o200k_base") }]);
   const answer = await fetch(`${service.url}/monitor/log`, {
@@ -150,9 +151,9 @@ test("--empty leaves the sample out, and `gabbro sample` adds it once", async ()
   await using service = await serve(folder, ["--empty"]);
   expect(service.words()).not.toContain("curl");
   expect(await statusWith(service.url, service.token!)).toBe(404);
-  expect(await gabbro(folder, ["sample"])).toMatchObject({ code: 0 });
+  expect(await runCommand(folder, ["sample"])).toMatchObject({ code: 0 });
   expect(await statusWith(service.url, service.token!)).toBe(200);
-  const again = await gabbro(folder, ["sample"]);
+  const again = await runCommand(folder, ["sample"]);
   expect(again).toMatchObject({ code: 1, stdout: "" });
   expect(again.stderr).toContain("has the sample already");
 });
@@ -215,10 +216,10 @@ test("a first token that cannot be written is lost, and the service says how to 
 
 test("a migrated database has a workspace for commands, and its first start still makes the first token and the sample", async () => {
   const folder = await newFolder();
-  const first = await gabbro(folder, ["migrate"]);
+  const first = await runCommand(folder, ["migrate"]);
   expect(first.stdout).toMatch(/^Applied: .*\nMade the workspace "default"\.\n$/);
-  expect(await gabbro(folder, ["migrate"])).toMatchObject({ code: 0, stdout: "Nothing to do.\n" });
-  expect(await gabbro(folder, ["token", "list"])).toMatchObject({ code: 0 });
+  expect(await runCommand(folder, ["migrate"])).toMatchObject({ code: 0, stdout: "Nothing to do.\n" });
+  expect(await runCommand(folder, ["token", "list"])).toMatchObject({ code: 0 });
   await using service = await serve(folder);
   expect(service.words()).toContain("on a new database");
   expect(await statusWith(service.url, service.token!)).toBe(200);
@@ -226,9 +227,9 @@ test("a migrated database has a workspace for commands, and its first start stil
 
 test("a first start keeps what commands stored before it, adds no sample to it, and no token where there is one", async () => {
   const folder = await newFolder();
-  await gabbro(folder, ["migrate"]);
+  await runCommand(folder, ["migrate"]);
   await writeFile(join(folder, "mine.csv"), "question\nWhy?\n");
-  expect(await gabbro(folder, ["import", "dataset", "mine.csv", "--slug", "mine"])).toMatchObject({
+  expect(await runCommand(folder, ["import", "dataset", "mine.csv", "--slug", "mine"])).toMatchObject({
     code: 0,
   });
   const first = await serve(folder);
@@ -236,8 +237,8 @@ test("a first start keeps what commands stored before it, adds no sample to it, 
   await first[Symbol.asyncDispose]();
 
   const other = await newFolder();
-  await gabbro(other, ["migrate"]);
-  const token = (await gabbro(other, ["token", "create", "--name", "mine"])).stdout.trim();
+  await runCommand(other, ["migrate"]);
+  const token = (await runCommand(other, ["token", "create", "--name", "mine"])).stdout.trim();
   await using second = await serve(other);
   expect(second.words()).not.toContain("on a new database");
   expect(await statusWith(second.url, token)).toBe(404);
@@ -256,8 +257,8 @@ test.each(["a known token, 24+ chars", "gab-pässword-für-alle-✓✓✓✓", "
 
 test("tokens are made, listed and revoked from the command line while the service runs", async () => {
   const folder = await newFolder();
-  await using service = await serve(folder);
-  const made = await gabbro(folder, [
+  await using service = await serve(folder, ["--empty"]);
+  const made = await runCommand(folder, [
     "token",
     "create",
     "--name",
@@ -269,11 +270,11 @@ test("tokens are made, listed and revoked from the command line while the servic
   ]);
   expect(made).toMatchObject({ code: 0, stdout: expect.stringMatching(/^gab_\w{49}\n$/) });
   const token = made.stdout.trim();
-  const listed = (await gabbro(folder, ["token", "list"])).stdout;
+  const listed = (await runCommand(folder, ["token", "list"])).stdout;
   expect(listed).toMatch(/^ID +NAME +SCOPES +STATE +MADE +LAST USED\n/);
   expect(listed).toMatch(/ {2}ci +read +expires 2999-01-01T00:00:00Z {2}\S+Z {2}never$/m);
   expect(listed).not.toContain(token);
-  const listedAsJson = JSON.parse((await gabbro(folder, ["token", "list", "--json"])).stdout);
+  const listedAsJson = JSON.parse((await runCommand(folder, ["token", "list", "--json"])).stdout);
   expect(listedAsJson).toMatchObject([
     { name: "first", expiresAt: null },
     {
@@ -288,26 +289,26 @@ test("tokens are made, listed and revoked from the command line while the servic
     .split("\n")
     .find((line) => line.includes("  ci  "))!
     .split(" ")[0]!;
-  expect(await gabbro(folder, ["token", "revoke", id])).toMatchObject({
+  expect(await runCommand(folder, ["token", "revoke", id])).toMatchObject({
     code: 0,
     stdout: `Revoked ${id}.\n`,
   });
   expect(await statusWith(service.url, token)).toBe(401);
-  expect(await gabbro(folder, ["token", "revoke", id])).toMatchObject({ code: 1 });
-  expect((await gabbro(folder, ["token", "list"])).stdout).toMatch(/ {2}ci +read +revoked /);
-  const created = JSON.parse((await gabbro(folder, ["token", "create", "--name", "x", "--json"])).stdout);
+  expect(await runCommand(folder, ["token", "revoke", id])).toMatchObject({ code: 1 });
+  expect((await runCommand(folder, ["token", "list"])).stdout).toMatch(/ {2}ci +read +revoked /);
+  const created = JSON.parse((await runCommand(folder, ["token", "create", "--name", "x", "--json"])).stdout);
   expect(created).toMatchObject({
     name: "x",
     scopes: ["read", "write"],
     token: expect.stringMatching(/^gab_/),
   });
-  const revoked = await gabbro(folder, ["token", "revoke", created.id, "--json"]);
+  const revoked = await runCommand(folder, ["token", "revoke", created.id, "--json"]);
   expect(JSON.parse(revoked.stdout)).toMatchObject({ id: created.id, revokedAt: expect.any(String) });
 });
 
 test("a backup taken while clients write has every row acknowledged before it began, and is restored elsewhere", async () => {
   const folder = await newFolder();
-  await using service = await serve(folder);
+  await using service = await serve(folder, ["--empty"]);
   const headers = { authorization: `Bearer ${service.token}`, "content-type": "application/json" };
   const acknowledged: string[] = [];
   let isDone = false;
@@ -322,20 +323,21 @@ test("a backup taken while clients write has every row acknowledged before it be
   await expect.poll(() => acknowledged.length, { timeout: 20_000 }).toBeGreaterThan(50);
   const before = [...acknowledged];
   const file = join(folder, "backup.sqlite");
+  // A program of its own: in this process it would stop the writers.
   expect(await gabbro(folder, ["backup", file])).toMatchObject({
     code: 0,
     stdout: `Backed up to ${file}.\n`,
   });
   isDone = true;
   await writers;
-  expect(await gabbro(folder, ["backup", file])).toMatchObject({
+  expect(await runCommand(folder, ["backup", file])).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("already"),
   });
   expect(readdirSync(folder).toSorted()).toEqual(["backup.sqlite", "data"]);
 
   const elsewhere = await newFolder();
-  const { code, stdout } = await gabbro(elsewhere, ["restore", file, "--json"]);
+  const { code, stdout } = await runCommand(elsewhere, ["restore", file, "--json"]);
   expect([code, JSON.parse(stdout)]).toEqual([0, { file }]);
   await using restored = await serve(elsewhere);
   expect(restored.token).toBeUndefined();
@@ -344,7 +346,7 @@ test("a backup taken while clients write has every row acknowledged before it be
     const answer = await fetch(`${restored.url}/graphql`, { method: "POST", headers, body: query });
     expect(await answer.json()).toEqual({ data: { log: { id } } });
   }
-  expect(await gabbro(elsewhere, ["restore", file])).toMatchObject({
+  expect(await runCommand(elsewhere, ["restore", file])).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("move it away"),
   });
@@ -352,7 +354,7 @@ test("a backup taken while clients write has every row acknowledged before it be
 
 test("old traces are pruned with their logs, after a dry run that removes nothing", async () => {
   const folder = await newFolder();
-  await using service = await serve(folder);
+  await using service = await serve(folder, ["--empty"]);
   const headers = { authorization: `Bearer ${service.token}`, "content-type": "application/json" };
   const ids: string[] = [];
   const days = (n: number) => Date.now() - n * 86_400_000;
@@ -377,29 +379,29 @@ test("old traces are pruned with their logs, after a dry run that removes nothin
     const { data } = (await answer.json()) as { data: Record<string, unknown> };
     return Object.values(data).map((log) => log !== null);
   };
-  const dry = await gabbro(folder, ["prune", "--older-than", "90d", "--dry-run"]);
+  const dry = await runCommand(folder, ["prune", "--older-than", "90d", "--dry-run"]);
   expect(dry).toMatchObject({ code: 0, stdout: expect.stringMatching(/^2 traces began before /) });
   expect(await left()).toEqual([true, true, true, true]);
-  const pruned = await gabbro(folder, ["prune", "--older-than", "90d"]);
+  const pruned = await runCommand(folder, ["prune", "--older-than", "90d"]);
   expect(pruned).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Removed 2 traces /) });
   expect(await left()).toEqual([false, false, true, true]);
-  expect(await gabbro(folder, ["prune", "--older-than", "soon"])).toMatchObject({ code: 2 });
+  expect(await runCommand(folder, ["prune", "--older-than", "soon"])).toMatchObject({ code: 2 });
 });
 
 test("what is no whole database is not restored, and leaves nothing behind", async () => {
   const folder = await newFolder();
   await writeFile(join(folder, "broken"), "This is a shopping list. ".repeat(400));
-  expect(await gabbro(folder, ["restore", "broken"])).toMatchObject({
+  expect(await runCommand(folder, ["restore", "broken"])).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("not a database"),
   });
-  expect(await gabbro(folder, ["restore", "missing"])).toMatchObject({
+  expect(await runCommand(folder, ["restore", "missing"])).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("There is no file"),
   });
   const foreign = await openDatabase(`sqlite:${join(folder, "foreign")}`, entities);
   await foreign.close();
-  expect(await gabbro(folder, ["restore", "foreign"])).toMatchObject({
+  expect(await runCommand(folder, ["restore", "foreign"])).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("not one of Gabbro"),
   });
@@ -481,7 +483,7 @@ test("every fault of the configuration is told at once, and nothing is made", as
     CORS_ORIGIN: "nope",
     LOG_LEVEL: "loud",
   };
-  const { code, stderr } = await gabbro(folder, ["serve"], env);
+  const { code, stderr } = await runCommand(folder, ["serve"], env);
   expect(code).toBe(1);
   for (const name of Object.keys(env)) expect(stderr).toContain(`  ${name}`);
   expect(stderr).not.toContain("short");
@@ -489,7 +491,7 @@ test("every fault of the configuration is told at once, and nothing is made", as
 });
 
 test("a port that is in use is named with the setting that changes it, and the first token is handed over", async () => {
-  await using service = await serve(await newFolder());
+  await using service = await serve(await newFolder(), ["--empty"]);
   const folder = await newFolder();
   const { port } = new URL(service.url);
   const { code, stdout, stderr } = await gabbro(folder, ["serve"], { HOST: "127.0.0.1", PORT: port });
@@ -504,7 +506,7 @@ test("a port that is in use is named with the setting that changes it, and the f
 /** A folder with a database that refuses every row of a table. */
 async function folderThatRefuses(table: string): Promise<string> {
   const folder = await newFolder();
-  await gabbro(folder, ["migrate"]);
+  await runCommand(folder, ["migrate"]);
   const database = await openDatabase(`sqlite:${join(folder, "data", "gabbro.sqlite")}`, entities);
   const refuse = `create trigger refusing before insert on ${table} begin select raise(abort, 'refused'); end`;
   await database.orm.em.fork().execute(refuse);
@@ -533,7 +535,7 @@ test("OpenTelemetry is received at OTLP_GRPC_PORT, and a port that is taken is a
     await expect.poll(line, { timeout: 10_000 }).toBeDefined();
     return line()!.port as number;
   };
-  await using service = await serve(await newFolder());
+  await using service = await serve(await newFolder(), ["--empty"]);
   const port = await portOf(service, "receives OpenTelemetry by gRPC");
   const client = new grpc.Client(`127.0.0.1:${port}`, grpc.credentials.createInsecure());
   const metadata = new grpc.Metadata();
@@ -546,7 +548,7 @@ test("OpenTelemetry is received at OTLP_GRPC_PORT, and a port that is taken is a
   });
   expect(answer).toEqual(Buffer.alloc(0));
   client.close();
-  await using other = await serve(await newFolder(), [], { OTLP_GRPC_PORT: String(port) });
+  await using other = await serve(await newFolder(), ["--empty"], { OTLP_GRPC_PORT: String(port) });
   expect(await portOf(other, "set OTLP_GRPC_PORT to a free port")).toBe(port);
   expect((await fetch(`${other.url}/health`)).status).toBe(200);
 });
@@ -561,7 +563,7 @@ test("an address that the machine lacks is named with the setting that changes i
 
 test("SIGTERM lets a request in flight finish, refuses new ones, and ends with 0 although a client keeps its connection", async () => {
   const folder = await newFolder();
-  const service = await serve(folder);
+  const service = await serve(folder, ["--empty"]);
   const { hostname, port } = new URL(service.url);
   const body = JSON.stringify({ slug: "country-guide", input: "in flight", output: "done" });
   const socket = connect(Number(port), hostname);

@@ -9,7 +9,7 @@ import { dataset } from "../../src/datasets/versions.resolvers.ts";
 import { logPromptRecord } from "../../src/logs/inputs.ts";
 import { logPrompt } from "../../src/logs/resolvers.ts";
 import { createWorkspace } from "../../src/workspaces/resolvers.ts";
-import { openFolder } from "../support/program.ts";
+import { openFolder } from "../support/commandLine.ts";
 
 let at: Awaited<ReturnType<typeof openFolder>>;
 beforeAll(async () => {

@@ -5,9 +5,9 @@ import { gzip } from "node:zlib";
 import { afterAll, expect, test } from "vitest";
 import { adviceFor } from "../../src/commands/advice.ts";
 import { storeRejected } from "../../src/inbox/recording.resolvers.ts";
+import { runCommand } from "../support/commandLine.ts";
 import { addDataset, addToken, addWorkspace } from "../support/data.ts";
 import { freePort } from "../support/postgresServer.ts";
-import { gabbro } from "../support/program.ts";
 import { type Server, startServer } from "../support/server.ts";
 
 const METRICS_TOKEN = "a-token-for-the-metrics-of-the-doctor";
@@ -19,7 +19,7 @@ const LOG = { slug: "guide", output: "b" };
 async function doctor(of: Server, args: string[] = [], env: Record<string, string> = {}) {
   await storeRejected(of.database);
   const { hostname: HOST, port: PORT } = new URL(of.url);
-  return gabbro(of.folder, ["doctor", ...args], { DATABASE_URL: of.databaseUrl, HOST, PORT, ...env });
+  return runCommand(of.folder, ["doctor", ...args], { DATABASE_URL: of.databaseUrl, HOST, PORT, ...env });
 }
 
 test("all is well when calls arrive and nothing is rejected", async () => {

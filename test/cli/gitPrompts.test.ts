@@ -11,7 +11,8 @@ import { promptContents } from "../../src/prompts/content.resolvers.ts";
 import { PromptVersion } from "../../src/prompts/entities.ts";
 import { publishPrompt } from "../../src/prompts/tags.resolvers.ts";
 import { createWorkspace } from "../../src/workspaces/resolvers.ts";
-import { openFolder, program } from "../support/program.ts";
+import { openFolder } from "../support/commandLine.ts";
+import { program } from "../support/program.ts";
 
 let at: Awaited<ReturnType<typeof openFolder>>;
 beforeAll(async () => {

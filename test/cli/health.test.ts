@@ -2,15 +2,15 @@ import { createServer } from "node:http";
 import { type AddressInfo, createServer as createSocketServer } from "node:net";
 import { tmpdir } from "node:os";
 import { afterAll, expect, test } from "vitest";
+import { runCommand } from "../support/commandLine.ts";
 import { freePort } from "../support/postgresServer.ts";
-import { gabbro } from "../support/program.ts";
 import { startServer } from "../support/server.ts";
 
 const server = await startServer();
 afterAll(() => server[Symbol.asyncDispose]());
 
 const health = (port: number | string, host = "127.0.0.1", ...options: string[]) =>
-  gabbro(tmpdir(), ["health", ...options], { HOST: host, PORT: String(port) });
+  runCommand(tmpdir(), ["health", ...options], { HOST: host, PORT: String(port) });
 
 test("gabbro health exits with 0 and one sentence when the service is ready", async () => {
   const { port } = new URL(server.url);

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createPrompt } from "../../src/prompts/authoring.resolvers.ts";
-import { gabbro, openFolder } from "../support/program.ts";
+import { openFolder, runCommand } from "../support/commandLine.ts";
 
 let at: Awaited<ReturnType<typeof openFolder>>;
 beforeAll(async () => {
@@ -20,7 +20,7 @@ async function print(...command: string[]) {
 
 test("a database is migrated, and what was done is printed as JSON", async () => {
   const folder = await mkdtemp(join(tmpdir(), "gabbro-"));
-  const migrate = async () => JSON.parse((await gabbro(folder, ["migrate", "--json"])).stdout);
+  const migrate = async () => JSON.parse((await runCommand(folder, ["migrate", "--json"])).stdout);
   expect(await migrate()).toEqual({
     applied: expect.arrayContaining([expect.stringMatching(/^Migration\d+_initial$/)]),
     backup: null,

@@ -2,7 +2,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { openFolder, program } from "../support/program.ts";
+import { openFolder } from "../support/commandLine.ts";
+import { program } from "../support/program.ts";
 
 let at: Awaited<ReturnType<typeof openFolder>>;
 beforeAll(async () => {

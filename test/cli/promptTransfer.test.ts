@@ -7,7 +7,7 @@ import { createPrompt, createPromptVersion } from "../../src/prompts/authoring.r
 import { promptContents } from "../../src/prompts/content.resolvers.ts";
 import { publishPrompt, setTagProtection } from "../../src/prompts/tags.resolvers.ts";
 import { createWorkspace } from "../../src/workspaces/resolvers.ts";
-import { openFolder } from "../support/program.ts";
+import { openFolder } from "../support/commandLine.ts";
 
 let at: Awaited<ReturnType<typeof openFolder>>;
 beforeAll(async () => {

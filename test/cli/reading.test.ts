@@ -6,7 +6,8 @@ import { createPrompt, createPromptVersion } from "../../src/prompts/authoring.r
 import { promptVersionInput } from "../../src/prompts/inputs.ts";
 import { publishPrompt } from "../../src/prompts/tags.resolvers.ts";
 import { createWorkspace } from "../../src/workspaces/resolvers.ts";
-import { gabbro, openFolder } from "../support/program.ts";
+import { openFolder } from "../support/commandLine.ts";
+import { gabbro } from "../support/program.ts";
 
 const model = { provider: "openai", model: "gpt-4o-mini", parameters: { temperature: 0.2 } };
 /** Clears the screen; a tab is harmless. */

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createDataset } from "../../src/datasets/authoring.resolvers.ts";
 import { createWorkspace } from "../../src/workspaces/resolvers.ts";
 import { createAccessToken } from "../../src/workspaces/tokens.resolvers.ts";
-import { openFolder } from "../support/program.ts";
+import { openFolder } from "../support/commandLine.ts";
 import { startServer } from "../support/server.ts";
 
 /** Clears the screen in two ways, turns the order of what follows, and begins a line of its own. */

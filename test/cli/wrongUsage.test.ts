@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { gabbro } from "../support/program.ts";
+import { runCommand } from "../support/commandLine.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "gabbro-"));
 afterAll(() => rm(folder, { recursive: true, force: true }));
@@ -28,7 +28,7 @@ test.each<[string[], string]>([
 ])(
   "a wrong command line says what is wrong, names the help and ends with 2: gabbro %j",
   async (args, reason) => {
-    const { code, stdout, stderr } = await gabbro(folder, args);
+    const { code, stdout, stderr } = await runCommand(folder, args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain(reason);
     expect(stderr).toMatch(HELP);
@@ -39,27 +39,27 @@ test.each<[string[], string]>([
 test.each([["token"], ["workspace"], ["prompt"], ["import"], ["export"]])(
   "a command that needs another one after it lists them and ends with 2: gabbro %s",
   async (command) => {
-    const { code, stdout, stderr } = await gabbro(folder, [command]);
+    const { code, stdout, stderr } = await runCommand(folder, [command]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(new RegExp(`^Usage: gabbro ${command} `));
   },
 );
 
 test("what fails although the command line is right ends with 1, without advice about its usage", async () => {
-  const { code, stdout, stderr } = await gabbro(folder, ["token", "list"]);
+  const { code, stdout, stderr } = await runCommand(folder, ["token", "list"]);
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
   expect(stderr).toMatch(/^gabbro: There is no database at [^\n]*\n$/);
 });
 
 test("without a command it says that it serves and where the commands are listed", async () => {
-  const { code, stderr } = await gabbro(folder, [], { PORT: "none" });
+  const { code, stderr } = await runCommand(folder, [], { PORT: "none" });
   expect(code).toBe(1);
   const [first, second] = stderr.split("\n");
   expect(first).toBe(
     'gabbro: no command given, so this runs "gabbro serve". "gabbro --help" lists the commands.',
   );
   expect(second).toBe("gabbro: The configuration has errors:");
-  expect((await gabbro(folder, ["serve"], { PORT: "none" })).stderr).not.toContain("no command given");
+  expect((await runCommand(folder, ["serve"], { PORT: "none" })).stderr).not.toContain("no command given");
 });
 
 const commands: Record<string, string[]> = {
@@ -87,7 +87,7 @@ const commands: Record<string, string[]> = {
 };
 
 test.each(Object.entries(commands))("--help lists the commands: gabbro %s", async (group, names) => {
-  const { code, stdout } = await gabbro(folder, [...group.split(" ").filter(Boolean), "--help"]);
+  const { code, stdout } = await runCommand(folder, [...group.split(" ").filter(Boolean), "--help"]);
   expect(code).toBe(0);
   const listed = [...stdout.matchAll(/^ {2}([a-z]+)(?= |$)/gm)].map(([, name]) => name);
   expect(listed).toEqual(names);
@@ -103,7 +103,7 @@ const printsNoTable = ["serve", "export dataset", "export logs"];
 test.each(leaves)(
   "--help says how a command is used, what it does, and an example: gabbro %s",
   async (command) => {
-    const { code, stdout } = await gabbro(folder, [...command.split(" "), "--help"]);
+    const { code, stdout } = await runCommand(folder, [...command.split(" "), "--help"]);
     expect(code).toBe(0);
     expect(stdout).toMatch(new RegExp(`^Usage: gabbro ${command}[^\\n]*\\n\\n\\w`));
     expect(stdout).toMatch(new RegExp(`^ {2}\\$ gabbro ${command}`, "m"));
@@ -112,7 +112,7 @@ test.each(leaves)(
 );
 
 test.each([["--version"], ["-V"]])("%s prints the version and nothing else", async (option) => {
-  expect(await gabbro(folder, [option])).toEqual({
+  expect(await runCommand(folder, [option])).toEqual({
     code: 0,
     stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
     stderr: "",

@@ -4,7 +4,8 @@ import { chmod, lstat, mkdir, readFile, symlink, writeFile } from "node:fs/promi
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createDataset } from "../../src/datasets/authoring.resolvers.ts";
 import { createPrompt } from "../../src/prompts/authoring.resolvers.ts";
-import { gabbro, openFolder, program } from "../support/program.ts";
+import { openFolder } from "../support/commandLine.ts";
+import { gabbro, program } from "../support/program.ts";
 
 let at: Awaited<ReturnType<typeof openFolder>>;
 beforeAll(async () => {
