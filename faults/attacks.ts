@@ -1,6 +1,6 @@
 import { openDatabase } from "../src/database/open.ts";
 import { entities } from "../src/entities.ts";
-import { FIRST_WORKSPACE } from "../src/sample/seed.ts";
+import { FIRST_WORKSPACE } from "../src/workspaces/firstWorkspace.ts";
 import { createWorkspace, getWorkspaceId } from "../src/workspaces/resolvers.ts";
 import { sendBadInput } from "./badInput.ts";
 import { type Gateway, type How, headers, prepareDatabase, startGateway } from "./gateway.ts";

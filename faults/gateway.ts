@@ -6,7 +6,8 @@ import { migrate } from "../src/database/migrate.ts";
 import { openDatabase } from "../src/database/open.ts";
 import { createDataset } from "../src/datasets/authoring.resolvers.ts";
 import { entities } from "../src/entities.ts";
-import { FIRST_WORKSPACE, seedDatabase } from "../src/sample/seed.ts";
+import { seedDatabase } from "../src/sample/seed.ts";
+import { FIRST_WORKSPACE } from "../src/workspaces/firstWorkspace.ts";
 import { commandLineContext, getWorkspaceId } from "../src/workspaces/resolvers.ts";
 
 /** The token of every gateway under test. */

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { type Database, openDatabase } from "../src/database/open.ts";
 import { entities } from "../src/entities.ts";
-import { FIRST_WORKSPACE } from "../src/sample/seed.ts";
+import { FIRST_WORKSPACE } from "../src/workspaces/firstWorkspace.ts";
 import { commandLineContext, getWorkspaceId } from "../src/workspaces/resolvers.ts";
 import { createAccessToken, revokeAccessToken } from "../src/workspaces/tokens.resolvers.ts";
 import { generateToken } from "../src/workspaces/tokens.ts";

@@ -3,7 +3,7 @@ import type { Context } from "../../src/context.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { entities } from "../../src/entities.ts";
 import { createPrompt, createPromptVersion } from "../../src/prompts/authoring.resolvers.ts";
-import { FIRST_WORKSPACE } from "../../src/sample/seed.ts";
+import { FIRST_WORKSPACE } from "../../src/workspaces/firstWorkspace.ts";
 import { commandLineContext, createWorkspace, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { createAccessToken } from "../../src/workspaces/tokens.resolvers.ts";
 import { addFixtures, type Fixtures } from "../../test/support/fixtures.ts";

@@ -1,6 +1,5 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { isDatabaseUrl } from "../config.ts";
-import { entities } from "../entities.ts";
 import { examples, jsonOption } from "./options.ts";
 import { printJson } from "./printing.ts";
 import type { Progress } from "./progress.ts";
@@ -28,6 +27,7 @@ export function addCopyCommand(program: Command): void {
       checkUrl("--from", from);
       checkUrl("--to", to);
       const { copyDatabase } = await import("../database/copy/copyDatabase.ts");
+      const { entities } = await import("../entities.ts");
       const { showProgress } = await import("./progress.ts");
       let progress: Progress | undefined;
       const copied = await copyDatabase(from, to, {

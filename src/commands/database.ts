@@ -1,13 +1,6 @@
 import { type Command, InvalidArgumentError } from "commander";
-import { loadConfig } from "../config.ts";
 import type { Context } from "../context.ts";
-import { backUp, restore } from "../database/backup.ts";
 import type { Database } from "../database/open.ts";
-import { entities } from "../entities.ts";
-import { pruneTraces } from "../logs/prune.resolvers.ts";
-import { removeSample } from "../sample/removal.resolvers.ts";
-import { addSample } from "../sample/sample.ts";
-import { getWorkspaceId } from "../workspaces/resolvers.ts";
 import { examples, jsonOption } from "./options.ts";
 import { printJson } from "./printing.ts";
 import { timeBefore } from "./times.ts";
@@ -36,6 +29,8 @@ export function addDatabaseCommands(program: Command): void {
     .addHelpText("after", examples("backup backups/monday.sqlite"))
     .action((file: string, { json }: WithJson) =>
       withDatabase(async (database) => {
+        const { backUp } = await import("../database/backup.ts");
+        const { entities } = await import("../entities.ts");
         await backUp(database, file, entities);
         if (json) await printJson({ file });
         else say(`Backed up to ${file}.`);
@@ -49,6 +44,9 @@ export function addDatabaseCommands(program: Command): void {
     .addOption(jsonOption())
     .addHelpText("after", examples("restore backups/monday.sqlite"))
     .action(async (file: string, { json }: WithJson) => {
+      const { loadConfig } = await import("../config.ts");
+      const { restore } = await import("../database/backup.ts");
+      const { entities } = await import("../entities.ts");
       await restore(file, loadConfig().databaseUrl, entities);
       if (json) await printJson({ file });
       else say("Restored. Start the service.");
@@ -72,6 +70,8 @@ interface WithJson {
 }
 
 async function giveSample(database: Database, workspace: string, json?: true): Promise<void> {
+  const { addSample } = await import("../sample/sample.ts");
+  const { getWorkspaceId } = await import("../workspaces/resolvers.ts");
   await addSample(database, await getWorkspaceId(database, workspace));
   if (json) return printJson({ workspace });
   say(
@@ -80,6 +80,7 @@ async function giveSample(database: Database, workspace: string, json?: true): P
 }
 
 async function takeSampleAway(context: Context, json?: true): Promise<void> {
+  const { removeSample } = await import("../sample/removal.resolvers.ts");
   const traces = await removeSample(context);
   if (json) await printJson({ traces });
   else say(`Removed the sample: its dataset, its prompts and ${traces} traces.`);
@@ -91,6 +92,7 @@ interface PruneOptions extends WithJson {
 }
 
 async function prune(context: Context, { olderThan, dryRun = false, json }: PruneOptions): Promise<void> {
+  const { pruneTraces } = await import("../logs/prune.resolvers.ts");
   const before = olderThan.toISOString();
   const { traces } = await pruneTraces(context, { before: olderThan, dryRun });
   if (json) await printJson({ before, traces, dryRun });

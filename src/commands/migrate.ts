@@ -1,9 +1,5 @@
 import type { Command } from "commander";
-import { loadConfig } from "../config.ts";
-import { migrate, migrateWithBackup } from "../database/migrate.ts";
-import { openDatabase } from "../database/open.ts";
-import { entities } from "../entities.ts";
-import { addFirstWorkspace, FIRST_WORKSPACE } from "../sample/seed.ts";
+import { FIRST_WORKSPACE } from "../workspaces/firstWorkspace.ts";
 import { examples, jsonOption } from "./options.ts";
 import { printJson } from "./printing.ts";
 import { say } from "./workspace.ts";
@@ -17,6 +13,11 @@ export function addMigrateCommand(program: Command): void {
     .addOption(jsonOption())
     .addHelpText("after", examples("migrate"))
     .action(async ({ backup: wantsBackup, json }: { backup: boolean; json?: true }) => {
+      const { loadConfig } = await import("../config.ts");
+      const { migrate, migrateWithBackup } = await import("../database/migrate.ts");
+      const { openDatabase } = await import("../database/open.ts");
+      const { entities } = await import("../entities.ts");
+      const { addFirstWorkspace } = await import("../sample/seed.ts");
       const database = await openDatabase(loadConfig().databaseUrl, entities);
       try {
         const { applied, backup } = wantsBackup

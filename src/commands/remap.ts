@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import type { Context } from "../context.ts";
-import { countLogsOfPeriod } from "../logs/export.resolvers.ts";
-import { type Remapping, remapSpans } from "../logs/remap.resolvers.ts";
+import type { Remapping } from "../logs/remap.resolvers.ts";
 import { examples, jsonOption } from "./options.ts";
 import { formatCount, printJson } from "./printing.ts";
 import { parsePastTime } from "./times.ts";
@@ -34,6 +33,8 @@ interface RemapOptions {
 }
 
 async function remap(context: Context, { from, to, dryRun = false, json }: RemapOptions): Promise<void> {
+  const { countLogsOfPeriod } = await import("../logs/export.resolvers.ts");
+  const { remapSpans } = await import("../logs/remap.resolvers.ts");
   const { showProgress } = await import("./progress.ts");
   const progress = showProgress(await countLogsOfPeriod(context, { from, to }));
   let result: Remapping;

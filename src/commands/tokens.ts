@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import type { Context } from "../context.ts";
 import { type Scope, scopes } from "../scopes.ts";
 import type { AccessToken } from "../workspaces/entities.ts";
-import { accessTokens, createAccessToken, revokeAccessToken } from "../workspaces/tokens.resolvers.ts";
 import { examples, jsonOption } from "./options.ts";
 import { formatTime, printJson, printLines } from "./printing.ts";
 import { type Column, toTable } from "./table.ts";
@@ -33,13 +33,8 @@ export function addTokenCommands(program: Command): void {
       "after",
       examples("token create --name ci --scopes read", "token create --name app --expires 2027-01-31"),
     )
-    .action((options: { name: string; workspace: string; scopes: Scope[]; expires?: Date; json?: true }) =>
-      withWorkspace(options.workspace, async (context) => {
-        const { name, scopes, expires: expiresAt = null, json } = options;
-        const { token, accessToken } = await createAccessToken(context, { name, scopes, expiresAt });
-        if (json) await printJson({ ...toJson(accessToken), token });
-        else say(token);
-      }),
+    .action(({ workspace, ...options }: CreateOptions & TokenOptions) =>
+      withWorkspace(workspace, (context) => create(context, options)),
     );
 
   token
@@ -50,6 +45,7 @@ export function addTokenCommands(program: Command): void {
     .addHelpText("after", examples("token list", "token list --json"))
     .action(({ workspace, json }: TokenOptions) =>
       withWorkspace(workspace, async (context) => {
+        const { accessTokens } = await import("../workspaces/tokens.resolvers.ts");
         const tokens = await accessTokens(context);
         if (json) await printJson(tokens.map(toJson));
         else await printLines(toTable(tokenColumns, tokens));
@@ -65,11 +61,30 @@ export function addTokenCommands(program: Command): void {
     .addHelpText("after", examples("token revoke 01a2079f-b674-7223-8fca-8d1fafb95da8"))
     .action((id: string, { workspace, json }: TokenOptions) =>
       withWorkspace(workspace, async (context) => {
+        const { revokeAccessToken } = await import("../workspaces/tokens.resolvers.ts");
         const revoked = await revokeAccessToken(context, { id });
         if (json) await printJson(toJson(revoked));
         else say(`Revoked ${id}.`);
       }),
     );
+}
+
+interface CreateOptions {
+  name: string;
+  scopes: Scope[];
+  expires?: Date;
+  json?: true;
+}
+
+async function create(context: Context, { name, scopes, expires, json }: CreateOptions): Promise<void> {
+  const { createAccessToken } = await import("../workspaces/tokens.resolvers.ts");
+  const { token, accessToken } = await createAccessToken(context, {
+    name,
+    scopes,
+    expiresAt: expires ?? null,
+  });
+  if (json) await printJson({ ...toJson(accessToken), token });
+  else say(token);
 }
 
 function toJson({ id, name, scopes, createdAt, expiresAt, revokedAt, lastUsedAt }: AccessToken) {

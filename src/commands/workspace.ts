@@ -1,15 +1,14 @@
 import { InvalidArgumentError, Option } from "commander";
-import { loadConfig } from "../config.ts";
 import type { Context } from "../context.ts";
-import { bringUpToDate } from "../database/migrate.ts";
-import { type Database, missingDatabase, openDatabase } from "../database/open.ts";
-import { entities } from "../entities.ts";
+import type { Database } from "../database/open.ts";
 import { printable } from "../printable.ts";
-import { FIRST_WORKSPACE } from "../sample/seed.ts";
-import { commandLineContext, getWorkspaceId } from "../workspaces/resolvers.ts";
+import { FIRST_WORKSPACE } from "../workspaces/firstWorkspace.ts";
+
+// The database is most of what the program loads, so a command loads it when it runs: help and wrong usage need none.
 
 /** Runs a command in a workspace of the database of the configuration. */
 export async function withWorkspace(name: string, run: (context: Context) => Promise<void>): Promise<void> {
+  const { commandLineContext, getWorkspaceId } = await import("../workspaces/resolvers.ts");
   await withDatabase(async (database) =>
     run(commandLineContext(database, await getWorkspaceId(database, name))),
   );
@@ -17,6 +16,10 @@ export async function withWorkspace(name: string, run: (context: Context) => Pro
 
 /** Runs a command on the migrated database of the configuration, which the service must have created. */
 export async function withDatabase(run: (database: Database) => Promise<void>): Promise<void> {
+  const { loadConfig } = await import("../config.ts");
+  const { bringUpToDate } = await import("../database/migrate.ts");
+  const { missingDatabase, openDatabase } = await import("../database/open.ts");
+  const { entities } = await import("../entities.ts");
   const config = loadConfig();
   const { databaseUrl } = config;
   const missing = missingDatabase(databaseUrl);

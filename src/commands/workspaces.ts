@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { createWorkspace, listWorkspaces } from "../workspaces/resolvers.ts";
+import type { listWorkspaces } from "../workspaces/resolvers.ts";
 import { examples, jsonOption } from "./options.ts";
 import { formatTime, printJson, printLines } from "./printing.ts";
 import { type Column, toTable } from "./table.ts";
@@ -17,6 +17,7 @@ export function addWorkspaceCommands(program: Command): void {
     .addHelpText("after", examples("workspace create team-b", "token create --workspace team-b --name first"))
     .action((name: string, { json }: { json?: true }) =>
       withDatabase(async (database) => {
+        const { createWorkspace } = await import("../workspaces/resolvers.ts");
         const id = await createWorkspace(database, name);
         if (json) await printJson({ id, name });
         else say(`Made the workspace "${name}".`);
@@ -30,6 +31,7 @@ export function addWorkspaceCommands(program: Command): void {
     .addHelpText("after", examples("workspace list"))
     .action(({ json }: { json?: true }) =>
       withDatabase(async (database) => {
+        const { listWorkspaces } = await import("../workspaces/resolvers.ts");
         const workspaces = await listWorkspaces(database);
         if (json) await printJson(workspaces);
         else await printLines(toTable(columns, workspaces));

@@ -6,12 +6,11 @@ import { GabbroError } from "../errors.ts";
 import { Prompt } from "../prompts/entities.ts";
 import { scopes } from "../scopes.ts";
 import { AccessToken } from "../workspaces/entities.ts";
+import { FIRST_WORKSPACE } from "../workspaces/firstWorkspace.ts";
 import { contextWithoutToken, createWorkspace } from "../workspaces/resolvers.ts";
 import { newToken } from "../workspaces/tokens.resolvers.ts";
 import { sampleRows } from "./sample.ts";
 import { addSampleTraces } from "./traces.ts";
-
-export const FIRST_WORKSPACE = "default";
 
 interface SeedOptions extends Pick<Config, "firstToken"> {
   sample: "with sample" | "empty";

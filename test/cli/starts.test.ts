@@ -43,6 +43,21 @@ describe("a command started as a program ends by itself", { shuffle: false }, ()
   });
 });
 
+const TELL_MODULES = `
+  import { registerHooks } from "node:module";
+  registerHooks({ load(url, context, next) { console.log(url); return next(url, context); } });`;
+
+test.each(["--help", "import dataset --help", "health", "token nope"])(
+  "what needs no database does not wait until one is loaded: gabbro %s",
+  async (command) => {
+    const preload = `--import=data:text/javascript,${encodeURIComponent(TELL_MODULES)}`;
+    const env = { NODE_OPTIONS: preload, HOST: "127.0.0.1", PORT: "9" };
+    const { stdout } = await gabbro(folder, command.split(" "), env);
+    expect(stdout).toContain("/src/commandLine.ts\n");
+    expect(stdout).not.toMatch(/node_modules\/(?:@mikro-orm|graphql|fastify)\//);
+  },
+);
+
 const leavesOf = (command: Command, path: string[] = []): string[] =>
   command.commands.length === 0
     ? [path.join(" ")]
