@@ -28,7 +28,8 @@ function unannouncedBreaks(before: string, after: string, changelog: string): st
 
 /** The schema coordinate that the description of a change names. */
 const coordinateIn = (description: string) =>
-  /\b[A-Z]\w*\.\w+(?:\(\w+:\))?/.exec(description)?.[0] ?? /\b[A-Z]\w*(?= )/.exec(description.slice(1))?.[0];
+  /\b[A-Z]\w*\.\w+(?:\(\w+:\))?/.exec(description)?.[0] ??
+  /\b[A-Z]\w*(?= (?:was|changed|no longer)\b)/.exec(description)?.[0];
 
 test("what breaks clients of the last release is announced in the changelog", () => {
   expect(unannouncedBreaks(released, printedSchema(), newest!)).toEqual([]);
@@ -49,6 +50,12 @@ test.each([
   const changed = released.replace(found, replacement);
   expect(unannouncedBreaks(released, changed, newest!)).toEqual([expect.stringContaining(coordinate)]);
   expect(unannouncedBreaks(released, changed, `- \`${coordinate}\` is gone.`)).toEqual([]);
+});
+
+test("a type that is gone breaks clients, unless the changelog names it", () => {
+  const before = `${released}\ntype Gone { id: ID! }`;
+  expect(unannouncedBreaks(before, released, newest!)).toEqual([expect.stringContaining("Gone")]);
+  expect(unannouncedBreaks(before, released, "- `Gone` is gone.")).toEqual([]);
 });
 
 test("what is deprecated says since which release, and what to use instead", () => {
