@@ -1,42 +1,71 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Context } from "../context.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
+import { keyOf } from "./columns.ts";
 import { ROW_COLUMNS, readEntries, type StoredRow } from "./contents.resolvers.ts";
+import type { Column } from "./entities.ts";
 import { type Entry, isIn, walkEntries } from "./entries.resolvers.ts";
 import type { DatasetInput } from "./inputs.ts";
 import { rowParser } from "./parsing.ts";
 import type { DatasetHead, Row } from "./resolvers.ts";
 import { getState, pin } from "./versions.resolvers.ts";
 
-/** A row that two versions do not have alike; one of them may not have it at all. */
-export interface RowChange {
+/** What two versions do not have alike; one of them may not have it at all. */
+export interface Change<Changed> {
+  before: Changed | null;
+  after: Changed | null;
+}
+
+export interface RowChange extends Change<Row> {
   /** The id of the row. */
   id: string;
-  before: Row | null;
-  after: Row | null;
 }
 
 interface DatasetDiffInput {
   slug: string;
   from: Omit<DatasetInput, "slug">;
   to: Omit<DatasetInput, "slug">;
-  after?: string | null | undefined;
-  limit: number;
+}
+
+/** Two versions of a dataset to compare. */
+export interface DatasetDiff {
+  from: DatasetHead;
+  to: DatasetHead;
 }
 
 /** Changes that are read together: both sides of each are in memory. */
 const MAX_CHANGES_IN_PIECE = 100;
 
-/**
- * A page of the rows in which two versions differ, in the order of their ids. DATASET_NOT_FOUND, VERSION_NOT_FOUND or
- * TAG_NOT_FOUND for what is not there.
- */
+/** Two versions of a dataset. DATASET_NOT_FOUND, VERSION_NOT_FOUND or TAG_NOT_FOUND for what is not there. */
 export async function datasetDiff(
   context: Context,
-  { slug, after = null, limit, ...versions }: DatasetDiffInput,
-): Promise<RowChange[]> {
+  { slug, from, to }: DatasetDiffInput,
+): Promise<DatasetDiff> {
   const state = await getState(context, slug);
-  const diff = { from: await pin(context, state, versions.from), to: await pin(context, state, versions.to) };
+  return { from: await pin(context, state, from), to: await pin(context, state, to) };
+}
+
+/** The columns in which two versions differ by name or type; a column that was removed and came back is the same one. */
+export function columnChanges({ from, to }: DatasetDiff): Change<Column>[] {
+  const [before, after] = [columnsByKey(from), columnsByKey(to)];
+  return [...new Set([...before.keys(), ...after.keys()])]
+    .map((key) => ({ before: before.get(key) ?? null, after: after.get(key) ?? null }))
+    .filter(({ before, after }) => before?.name !== after?.name || before?.type !== after?.type);
+}
+
+const columnsByKey = ({ columns }: DatasetHead) => new Map(columns.map((column) => [keyOf(column), column]));
+
+interface RowChangesInput {
+  after?: string | null | undefined;
+  limit: number;
+}
+
+/** A page of the rows in which two versions differ, in the order of their ids. */
+export async function rowChanges(
+  context: Context,
+  diff: DatasetDiff,
+  { after = null, limit }: RowChangesInput,
+): Promise<RowChange[]> {
   const [isBefore, isAfter] = [isIn(diff.from.version!), isIn(diff.to.version!)];
   const isWanted = (entry: Entry) => isBefore(entry) !== isAfter(entry);
   const changes: RowChange[] = [];
@@ -54,18 +83,13 @@ export async function datasetDiff(
   return changes;
 }
 
-interface Diff {
-  from: DatasetHead;
-  to: DatasetHead;
-}
-
 interface Sides {
   before: Entry | undefined;
   after: Entry | undefined;
 }
 
 /** The changes of some rows, without those that hold the same again. */
-async function readChanges(context: Context, diff: Diff, sides: Sides[]): Promise<RowChange[]> {
+async function readChanges(context: Context, diff: DatasetDiff, sides: Sides[]): Promise<RowChange[]> {
   const entries = sides.flatMap(({ before, after }) =>
     [before, after].filter((entry) => entry !== undefined),
   );

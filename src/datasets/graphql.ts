@@ -25,7 +25,7 @@ export const ColumnType = builder.enumType("ColumnType", {
   } satisfies Record<Uppercase<Column["type"]>, object>,
 });
 
-const DatasetColumn = builder.objectRef<Column>("DatasetColumn").implement({
+export const DatasetColumn = builder.objectRef<Column>("DatasetColumn").implement({
   description: "A column of a dataset.",
   fields: (t) => ({
     name: t.exposeString("name", {

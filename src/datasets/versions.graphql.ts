@@ -4,8 +4,9 @@ import { argumentsOf, builder, inputTypeOf } from "../graphql/builder.ts";
 import { connect, connectionType } from "../graphql/connections.ts";
 import { payloadType } from "../graphql/payloads.ts";
 import { authenticated } from "../workspaces/resolvers.ts";
-import { datasetDiff, type RowChange } from "./diff.resolvers.ts";
-import { Dataset, DatasetRow } from "./graphql.ts";
+import { type Change, columnChanges, datasetDiff, type RowChange, rowChanges } from "./diff.resolvers.ts";
+import type { Column } from "./entities.ts";
+import { Dataset, DatasetColumn, DatasetRow } from "./graphql.ts";
 import {
   datasetDiffInput,
   datasetVersionSelector,
@@ -53,23 +54,27 @@ const DatasetVersionSelector = builder.inputType("DatasetVersionSelector", {
   }),
 });
 
-const RowChangeKind = builder.enumType("DatasetRowChangeKind", {
-  description: "How two versions of a dataset differ in a row.",
+const ChangeKind = builder.enumType("DatasetChangeKind", {
+  description: "How two versions of a dataset differ in a row or a column.",
   values: {
     ADDED: { description: "Only the second version has it." },
-    CHANGED: { description: "Both have it, with other content." },
+    CHANGED: { description: "Both have it, with other content, or with another name or type." },
     REMOVED: { description: "Only the first version has it." },
   },
 });
 
+function kindField<Changed>(t: ObjectFieldBuilder<typeof builder.$inferSchemaTypes, Change<Changed>>) {
+  return t.field({
+    type: ChangeKind,
+    description: "How they differ.",
+    resolve: ({ before, after }) => (before ? (after ? "CHANGED" : "REMOVED") : "ADDED"),
+  });
+}
+
 const DatasetRowChange = builder.objectRef<RowChange>("DatasetRowChange").implement({
   description: "A row in which two versions of a dataset differ.",
   fields: (t) => ({
-    kind: t.field({
-      type: RowChangeKind,
-      description: "How they differ.",
-      resolve: ({ before, after }) => (before ? (after ? "CHANGED" : "REMOVED") : "ADDED"),
-    }),
+    kind: kindField(t),
     before: t.expose("before", {
       type: DatasetRow,
       nullable: true,
@@ -83,17 +88,52 @@ const DatasetRowChange = builder.objectRef<RowChange>("DatasetRowChange").implem
   }),
 });
 
+const DatasetColumnChange = builder.objectRef<Change<Column>>("DatasetColumnChange").implement({
+  description: "A column in which two versions of a dataset differ.",
+  fields: (t) => ({
+    kind: kindField(t),
+    before: t.expose("before", {
+      type: DatasetColumn,
+      nullable: true,
+      description: "The column in the first version; null when it was not there.",
+    }),
+    after: t.expose("after", {
+      type: DatasetColumn,
+      nullable: true,
+      description: "The column in the second version; null when it was not there.",
+    }),
+  }),
+});
+
+const DatasetDiff = connectionType(DatasetRowChange, "the rows in which two versions of a dataset differ");
+
+interface ColumnChanges {
+  columnChanges: Change<Column>[];
+}
+
+builder.objectField(DatasetDiff, "columnChanges", (t) =>
+  t.field({
+    type: [DatasetColumnChange],
+    description:
+      "The columns in which the versions differ: those that were added, removed, renamed, or given another type. Each page has all of them.",
+    resolve: (page) => (page as typeof page & ColumnChanges).columnChanges,
+  }),
+);
+
 builder.queryField("datasetDiff", (t) =>
   t.field({
-    type: connectionType(DatasetRowChange, "the rows in which two versions of a dataset differ"),
+    type: DatasetDiff,
     description:
-      "The rows in which two versions of a dataset differ, in the order in which they were added; an error `DATASET_NOT_FOUND`, `VERSION_NOT_FOUND` or `TAG_NOT_FOUND` when what is named is not there.",
+      "The columns and the rows in which two versions of a dataset differ, rows in the order in which they were added. A row differs when its own content does: one whose columns were renamed or removed does not. An error `DATASET_NOT_FOUND`, `VERSION_NOT_FOUND` or `TAG_NOT_FOUND` when what is named is not there.",
     args: argumentsOf(t, datasetDiffInput, { from: DatasetVersionSelector, to: DatasetVersionSelector }),
-    resolve: (_, { slug, from, to, ...args }, context) =>
-      connect(args, {
-        read: (page) => datasetDiff(context, { slug, from, to, ...page }),
+    resolve: async (_, { slug, from, to, ...args }, context) => {
+      const diff = await datasetDiff(context, { slug, from, to });
+      const page = await connect(args, {
+        read: (page) => rowChanges(context, diff, page),
         key: ({ id }) => id,
-      }),
+      });
+      return { ...page, columnChanges: columnChanges(diff) } satisfies ColumnChanges;
+    },
   }),
 );
 

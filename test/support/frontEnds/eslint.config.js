@@ -12,7 +12,15 @@ const withoutId = [
     "PromptVariable",
     "VersionSource",
   ],
-  ...["DatasetItemError", "DatasetRowChange", "InputFault", "PageInfo", "PromptChange", "Warning"],
+  ...[
+    "DatasetColumnChange",
+    "DatasetItemError",
+    "DatasetRowChange",
+    "InputFault",
+    "PageInfo",
+    "PromptChange",
+    "Warning",
+  ],
   // What the caller asks for selects them; they lead to the prompt and its version, which have ids.
   ...["PromptDescription", "RenderedPrompt", "ServedPrompt"],
   ...["Usage", "TokenUsage", "Subtree", "LogEvent"],
