@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { execute, urlOf } from "../test/support/postgresSetup.ts";
 import { cases } from "./cases.ts";
+import type { Claim } from "./claim.ts";
 import { consoleSpeed } from "./console.ts";
 import { grown } from "./grown.ts";
 import { withKeys } from "./keys.ts";
@@ -11,19 +12,6 @@ import { startPostgresql } from "./postgresql.ts";
 import { prepare } from "./prepare.ts";
 import { headers, load, median, type Server, start } from "./processes.ts";
 import { largeTrace, spansByOtlp } from "./spans.ts";
-
-/** What is claimed beside the ratios to the baselines, measured in a folder that is removed afterwards. */
-export interface Claim {
-  name: string;
-  wanted: string;
-  measure: (folder: string) => Promise<Finding>;
-}
-
-/** What was measured, in words, and whether it is what was wanted. */
-export interface Finding {
-  measured: string;
-  isMet: boolean;
-}
 
 const ROUNDS = 5;
 

@@ -2,7 +2,7 @@ import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type BrowserContext, chromium, type Page } from "playwright-core";
 import { unpackChromium } from "../test/support/chromiumSetup.ts";
-import type { Claim, Finding } from "./claims.ts";
+import type { Claim, Finding } from "./claim.ts";
 import { TOKEN } from "./prepare.ts";
 import { headers, median, start } from "./processes.ts";
 import { batchOf, send } from "./spans.ts";

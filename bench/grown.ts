@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { copyFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type Case, cases } from "./cases.ts";
-import type { Claim } from "./claims.ts";
+import type { Claim } from "./claim.ts";
 import { addLogs, multiplyLogs } from "./logs.ts";
 import { prepare } from "./prepare.ts";
 import { headers, type Loaded, load, median, type Running, start } from "./processes.ts";

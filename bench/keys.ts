@@ -1,7 +1,7 @@
 import { copyFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { cases } from "./cases.ts";
-import type { Claim } from "./claims.ts";
+import type { Claim } from "./claim.ts";
 import { headers, load, median, start } from "./processes.ts";
 
 const ROUNDS = 5;

@@ -5,7 +5,7 @@ import { createDataset } from "../src/datasets/authoring.resolvers.ts";
 import { putDatasetItems } from "../src/datasets/bulk.resolvers.ts";
 import { entities } from "../src/entities.ts";
 import { commandLineContext, getWorkspaceId } from "../src/workspaces/resolvers.ts";
-import type { Claim } from "./claims.ts";
+import type { Claim } from "./claim.ts";
 import { prepare } from "./prepare.ts";
 import { headers, joinLoad, load, start } from "./processes.ts";
 

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import type { Finding } from "./claims.ts";
+import type { Finding } from "./claim.ts";
 import { type Loaded, median, type Server } from "./processes.ts";
 
 export type Figures = Omit<Loaded, "failed"> & { peakMb: number | null };

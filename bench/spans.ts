@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { copyFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { encode } from "../test/support/otlpProto.ts";
-import type { Claim } from "./claims.ts";
+import type { Claim } from "./claim.ts";
 import { headers, median, type Server, start } from "./processes.ts";
 
 const ROUNDS = 5;

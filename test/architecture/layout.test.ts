@@ -1,12 +1,21 @@
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { breaksOfRules, readSources, toSource } from "../support/sources.ts";
+import { breaksOfRules, cycles, readSources, toSource } from "../support/sources.ts";
 
 test("the sources keep the rules of the house", async () => {
   const sources = await readSources(fileURLToPath(new URL("../../src", import.meta.url)));
   expect(sources.length).toBeGreaterThan(30);
   expect(breaksOfRules(sources)).toEqual([]);
 });
+
+test.each(["bench", "faults", "packaging", "test"])(
+  "no file of %s imports round a circle",
+  async (folder) => {
+    const sources = await readSources(fileURLToPath(new URL(`../../${folder}`, import.meta.url)));
+    expect(sources.length).toBeGreaterThan(2);
+    expect(cycles(sources)).toEqual([]);
+  },
+);
 
 test.each([
   [

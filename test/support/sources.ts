@@ -164,7 +164,8 @@ function shape({ path, text }: Source): string[] {
   ];
 }
 
-function cycles(sources: Source[]): string[] {
+/** Every circle of imports, those of types included, as a sentence. */
+export function cycles(sources: Source[]): string[] {
   const next = new Map(sources.map(({ path, imports }) => [path, imports.map(({ target }) => target)]));
   const done = new Set<string>();
   const found: string[] = [];
