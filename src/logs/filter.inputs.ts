@@ -2,7 +2,7 @@ import { z } from "zod";
 import { optionalTimestamp } from "../validation/dateTime.ts";
 import { list } from "../validation/list.ts";
 import { text } from "../validation/text.ts";
-import { logTypes } from "./entities.ts";
+import { logStatuses, logTypes } from "./entities.ts";
 
 const MAX_METADATA_MEMBERS = 10;
 const MAX_SEARCH_CHARACTERS = 1_000;
@@ -23,6 +23,8 @@ const conditions = {
   from: optionalTimestamp().describe("Calls that began then or later."),
   to: optionalTimestamp().describe("Calls that began before then."),
   type: anyOf(z.enum(logTypes)).describe("One of these kinds of steps."),
+  model: anyOf(text()).describe("A model with one of these names answered."),
+  status: anyOf(z.enum(logStatuses)).describe("They ended like one of these, as the client reported."),
   minCost: amount().describe("Calls that cost at least so much, in US dollars."),
   maxCost: amount().describe("Calls that cost at most so much, in US dollars."),
   minLatencyMs: amount().describe("Calls that took at least so many milliseconds."),

@@ -16,9 +16,18 @@ export function narrowestOf({ userId, organizationId, slug }: Conditions): Lead[
 
 /** The conditions of a filter other than its words, its metadata, and what its lead and its range hold already. */
 export function conditionsOf({ database }: Context, filter: Conditions, { by }: Lead): Condition[] {
-  const { slug, userId, organizationId, version, tag, type } = filter;
+  const { slug, userId, organizationId, version, tag, type, model, status } = filter;
   const { minCost, maxCost, minLatencyMs, maxLatencyMs } = filter;
-  const among = Object.entries({ promptSlug: slug, userId, organizationId, version, tag, type });
+  const among = Object.entries({
+    promptSlug: slug,
+    userId,
+    organizationId,
+    version,
+    tag,
+    type,
+    model,
+    status,
+  });
   const limits = [
     ["cost", ">=", minCost],
     ["cost", "<=", maxCost],

@@ -5,11 +5,18 @@ import { logCondition, logFilter, metadataMatch } from "./filter.inputs.ts";
 import { logsInput } from "./listing.inputs.ts";
 import { type Found, keyOf, logs } from "./listing.resolvers.ts";
 import { traces } from "./traceListing.resolvers.ts";
-import { LogConnection, LogType, Trace } from "./types.ts";
+import { LogConnection, LogStatus, LogType, Trace } from "./types.ts";
 
 const conditions: InputTypes = {
   ...{ slug: ["String"], version: ["String"], tag: ["String"], userId: ["String"] },
-  ...{ organizationId: ["String"], type: [LogType], from: "DateTime", to: "DateTime" },
+  ...{
+    organizationId: ["String"],
+    type: [LogType],
+    model: ["String"],
+    status: [LogStatus],
+    from: "DateTime",
+    to: "DateTime",
+  },
 };
 const LogCondition = inputTypeOf("LogCondition", logCondition, (self) => ({
   ...conditions,

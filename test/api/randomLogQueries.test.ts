@@ -78,6 +78,10 @@ const equal = (name: string, column: keyof Row, among: string[]) => (): Conditio
   const given = values.length === 1 && random() < 0.7 ? values[0] : values;
   return [{ [name]: given }, (row) => (values as unknown[]).includes(row[column])];
 };
+const equalStatus = (): Condition => {
+  const [named, fits] = equal("status", "status", ["ok", "error"])();
+  return [JSON.parse(JSON.stringify(named).replace(/"(ok|error)"/g, (word) => word.toUpperCase())), fits];
+};
 const limit = (name: string, fits: (row: Row, value: number) => boolean, unit: number) => (): Condition => {
   const value = below(300) * unit;
   return [{ [name]: value }, (row) => fits(row, value)];
@@ -121,6 +125,8 @@ const conditions: [number, () => Condition][] = [
   [0.1, equal("tag", "tag", ["latest"])],
   [0.2, equal("userId", "userId", ids)],
   [0.2, equal("organizationId", "organizationId", ids)],
+  [0.1, equal("model", "model", ["gpt-4o", "o3", "x"])],
+  [0.1, equalStatus],
   [0.15, limit("minCost", ({ cost }, value) => cost !== null && cost >= value, 0.0002)],
   [0.15, limit("maxCost", ({ cost }, value) => cost !== null && cost <= value, 0.0002)],
   [0.15, limit("minLatencyMs", ({ latencyMs }, value) => latencyMs !== null && latencyMs >= value, 0.5)],
@@ -131,7 +137,7 @@ const conditions: [number, () => Condition][] = [
   [0.25, () => nested(0)],
 ];
 /** Those that may stand within another condition. */
-const flat = [...conditions.slice(0, 9).map(([, make]) => make), since, until];
+const flat = [...conditions.slice(0, 11).map(([, make]) => make), since, until];
 
 const LOGS =
   "query($f: LogFilter, $n: Int, $a: String) { found: logs(filter: $f, first: $n, after: $a) { nodes { id } } }";
