@@ -9,8 +9,10 @@ import { Loaded } from "../../parts/Loaded.tsx";
 import { Empty, ErrorNotice } from "../../parts/Notice.tsx";
 import { Page } from "../../parts/Page.tsx";
 import { PageLinks } from "../../parts/Pager.tsx";
+import { Facets } from "./Facets.tsx";
 import { filterOf, type LogSearch, periodChoices } from "./filter.ts";
 import { LiveDot } from "./LiveDot.tsx";
+import styles from "./Logs.module.css";
 import { type LogOfList, LogTable } from "./LogTable.tsx";
 import { logsRoute } from "./route.ts";
 
@@ -89,24 +91,29 @@ export function Logs() {
         )}
       </Filters>
       {live === "1" && <Tail key={key} slug={search.slug} isFiltered={isFiltered} />}
-      <Loaded result={result}>
-        {({ logs: { nodes, pageInfo } }) =>
-          nodes.length > 0 ? (
-            <>
-              <LogTable label="Logs" logs={nodes} />
-              <PageLinks after={after} pageInfo={pageInfo} words={{ first: "Latest", next: "Older" }} />
-            </>
-          ) : isFiltered ? (
-            <Empty title="No log fits" action={<Button onClick={clear}>Show all</Button>}>
-              All words must stand in the input or the output; “words in quotes” must follow each other.
-            </Empty>
-          ) : (
-            <Empty title="No logs yet">
-              Applications report calls with <code>logPrompt</code> or <code>POST /monitor/log</code>.
-            </Empty>
-          )
-        }
-      </Loaded>
+      <div className={styles.found}>
+        <Facets search={search} filter={filter} onChange={change} />
+        <div className={styles.list}>
+          <Loaded result={result}>
+            {({ logs: { nodes, pageInfo } }) =>
+              nodes.length > 0 ? (
+                <>
+                  <LogTable label="Logs" logs={nodes} />
+                  <PageLinks after={after} pageInfo={pageInfo} words={{ first: "Latest", next: "Older" }} />
+                </>
+              ) : isFiltered ? (
+                <Empty title="No log fits" action={<Button onClick={clear}>Show all</Button>}>
+                  All words must stand in the input or the output; “words in quotes” must follow each other.
+                </Empty>
+              ) : (
+                <Empty title="No logs yet">
+                  Applications report calls with <code>logPrompt</code> or <code>POST /monitor/log</code>.
+                </Empty>
+              )
+            }
+          </Loaded>
+        </div>
+      </div>
     </Page>
   );
 }
@@ -122,7 +129,7 @@ const latencyChoices = [
 function namesOf({ minLatency }: LogSearch): Partial<Record<keyof LogSearch, string>> {
   const isChoice = latencyChoices.some(({ value }) => value === minLatency);
   return {
-    ...{ version: "Version", user: "User", minCost: "Cost from $" },
+    ...{ version: "Version", user: "User", model: "Model", status: "Status", minCost: "Cost from $" },
     ...(!isChoice && { minLatency: "Latency in ms from" }),
   };
 }

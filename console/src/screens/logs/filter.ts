@@ -1,4 +1,4 @@
-import type { LogFilter } from "../../gql/graphql.ts";
+import type { LogFilter, LogStatus } from "../../gql/graphql.ts";
 import { isDay } from "../../parts/format.ts";
 
 export interface LogSearch {
@@ -9,6 +9,9 @@ export interface LogSearch {
   /** A day of the reader, such as 2026-01-31. */
   day?: string;
   user?: string;
+  model?: string;
+  /** `error` or `ok`. */
+  status?: string;
   minCost?: string;
   minLatency?: string;
 }
@@ -21,6 +24,8 @@ const periods: Record<string, number> = {
   month: 720 * HOUR_MS,
 };
 
+const statuses: Record<string, LogStatus> = { error: "ERROR", ok: "OK" };
+
 export const periodChoices = [
   { value: "", label: "All time" },
   { value: "hour", label: "Last hour" },
@@ -31,7 +36,8 @@ export const periodChoices = [
 
 /** The filter that an address stands for. A period begins at a full minute, so that the same filter is cached. */
 export function filterOf(search: LogSearch, nowMs: number): LogFilter {
-  const { q, slug, version, since, day, user, minCost, minLatency } = search;
+  const { q, slug, version, since, day, user, model, minCost, minLatency } = search;
+  const status = statuses[search.status ?? ""];
   const periodMs = since && periods[since];
   const minute = Math.floor(nowMs / 60_000) * 60_000;
   return {
@@ -39,6 +45,8 @@ export function filterOf(search: LogSearch, nowMs: number): LogFilter {
     ...(slug && { slug: [slug] }),
     ...(version && { version: [version] }),
     ...(user && { userId: [user] }),
+    ...(model && { model: [model] }),
+    ...(status && { status: [status] }),
     ...(periodMs && { from: new Date(minute - periodMs).toISOString() }),
     ...(day && daysFrom(day)),
     ...(isNumber(minCost) && { minCost: Number(minCost) }),

@@ -12,6 +12,8 @@ export const logsRoute = createRoute({
     "since",
     "day",
     "user",
+    "model",
+    "status",
     "minCost",
     "minLatency",
     "after",

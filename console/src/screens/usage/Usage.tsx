@@ -189,5 +189,11 @@ function nameOf(by: string, { key, promptSlug }: Row) {
         {key}
       </Link>
     );
+  if (by === "model")
+    return (
+      <Link to="/logs" search={{ model: key }}>
+        {key}
+      </Link>
+    );
   return key;
 }
