@@ -9,8 +9,11 @@ import { fileURLToPath } from "node:url";
 
 const program = fileURLToPath(import.meta.url);
 
-if (Number(process.versions.node.split(".")[0]) >= 24) await start();
-else runBy(bundledNode());
+if (Number(process.versions.node.split(".")[0]) < 24) runBy(bundledNode());
+else {
+  if (process.argv[2] === "import") useLittleMemory();
+  await start();
+}
 
 async function start() {
   const folder = compileCacheFolder();
@@ -28,6 +31,18 @@ function bundledNode() {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Begins again with a small heap: an import makes much garbage and holds little, and by default Node.js lets the garbage grow to
+ * hundreds of megabytes. Sizes that the user gives stay. Windows cannot replace a process.
+ */
+function useLittleMemory() {
+  const isSized = /space[-_]size/.test([process.env.NODE_OPTIONS, ...process.execArgv].join());
+  if (isSized || process.platform === "win32" || !process.execve) return;
+  const sizes = ["--max-semi-space-size=2", "--max-old-space-size=1024"];
+  const args = [...sizes, ...process.execArgv, program, ...process.argv.slice(2)];
+  process.execve(process.execPath, [process.execPath, ...args], process.env);
 }
 
 /** Runs the program by another Node.js, and ends as it does. */

@@ -27,6 +27,7 @@ async function installPackage(main: string, bundled: "with Node.js" | "without N
     process.argv = [process.execPath, ${[start, ...args].map((arg) => JSON.stringify(arg))}];
     await import(${JSON.stringify(start)});`;
   return {
+    start,
     /** The arguments of a Node.js that takes itself for an old one and starts the program. */
     argsFor: (...args: string[]) => ["--input-type=module", "-e", code(...args)],
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
@@ -66,3 +67,28 @@ test("an old Node.js without another one gives one clear line instead of a crash
     stderr: expect.stringMatching(/^Gabbro needs Node\.js 24 or newer and .*\n$/),
   });
 });
+
+test.skipIf(process.platform === "win32")(
+  "an import alone has a small heap, unless the user sizes it",
+  async () => {
+    await using installed = await installPackage(
+      "console.log(JSON.stringify([process.execArgv, process.argv.slice(2)]));",
+      "without Node.js",
+    );
+    const run = async (flags: string[], args: string[], env = {}) => {
+      const options = { env: { PATH: process.env.PATH, ...env } };
+      const { stdout } = await promisify(execFile)(
+        process.execPath,
+        [...flags, installed.start, ...args],
+        options,
+      );
+      return JSON.parse(stdout);
+    };
+    const args = ["import", "otlp", "a b.json"];
+    const sizes = ["--max-semi-space-size=2", "--max-old-space-size=1024"];
+    expect(await run(["--no-deprecation"], args)).toEqual([[...sizes, "--no-deprecation"], args]);
+    expect(await run([], ["serve"])).toEqual([[], ["serve"]]);
+    expect(await run(["--max-old-space-size=90"], args)).toEqual([["--max-old-space-size=90"], args]);
+    expect(await run([], args, { NODE_OPTIONS: "--max_semi_space_size=4" })).toEqual([[], args]);
+  },
+);
