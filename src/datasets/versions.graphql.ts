@@ -142,15 +142,16 @@ async function readableDataset(context: Context, { slug }: { slug: string }) {
   return authenticated(context).scopes.includes("read") ? dataset(context, { slug }) : null;
 }
 
-type StateFieldBuilder = ObjectFieldBuilder<typeof builder.$inferSchemaTypes, DatasetTagState>;
-
-const datasetField = (t: StateFieldBuilder) =>
-  t.field({
+function datasetField<State extends { slug: string }>(
+  t: ObjectFieldBuilder<typeof builder.$inferSchemaTypes, State>,
+) {
+  return t.field({
     type: Dataset,
     nullable: true,
     description: "The dataset as it is now; null when the token lacks the scope `read`.",
     resolve: (state, _, context) => readableDataset(context, state),
   });
+}
 
 const TagDatasetVersionPayload = payloadType<DatasetTagState>("TagDatasetVersionPayload", {
   description: "The tag that names a version now.",
@@ -172,7 +173,7 @@ const RemoveDatasetTagPayload = payloadType<DatasetTagState>("RemoveDatasetTagPa
   }),
 });
 
-const SetDatasetTagProtectionPayload = payloadType<{ protectedTags: string[] }>(
+const SetDatasetTagProtectionPayload = payloadType<{ slug: string; protectedTags: string[] }>(
   "SetDatasetTagProtectionPayload",
   {
     description: "The protected tags of the dataset.",
@@ -180,6 +181,7 @@ const SetDatasetTagProtectionPayload = payloadType<{ protectedTags: string[] }>(
       protectedTags: t.exposeStringList("protectedTags", {
         description: "The tags that are protected now, by name.",
       }),
+      dataset: datasetField(t),
     }),
   },
 );
@@ -214,6 +216,9 @@ builder.mutationFields((t) => ({
     args: argumentsOf(t, setDatasetTagProtectionInput, {
       input: inputTypeOf("SetDatasetTagProtectionInput", setDatasetTagProtectionInput.shape.input),
     }),
-    resolve: async (_, args, context) => ({ protectedTags: await setDatasetTagProtection(context, args) }),
+    resolve: async (_, args, context) => ({
+      slug: args.slug,
+      protectedTags: await setDatasetTagProtection(context, args),
+    }),
   }),
 }));

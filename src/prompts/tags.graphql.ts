@@ -1,3 +1,4 @@
+import type { ObjectFieldBuilder } from "@pothos/core";
 import type { Context } from "../context.ts";
 import { argumentsOf, builder, inputTypeOf } from "../graphql/builder.ts";
 import { payloadType } from "../graphql/payloads.ts";
@@ -28,7 +29,16 @@ async function readablePrompt(context: Context, { slug }: { slug: string }) {
   return authenticated(context).scopes.includes("read") ? prompt(context, { slug }) : null;
 }
 
-const PROMPT = "The prompt as it is now; null when the token lacks the scope `read`.";
+function promptField<State extends { slug: string }>(
+  t: ObjectFieldBuilder<typeof builder.$inferSchemaTypes, State>,
+) {
+  return t.field({
+    type: Prompt,
+    nullable: true,
+    description: "The prompt as it is now; null when the token lacks the scope `read`.",
+    resolve: (state, _, context) => readablePrompt(context, state),
+  });
+}
 
 const tagPayload = (name: string, description: string) =>
   payloadType<TagState>(name, {
@@ -40,12 +50,7 @@ const tagPayload = (name: string, description: string) =>
         description: "The tag as it is now; null when it is gone.",
         resolve: ({ id, label, version }) => (version === null ? null : { id, label, version }),
       }),
-      prompt: t.field({
-        type: Prompt,
-        nullable: true,
-        description: PROMPT,
-        resolve: (state, _, context) => readablePrompt(context, state),
-      }),
+      prompt: promptField(t),
     }),
   });
 
@@ -53,23 +58,22 @@ const RemovePromptTagPayload = payloadType<TagState>("RemovePromptTagPayload", {
   description: "The tag that was removed.",
   fields: (t) => ({
     deletedPromptTagId: t.exposeID("id", { description: "The id of the tag that was removed." }),
-    prompt: t.field({
-      type: Prompt,
-      nullable: true,
-      description: PROMPT,
-      resolve: (state, _, context) => readablePrompt(context, state),
-    }),
+    prompt: promptField(t),
   }),
 });
 
-const SetTagProtectionPayload = payloadType<{ protectedTags: string[] }>("SetTagProtectionPayload", {
-  description: "The protected tags of the prompt.",
-  fields: (t) => ({
-    protectedTags: t.exposeStringList("protectedTags", {
-      description: "The tags that are protected now, by name.",
+const SetTagProtectionPayload = payloadType<{ slug: string; protectedTags: string[] }>(
+  "SetTagProtectionPayload",
+  {
+    description: "The protected tags of the prompt.",
+    fields: (t) => ({
+      protectedTags: t.exposeStringList("protectedTags", {
+        description: "The tags that are protected now, by name.",
+      }),
+      prompt: promptField(t),
     }),
-  }),
-});
+  },
+);
 
 builder.mutationFields((t) => ({
   publishPrompt: t.field({
@@ -108,6 +112,9 @@ builder.mutationFields((t) => ({
     args: argumentsOf(t, setTagProtectionInput, {
       input: inputTypeOf("SetTagProtectionInput", setTagProtectionInput.shape.input),
     }),
-    resolve: async (_, args, context) => ({ protectedTags: await setTagProtection(context, args) }),
+    resolve: async (_, args, context) => ({
+      slug: args.slug,
+      protectedTags: await setTagProtection(context, args),
+    }),
   }),
 }));

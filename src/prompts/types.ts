@@ -6,6 +6,7 @@ import { PromptVersion } from "./versions.graphql.ts";
 import {
   newestVersionOf,
   productionVersionOf,
+  protectedTagsOf,
   type TagMove,
   tagHistoryPage,
   tagsOf,
@@ -71,6 +72,10 @@ builder.objectFields(Prompt, (t) => ({
     description:
       "The tags that were published, by name. Without `latest`, which always points to the newest version.",
     resolve: ({ id }, _, context) => tagsOf(context, id),
+  }),
+  protectedTags: t.stringList({
+    description: "The tags that only a token with the scope `publish` may move.",
+    resolve: ({ id }, _, context) => protectedTagsOf(context, id),
   }),
   tagHistory: t.field({
     type: connectionType(PromptTagMove, "the moves of tags"),

@@ -67,6 +67,18 @@ export const tagsOf: OfPrompt<{ id: string; label: string; version: string; vers
     return lists.map((tags) => tags.toSorted(byBytesOfLabel));
   });
 
+/** The protected tags of a prompt, by name. */
+export const protectedTagsOf: OfPrompt<string[]> = createLoader(async (context, ids) => {
+  const prompts = await context.database.read
+    .selectFrom("Prompt")
+    .select(["id", "protectedTags"])
+    .where("workspace", "=", authorize(context, "read"))
+    .where("id", "in", ids)
+    .execute();
+  const byId = new Map(prompts.map(({ id, protectedTags }) => [id, protectedTags]));
+  return ids.map((id) => byId.get(id) ?? []);
+});
+
 /** The version of a prompt with the tag `production`; null when there is none. */
 export async function productionVersionOf(context: Context, promptId: string): Promise<NamedVersion | null> {
   const tag = (await tagsOf(context, promptId)).find(({ label }) => label === PRODUCTION);

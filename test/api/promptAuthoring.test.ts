@@ -309,6 +309,7 @@ test("a protected tag moves only with a token that may publish, whatever the way
       'mutation { setTagProtection(slug: "guarded", input: { tag: "production", protected: true }) { protectedTags } }',
     ),
   ).toEqual(["production"]);
+  expect(await run('{ prompt(slug: "guarded") { protectedTags } }')).toEqual(["production"]);
   const ways = [
     'publishPrompt(slug: "guarded", input: { newTag: "production", to: { version: "2.0.0" } }) { promptTag { id } }',
     'removePromptTag(slug: "guarded", input: { tag: "production" }) { deletedPromptTagId }',

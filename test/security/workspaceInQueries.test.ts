@@ -126,7 +126,7 @@ async function everyPrompt(): Promise<void> {
   await run("removePromptTag", { slug: "a", input: { tag: "old" } }, "{ deletedPromptTagId }");
   await run("updatePrompt", { slug: "a", input: { name: "A2", featureSlug: "f" } }, "{ prompt { slug } }");
   const all =
-    "{ slug availableVersions availableTags latest { text } production { text } tagHistory { nodes { to } } tags { label version } versions { nodes { text } } }";
+    "{ slug availableVersions availableTags protectedTags latest { text } production { text } tagHistory { nodes { to } } tags { label version } versions { nodes { text } } }";
   await run("prompt", { slug: "a" }, all);
   const described = `{ availableVersions availableTags variables { label } promptVersion { text } prompt ${all} }`;
   await run("describePrompt", { slug: "a", tag: "latest" }, described);

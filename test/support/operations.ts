@@ -251,7 +251,7 @@ const mutations: Record<string, Field> = {
   setDatasetTagProtection: [
     "publish",
     ({ dataset }) => ({ slug: dataset, input: { tag: "gate", protected: true } }),
-    "{ protectedTags }",
+    "{ protectedTags dataset { protectedTags } }",
   ],
   setModelPrice: [
     "admin",
@@ -263,7 +263,7 @@ const mutations: Record<string, Field> = {
   setTagProtection: [
     "publish",
     ({ prompt }) => ({ slug: prompt, input: { tag: "staging", protected: true } }),
-    "{ protectedTags }",
+    "{ protectedTags prompt { protectedTags } }",
   ],
   tagDatasetVersion: [
     "write",
