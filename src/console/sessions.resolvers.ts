@@ -4,6 +4,7 @@ import type { Access, Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
 import type { Database, EntityManager } from "../database/open.ts";
 import { retryWhileLocked } from "../database/retry.ts";
+import { shareReads } from "../database/sharedReads.ts";
 import { inTransaction } from "../database/transaction.ts";
 import {
   findTokenAccess,
@@ -46,14 +47,18 @@ export function createAuthenticateSession(
   log: { warn(error: unknown, message: string): void },
 ) {
   const sessions = new LRUCache<string, SessionAccess>({ max: 10_000 });
+  const find = shareReads(async (hash, generation) => {
+    const access = await findSession(database, hash, generation);
+    if (access && !hasEnded(access)) sessions.set(hash, access);
+    return access;
+  });
   return async (secret: string, use: SessionUse): Promise<Access> => {
     const hash = hashToken(secret);
     const generation = database.generation.now();
     const entry = sessions.get(hash);
     const isCurrent = entry?.generation === generation && !hasEnded(entry);
-    const access = isCurrent ? entry : await findSession(database, hash, generation);
+    const access = isCurrent ? entry : await find(hash, generation);
     if (!access || hasEnded(access)) throw unauthenticated("This session has ended. Sign in again.");
-    if (!isCurrent) sessions.set(hash, access);
     const nowMs = Date.now();
     if (use === "used" && nowMs - access.sessionUsedAt >= LAST_USED_PRECISION_MS) {
       // In the background: it must not delay or fail the request.

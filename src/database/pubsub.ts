@@ -1,5 +1,6 @@
 import { Repeater } from "@graphql-yoga/subscription";
 import { GabbroError } from "../errors.ts";
+import { createShares, type Share } from "../limits/shares.ts";
 
 /** The message that is published once a log is committed. */
 export interface LogAddedMessage {
@@ -25,8 +26,8 @@ export interface Subscriber {
   workspaceId: string;
   /** Null on the command line. */
   tokenId: string | null;
-  /** Resolves to whether its token has ended, which ends the subscription. Absent on the command line. */
-  hasEnded?: () => Promise<boolean>;
+  /** Whose end ends the subscription: its session, or else its token. Absent on the command line. */
+  caller?: { id: string; hasEnded: () => Promise<boolean> };
 }
 
 interface Listener<Message> extends Subscriber {
@@ -34,7 +35,10 @@ interface Listener<Message> extends Subscriber {
   end(): void;
 }
 
-/** Concurrent subscriptions of one token, of all tokens of a workspace, and of this process. */
+/**
+ * Concurrent subscriptions of one token, of all tokens of a workspace, and of this process, which workspaces share: when
+ * others have taken all, a further workspace still gets an equal share of them.
+ */
 export const MAX_SUBSCRIPTIONS = { token: 20, workspace: 100, process: 1_000 };
 /** The same for changes of prompts, which are rare and small: each process of an application may follow its prompts. */
 export const MAX_PROMPT_SUBSCRIPTIONS = { token: 500, workspace: 500, process: 2_000 };
@@ -76,6 +80,9 @@ type Limits = typeof MAX_SUBSCRIPTIONS;
  */
 function createTopic<Message>(limits: Limits, first: Message[] = []) {
   const listeners = new Set<Listener<Message>>();
+  const endEndedCallers = createCallerChecks(listeners);
+  const takePlace = createPlaces(listeners, limits);
+  let checks: NodeJS.Timeout | undefined;
   let isClosed = false;
   return {
     publish: (workspaceId: string, message: Message): void => {
@@ -89,10 +96,9 @@ function createTopic<Message>(limits: Limits, first: Message[] = []) {
      * or the service closes. Throws TOO_MANY_REQUESTS beyond the limits.
      */
     listen: (subscriber: Subscriber, isWanted: (message: Message) => boolean = () => true) => {
-      refuseTooMany(listeners, limits, subscriber);
+      takePlace(subscriber).giveBack(1);
       return new Repeater<Message>(async (push, stop) => {
         if (isClosed) return stop();
-        refuseTooMany(listeners, limits, subscriber); // other subscriptions may have begun since
         const deliver = (message: Message) => {
           if (!isWanted(message)) return;
           try {
@@ -102,21 +108,16 @@ function createTopic<Message>(limits: Limits, first: Message[] = []) {
           }
         };
         const listener = { ...subscriber, deliver, end: stop };
+        const share = takePlace(subscriber); // other subscriptions may have begun since
         const timer = setTimeout(stop, MAX_SUBSCRIPTION_MS).unref();
-        let isChecking = false;
-        const check = async () => {
-          if (isChecking) return; // the database is slow: more questions would not help it
-          isChecking = true;
-          if (await subscriber.hasEnded?.()) stop();
-          isChecking = false;
-        };
-        const checks = setInterval(check, CHECK_MS).unref();
+        if (listeners.size === 0) checks = setInterval(endEndedCallers, CHECK_MS).unref();
         listeners.add(listener);
         for (const message of first) deliver(message);
         await stop;
         clearTimeout(timer);
-        clearInterval(checks);
         listeners.delete(listener);
+        if (listeners.size === 0) clearInterval(checks);
+        share.giveBack(1);
       });
     },
     count: (): number => listeners.size,
@@ -127,16 +128,34 @@ function createTopic<Message>(limits: Limits, first: Message[] = []) {
   };
 }
 
-function refuseTooMany(
-  listeners: ReadonlySet<Subscriber>,
-  limits: Limits,
-  { workspaceId, tokenId }: Subscriber,
-): void {
-  const ofWorkspace = [...listeners].filter((listener) => listener.workspaceId === workspaceId);
-  const ofToken = ofWorkspace.filter((listener) => listener.tokenId === tokenId);
-  if (ofToken.length >= limits.token) throw tooMany("This access token", limits.token);
-  if (ofWorkspace.length >= limits.workspace) throw tooMany("This workspace", limits.workspace);
-  if (listeners.size >= limits.process) throw tooMany("The service", limits.process);
+/** Takes a place for a subscription; throws TOO_MANY_REQUESTS beyond the limits. */
+function createPlaces(listeners: ReadonlySet<Subscriber>, limits: Limits) {
+  const shares = createShares(limits.process);
+  return ({ workspaceId, tokenId }: Subscriber): Share => {
+    const ofWorkspace = [...listeners].filter((listener) => listener.workspaceId === workspaceId);
+    const ofToken = ofWorkspace.filter((listener) => listener.tokenId === tokenId);
+    if (ofToken.length >= limits.token) throw tooMany("This access token", limits.token);
+    if (ofWorkspace.length >= limits.workspace) throw tooMany("This workspace", limits.workspace);
+    const share = shares.take(workspaceId, 1);
+    if (!share) throw tooMany("The service", limits.process);
+    return share;
+  };
+}
+
+/** Ends the subscriptions of callers who have ended. It asks once for all of a caller: each question may be a query. */
+function createCallerChecks(listeners: ReadonlySet<Listener<never>>) {
+  const checking = new Set<string>();
+  const check = async ({ id, hasEnded }: Required<Subscriber>["caller"]) => {
+    if (checking.has(id)) return; // the database is slow: more questions would not help it
+    checking.add(id);
+    if (await hasEnded()) for (const { caller, end } of [...listeners]) if (caller?.id === id) end();
+    checking.delete(id);
+  };
+  return () => {
+    const callers = new Map<string, Required<Subscriber>["caller"]>();
+    for (const { caller } of listeners) if (caller) callers.set(caller.id, caller);
+    for (const caller of callers.values()) void check(caller);
+  };
 }
 
 function tooMany(owner: string, limit: number): GabbroError {

@@ -2,6 +2,7 @@ import { LRUCache } from "lru-cache";
 import type { Access } from "../context.ts";
 import type { Database } from "../database/open.ts";
 import { retryWhileLocked } from "../database/retry.ts";
+import { shareReads } from "../database/sharedReads.ts";
 import { unauthenticated } from "./resolvers.ts";
 import { hashToken, isIntact } from "./tokens.ts";
 
@@ -20,8 +21,7 @@ export type TokenAccess = Access & {
  */
 export function createAuthenticate(database: Database, log: { warn(error: unknown, message: string): void }) {
   const tokens = new LRUCache<string, TokenAccess>({ max: 10_000 });
-  const finding = new Map<string, Promise<TokenAccess | undefined>>();
-  const find = async (hash: string, generation: string | null) => {
+  const find = shareReads(async (hash, generation) => {
     const access = await findTokenAccess(database, ["hash", hash], generation);
     if (!access || access.expiresAt <= Date.now()) return access;
     tokens.set(hash, access);
@@ -30,17 +30,7 @@ export function createAuthenticate(database: Database, log: { warn(error: unknow
       recordUse(database, access).catch((error) => log.warn(error, "cannot record a token's use")),
     );
     return access;
-  };
-  /** Looks a token up once for all who ask at the same time: after a change, every subscriber does. */
-  const findOnce = (hash: string, generation: string | null) => {
-    const key = `${generation} ${hash}`;
-    const found = finding.get(key) ?? find(hash, generation);
-    if (!finding.has(key)) {
-      finding.set(key, found);
-      void found.catch(() => {}).finally(() => finding.delete(key));
-    }
-    return found;
-  };
+  });
   return async (authorization: string | undefined): Promise<Access | null> => {
     if (authorization === undefined) return null;
     const token = bearerToken(authorization);
@@ -49,7 +39,7 @@ export function createAuthenticate(database: Database, log: { warn(error: unknow
     const hash = hashToken(Buffer.from(token, "latin1").toString("utf8"));
     const generation = database.generation.now();
     const entry = tokens.get(hash);
-    const access = entry?.generation === generation ? entry : await findOnce(hash, generation);
+    const access = entry?.generation === generation ? entry : await find(hash, generation);
     if (!access || access.expiresAt <= Date.now()) throw unauthenticated(refusalOf(token));
     return access;
   };

@@ -6,7 +6,9 @@ import { authenticated, authorize } from "./resolvers.ts";
 /** The caller as a subscriber, who needs the scope `read`. */
 export function subscriberOf(context: Context): Subscriber {
   const workspaceId = authorize(context, "read");
-  return { workspaceId, tokenId: authenticated(context).tokenId, hasEnded: () => hasEnded(context) };
+  const { tokenId, sessionId } = authenticated(context);
+  const id = sessionId ?? tokenId;
+  return { workspaceId, tokenId, ...(id !== null && { caller: { id, hasEnded: () => hasEnded(context) } }) };
 }
 
 /** Whether the token is known to be valid no more. A database that fails ends no subscription. */

@@ -5,6 +5,7 @@ import { commandLineContext } from "../../src/workspaces/resolvers.ts";
 import { revokeAccessToken } from "../../src/workspaces/tokens.resolvers.ts";
 import { addToken, addWorkspace } from "../support/data.ts";
 import { heard, type Server, startServer } from "../support/server.ts";
+import { captureStatements } from "../support/statements.ts";
 
 const server = await startServer({ sample: true, console: true });
 afterAll(() => server[Symbol.asyncDispose]());
@@ -383,4 +384,13 @@ test("a subscription that stays open does not keep its session in use", async ()
   expect(await lastUse()).toBe(anHourAgo.getTime());
   await authenticate(secret, "used");
   await vi.waitFor(async () => expect(await lastUse()).toBeGreaterThan(anHourAgo.getTime()));
+});
+
+test("a session that many requests come with at once is looked up once", async () => {
+  const call = asSession(await cookieOf(server.token));
+  const stop = await captureStatements(server);
+  const answers = await Promise.all(Array.from({ length: 10 }, () => server.graphql(ME, {}, call)));
+  expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
+  const lookups = stop().filter(({ sql }) => /^\s*select .* from [`"]console_sessions[`"]/is.test(sql));
+  expect(lookups).toHaveLength(1);
 });

@@ -82,25 +82,58 @@ test.each(["workspace", "process"] as const)(
     };
     for (let n = 0; n < MAX_SUBSCRIPTIONS[of]; n++) listen(n);
     expect(own.count()).toBe(MAX_SUBSCRIPTIONS[of]);
-    expect(() => listen(MAX_SUBSCRIPTIONS[of])).toThrow(`${MAX_SUBSCRIPTIONS[of]} subscriptions open`);
+    expect(() => listen(0)).toThrow(`${MAX_SUBSCRIPTIONS[of]} subscriptions open`);
     own.close();
   },
 );
 
-test("the streams of prompts of a token, of a workspace and of a process are limited apart from other subscriptions", () => {
+test("the streams of prompts of a token and of a workspace are limited apart from other subscriptions", () => {
   const own = createPubSub();
   const listen = (workspaceId: string, tokenId: string) => {
     const listening = own.prompts.listen({ workspaceId, tokenId });
     void listening.next();
   };
-  const { token, workspace, process } = MAX_PROMPT_SUBSCRIPTIONS;
+  const { token, workspace } = MAX_PROMPT_SUBSCRIPTIONS;
   for (let n = 0; n < token; n++) listen("one", "token");
   expect(() => listen("one", "token")).toThrow(`This access token has ${token} subscriptions open`);
   for (let n = token; n < workspace; n++) listen("one", "another");
   expect(() => listen("one", "third")).toThrow(`This workspace has ${workspace} subscriptions open`);
-  for (let n = workspace; n < process; n++) listen(`workspace ${n % 20}`, "token");
-  expect(() => listen("new", "token")).toThrow(`The service has ${process} subscriptions open`);
   expect(() => own.listen({ workspaceId: "one", tokenId: "token" })).not.toThrow();
+  own.close();
+});
+
+test("a workspace gets an equal share of the streams of a process, also when four others have taken all", () => {
+  const own = createPubSub();
+  const listen = (workspaceId: string) =>
+    void own.prompts.listen({ workspaceId, tokenId: workspaceId }).next();
+  const { workspace, process } = MAX_PROMPT_SUBSCRIPTIONS;
+  for (const greedy of ["one", "two", "three", "four"]) for (let n = 0; n < workspace; n++) listen(greedy);
+  expect(own.count()).toBe(process);
+  for (let n = 0; n < process / 5; n++) listen("fifth");
+  expect(() => listen("fifth")).toThrow(`The service has ${process} subscriptions open`);
+  own.close();
+});
+
+test("whether a caller has ended is asked once a second for all its subscriptions, and ends all of them", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  const own = createPubSub();
+  const asked: string[] = [];
+  const ended = new Set<string>();
+  const listen = (id: string) => {
+    const hasEnded = async () => {
+      asked.push(id);
+      return ended.has(id);
+    };
+    const subscriber = { workspaceId: "one", tokenId: "token", caller: { id, hasEnded } };
+    void own.prompts.listen(subscriber).next();
+  };
+  for (let n = 0; n < 100; n++) listen("one");
+  for (let n = 0; n < 10; n++) listen("other");
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(asked.toSorted()).toEqual(["one", "other"]);
+  ended.add("one");
+  await vi.advanceTimersByTimeAsync(1_000);
+  await vi.waitFor(() => expect(own.count()).toBe(10));
   own.close();
 });
 
