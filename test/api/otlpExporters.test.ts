@@ -5,7 +5,6 @@ import { compressions, createExporter, protocols } from "../support/otlpExporter
 import { type Server, startServer } from "../support/server.ts";
 
 const metricsToken = "a-token-for-watching-only-0123";
-const SPANS = 10_000;
 const BATCH = 512;
 
 let server: Server;
@@ -16,13 +15,16 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
+/** Several batches each; a whole load where the most parts work together. */
+const spansOf = (protocol: string, compression: string) =>
+  protocol === "http/protobuf" && compression === "gzip" ? 10_000 : 2_000;
 const cases = protocols.flatMap((protocol) =>
-  compressions.map((compression) => [protocol, compression] as const),
+  compressions.map((compression) => [protocol, compression, spansOf(protocol, compression)] as const),
 );
 
 test.each(cases)(
-  "the exporter of OpenTelemetry for %s, compression %s, delivers each of 10,000 spans",
-  async (protocol, compression) => {
+  "the exporter of OpenTelemetry for %s, compression %s, delivers each of %i spans",
+  async (protocol, compression, count) => {
     const { url, token } = server;
     const exporter = createExporter(protocol, compression, { url, grpcPort, token });
     const results: number[] = [];
@@ -38,12 +40,12 @@ test.each(cases)(
     const processor = new BatchSpanProcessor({
       exporter: watched,
       maxExportBatchSize: BATCH,
-      maxQueueSize: 2 * SPANS,
+      maxQueueSize: 2 * count,
     });
     const provider = new TracerProvider({ spanProcessors: [processor] });
     const before = await acceptedSpans();
     const tracer = provider.getTracer("test", "1.0");
-    for (let n = 0; n < SPANS; n++) {
+    for (let n = 0; n < count; n++) {
       const span = tracer.startSpan(`call ${n}`, { kind: SpanKind.CLIENT });
       span.setAttributes({
         "gen_ai.request.model": "gpt-5",
@@ -56,8 +58,8 @@ test.each(cases)(
     }
     await provider.forceFlush();
     await provider.shutdown();
-    expect(results).toEqual(Array.from({ length: Math.ceil(SPANS / BATCH) }, () => 0));
-    expect((await acceptedSpans()) - before).toBe(SPANS);
+    expect(results).toEqual(Array.from({ length: Math.ceil(count / BATCH) }, () => 0));
+    expect((await acceptedSpans()) - before).toBe(count);
   },
 );
 

@@ -63,6 +63,7 @@ function firstTokenIn(folder: string): string | undefined {
   return statSync(file, { throwIfNoEntry: false })?.isFile() ? readFileSync(file, "utf8").trim() : undefined;
 }
 
+/** What the service says to who asks for a dataset of the sample: 401 when the token counts nothing, 404 without the sample. */
 const statusWith = async (url: string, token: string) =>
   (await fetch(`${url}/datasets/country-quiz`, { headers: { authorization: `Bearer ${token}` } })).status;
 
@@ -118,24 +119,16 @@ const TELL_MODULES = `
   import { registerHooks } from "node:module";
   registerHooks({ load(url, context, next) { console.log(JSON.stringify({ loaded: url })); return next(url, context); } });`;
 
-test("a start loads nothing that only some requests need, and those load it", async () => {
+test("a start loads the tokenizer once it listens, and nothing else that only some requests need; those load it", async () => {
   const folder = await newFolder();
   const preload = `data:text/javascript,${encodeURIComponent(TELL_MODULES)}`;
   await using service = await serve(folder, [], { NODE_OPTIONS: `--import=${preload}` });
   const lazy =
     /node_modules\/(?:@fastify\/swagger|@fastify\/swagger-ui|yaml|luxon|diff|@grpc\/grpc-js|cli-progress|stream-json|@pydantic\/genai-prices)\//;
   const loaded = () => service.logs().flatMap(({ loaded }) => (loaded && lazy.exec(loaded)) ?? []);
+  const tables = () => service.logs().filter(({ loaded }) => /gpt-tokenizer\/.*\/encoding\//.test(loaded));
   expect(service.logs().filter((line) => line.loaded).length).toBeGreaterThan(500);
   expect(loaded()).toEqual([]);
-  expect((await fetch(`${service.url}/openapi.json`)).status).toBe(200);
-  expect(loaded()).toContain("node_modules/@fastify/swagger/");
-});
-
-test("a start loads the tokenizer once it listens, and the first counted log loads nothing more of it", async () => {
-  const folder = await newFolder();
-  const preload = `data:text/javascript,${encodeURIComponent(TELL_MODULES)}`;
-  await using service = await serve(folder, ["--empty"], { NODE_OPTIONS: `--import=${preload}` });
-  const tables = () => service.logs().filter(({ loaded }) => /gpt-tokenizer\/.*\/encoding\//.test(loaded));
   await expect.poll(tables, { timeout: 20_000 }).toEqual([{ loaded: expect.stringContaining("o200k_base") }]);
   const answer = await fetch(`${service.url}/monitor/log`, {
     method: "POST",
@@ -144,6 +137,8 @@ test("a start loads the tokenizer once it listens, and the first counted log loa
   });
   expect(answer.status).toBe(200);
   expect(tables()).toHaveLength(1); // a second thread would load it again
+  expect((await fetch(`${service.url}/openapi.json`)).status).toBe(200);
+  expect(loaded()).toContain("node_modules/@fastify/swagger/");
 });
 
 test("--empty leaves the sample out, and `gabbro sample` adds it once", async () => {
@@ -161,16 +156,7 @@ test("--empty leaves the sample out, and `gabbro sample` adds it once", async ()
 // What a program sees that runs on a terminal.
 const ON_A_TERMINAL = `--import=data:text/javascript,${encodeURIComponent("process.stdout.isTTY = true")}`;
 
-test("on a terminal the first token is shown, once, and written nowhere", async () => {
-  const folder = await newFolder();
-  await using service = await serve(folder, [], { NODE_OPTIONS: ON_A_TERMINAL });
-  const [token] = /gab_\w{49}/.exec(service.words()) ?? [];
-  expect(service.words()).toContain(`Access token   ${token}   (shown only now; keep it)`);
-  expect(await statusWith(service.url, token!)).toBe(200);
-  expect(readdirSync(join(folder, "data"))).not.toContain("first-token");
-});
-
-test("on a terminal the first start prints a link that signs in once, and later starts print none", async () => {
+test("on a terminal the first start shows the first token and a link that signs in once; later starts show neither", async () => {
   const folder = await newFolder();
   const env = { NODE_OPTIONS: ON_A_TERMINAL };
   const follow = async (url: string, code: string) => {
@@ -180,12 +166,17 @@ test("on a terminal the first start prints a link that signs in once, and later 
   };
   {
     await using service = await serve(folder, ["--empty"], env);
+    const [token] = /gab_\w{49}/.exec(service.words()) ?? [];
+    expect(service.words()).toContain(`Access token   ${token}   (shown only now; keep it)`);
+    expect(await statusWith(service.url, token!)).toBe(404);
     const [, code] = /\/console\/start#([\w-]{43}) /.exec(service.words()) ?? [];
     expect(await follow(service.url, code!)).toBe(204);
     expect(await follow(service.url, code!)).toBe(401);
   }
+  expect(readdirSync(join(folder, "data"))).not.toContain("first-token"); // a shown token is written nowhere
   await using again = await serve(folder, [], env);
   expect(again.words()).toContain(`Console        ${again.url}/console\n`);
+  expect(again.words()).not.toContain("gab_");
 });
 
 test("without a terminal the first token is in no log, but in a file that only its owner can read and that the log names", async () => {

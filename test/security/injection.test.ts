@@ -40,7 +40,7 @@ test(
 test(
   "the same payloads find a gateway that writes texts into its statements as they are",
   async () => {
-    const { faults } = await inject(4, ({ database }) => {
+    const { faults } = await inject(1, ({ database }) => {
       const platform = database.orm.em.getPlatform();
       const escaped = platform.escape.bind(platform);
       platform.escape = (value) => (typeof value === "string" ? `'${value}'` : escaped(value));
