@@ -77,7 +77,7 @@ builder.mutationFields((t) => ({
   }),
 }));
 
-const InputFault = builder.objectRef<ErrorDetail>("InputFault").implement({
+const InputError = builder.objectRef<ErrorDetail>("InputError").implement({
   description: "One error of an input.",
   fields: (t) => ({
     path: t.exposeString("path", { description: "Where it is, as dotted steps; empty for the whole." }),
@@ -91,7 +91,7 @@ const DatasetItemError = builder.objectRef<ItemError>("DatasetItemError").implem
     index: t.exposeInt("index", { description: "Which of the rows it was; the first one is 0." }),
     code: t.expose("code", { type: ErrorCodeType, description: "What kind of error it is." }),
     message: t.exposeString("message", { description: "What was wrong, in one sentence." }),
-    details: t.expose("details", { type: [InputFault], description: "Every error of the row." }),
+    details: t.expose("details", { type: [InputError], description: "Every error of the row." }),
   }),
 });
 

@@ -16,7 +16,7 @@ const withoutId = [
     "DatasetColumnChange",
     "DatasetItemError",
     "DatasetRowChange",
-    "InputFault",
+    "InputError",
     "PageInfo",
     "PromptChange",
     "Warning",
