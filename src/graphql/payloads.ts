@@ -70,7 +70,8 @@ export function warningField<Parent extends { warnings: Warning[] }>(
 export function warningsField<Parent extends object>(t: ObjectFieldBuilder<SchemaTypes, Parent>) {
   return t.field({
     type: [WarningType],
-    description: "What the caller should know, such as that values were left out; empty when there is nothing.",
+    description:
+      "What the caller should know, such as that values were left out; empty when there is nothing.",
     resolve: (parent: WithWarnings) => parent.warnings ?? [],
   });
 }
