@@ -83,8 +83,12 @@ export interface Dialect {
   maxRemovedRows: number;
   /** Inserts row by row in one transaction, where that is faster than many rows in a statement. */
   insertEach?(orm: Orm, inserts: Insert[]): Promise<void>;
-  /** The same in the open transaction of a unit of work. */
-  insertEachWithin?(em: SqlEntityManager, inserts: Insert[]): Promise<void>;
+  /** The same in the open transaction of a unit of work. Calls `pause` between parts of the work. */
+  insertEachWithin?(
+    em: SqlEntityManager,
+    pieces: Iterable<Insert[]>,
+    pause: () => Promise<void>,
+  ): Promise<void>;
   insertAlong: InsertAlong;
   connections(): Connections[];
   /** The bytes that the database takes. */

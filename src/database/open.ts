@@ -135,16 +135,23 @@ function createWriters(orm: Awaited<ReturnType<typeof openOrm>>, dialect: Dialec
   const insert = createInsert<Tables>(encode, dialect.insertAlong);
   const toInserts = insertsOf<Tables>(encode, statements.insert);
   const { insertEach, insertEachWithin } = dialect;
+  type Em = typeof orm.em;
   const insertAll = insertEach
     ? (rows: Rows<Tables>) => retryWhileLocked(() => insertEach(orm, toInserts(rows)))
     : insertTogether(writer, insert);
+  const insertInPieces = async (em: Em, pieces: Iterable<Rows<Tables>>, pause: () => Promise<void>) => {
+    if (insertEachWithin) return insertEachWithin(em, Iterator.from(pieces).map(toInserts), pause);
+    for (const rows of pieces) {
+      await pause();
+      await insert(em.getKysely({ ...entityNames, convertValues: false }), rows);
+    }
+  };
   return {
     commit: createCommit<Tables>(insertAll),
     /** The same as `commit`, in the transaction of a unit of work. */
-    insertWithin: (em: typeof orm.em, rows: Rows<Tables>) =>
-      insertEachWithin
-        ? insertEachWithin(em, toInserts(rows))
-        : insert(em.getKysely({ ...entityNames, convertValues: false }), rows),
+    insertWithin: (em: Em, rows: Rows<Tables>) => insertInPieces(em, [rows], async () => {}),
+    /** The same for many rows; calls `pause` between parts of the work. */
+    insertInPieces,
     /** For very many rows at once; `commit` is for the rows of one request. */
     putInBulk: createBulk(orm, dialect, encode, statements.put),
   };

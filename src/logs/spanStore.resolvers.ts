@@ -55,13 +55,10 @@ export async function storeSpans(batch: Batch, steps: SpanStep[]) {
   if (storedIds.length > 0)
     await em.nativeDelete(Log, { workspace: workspaceId, id: { $in: rows.map(({ id }) => id) } });
   const sizeOf = (row: object) => jsonSize(row, MAX_CHARACTERS_AT_ONCE);
-  for (const { piece } of piecesOf(rows, sizeOf, MAX_CHARACTERS_AT_ONCE)) {
-    await pause();
-    await context.database.insertWithin(
-      em,
-      piece.map((row) => ["Log", row]),
-    );
-  }
+  const pieces = piecesOf(rows, sizeOf, MAX_CHARACTERS_AT_ONCE).map(({ piece }) =>
+    piece.map((row): ["Log", typeof row] => ["Log", row]),
+  );
+  await context.database.insertInPieces(em, pieces, pause);
   return { rows, toRecount };
 }
 

@@ -10,7 +10,7 @@ import { Driver, handleOf, placeholder } from "./connection.ts";
 import { createSqliteCopier } from "./copier.ts";
 import { createFile, inspectFile, isWorldReadable } from "./file.ts";
 import { createSqliteSearch } from "./search.ts";
-import { assignSearchIds, keepRemovedWords, MAX_REMOVED_ROWS } from "./wordIndex.ts";
+import { createWordIndexer, keepRemovedWords, MAX_REMOVED_ROWS } from "./wordIndex.ts";
 
 // Waiting for another process blocks this one, so SQLite hardly waits and groupCommit.ts retries. At start it may wait
 // longer.
@@ -60,7 +60,16 @@ export function sqlite(url: string): Dialect {
     },
     maxRemovedRows: MAX_REMOVED_ROWS,
     insertEach: (orm, inserts) => writeAlone(orm, insertEach(inserts)),
-    insertEachWithin: async (em, inserts) => insertEach(inserts)(preparing(await handleOf(em, "write"))),
+    insertEachWithin: async (em, pieces, pause) => {
+      const prepare = preparing(await handleOf(em, "write"));
+      const words = createWordIndexer(prepare);
+      for (const inserts of pieces) {
+        await pause();
+        words.assignIds(inserts);
+        insertRows(inserts, prepare);
+      }
+      await words.indexInPieces(pause);
+    },
     connections: () => [],
     sizeOf: async ({ em }) => {
       const handle = await handleOf(em, "read");
@@ -153,14 +162,19 @@ const runSteps =
   };
 
 const insertEach = (inserts: Insert[]) => (prepare: Prepare) => {
-  const indexWords = assignSearchIds(inserts, prepare);
+  const words = createWordIndexer(prepare);
+  words.assignIds(inserts);
+  insertRows(inserts, prepare);
+  words.indexAll();
+};
+
+function insertRows(inserts: Insert[], prepare: Prepare): void {
   for (const insert of inserts) {
     assignVersionsSync(insert, prepare);
     const prepared = prepare(insert.statement);
     for (const values of insert.rows) prepared.run(values);
   }
-  indexWords();
-};
+}
 
 const statementsOf = new WeakMap<Database, Map<string, Statement>>();
 
