@@ -5,8 +5,10 @@ import "./design/tokens.css";
 import "./design/base.css";
 import { Toasts } from "./parts/Toast.tsx";
 import { router } from "./router.ts";
-import { whenSessionEnds } from "./session.ts";
+import { findSession, whenSessionEnds } from "./session.ts";
 
+// Takes what the page has begun to fetch, also on a screen that does not ask for it.
+findSession().catch(() => {});
 whenSessionEnds(() => {
   const { pathname, searchStr } = router.latestLocation;
   if (pathname === "/sign-in") return; // several answers may say that the session has ended

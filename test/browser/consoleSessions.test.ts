@@ -43,6 +43,7 @@ describe.skipIf(!hasChromium)(`in Chromium${skipReason}`, () => {
     await graphiql.getByRole("button", { name: /Execute query/ }).click();
     await expect.poll(() => graphiql.locator(".result-window").textContent()).toMatch(/country-quiz/);
     await graphiql.reload(); // opens no tab twice
+    await graphiql.getByRole("button", { name: /Execute query/ }).waitFor();
     await expect.poll(() => graphiql.getByRole("tab", { name: "Datasets" }).count()).toBe(1);
     expect(complaints).toEqual([]);
   });

@@ -1,7 +1,6 @@
-import { Link, Outlet, useRouterState } from "@tanstack/react-router";
-import { useEffect, useMemo, useState } from "react";
+import { getRouteApi, Link, Outlet, useRouterState } from "@tanstack/react-router";
+import { useEffect, useState } from "react";
 import { Provider } from "urql";
-import { createClient } from "../data.ts";
 import icon from "../design/icon.svg";
 import { buttonClass, IconButton } from "../parts/Button.tsx";
 import { Icon } from "../parts/Icon.tsx";
@@ -10,16 +9,15 @@ import { shownQueriesInGraphiql } from "../shownQueries.ts";
 import { KeysDialog } from "./KeysDialog.tsx";
 import { Palette } from "./Palette.tsx";
 import { placesOf } from "./places.ts";
-import { shellRoute } from "./routes.tsx";
 import styles from "./Shell.module.css";
 import { useKeys } from "./useKeys.ts";
 import { useSignOut } from "./useSignOut.ts";
 
+const route = getRouteApi("/shell");
+
 /** Around every screen: the navigation, the palette, the keys, and the client that belongs to the session. */
 export function Shell() {
-  const { session } = shellRoute.useRouteContext();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what one session has read is not for the next
-  const client = useMemo(createClient, [session]);
+  const { session, client } = route.useRouteContext();
   const [open, setOpen] = useState<"menu" | "palette" | "keys" | null>(null);
   const pathname = useRouterState({ select: ({ location }) => location.pathname });
   // biome-ignore lint/correctness/useExhaustiveDependencies: another screen closes what lay over this one

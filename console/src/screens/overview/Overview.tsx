@@ -1,50 +1,22 @@
-import { Link } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { useData } from "../../data.ts";
 import type { UsageFiguresFragment } from "../../gql/graphql.ts";
-import { graphql, readFragment } from "../../gql/index.ts";
+import { readFragment } from "../../gql/index.ts";
 import { BarChart, Share } from "../../parts/BarChart.tsx";
 import { FilterBar, Select } from "../../parts/Field.tsx";
 import { formatCompact, formatCost, formatCount, formatLatency } from "../../parts/format.ts";
 import { Loaded } from "../../parts/Loaded.tsx";
 import { Empty } from "../../parts/Notice.tsx";
 import { Card, Page } from "../../parts/Page.tsx";
-import { periodChoices, periodOf, timeZone } from "../../parts/period.ts";
+import { periodChoices, periodOf } from "../../parts/period.ts";
 import { type Column, Table } from "../../parts/Table.tsx";
-import { UsageFigures } from "../usage/Usage.tsx";
+import { UsageFigures } from "../usage/figures.ts";
 import { Figures } from "./Figures.tsx";
 import styles from "./Overview.module.css";
+import { OverviewOfUsage, variablesOf } from "./query.ts";
 import { RejectedNotice } from "./RejectedNotice.tsx";
-import { overviewRoute } from "./route.ts";
 
-const OverviewOfUsage = graphql(`
-  query Overview($from: DateTime!, $to: DateTime!, $beforeFrom: DateTime!, $beforeTo: DateTime!, $timeZone: String!) {
-    now: usage(from: $from, to: $to) {
-      nodes {
-        ...UsageFigures
-      }
-    }
-    before: usage(from: $beforeFrom, to: $beforeTo) {
-      nodes {
-        ...UsageFigures
-      }
-    }
-    days: usage(from: $from, to: $to, groupBy: DAY, timeZone: $timeZone) {
-      nodes {
-        ...UsageFigures
-      }
-    }
-    prompts: usage(from: $from, to: $to, groupBy: PROMPT, first: 6) {
-      nodes {
-        ...UsageFigures
-      }
-    }
-    models: usage(from: $from, to: $to, groupBy: MODEL, first: 6) {
-      nodes {
-        ...UsageFigures
-      }
-    }
-  }
-`);
+const route = getRouteApi("/shell/overview");
 
 const charts: {
   title: string;
@@ -58,11 +30,10 @@ const charts: {
 ];
 
 export function Overview() {
-  const search = overviewRoute.useSearch();
-  const navigate = overviewRoute.useNavigate();
-  const { days, from, to, before } = periodOf(search.period, "7");
-  const variables = { from, to, beforeFrom: before.from, beforeTo: before.to, timeZone };
-  const result = useData(OverviewOfUsage, variables);
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const { days } = periodOf(search.period, "7");
+  const result = useData(OverviewOfUsage, variablesOf(search));
   const choose = (period: string) => void navigate({ search: { period }, replace: true });
   return (
     <Page

@@ -1,9 +1,8 @@
-import { Link } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { useData } from "../../data.ts";
 import { graphql } from "../../gql/index.ts";
 import { formatCount } from "../../parts/format.ts";
 import { Notice } from "../../parts/Notice.tsx";
-import { shellRoute } from "../../shell/routes.tsx";
 
 const MAX_ITEMS = 100;
 
@@ -20,7 +19,7 @@ const LatestRejected = graphql(`
 
 /** Says to administrators that clients sent what was not taken, as it shows nowhere else. */
 export function RejectedNotice() {
-  const { session } = shellRoute.useRouteContext();
+  const { session } = getRouteApi("/shell").useRouteContext();
   const { data } = useData(LatestRejected, {}, { isPaused: !session.scopes.includes("admin") });
   const items = data?.rejectedItems.nodes ?? [];
   if (items.length === 0) return null;

@@ -11,27 +11,11 @@ import { Card, Page } from "../../parts/Page.tsx";
 import { periodOf, rangeOf, timeZone } from "../../parts/period.ts";
 import { saveFile } from "../../parts/saveFile.ts";
 import { type Column, Table } from "../../parts/Table.tsx";
+import { UsageFigures } from "./figures.ts";
 import { groups, measures } from "./measures.ts";
 import { usageRoute } from "./route.ts";
 import { UsageFilters } from "./UsageFilters.tsx";
 import { usageCsv } from "./usageCsv.ts";
-
-export const UsageFigures = graphql(`
-  fragment UsageFigures on Usage {
-    key
-    promptSlug
-    logs
-    unpricedLogs
-    failedLogs
-    cost
-    inputTokens
-    outputTokens
-    totalTokens
-    p50LatencyMs
-    p95LatencyMs
-    p99LatencyMs
-  }
-`);
 
 const UsageReport = graphql(`
   query UsageReport($from: DateTime!, $to: DateTime!, $groupBy: UsageGroup!, $slug: String, $timeZone: String!) {
