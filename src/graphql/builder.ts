@@ -105,6 +105,7 @@ export function inputTypeOf<Shape extends z.ZodRawShape>(
     fields: (t) => {
       const known = typeof types === "function" ? types(type) : types;
       const fields = optionsOf(schema, known).map(([name, options]) => [name, t.field(options)]);
+      // Their names are known at run time only; the type of the input says what they are.
       return Object.fromEntries(fields) as never;
     },
   });

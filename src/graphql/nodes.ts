@@ -36,7 +36,7 @@ export function findsNode<Found extends object>(
         version === undefined
           ? await find(context, id)
           : await findAt?.(context, { id, version: Number(version) });
-      if (found) brandWithType(found, type as never);
+      if (found) brandWithType(found, type);
       return found ?? null;
     },
   });

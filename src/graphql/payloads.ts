@@ -39,8 +39,8 @@ export function payloadType<Payload extends object>(
   return builder.objectRef<Payload>(name).implement({
     description,
     fields: (t) => ({
-      ...fields(t as never),
-      warnings: warningsField(t as never),
+      ...fields(t),
+      warnings: warningsField(t),
     }),
   });
 }

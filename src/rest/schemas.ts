@@ -6,6 +6,7 @@ import { detailsOf } from "../validation/messages.ts";
 /** Spares loading the compilers of JSON Schema that Fastify would use. */
 export const schemaController: FastifyServerOptions["schemaController"] = {
   compilersFactory: {
+    // The type wants a compiler of JSON Schema; Fastify hands over what routes have, which is zod.
     buildValidator: () => validate as never,
     // The schemas of answers are for the OpenAPI document; tests, not requests, check answers against them.
     buildSerializer: () => () => JSON.stringify,
