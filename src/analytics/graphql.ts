@@ -78,7 +78,7 @@ builder.queryField("usage", (t) =>
   t.field({
     type: connectionType(UsageType, "the groups of a usage report"),
     description:
-      "What the calls of a period took together: the groups with the most logs first, or the days in their order. Read along one index, without the logs themselves.",
+      "What the calls of a period took together: the groups with the most logs first, or the days in their order. Groups are paged by their number of logs: one whose number changes between two pages may come again or be left out. Read along one index, without the logs themselves.",
     args: argumentsOf(t, usageInput, { from: "DateTime!", to: "DateTime!", groupBy: UsageGroup }),
     extensions: { maxPageEntries: MAX_DAYS },
     resolve: (_, { first, after, ...input }, context) =>

@@ -147,9 +147,10 @@ export async function logsOf(
 ): Promise<LogRecord[]> {
   const tree = await treeOfTrace(context, parent);
   const { placed } = tree;
-  const start = after === undefined ? 0 : placed.findIndex(({ log }) => log.id === after) + 1;
+  const previous = after === undefined ? -1 : placed.findIndex(({ log }) => log.id === after);
+  if (previous === -1 && after !== undefined) return []; // logs are only removed together with their trace
   const page: Placed[] = [];
-  for (let at = start; at < placed.length && page.length < limit; at++) {
+  for (let at = previous + 1; at < placed.length && page.length < limit; at++) {
     const { log } = placed[at]!;
     if ((!types || types.includes(log.type)) && (status == null || status === log.status))
       page.push(placed[at]!);

@@ -105,7 +105,7 @@ Trace.implement({
     logs: t.field({
       type: LogConnection,
       description:
-        "Its logs as a flat list in display order: each before those below it, with `parentId` and `depth`.",
+        "Its logs as a flat list in display order: each before those below it, with `parentId` and `depth`. While the trace grows, a new log may stand before the cursor of a page.",
       args: argumentsOf(t, traceLogsInput, { types: [LogType], status: LogStatus }),
       extensions: { maxPageEntries: MAX_TRACE_PAGE, defaultPageEntries: PAGE },
       resolve: (parent, { types, status, ...args }, context) =>

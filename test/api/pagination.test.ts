@@ -38,7 +38,13 @@ interface List {
     | "Trace";
   /** Whether it is also read from its end. */
   isReversible: boolean;
+  /** Where its entries have their ids, when it is not at the top. */
+  entry?: "after";
+  /** Whether its entries are only removed all together. */
+  isRemovedWhole?: boolean;
 }
+
+const TRACE_ID = "0af7651916cd43dd8448eb211c80319c";
 
 const LISTS: Record<string, List> = {
   accessTokens: { query: "{ accessTokens(ARGUMENTS) PAGE }", entity: "AccessToken", isReversible: true },
@@ -47,6 +53,10 @@ const LISTS: Record<string, List> = {
     query: "{ consoleSessions(ARGUMENTS) PAGE }",
     entity: "ConsoleSession",
     isReversible: true,
+  },
+  datasetDiff: {
+    query: '{ datasetDiff(slug: "entry-00", from: { version: 1 }, to: { tag: "latest" }, ARGUMENTS) PAGE }',
+    ...{ entity: "DatasetRow", isReversible: false, entry: "after" },
   },
   datasets: { query: "{ datasets(ARGUMENTS) PAGE }", entity: "Dataset", isReversible: true },
   logs: { query: "{ logs(ARGUMENTS) PAGE }", entity: "Log", isReversible: false },
@@ -63,6 +73,10 @@ const LISTS: Record<string, List> = {
     entity: "PromptTagMove",
     isReversible: true,
   },
+  "trace.logs": {
+    query: `{ trace(id: "${TRACE_ID}") { logs(ARGUMENTS) PAGE } }`,
+    ...{ entity: "Log", isReversible: false, isRemovedWhole: true },
+  },
   traces: { query: "{ traces(ARGUMENTS) PAGE }", entity: "Trace", isReversible: false },
   versions: {
     query: '{ prompt(slug: "entry-00") { versions(ARGUMENTS) PAGE } }',
@@ -71,8 +85,8 @@ const LISTS: Record<string, List> = {
   },
 };
 
-const PAGE =
-  "{ edges { cursor node { id } } nodes { id } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } }";
+const pageSelection = (node: string) =>
+  `{ edges { cursor node ${node} } nodes ${node} pageInfo { hasNextPage hasPreviousPage startCursor endCursor } }`;
 
 interface Page {
   edges: { cursor: string; node: { id: string } }[];
@@ -88,11 +102,25 @@ interface Page {
 const entityOf = ({ entity }: List) => entities.find(({ meta }) => meta.name === entity)! as typeof Dataset;
 
 /** A page of a list, by the arguments as they stand in a document. */
-async function pageOf(to: Server, { query }: List, args: string): Promise<Page> {
-  let found = await to.run(query.replace("ARGUMENTS", args).replace("PAGE", PAGE));
+async function pageOf(to: Server, { query, entry }: List, args: string): Promise<Page> {
+  const selection = pageSelection(entry ? `{ ${entry} { id } }` : "{ id }");
+  let found = await to.run(query.replace("ARGUMENTS", args).replace("PAGE", selection));
   while (!("edges" in found)) found = Object.values(found)[0];
-  return found;
+  if (!entry) return found;
+  const entryOf = (node: Record<string, { id: string }>) => ({ id: node[entry]!.id.split("@")[0]! });
+  // biome-ignore lint/suspicious/noExplicitAny: a field may have any shape
+  const edges = found.edges.map(({ cursor, node }: any) => ({ cursor, node: entryOf(node) }));
+  return { ...found, edges, nodes: found.nodes.map(entryOf) };
 }
+
+/** A span below the one before it or, every third time, below the first one. */
+const spanOf = (n: number) => ({
+  traceId: TRACE_ID,
+  spanId: spanId(n),
+  parentSpanId: n === 0 ? undefined : spanId(n % 3 ? n - 1 : 0),
+  ...{ name: name(n), startTimeUnixNano: "1770000000000000000", endTimeUnixNano: "1770000001000000000" },
+});
+const spanId = (n: number) => (n + 1).toString(16).padStart(16, "0");
 
 /** A dozen entries in every list. */
 async function fill(to: Server) {
@@ -113,6 +141,7 @@ async function fill(to: Server) {
     await to.run(`mutation { createAccessToken(input: { name: "${name(n)}", scopes: [READ] }) { token } }`);
     await signIn(to.database, { token: to.token });
   }
+  await to.post("/v1/traces", { resourceSpans: [{ scopeSpans: [{ spans: numbers.map(spanOf) }] }] });
   await storeRejected(to.database);
   await addLogs(to, COUNT, (n) => ({ startTime: new Date(Date.UTC(2026, 0, 1, 0, n % 5)) }));
 }
@@ -150,7 +179,7 @@ test.each(Object.entries(LISTS))(
         at = isBackward ? startCursor : endCursor;
         // The entry that the cursor names, and any other one.
         for (const id of [seen.at(-1)!, expected[below(expected.length)]!].slice(below(2))) {
-          if (id === caller) continue;
+          if (id === caller || list.isRemovedWhole) continue;
           const em = own.database.fork(null);
           await em.remove(em.getReference(entityOf(list), id)).flush(); // not by a query, of which caches hear nothing
           removed.add(id);
@@ -180,19 +209,21 @@ test.each(Object.entries(LISTS))(
 const UUID = "01890a5d-ac96-774b-bcce-b302099a8057";
 
 test.each(
-  Object.entries(LISTS).flatMap(([list, { query }]) =>
+  Object.entries(LISTS).flatMap(([list, { query, entry = "id" }]) =>
     [
       ["no base64url", "\u00e9"],
       ["a slug in place of an id", list === "datasets" || list === "prompts" ? "=" : toCursor("entry-00")],
       ["padding", `${toCursor(`0 ${UUID}`)}==`],
-    ].map(([what, cursor]) => [list, what!, query, cursor!] as const),
+    ].map(([what, cursor]) => {
+      const page = query.replace(
+        "PAGE",
+        entry === "id" ? "{ nodes { id } }" : `{ nodes { ${entry} { id } } }`,
+      );
+      return [list, what!, page, cursor!] as const;
+    }),
   ),
 )("a cursor of %s that is %s is BAD_INPUT", async (_, __, query, cursor) => {
-  const answer = await server.run(
-    query
-      .replace("ARGUMENTS", `first: 5, after: ${JSON.stringify(cursor)}`)
-      .replace("PAGE", "{ nodes { id } }"),
-  );
+  const answer = await server.run(query.replace("ARGUMENTS", `first: 5, after: ${JSON.stringify(cursor)}`));
   expect(answer).toMatchObject({
     error: { code: "BAD_INPUT", details: [{ path: "after", message: "is not a cursor of this list" }] },
   });

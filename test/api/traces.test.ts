@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from "vitest";
+import { toCursor } from "../../src/validation/pagination.ts";
 import { clientTraces } from "../support/clientTraces.ts";
 import { addPrompt, addWorkspace, model } from "../support/data.ts";
 import { subscribe } from "../support/events.ts";
@@ -100,6 +101,16 @@ test("a trace is paged in display order, also when only some types are asked for
     expect(paged).toEqual(whole);
     expect(paged).toHaveLength(types ? 12 : 25);
   }
+});
+
+test("the cursor of a log that a trace does not have leads to nothing", async () => {
+  const { id } = await send({ logs: [span("a"), span("b")] });
+  const { logs: others } = await send({ logs: [span("c")] });
+  const after = toCursor(others[0].id);
+  expect((await read({ id, after })).logs).toEqual({
+    nodes: [],
+    pageInfo: { hasNextPage: false, endCursor: null },
+  });
 });
 
 test("trees that are read together are whole, wherever the pages of their logs end", async () => {
