@@ -85,7 +85,7 @@ test.skipIf(process.platform === "win32")(
       return JSON.parse(stdout);
     };
     const args = ["import", "otlp", "a b.json"];
-    const sizes = ["--max-semi-space-size=2", "--max-old-space-size=1024"];
+    const sizes = ["--max-semi-space-size=2", "--max-old-space-size=512"];
     expect(await run(["--no-deprecation"], args)).toEqual([[...sizes, "--no-deprecation"], args]);
     expect(await run([], ["serve"])).toEqual([[], ["serve"]]);
     expect(await run(["--max-old-space-size=90"], args)).toEqual([["--max-old-space-size=90"], args]);
