@@ -1,21 +1,21 @@
 import { Command } from "commander";
 import packageJson from "../package.json" with { type: "json" };
-import { addCopyCommand } from "./commands/copy.ts";
-import { addDatabaseCommands } from "./commands/database.ts";
-import { addDoctorCommand } from "./commands/doctor.ts";
+import { addCopyCommand } from "./commands/database/copy.ts";
+import { addDatabaseCommands } from "./commands/database/database.ts";
+import { addMigrateCommand } from "./commands/database/migrate.ts";
+import { addRemapCommand } from "./commands/database/remap.ts";
+import { addDoctorCommand } from "./commands/doctor/doctor.ts";
 import { complain, configureErrors, pointToHelp, reportEnd } from "./commands/errors.ts";
-import { addExportCommands } from "./commands/export.ts";
-import { addGitCommands } from "./commands/gitPrompts.ts";
-import { addHealthCommand } from "./commands/health.ts";
-import { addImportCommands } from "./commands/import.ts";
-import { addLogsCommand } from "./commands/logs.ts";
-import { addMigrateCommand } from "./commands/migrate.ts";
+import { addExportCommands } from "./commands/export/export.ts";
+import { addImportCommands } from "./commands/import/import.ts";
+import { addLogsCommand } from "./commands/logs/logs.ts";
 import { examples } from "./commands/options.ts";
-import { addPromptCommands } from "./commands/prompts.ts";
-import { addRemapCommand } from "./commands/remap.ts";
-import { addTokenCommands } from "./commands/tokens.ts";
-import { addUsageCommand } from "./commands/usage.ts";
-import { addWorkspaceCommands } from "./commands/workspaces.ts";
+import { addGitCommands } from "./commands/promptFiles/gitPrompts.ts";
+import { addPromptCommands } from "./commands/prompts/prompts.ts";
+import { addHealthCommand } from "./commands/service/health.ts";
+import { addUsageCommand } from "./commands/usage/usage.ts";
+import { addTokenCommands } from "./commands/workspaces/tokens.ts";
+import { addWorkspaceCommands } from "./commands/workspaces/workspaces.ts";
 import { loadConfig } from "./config.ts";
 
 const MORE_HELP = `
@@ -49,7 +49,7 @@ export function createProgram(): Command {
     .option("--empty", "leave the sample out of a new database")
     .addHelpText("after", examples("serve", "serve --empty"))
     .action(async ({ empty }: { empty?: true }) => {
-      const { serve } = await import("./commands/serve.ts");
+      const { serve } = await import("./commands/service/serve.ts");
       await serve(loadConfig(), empty ? "empty" : "with sample");
     });
   addHealthCommand(program);

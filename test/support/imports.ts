@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
-import type { PromptImport } from "../../src/commands/importedPrompts.ts";
-import { runImport } from "../../src/commands/importFrom.ts";
+import type { PromptImport } from "../../src/commands/import/importedPrompts.ts";
+import { runImport } from "../../src/commands/import/importFrom.ts";
 import type { ProductName } from "../../src/importers/importers.ts";
 import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import type { Server } from "./server.ts";

@@ -1,0 +1,125 @@
+import { usage } from "../../analytics/resolvers.ts";
+import type { Context } from "../../context.ts";
+import { countRowsSince } from "../../datasets/arrivals.resolvers.ts";
+import { rejectedItems } from "../../inbox/resolvers.ts";
+import { countStartedSince, findLastStart } from "../../logs/arrivals.resolvers.ts";
+import { accessTokens } from "../../workspaces/tokens.resolvers.ts";
+import { adviceFor, expiredToken, nothingArrived, noWorkingToken, unpriced } from "./advice.ts";
+
+const HOUR_MS = 60 * 60 * 1_000;
+const DAY_MS = 24 * HOUR_MS;
+/** How long ago a token may have expired for a client to be still using it. */
+const RECENT_MS = 7 * DAY_MS;
+/** As many as a workspace keeps. */
+const MAX_REJECTED = 1_000;
+const MAX_MODELS = 100;
+
+/** Something that needs attention, and what to do about it. */
+export interface Finding {
+  /** Null when it concerns all of them. */
+  workspace: string | null;
+  problem: string;
+  advice: string;
+}
+
+export type WorkspaceCheckup = Awaited<ReturnType<typeof checkWorkspace>>;
+
+/** What there is to say of a workspace: its tokens, what arrived, and what did not. */
+export async function checkWorkspace(context: Context, name: string) {
+  const tokens = await checkTokens(context);
+  const arrived = await countArrivals(context);
+  const rejected = await groupRejected(context);
+  const models = await findUnpriced(context);
+  const problems = [
+    ...problemsOfTokens(tokens),
+    ...(tokens.some(({ lastUsedAt }) => lastUsedAt) || arrived.lastTraceAt
+      ? []
+      : [{ problem: "Nothing has arrived yet: no client has used a token.", advice: nothingArrived }]),
+    ...rejected.map((group) => ({ problem: describe(group), advice: group.advice })),
+    ...models.map(({ model, logs }) => ({
+      problem: `${counted(logs, "call")} of the model ${model} within the last day ${logs === 1 ? "has" : "have"} no price.`,
+      advice: unpriced,
+    })),
+  ];
+  const findings: Finding[] = problems.map((problem) => ({ workspace: name, ...problem }));
+  return { name, tokens, arrived, rejected, unpricedModels: models, findings };
+}
+
+async function checkTokens(context: Context) {
+  const all = await accessTokens(context);
+  const now = Date.now();
+  return all
+    .filter(({ revokedAt }) => revokedAt === null)
+    .map(({ name, scopes, expiresAt, lastUsedAt }) => {
+      const isExpired = expiresAt !== null && expiresAt.getTime() <= now;
+      return { name, scopes, expiresAt, lastUsedAt, isExpired };
+    });
+}
+
+function problemsOfTokens(tokens: Awaited<ReturnType<typeof checkTokens>>) {
+  const canWrite = tokens.some(({ isExpired, scopes }) => !isExpired && scopes.includes("write"));
+  const expired = tokens.filter(
+    ({ isExpired, expiresAt }) => isExpired && expiresAt!.getTime() > Date.now() - RECENT_MS,
+  );
+  return [
+    ...(canWrite ? [] : [{ problem: "No valid token has the scope write.", advice: noWorkingToken }]),
+    ...expired.map(({ name, expiresAt }) => ({
+      problem: `The token ${JSON.stringify(name)} expired at ${expiresAt!.toISOString()}.`,
+      advice: expiredToken,
+    })),
+  ];
+}
+
+async function countArrivals(context: Context) {
+  const since = async (time: Date) => ({
+    ...(await countStartedSince(context, time)),
+    datasetRows: await countRowsSince(context, time),
+  });
+  const ago = (ms: number) => new Date(Date.now() - ms);
+  return {
+    lastHour: await since(ago(HOUR_MS)),
+    lastDay: await since(ago(DAY_MS)),
+    lastTraceAt: await findLastStart(context),
+  };
+}
+
+/** What was rejected within the last day, by reason, the most frequent first. */
+async function groupRejected(context: Context) {
+  const items = await rejectedItems(context, { limit: MAX_REJECTED });
+  const ofDay = items.filter(({ createdAt }) => createdAt.getTime() > Date.now() - DAY_MS);
+  const groups = Map.groupBy(ofDay, ({ endpoint, client, reason }) =>
+    JSON.stringify([endpoint, client, reason]),
+  );
+  return [...groups.values()]
+    .map((group) => {
+      const { endpoint, client, code, reason, createdAt } = group[0]!; // the newest
+      const count = group.reduce((sum, item) => sum + item.count, 0);
+      return { endpoint, client, code, reason, count, lastAt: createdAt, advice: adviceFor(group[0]!) };
+    })
+    .toSorted((a, b) => b.count - a.count);
+}
+
+function describe({
+  endpoint,
+  client,
+  reason,
+  count,
+}: Awaited<ReturnType<typeof groupRejected>>[number]): string {
+  const sender = client === null ? "" : ` of ${client}`;
+  return `${endpoint} rejected ${counted(count, "request")}${sender} within the last day: ${reason}`;
+}
+
+async function findUnpriced(context: Context): Promise<{ model: string; logs: number }[]> {
+  const to = new Date();
+  const from = new Date(to.getTime() - DAY_MS);
+  const period = { from, to, timeZone: "UTC", slug: null, after: undefined };
+  const models = await usage(context, { ...period, groupBy: "MODEL", limit: MAX_MODELS });
+  return models.flatMap(({ key, unpricedLogs }) =>
+    unpricedLogs > 0 && key !== null ? [{ model: key, logs: unpricedLogs }] : [],
+  );
+}
+
+/** A number with its noun. */
+export function counted(count: number, noun: string): string {
+  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,32 @@
+import { type DatasetRowInput, datasetRowInput } from "../../datasets/inputs.ts";
+import type { ErrorDetail } from "../../errors.ts";
+import type { FileRow } from "../../formats/rows.ts";
+import { detailsOf } from "../../validation/messages.ts";
+
+/** Validates a row of a file by the rules of the service; `key` names the column with the row's key. */
+export function validateRow(
+  { item, details }: FileRow,
+  key: string | undefined,
+): { input: DatasetRowInput } | { details: ErrorDetail[] } {
+  if (!item) return { details };
+  const { data, error } = datasetRowInput.safeParse(item);
+  if (error) return { details: detailsOf(error.issues, "values") };
+  if (key === undefined) return { input: data };
+  const value = Object.hasOwn(data.values, key) ? data.values[key] : fieldOf(data, key);
+  if (typeof value === "string" && value !== "") return { input: { ...data, key: value } };
+  if (typeof value === "number" || typeof value === "boolean")
+    return { input: { ...data, key: String(value) } };
+  const isNothing = value === undefined || value === null || value === "";
+  const message = isNothing
+    ? "is empty, but --key needs it"
+    : "must be a text or a number, as --key names it";
+  return { details: [{ path: key, message }] };
+}
+
+function fieldOf({ name, key, idealOutput }: DatasetRowInput, field: string): string | null | undefined {
+  return new Map([
+    ["name", name],
+    ["key", key],
+    ["idealOutput", idealOutput],
+  ]).get(field);
+}
