@@ -212,6 +212,15 @@ test.each([
   expect(await storedIn(server)).toEqual(before);
 });
 
+test("the OpenAPI document states which names of files are refused for their characters", async () => {
+  const { body } = await server.get("/openapi.json");
+  const { fileName } = body.components.schemas.FileAnnouncement.properties;
+  const patterns = [fileName, ...(fileName.allOf ?? [])].flatMap(({ pattern }) => pattern ?? []);
+  const isStated = (name: string) => patterns.every((pattern) => new RegExp(pattern).test(name));
+  for (const refused of ["a\0b", "a\r\nb", "\u007f", "\u009f.jpg"]) expect(isStated(refused)).toBe(false);
+  for (const accepted of ["a b.jpg", "\u00a0é\u2028", "folder/a.jpg"]) expect(isStated(accepted)).toBe(true);
+});
+
 test("files that were not uploaded within a day are removed, and those that were stay", async () => {
   await using own = await startServer();
   const [old, used, young] = [await announced(own), await announced(own), await announced(own)];
