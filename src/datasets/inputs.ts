@@ -170,7 +170,7 @@ export const addDatasetItemsInput = z.object({
 });
 export type AddDatasetItemsInput = z.output<typeof addDatasetItemsInput>;
 
-const rowId = idOf("a row");
+const rowId = idOf("a row of the newest version: a UUID, without @ and a version");
 
 const datasetItemChanges = z.object({
   name: text().nullish().describe("The new name; left as it is when absent, removed by null."),
@@ -181,12 +181,14 @@ const datasetItemChanges = z.object({
   metadata: nullableJsonObject().describe("The new metadata; left as it is when absent, removed by null."),
 });
 export const updateDatasetItemInput = z.object({
-  id: rowId.describe("The id of the row."),
+  id: rowId.describe("The id of the row, as the newest version has it."),
   input: datasetItemChanges.describe("What to change of a row; what is absent stays as it is."),
 });
 export type UpdateDatasetItemInput = z.output<typeof updateDatasetItemInput>;
 
-export const datasetItemInput = z.object({ id: rowId.describe("The id of the row.") });
+export const datasetItemInput = z.object({
+  id: rowId.describe("The id of the row, as the newest version has it."),
+});
 
 export const datasetsInput = z.object({
   search: searchText().describe(

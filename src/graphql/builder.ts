@@ -36,7 +36,10 @@ export const builder = new SchemaBuilder<{
     },
     startCursorFieldOptions: { description: "The cursor of the first entry; null when there is none." },
     endCursorFieldOptions: { description: "The cursor of the last entry; null when there is none." },
-    idFieldOptions: { description: "The id, a UUID." },
+    idFieldOptions: {
+      description:
+        "The id: a UUID, as REST has it. What was asked for in a version of its dataset has the UUID, @ and the version, so that caches keep versions apart.",
+    },
     nodeTypeOptions: { description: "What has an id of its own." },
     nodeQueryOptions: false,
     nodesQueryOptions: false,

@@ -237,6 +237,17 @@ test("what changes no row and no column makes no version", async () => {
   expect((await stateOf(server, "still")).version).toBe(1);
 });
 
+test("a row is not changed by its id in a version, and the error says what to send", async () => {
+  const { rows } = history.at(-1)!;
+  const id = `${rows[0]!.id}@${history.length}`;
+  const refused = [await run(CHANGE_ROW, { id, input: {} }), await run(DELETE_ROW, { id })];
+  for (const { error } of refused)
+    expect(error).toMatchObject({
+      code: "BAD_INPUT",
+      message: expect.stringMatching(/id of a row of the newest version: a UUID, without @/),
+    });
+});
+
 test("a tag names a version until it is moved or removed, and latest always the newest", async () => {
   await run(CREATE, { input: { slug: "tagged", columns: [{ name: "a", type: "TEXT" }] } });
   await server.post("/datasets/tagged/items", { values: { a: "1" } });
