@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
 import { formatClock, formatDay, formatPrice } from "../../console/src/parts/format.ts";
+import { messageText } from "../../console/src/parts/messageText.ts";
+import { ticksOf } from "../../console/src/parts/ticks.ts";
 
 const now = new Date(2026, 10, 24, 12).getTime();
 
@@ -22,4 +24,45 @@ it.each([
   [0.0000375, "$0.0000375"],
 ])("a price shows all its digits: %d", (price, text) => {
   expect(formatPrice(price)).toBe(text);
+});
+
+it.each([
+  [
+    [39, 52, 43],
+    [0, 30, 60],
+  ],
+  [
+    [0, 3, 1],
+    [0, 3],
+  ],
+  [[5], [0, 3, 6]],
+  [[1], [0, 1]],
+  [[0], [0, 1]],
+  [
+    [0.031, 0.02],
+    [0, 0.02, 0.04],
+  ],
+  [[12.6], [0, 8, 16]],
+])("a chart of %j has lines at %j", (values, ticks) => {
+  expect(ticksOf(values)).toEqual(ticks);
+});
+
+it.each<[unknown, string | null]>([
+  [[{ role: "user", content: "Hello" }], "Hello"],
+  [{ role: "assistant", content: "Hello" }, "Hello"],
+  [[{ role: "user", parts: [{ type: "text", content: "a" }, { text: "b" }] }], "a b"],
+  [
+    [
+      { role: "system", content: "s" },
+      { role: "user", content: [{ type: "text", text: "u" }] },
+    ],
+    "s u",
+  ],
+  [[{ role: "assistant", tool_calls: [{ id: "1" }] }], null],
+  [[{ role: "user", content: "a" }, { city: "Nairobi" }], null],
+  [{ answer: "x" }, null],
+  ["Hello", null],
+  [[], null],
+])("the messages of a model are shown as their text: %j", (value, text) => {
+  expect(messageText(value)).toBe(text);
 });

@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 import styles from "./BarChart.module.css";
 import { formatDay } from "./format.ts";
+import { ticksOf } from "./ticks.ts";
 import { useBrush } from "./useBrush.ts";
 
 export interface Bar {
@@ -29,7 +30,8 @@ const TOP = 10;
 /** A bar for each day; each leads to the logs of its day. A table with the same figures belongs below it. */
 export function BarChart({ label, bars, format, onBrush }: Props) {
   const { frame, width } = useWidth();
-  const top = niceTop(Math.max(0, ...bars.map(({ value }) => value)));
+  const ticks = ticksOf(bars.map(({ value }) => value));
+  const top = ticks.at(-1)!;
   const step = (width - LEFT) / Math.max(1, bars.length);
   const yOf = (value: number) => HEIGHT - BOTTOM - (value / top) * (HEIGHT - BOTTOM - TOP);
   const { chosen, handlers } = useBrush({
@@ -59,7 +61,7 @@ export function BarChart({ label, bars, format, onBrush }: Props) {
           height={HEIGHT - BOTTOM - TOP}
         />
       )}
-      {[0, top / 2, top].map((value) => (
+      {ticks.map((value) => (
         <g key={value}>
           <line className={styles.line} x1={LEFT} x2={width} y1={yOf(value)} y2={yOf(value)} />
           <text className={styles.words} x={LEFT - 8} y={yOf(value) + 4} textAnchor="end">
@@ -104,13 +106,6 @@ function useWidth() {
     return () => observer.disconnect();
   }, []);
   return { frame, width };
-}
-
-/** The next of 1, 2, 5, 10 and so on that is at least as large. */
-function niceTop(value: number): number {
-  if (value <= 0) return 1;
-  const power = 10 ** Math.floor(Math.log10(value));
-  return [1, 2, 5, 10].map((factor) => factor * power).find((top) => top >= value) ?? value;
 }
 
 /** How much of the largest a value is. */

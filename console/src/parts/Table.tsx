@@ -8,6 +8,8 @@ export interface Column<Row> {
   align?: "end";
   /** It takes the space that others leave. */
   isWide?: boolean;
+  /** Its text stays on one line, up to a length. */
+  isLine?: boolean;
   /** Narrow screens leave it out. */
   isOptional?: boolean;
 }
@@ -22,8 +24,13 @@ interface Props<Row> {
 }
 
 export function Table<Row>({ label, columns, rows, keyOf, rowsAre }: Props<Row>) {
-  const classOf = ({ align, isWide, isOptional }: Column<Row>) =>
-    [align === "end" && styles.end, isWide && styles.wide, isOptional && styles.optional]
+  const classOf = ({ align, isWide, isLine, isOptional }: Column<Row>) =>
+    [
+      align === "end" && styles.end,
+      isWide && styles.wide,
+      isLine && styles.line,
+      isOptional && styles.optional,
+    ]
       .filter(Boolean)
       .join(" ") || undefined;
   return (
@@ -65,8 +72,7 @@ function followFirstLink(event: React.MouseEvent<HTMLTableRowElement>): void {
 export function RowName({ name, slug, about }: { name: ReactNode; slug: string; about?: ReactNode }) {
   return (
     <>
-      <span className={styles.name}>{name}</span>
-      <code className={styles.slug}>{slug}</code>
+      <span className={styles.name}>{name}</span> <code className={styles.slug}>{slug}</code>
       {about && <div className={styles.about}>{about}</div>}
     </>
   );

@@ -8,7 +8,7 @@ const keys: [keys: string, meaning: string][] = [
   ["j, k", "next, previous row"],
   ["Enter", "open the row"],
   ["Esc", "close"],
-  ["←, →", "in a trace: collapse, expand"],
+  ["Left, Right", "in a trace: collapse, expand"],
   ["e", "in a trace: next error"],
   ["Ctrl/Cmd Z", "in a dataset: undo"],
   ["Ctrl/Cmd V", "in a grid: paste a block"],

@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import type { LogOfListFragment } from "../../gql/graphql.ts";
 import { type FragmentType, graphql, readFragment } from "../../gql/index.ts";
 import { formatCost, formatCount, formatJson, formatLatency } from "../../parts/format.ts";
+import { messageText } from "../../parts/messageText.ts";
 import { type Column, Table } from "../../parts/Table.tsx";
 import { Time } from "../../parts/Time.tsx";
 import styles from "./Logs.module.css";
@@ -34,7 +35,7 @@ export type LogOfList = FragmentType<typeof LogOfListParts>;
 const MAX_SHOWN_CHARACTERS = 400;
 
 const start = (value: unknown): string =>
-  value == null ? "" : formatJson(value).slice(0, MAX_SHOWN_CHARACTERS);
+  value == null ? "" : (messageText(value) ?? formatJson(value)).slice(0, MAX_SHOWN_CHARACTERS);
 
 const columns: Column<LogOfListFragment>[] = [
   {

@@ -48,7 +48,8 @@ type Move = NonNullable<TagHistoryQuery["prompt"]>["tagHistory"]["nodes"][number
 const moves: Column<Move>[] = [
   { name: "When", cell: ({ createdAt }) => <Time at={createdAt} as="clock" /> },
   { name: "Tag", cell: ({ tag }) => <TagBadge label={tag} /> },
-  { name: "Move", isWide: true, cell: ({ from, to }) => `${from ?? "new"} → ${to ?? "removed"}` },
+  { name: "From", isOptional: true, cell: ({ from }) => from ?? "–" },
+  { name: "To", isWide: true, cell: ({ to }) => to ?? "removed" },
   { name: "By", cell: ({ token }) => token },
 ];
 

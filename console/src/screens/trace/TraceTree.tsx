@@ -87,8 +87,8 @@ function Hint() {
   return (
     <section className={styles.detail} aria-label="Step">
       <p className={styles.found}>
-        Select a step to see its input and output. Keys: <kbd>j</kbd> and <kbd>k</kbd> move, <kbd>←</kbd> and{" "}
-        <kbd>→</kbd> collapse and expand, <kbd>e</kbd> goes to the next error.
+        Select a step to see its input and output. Keys: <kbd>j</kbd> and <kbd>k</kbd> move, <kbd>Left</kbd>{" "}
+        and <kbd>Right</kbd> collapse and expand, <kbd>e</kbd> goes to the next error.
       </p>
     </section>
   );

@@ -60,7 +60,7 @@ const columns: Column<Trace>[] = [
     ),
   },
   { name: "User", isOptional: true, cell: ({ user }) => user?.name ?? user?.id ?? "–" },
-  { name: "Session", isOptional: true, cell: ({ sessionId }) => sessionId ?? "–" },
+  { name: "Session", isOptional: true, isLine: true, cell: ({ sessionId }) => sessionId ?? "–" },
 ];
 
 const orders: Record<string, (trace: Trace) => number> = {
