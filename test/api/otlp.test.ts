@@ -122,6 +122,15 @@ test.each(TYPES)(
   },
 );
 
+test("a dry run shows a megabyte of spans and counts the others, as its answer is written in one turn", async () => {
+  const attributes = [{ key: "input.value", value: { stringValue: "word ".repeat(80_000) } }];
+  const spans = Array.from({ length: 5 }, () => newSpan({ attributes }));
+  const path = "/v1/traces?dryRun=1";
+  const { answer } = await send(server, encodeSpans(spans, TYPES[0]!), { type: TYPES[0]!, path });
+  expect(answer).toMatchObject({ total: 5, leftOut: 3 });
+  expect(answer.spans).toHaveLength(2);
+});
+
 async function acceptedSpans(): Promise<number> {
   const { body } = await server.get("/metrics", { token: metricsToken });
   return Number(/^gabbro_otlp_spans_total\{result="accepted",reason=""\} (\d+)$/m.exec(body)?.[1]);
