@@ -1,9 +1,11 @@
 import { afterAll, expect, test } from "vitest";
+import { logPayloadColumns } from "../../src/logs/entities.ts";
 import { toCursor } from "../../src/validation/pagination.ts";
 import { clientTraces } from "../support/clientTraces.ts";
 import { addPrompt, addWorkspace, model } from "../support/data.ts";
 import { subscribe } from "../support/events.ts";
 import { startServer } from "../support/server.ts";
+import { captureStatements } from "../support/statements.ts";
 
 const server = await startServer();
 afterAll(() => server[Symbol.asyncDispose]());
@@ -111,6 +113,34 @@ test("the cursor of a log that a trace does not have leads to nothing", async ()
     nodes: [],
     pageInfo: { hasNextPage: false, endCursor: null },
   });
+});
+
+/** The columns of any length that the statements of an operation name. */
+async function payloadsReadBy(operation: string): Promise<string[]> {
+  const stop = await captureStatements(server);
+  const { body } = await server.graphql(operation);
+  const statements = stop().filter(({ sql }) => /from [`"](logs|traces)[`"]/.test(sql));
+  expect(body.errors).toBeUndefined();
+  expect(statements.length).toBeGreaterThan(0);
+  const names = statements.flatMap(({ sql }) => [...sql.matchAll(/[`"](\w+)[`"]/g)].map(([, name]) => name!));
+  const columns = [...logPayloadColumns].map((name) =>
+    name.replaceAll(/[A-Z]/g, (at) => `_${at.toLowerCase()}`),
+  );
+  return columns.filter((name) => names.includes(name));
+}
+
+test("trees, lists and usage read no column of any length", async () => {
+  const { id } = await send({ logs: [span("a"), call("b", { parentId: "a" })] });
+  const fields = `id parentId depth missingParent name type status startTime offsetMs durationMs cost costSource
+    usage { inputTokens outputTokens } subtree { logs errors cost inputTokens }`;
+  for (const operation of [
+    `{ trace(id: "${id}") { logCount cost complete logs { nodes { ${fields} } } } }`,
+    `{ traces(first: 5) { nodes { id startTime durationMs logCount cost errorCount } } }`,
+    `{ logs(first: 5) { nodes { ${fields} } } }`,
+    `{ usage(from: "2026-01-01", to: "2027-01-01", groupBy: PROMPT) { nodes { key logs cost } } }`,
+  ])
+    expect(await payloadsReadBy(operation), operation).toEqual([]);
+  expect(await payloadsReadBy(`{ trace(id: "${id}") { logs { nodes { output } } } }`)).toContain("output");
 });
 
 test("trees that are read together are whole, wherever the pages of their logs end", async () => {
