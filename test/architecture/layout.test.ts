@@ -1,21 +1,39 @@
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { breaksOfRules, cycles, readSources, toSource } from "../support/sources.ts";
+import { breaksOfRules, cycles, readSources, shape, toSource } from "../support/sources.ts";
+
+const readFolder = (folder: string) =>
+  readSources(fileURLToPath(new URL(`../../${folder}`, import.meta.url)));
 
 test("the sources keep the rules of the house", async () => {
-  const sources = await readSources(fileURLToPath(new URL("../../src", import.meta.url)));
+  const sources = await readFolder("src");
   expect(sources.length).toBeGreaterThan(30);
   expect(breaksOfRules(sources)).toEqual([]);
 });
 
-test.each(["bench", "faults", "packaging", "test"])(
-  "no file of %s imports round a circle",
+test.each(["console/src", "bench", "faults", "packaging"])(
+  "outside of src/, too, files are short and named after what they are for: %s",
   async (folder) => {
-    const sources = await readSources(fileURLToPath(new URL(`../../${folder}`, import.meta.url)));
-    expect(sources.length).toBeGreaterThan(2);
-    expect(cycles(sources)).toEqual([]);
+    const sources = await readFolder(folder);
+    const written = sources.filter(({ path }) => !path.startsWith("gql/")); // generated from the documents
+    expect(written.length).toBeGreaterThan(0);
+    expect(written.flatMap(shape)).toEqual([]);
   },
 );
+
+test("faults import in no circle", async () => {
+  expect(cycles(await readFolder("faults"))).toEqual([]);
+});
+
+test("tests, faults and measurements share test/support, which imports none of them", async () => {
+  const sources = await readFolder("test/support");
+  const targets = sources.flatMap(({ path, imports }) =>
+    imports.map(({ target }) => [path, target] as const),
+  );
+  expect(targets.filter(([, target]) => /^(?:\.\.\/)+(?:faults|bench)\/|\.test\.ts$/.test(target))).toEqual(
+    [],
+  );
+});
 
 test.each([
   [
@@ -60,6 +78,19 @@ test.each([
     'import { setImmediate } from "node:timers/promises";',
     "wait for database.turn",
   ],
+  [
+    "the service imports a command",
+    "app.ts",
+    'import { say } from "./commands/workspace.ts";',
+    "app.ts imports commands/workspace.ts; only commandLine.ts may",
+  ],
+  [
+    "a feature imports an importer",
+    "logs/resolvers.ts",
+    'const x = await import("../importers/langfuse.ts");',
+    "only commands may",
+  ],
+  ["a new folder has no rule", "tools/a.ts", "", "for which there is no rule"],
   ["a source imports a test", "app.ts", 'import { x } from "../support/server.ts";', "from outside src"],
   [
     "an API imports the database",

@@ -9,7 +9,8 @@ export interface Source {
 }
 
 export async function readSources(folder: string): Promise<Source[]> {
-  const paths = (await readdir(folder, { recursive: true })).filter((path) => path.endsWith(".ts"));
+  const entries = await readdir(folder, { recursive: true });
+  const paths = entries.filter((path) => /\.tsx?$/.test(path) && !path.includes("node_modules"));
   return Promise.all(paths.map(async (path) => toSource(path, await readFile(join(folder, path), "utf8"))));
 }
 
@@ -47,13 +48,21 @@ const mayReach: Record<string, string[]> = {
   templates: ["errors.ts", "limits"],
   http: ["config.ts", "context.ts", "errors.ts", "printable.ts", "limits", "validation"],
 };
+/** The outermost folders, which only the command line reaches. */
+const mayBeReachedFrom: Record<string, string[]> = {
+  commands: ["commandLine.ts"],
+  importers: ["commands"],
+  sample: ["commands"],
+};
 const parts = ["entities.ts", "inputs.ts", "resolvers.ts", "graphql.ts", "rest.ts"];
 
-/** Every break of the rules of the house, as a sentence. */
+/** Every break of the rules of the house in src/, as a sentence. */
 export function breaksOfRules(sources: Source[]): string[] {
   return [
     ...sources.flatMap((source) => [
+      ...withoutPlace(source),
       ...towardsTheRight(source),
+      ...fromInside(source),
       ...beyondItsPart(source),
       ...secondReaders(source),
       ...writesOutsideResolvers(source),
@@ -66,6 +75,29 @@ export function breaksOfRules(sources: Source[]): string[] {
 
 function folderOf(path: string): string {
   return path.includes("/") ? path.split("/")[0]! : "";
+}
+
+function withoutPlace({ path }: Source): string[] {
+  const folder = folderOf(path);
+  const isKnown = [...features, ...Object.keys(mayReach), ...Object.keys(mayBeReachedFrom), ""].includes(
+    folder,
+  );
+  return isKnown ? [] : [`${path} is in ${folder}/, for which there is no rule`];
+}
+
+/** Only imports into the outermost folders that come from where they may not. */
+function fromInside({ path, imports }: Source): string[] {
+  return imports.flatMap(({ target }) => {
+    const folder = folderOf(target);
+    const reached = mayBeReachedFrom[folder];
+    if (
+      !reached ||
+      folder === folderOf(path) ||
+      [path, folderOf(path)].some((from) => reached.includes(from))
+    )
+      return [];
+    return [`${path} imports ${target}; only ${reached.join(", ")} may`];
+  });
 }
 
 function towardsTheRight({ path, imports }: Source): string[] {
@@ -154,7 +186,8 @@ function pausesOfItsOwn({ path, text }: Source): string[] {
 
 const MAX_FILE_LINES = 250;
 
-function shape({ path, text }: Source): string[] {
+/** Files that are too long, or that are not named after what they are for. */
+export function shape({ path, text }: Source): string[] {
   const lines = text.split("\n").length - 1;
   return [
     ...(lines > MAX_FILE_LINES && !path.includes("migrations/")
@@ -164,7 +197,7 @@ function shape({ path, text }: Source): string[] {
   ];
 }
 
-/** Every circle of imports, those of types included, as a sentence. */
+/** Circles of imports, those of types and those at run time included. */
 export function cycles(sources: Source[]): string[] {
   const next = new Map(sources.map(({ path, imports }) => [path, imports.map(({ target }) => target)]));
   const done = new Set<string>();
