@@ -1,4 +1,4 @@
-// Imports a large dataset in each format and exports it again, with the command line as people run it, and tells how
+// Imports a large dataset in each format and exports it again, with the command line as people run it, and reports how
 // fast that was and how much memory it took at most: npm run bench:import -- [megabytes] [format]
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -80,7 +80,7 @@ export async function multiplyLogs(from: string, to: string, times: number, say:
 function mergeWords(database: BetterSqlite3.Database): void {
   const changes = database.prepare("select total_changes()").pluck();
   const merge = database.prepare("insert into log_texts(log_texts, rank) values('merge', 20000)");
-  // As told at https://sqlite.org/fts5.html#the_merge_command
+  // As documented at https://sqlite.org/fts5.html#the_merge_command
   for (let before = -2; (changes.get() as number) - before >= 2; ) {
     before = changes.get() as number;
     merge.run();

@@ -86,7 +86,7 @@ function summary(times: number[]) {
   return { p50: at(0.5), p99: at(0.99), max: at(1) };
 }
 
-/** Seconds that processors spent for the gateways; null where the system does not tell. */
+/** Seconds that processors spent for the gateways; null where the system does not report it. */
 async function processorTime(gateways: Gateway[]): Promise<number | null> {
   try {
     const stats = await Promise.all(gateways.map(({ pid }) => readFile(`/proc/${pid}/stat`, "utf8")));

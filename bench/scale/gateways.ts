@@ -27,7 +27,7 @@ export interface Throughput {
   perSecond: number;
   p50Ms: number;
   p99Ms: number;
-  /** Processor time of all gateways and of the database for a request; null where the system does not tell. */
+  /** Processor time of all gateways and of the database for a request; null where the system does not report it. */
   gatewayMs: number | null;
   databaseMs: number | null;
 }

@@ -20,11 +20,11 @@ export async function latencyTable(
     const [base, ...others] = found.map(
       (values) => [percentile(values, 50), percentile(values, 99)] as const,
     );
-    const told = [base!, ...others].map(([p50, p99]) => `${p50.toFixed(1)} / ${p99.toFixed(1)}`);
+    const cells = [base!, ...others].map(([p50, p99]) => `${p50.toFixed(1)} / ${p99.toFixed(1)}`);
     const ratios = others.map(
       ([p50, p99]) => `${(p50 / base![0]).toFixed(2)} / ${(p99 / base![1]).toFixed(2)}`,
     );
-    rows.push([probe.name, told[0]!, told[1]!, ratios[0]!, told[2]!, ratios[1]!]);
+    rows.push([probe.name, cells[0]!, cells[1]!, ratios[0]!, cells[2]!, ratios[1]!]);
     say(rows.at(-1)!.join(" | "));
   }
   const head = ["p50 / p99 in ms", "small", "large, median", "ratio", "large, biggest", "ratio"];
