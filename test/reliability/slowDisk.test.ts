@@ -4,15 +4,20 @@ import { newDatabase } from "../support/bareDatabase.ts";
 
 // The long form: npm run faults -- slow-disk. There a commit takes 20 ms, in which a slow machine has few writes to share it.
 const LOAD = { seconds: 3, commitMs: 200 };
+const TIMEOUT = { timeout: 120_000 };
 
-test("when every commit takes 200 ms, many of 64 callers share one, and all are answered", async () => {
-  await using database = await newDatabase();
-  const { writesPerCommit, failed } = await serveOnSlowDisk(database, LOAD);
-  expect(failed).toBe(0);
-  expect(writesPerCommit).toBeGreaterThan(5);
-});
+test(
+  "when every commit takes 200 ms, many of 64 callers share one, and all are answered",
+  TIMEOUT,
+  async () => {
+    await using database = await newDatabase();
+    const { writesPerCommit, failed } = await serveOnSlowDisk(database, LOAD);
+    expect(failed).toBe(0);
+    expect(writesPerCommit).toBeGreaterThan(5);
+  },
+);
 
-test("that test sees that hardly any do where nothing has them wait for each other", async () => {
+test("that test sees that hardly any do where nothing has them wait for each other", TIMEOUT, async () => {
   await using database = await newDatabase();
   expect(
     (await serveOnSlowDisk({ ...database, preload: "manyTransactions" }, LOAD)).writesPerCommit,
