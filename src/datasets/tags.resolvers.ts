@@ -1,7 +1,7 @@
 import { LockMode } from "@mikro-orm/core";
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
-import { createLoader } from "../database/loader.ts";
+import { createFinder, createLoader } from "../database/loader.ts";
 import type { EntityManager } from "../database/open.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { badInput, GabbroError } from "../errors.ts";
@@ -37,6 +37,23 @@ export const datasetTags = createLoader(async (context, ids: string[]) => {
     .execute();
   const byDataset = Map.groupBy(tags, ({ dataset }) => dataset);
   return ids.map((id) => byDataset.get(id) ?? []);
+});
+
+/** The tag with that id; null when the workspace has none. */
+export const findDatasetTag: (
+  context: Context,
+  id: string,
+) => Promise<{ id: string; label: string; version: number } | null> = createFinder(async (context, ids) => {
+  const workspaceId = authorize(context, "read");
+  return context.database.read
+    .selectFrom("DatasetTag")
+    .innerJoin("Dataset", "Dataset.id", "DatasetTag.dataset")
+    .select(["DatasetTag.id", "DatasetTag.label", "DatasetTag.version"])
+    .where("DatasetTag.workspace", "=", workspaceId)
+    .where("Dataset.workspace", "=", workspaceId)
+    .where("Dataset.deletedAt", "is", null)
+    .where("DatasetTag.id", "in", ids)
+    .execute();
 });
 
 /** The protected tags of a dataset, by name. */

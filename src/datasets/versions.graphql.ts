@@ -2,6 +2,7 @@ import type { ObjectFieldBuilder } from "@pothos/core";
 import type { Context } from "../context.ts";
 import { argumentsOf, builder, inputTypeOf } from "../graphql/builder.ts";
 import { connect, connectionType } from "../graphql/connections.ts";
+import { findsNode, Node } from "../graphql/nodes.ts";
 import { payloadType } from "../graphql/payloads.ts";
 import { authenticated } from "../workspaces/resolvers.ts";
 import { type Change, columnChanges, datasetDiff, type RowChange, rowChanges } from "./diff.resolvers.ts";
@@ -17,6 +18,7 @@ import {
 import {
   type DatasetTagState,
   datasetTags,
+  findDatasetTag,
   protectedDatasetTags,
   removeDatasetTag,
   setDatasetTagProtection,
@@ -26,12 +28,15 @@ import { dataset } from "./versions.resolvers.ts";
 
 const DatasetTag = builder.objectRef<{ id: string; label: string; version: number }>("DatasetTag").implement({
   description: "A tag, and the version of a dataset that it names.",
+  interfaces: [Node],
   fields: (t) => ({
     id: t.exposeID("id", { description: "The id, a UUID." }),
     label: t.exposeString("label", { description: "Its name." }),
     version: t.exposeInt("version", { description: "The version that it names." }),
   }),
 });
+
+findsNode(DatasetTag, "read", { find: findDatasetTag });
 
 builder.objectFields(Dataset, (t) => ({
   tags: t.field({

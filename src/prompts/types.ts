@@ -1,9 +1,12 @@
 import { argumentsOf, builder } from "../graphql/builder.ts";
 import { connect, connectionType } from "../graphql/connections.ts";
+import { findsNode, Node } from "../graphql/nodes.ts";
 import { Prompt } from "./graphql.ts";
 import { tagHistoryInput, versionsInput } from "./inputs.ts";
 import { PromptVersion } from "./versions.graphql.ts";
 import {
+  findPromptTag,
+  findPromptTagMove,
   newestVersionOf,
   productionVersionOf,
   protectedTagsOf,
@@ -17,6 +20,7 @@ export const PromptTag = builder
   .objectRef<Omit<Awaited<ReturnType<typeof tagsOf>>[number], "versionId">>("PromptTag")
   .implement({
     description: "A tag, and the version that it points to.",
+    interfaces: [Node],
     fields: (t) => ({
       id: t.exposeID("id", { description: "The id, a UUID." }),
       label: t.exposeString("label", { description: "Its name, such as `production`." }),
@@ -26,6 +30,7 @@ export const PromptTag = builder
 
 const PromptTagMove = builder.objectRef<TagMove>("PromptTagMove").implement({
   description: "One move of a tag.",
+  interfaces: [Node],
   fields: (t) => ({
     id: t.exposeID("id", { description: "The id, a UUID." }),
     tag: t.exposeString("label", { description: "The tag that was moved." }),
@@ -46,6 +51,9 @@ const PromptTagMove = builder.objectRef<TagMove>("PromptTagMove").implement({
     }),
   }),
 });
+
+findsNode(PromptTag, "read", { find: findPromptTag });
+findsNode(PromptTagMove, "read", { find: findPromptTagMove });
 
 builder.objectFields(Prompt, (t) => ({
   versions: t.field({

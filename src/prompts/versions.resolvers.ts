@@ -28,13 +28,14 @@ export function versionPage(context: Context, promptId: string, page: Page): Pro
   return inTurn(context, () => inPage(versions, "id", page).execute());
 }
 
-export type TagMove = Pick<PromptTagMove, "id" | "label" | "from" | "to" | "tokenName" | "createdAt">;
+const moveColumns = ["id", "label", "from", "to", "tokenName", "createdAt"] as const;
+export type TagMove = Pick<PromptTagMove, (typeof moveColumns)[number]>;
 
 /** A page of the moves of a prompt's tags, the latest first. */
 export function tagHistoryPage(context: Context, promptId: string, page: Page): Promise<TagMove[]> {
   const moves = context.database.read
     .selectFrom("PromptTagMove")
-    .select(["id", "label", "from", "to", "tokenName", "createdAt"])
+    .select(moveColumns)
     .where("workspace", "=", authorize(context, "read"))
     .where("prompt", "=", promptId);
   return inTurn(context, () => inPage(moves, "id", page, "desc").execute());
@@ -122,6 +123,41 @@ export const findVersionById: (context: Context, id: string) => Promise<NamedVer
       .where("Prompt.workspace", "=", workspaceId)
       .where("Prompt.deletedAt", "is", null)
       .where("PromptVersion.id", "in", ids)
+      .execute();
+  },
+);
+
+/** The tag with that id; null when the workspace has none. */
+export const findPromptTag: (
+  context: Context,
+  id: string,
+) => Promise<{ id: string; label: string; version: string } | null> = createFinder(async (context, ids) => {
+  const workspaceId = authorize(context, "read");
+  return context.database.read
+    .selectFrom("PromptTag")
+    .innerJoin("PromptVersion", "PromptVersion.id", "PromptTag.version")
+    .innerJoin("Prompt", "Prompt.id", "PromptTag.prompt")
+    .select(["PromptTag.id", "PromptTag.label", "PromptVersion.version"])
+    .where("PromptTag.workspace", "=", workspaceId)
+    .where("PromptVersion.workspace", "=", workspaceId)
+    .where("Prompt.workspace", "=", workspaceId)
+    .where("Prompt.deletedAt", "is", null)
+    .where("PromptTag.id", "in", ids)
+    .execute();
+});
+
+/** The move of a tag with that id; null when the workspace has none. */
+export const findPromptTagMove: (context: Context, id: string) => Promise<TagMove | null> = createFinder(
+  async (context, ids) => {
+    const workspaceId = authorize(context, "read");
+    return context.database.read
+      .selectFrom("PromptTagMove")
+      .innerJoin("Prompt", "Prompt.id", "PromptTagMove.prompt")
+      .select(moveColumns.map((column) => `PromptTagMove.${column}` as const))
+      .where("PromptTagMove.workspace", "=", workspaceId)
+      .where("Prompt.workspace", "=", workspaceId)
+      .where("Prompt.deletedAt", "is", null)
+      .where("PromptTagMove.id", "in", ids)
       .execute();
   },
 );

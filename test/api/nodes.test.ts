@@ -18,6 +18,12 @@ const dataset = await addDataset(server, { slug: "d", columns, rows: [{ values: 
 await addPrompt(server, { slug: "p", versions: [{ version: "1" }] });
 const log = (await server.post("/monitor/log", { slug: "p", output: "y" })).body;
 await run(
+  'mutation { publishPrompt(slug: "p", input: { newTag: "production", to: { version: "1" } }) { promptTag { id } } }',
+);
+await run(
+  'mutation { tagDatasetVersion(slug: "d", input: { tag: "gate", to: { tag: "latest" } }) { datasetTag { id } } }',
+);
+await run(
   'mutation { setModelPrice(input: { model: "m", inputPrice: 1, outputPrice: 1 }) { modelPrice { id } } }',
 );
 
@@ -38,6 +44,21 @@ const nodes: Record<string, { id: string; field: string; value: unknown; scope?:
     id: (await run('{ prompt(slug: "p") { latest { id } } }')).latest.id,
     field: "version",
     value: "1",
+  },
+  PromptTag: {
+    id: (await run('{ prompt(slug: "p") { tags { id } } }')).tags[0].id,
+    field: "label",
+    value: "production",
+  },
+  PromptTagMove: {
+    id: (await run('{ prompt(slug: "p") { tagHistory { nodes { id } } } }')).tagHistory[0].id,
+    field: "to",
+    value: "1",
+  },
+  DatasetTag: {
+    id: (await run('{ dataset(slug: "d") { tags { id } } }')).tags[0].id,
+    field: "label",
+    value: "gate",
   },
   Log: { id: log.log.id, field: "output", value: "y" },
   Trace: { id: log.trace.id, field: "name", value: "p" },
@@ -144,19 +165,21 @@ test("many nodes take as many statements as few", async () => {
   expect(await statementsFor(30)).toBe(await statementsFor(1));
 });
 
-test("a deleted dataset, its rows, a deleted prompt and its versions are null", async () => {
+test("a deleted dataset, its rows and tags, a deleted prompt, its versions, tags and their moves are null", async () => {
   const rows = Array.from({ length: 10 }, () => ({ values: { a: "x" } }));
   const { rowIds } = await addDataset(server, { slug: "gone", columns, rows });
   await addPrompt(server, { slug: "gone", versions: [{ version: "1" }] });
   const { id: datasetId } = await run('{ dataset(slug: "gone") { id } }');
   const { id: promptId, latest } = await run('{ prompt(slug: "gone") { id latest { id } } }');
+  const { datasetTag } = await run(
+    'mutation { tagDatasetVersion(slug: "gone", input: { tag: "gate", to: { version: 1 } }) { datasetTag { id } dataset { id } } }',
+  );
+  const { promptTag, prompt } = await run(
+    'mutation { publishPrompt(slug: "gone", input: { newTag: "production", to: { version: "1" } }) { promptTag { id } prompt { tagHistory { nodes { id } } } } }',
+  );
   await run('mutation { deleteDataset(slug: "gone") { deletedDatasetId } }');
   await run('mutation { deletePrompt(slug: "gone") { deletedPromptId } }');
-  const ids = [datasetId, rowIds[0], promptId, latest.id];
-  expect(await run("query ($ids: [ID!]!) { nodes(ids: $ids) { id } }", { ids })).toEqual([
-    null,
-    null,
-    null,
-    null,
-  ]);
+  const ids = [datasetId, rowIds[0], datasetTag.id, promptId, latest.id];
+  ids.push(promptTag.id, prompt.tagHistory[0].id);
+  expect(await run("query ($ids: [ID!]!) { nodes(ids: $ids) { id } }", { ids })).toEqual(ids.map(() => null));
 });
