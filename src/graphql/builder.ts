@@ -48,7 +48,7 @@ export const builder = new SchemaBuilder<{
 });
 
 const GENERAL_ERRORS =
-  "The description of a field names the error codes of its own. Beside them, each field may give `BAD_INPUT`, `FORBIDDEN`, `QUERY_TOO_COMPLEX`, `TOO_MANY_REQUESTS`, `UNAVAILABLE`, `TIMED_OUT` and `INTERNAL`.";
+  "The description of a field names the error codes of its own. Beside them, each field may give `UNAUTHENTICATED`, `BAD_INPUT`, `FORBIDDEN`, `QUERY_TOO_COMPLEX`, `TOO_MANY_REQUESTS`, `UNAVAILABLE`, `TIMED_OUT` and `INTERNAL`.";
 
 builder.addScalarType("DateTime", dateTime);
 builder.addScalarType("JSON", json);
@@ -57,7 +57,7 @@ builder.queryType({
   description: `Everything that can be read. Each field needs a token with the scope \`read\`, unless it says otherwise. ${GENERAL_ERRORS}`,
 });
 builder.mutationType({
-  description: `Everything that can be changed. Each field needs a token with the scope \`write\`, unless it says otherwise. ${GENERAL_ERRORS}`,
+  description: `Everything that can be changed. Each field needs a token with the scope \`write\`, unless it says otherwise. ${GENERAL_ERRORS} A request whose `Idempotency-Key` belongs to another request gives `CONFLICT`.`,
 });
 builder.subscriptionType({
   description:

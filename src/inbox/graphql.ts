@@ -19,7 +19,10 @@ const RejectedItem = builder.objectRef<Rejected>("RejectedItem").implement({
       description:
         "What sent it: the Basalt SDK and its version, or its `user-agent`; null when it did not say.",
     }),
-    code: t.exposeString("code", { description: "What kind of error it was, such as `BAD_INPUT`." }),
+    code: t.exposeString("code", {
+      description:
+        "What kind of error it was: an `ErrorCode`, or `PARTLY_REJECTED` for parts of a request of OpenTelemetry. A string, as stored items keep the codes of their day.",
+    }),
     reason: t.exposeString("reason", { description: "Why it was rejected: the sentence of the error." }),
     sample: t.exposeString("sample", {
       nullable: true,
