@@ -57,7 +57,7 @@ builder.queryType({
   description: `Everything that can be read. Each field needs a token with the scope \`read\`, unless it says otherwise. ${GENERAL_ERRORS}`,
 });
 builder.mutationType({
-  description: `Everything that can be changed. Each field needs a token with the scope \`write\`, unless it says otherwise. ${GENERAL_ERRORS} A request whose `Idempotency-Key` belongs to another request gives `CONFLICT`.`,
+  description: `Everything that can be changed. Each field needs a token with the scope \`write\`, unless it says otherwise. ${GENERAL_ERRORS} A request whose \`Idempotency-Key\` belongs to another request gives \`CONFLICT\`.`,
 });
 builder.subscriptionType({
   description:
