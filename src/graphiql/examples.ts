@@ -105,6 +105,68 @@ export const examples: Example[] = [
     },
   },
   {
+    query: `mutation AddVersionOfMessages($slug: String!, $input: PromptVersionInput!) {
+  createPromptVersion(slug: $slug, input: $input) {
+    promptVersion {
+      id
+      version
+      messages {
+        role
+        content
+        placeholder
+      }
+      variables {
+        label
+      }
+    }
+    warnings {
+      code
+      message
+    }
+  }
+}
+`,
+    variables: {
+      slug: "country-guide",
+      input: {
+        version: "from-the-playground",
+        messages: [
+          { role: "system", content: "You know every country." },
+          { placeholder: "history" },
+          { role: "user", content: "Tell me about {{ country }}." },
+        ],
+      },
+    },
+  },
+  {
+    query: `query CompareDatasetVersions($slug: String!) {
+  datasetDiff(slug: $slug, from: { version: 1 }, to: { tag: "latest" }, first: 5) {
+    columnChanges {
+      kind
+      before {
+        name
+        type
+      }
+      after {
+        name
+        type
+      }
+    }
+    nodes {
+      kind
+      before {
+        values
+      }
+      after {
+        values
+      }
+    }
+  }
+}
+`,
+    variables: { slug: "country-quiz" },
+  },
+  {
     query: `subscription WatchLogs($slug: String) {
   logAdded(slug: $slug) {
     id
