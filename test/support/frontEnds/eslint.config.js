@@ -41,10 +41,11 @@ export default [
       "@graphql-eslint/relay-connection-types": "error",
       "@graphql-eslint/relay-edge-types": [
         "error",
-        // Lists that cannot grow are plain; groups of a report have no id.
+        // Lists that cannot grow are plain. Groups of a report and changes between two versions are computed: they have no id.
         { listTypeCanWrapOnlyEdgeType: false, shouldImplementNode: false },
       ],
       "@graphql-eslint/relay-page-info": "error",
+      // Where an order is costly to read backwards, a list goes forwards only: the API guide names those that do not.
       "@graphql-eslint/relay-arguments": ["error", { includeBoth: false }],
       "@graphql-eslint/strict-id-in-types": [
         "error",
