@@ -21,6 +21,7 @@ describe.skipIf(!hasChromium)(`the frame of the console in Chromium${skipReason}
     await page.keyboard.type("An answer");
     await page.keyboard.press("Enter");
     await page.getByRole("link", { name: "Logs" }).click();
+    await page.getByRole("button", { name: "Leave" }).click(); // the edit is not answered yet
     await page.getByLabel("Access token").waitFor();
     const answered = page.waitForResponse("**/graphql");
     late.resolve();
