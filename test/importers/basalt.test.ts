@@ -1,21 +1,14 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { fixture, importInto } from "../support/imports.ts";
-import { type Server, startServer } from "../support/server.ts";
+import { expect, test } from "vitest";
+import { fixture, importing } from "../support/imports.ts";
+import { startServer } from "../support/server.ts";
 
-let server: Server;
-beforeEach(async () => {
-  server = await startServer();
-});
-afterEach(() => server[Symbol.asyncDispose]());
+const at = importing("basalt");
 
 test("prompts arrive with their versions in order, their tags and variables, and rows even if they are equal", async () => {
-  const { counts, refusals } = await importInto(server, "basalt", fixture("basalt"));
+  const { counts, refusals } = await at.importFrom(fixture("basalt"));
   expect(refusals).toEqual([]);
   expect(counts).toMatchObject({ versions: { added: 2 }, tags: { added: 1 }, rows: { added: 3 } });
-  const { body: described } = await server.request("GET", "/prompts/guide/describe");
+  const { body: described } = await at.server.request("GET", "/prompts/guide/describe");
   expect(described.prompt).toEqual({
     slug: "guide",
     name: "Country guide",
@@ -27,13 +20,13 @@ test("prompts arrive with their versions in order, their tags and variables, and
     version: "1.9.0",
     tag: "production",
   });
-  const { body: served } = await server.request("GET", "/prompts/guide?version=1.10.0");
+  const { body: served } = await at.server.request("GET", "/prompts/guide?version=1.10.0");
   expect(served.prompt).toMatchObject({
     text: "What is {{ country }} like?",
     systemText: "Be brief.",
     model: { provider: "open-ai", model: "gpt-4o-mini", parameters: { temperature: 0.2 } },
   });
-  const { body: read } = await server.request("GET", "/datasets/capitals");
+  const { body: read } = await at.server.request("GET", "/datasets/capitals");
   expect(read.dataset).toMatchObject({
     name: "Capitals",
     columns: [{ name: "country", type: "text" }],
@@ -46,19 +39,17 @@ test("prompts arrive with their versions in order, their tags and variables, and
 });
 
 test("a prompt needs no text beside its messages; one that is only described is refused", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "gabbro-"));
   const messages = [{ role: "user", content: "Hello {{ name }}" }];
   const answers = [
     { prompts: [{ slug: "chat", name: "Chat", availableVersions: ["1.0.0"], availableTags: [] }] },
     { prompt: { slug: "chat", version: "1.0.0", text: null, systemText: null, messages } },
     { prompt: { slug: "lost", name: "Lost", availableVersions: ["1.0.0"], availableTags: [] } },
   ];
-  await writeFile(join(folder, "all.jsonl"), answers.map((answer) => JSON.stringify(answer)).join("\n"));
-  const { counts, refusals } = await importInto(server, "basalt", folder);
-  await rm(folder, { recursive: true });
+  await at.write("all.jsonl", ...answers);
+  const { counts, refusals } = await at.importFrom(at.folder);
   expect(counts).toMatchObject({ prompts: { added: 1 }, versions: { added: 1 } });
   expect(refusals).toEqual(['line 3: prompt "lost" has no text here; save each version as it is served']);
-  const { body } = await server.request("GET", "/prompts/chat?version=1.0.0");
+  const { body } = await at.server.request("GET", "/prompts/chat?version=1.0.0");
   expect(body.prompt.text).toBe("Hello {{ name }}");
 });
 
@@ -74,15 +65,13 @@ test("what one Gabbro answers another imports, and then answers the same", async
   const { body: heads } = await source.request("GET", "/datasets");
   for (const { slug } of heads.datasets) paths.push(`/datasets/${slug}`);
   const answers = await Promise.all(paths.map(async (path) => (await source.request("GET", path)).body));
-  const folder = await mkdtemp(join(tmpdir(), "gabbro-"));
-  await writeFile(join(folder, "all.jsonl"), answers.map((answer) => JSON.stringify(answer)).join("\n"));
-  expect((await importInto(server, "basalt", folder)).refusals).toEqual([]);
+  await at.write("all.jsonl", ...answers);
+  expect((await at.importFrom(at.folder)).refusals).toEqual([]);
   const withoutIds = (answer: unknown) =>
     JSON.parse(JSON.stringify(answer).replaceAll(/"id":"[^"]*",?/g, ""));
   for (const [n, path] of paths.entries())
-    expect([path, withoutIds((await server.request("GET", path)).body)]).toEqual([
+    expect([path, withoutIds((await at.server.request("GET", path)).body)]).toEqual([
       path,
       withoutIds(answers[n]),
     ]);
-  await rm(folder, { recursive: true });
 });

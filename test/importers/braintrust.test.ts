@@ -1,19 +1,9 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { fixture, importInto } from "../support/imports.ts";
-import { type Server, startServer } from "../support/server.ts";
+import { expect, test } from "vitest";
+import { fixture, importing } from "../support/imports.ts";
 
-let server: Server;
-beforeEach(async () => {
-  server = await startServer();
-});
-afterEach(() => server[Symbol.asyncDispose]());
+const at = importing("braintrust");
 
-const importAll = () => importInto(server, "braintrust", fixture("braintrust"));
-const graphql = async (query: string) => {
-  const { body } = await server.request("POST", "/graphql", { query });
-  expect(body.errors).toBeUndefined();
-  return body.data;
-};
+const importAll = () => at.importFrom(fixture("braintrust"));
 
 test("the versions of prompts arrive in order, in the formats of Braintrust", async () => {
   const { counts, refusals, leftOut } = await importAll();
@@ -22,20 +12,20 @@ test("the versions of prompts arrive in order, in the formats of Braintrust", as
     expect.stringContaining('prompt "loop": line 1 of its text: {{#items}} is a section'),
   ]);
   expect(leftOut).toEqual({ "tags of prompts": 1 });
-  const { body } = await server.request("GET", "/prompts/support-reply?version=1000192656880881099");
+  const { body } = await at.server.request("GET", "/prompts/support-reply?version=1000192656880881099");
   expect(body.prompt).toMatchObject({
     systemText: "Be kind.",
     text: "{{input.question}}",
     model: { model: "gpt-4o-mini", parameters: { temperature: 0.1 } },
   });
-  const { prompt } = await graphql(
+  const { prompt } = await at.graphql(
     '{ prompt(slug: "support-reply") { versions(first: 5) { nodes { version } } } }',
   );
   expect(prompt.versions.nodes.map(({ version }: { version: string }) => version)).toEqual([
     "1000192656880881088",
     "1000192656880881099",
   ]);
-  const { renderPrompt } = await graphql(
+  const { renderPrompt } = await at.graphql(
     '{ renderPrompt(slug: "nunjucks", tag: "latest", variables: [{ label: "name", value: "Ada" }]) { text } }',
   );
   expect(renderPrompt.text).toBe("\nHi Ada\n\n"); // what nunjucks 3.2.4 renders
@@ -43,7 +33,7 @@ test("the versions of prompts arrive in order, in the formats of Braintrust", as
 
 test("rows go to the dataset that their id names", async () => {
   await importAll();
-  const { body } = await server.request("GET", "/datasets/capitals");
+  const { body } = await at.server.request("GET", "/datasets/capitals");
   expect(body.dataset).toMatchObject({
     name: "Capitals",
     rows: [
@@ -59,7 +49,7 @@ test("rows go to the dataset that their id names", async () => {
 
 test("logs become traces, with a step for each score", async () => {
   await importAll();
-  const { traces } = await graphql(`{ traces(first: 9) { nodes { name
+  const { traces } = await at.graphql(`{ traces(first: 9) { nodes { name
     logs(first: 9) { nodes { name type depth status statusMessage input output model inputTokens outputTokens
       timeToFirstTokenMs metadata } } } } }`);
   const answer = traces.nodes.find(({ name }: { name: string }) => name === "answer");

@@ -1,20 +1,9 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { importInto } from "../support/imports.ts";
-import { type Server, startServer } from "../support/server.ts";
+import { expect, test } from "vitest";
+import { importing } from "../support/imports.ts";
 
-let server: Server;
-let folder: string;
-beforeEach(async () => {
-  server = await startServer();
-  folder = await mkdtemp(join(tmpdir(), "gabbro-"));
-});
-afterEach(async () => {
-  await server[Symbol.asyncDispose]();
-  await rm(folder, { recursive: true, force: true });
-});
+const at = importing("langfuse");
 
 const item = (id: string, input: unknown = { q: id }) => ({
   id,
@@ -25,8 +14,8 @@ const item = (id: string, input: unknown = { q: id }) => ({
 const text = (...values: object[]) => values.map((value) => JSON.stringify(value));
 
 async function importText(name: string, content: string) {
-  await writeFile(join(folder, name), content);
-  const { counts, refusals } = await importInto(server, "langfuse", folder);
+  await writeFile(join(at.folder, name), content);
+  const { counts, refusals } = await at.importFrom(at.folder);
   return { rows: counts.rows.added, refusals };
 }
 
@@ -39,7 +28,7 @@ test("a line that is too long is refused, and those after it are imported", asyn
 });
 
 test("what precedes the damage of a JSON file is imported, and so are the other files", async () => {
-  await writeFile(join(folder, "z.json"), JSON.stringify([item("z")]));
+  await writeFile(join(at.folder, "z.json"), JSON.stringify([item("z")]));
   const { rows, refusals } = await importText(
     "cut.json",
     `[\n${text(item("a"), item("b")).join(",\n")},\n{"id": `,
@@ -78,8 +67,8 @@ test.each(["deep.json", "deep.jsonl"])(
 
 test.each([1e305, 1e17])("a span at %s ms since 1970 costs no other", async (startTime) => {
   const spans = [startTime, 1e12].map((startTime) => ({ id: "o", traceId: "t", type: "SPAN", startTime }));
-  await writeFile(join(folder, "spans.jsonl"), text(...spans).join("\n"));
-  const { counts, refusals } = await importInto(server, "langfuse", folder);
+  await writeFile(join(at.folder, "spans.jsonl"), text(...spans).join("\n"));
+  const { counts, refusals } = await at.importFrom(at.folder);
   expect(counts.spans.added).toBe(1);
   expect(refusals).toEqual(["line 1: has no valid start time"]);
 });
@@ -102,14 +91,14 @@ test("an id that JavaScript cannot hold as a number is kept digit by digit", asy
     '{"id":12345678901234567890,"input":{"q":1},"expectedOutput":null,"datasetName":"d"}',
   );
   const query = '{ dataset(slug: "d") { rows(first: 1) { nodes { key } } } }';
-  const { body } = await server.request("POST", "/graphql", { query });
+  const { body } = await at.server.request("POST", "/graphql", { query });
   expect(body.data.dataset.rows.nodes).toEqual([{ key: "12345678901234567890" }]);
 });
 
 test("a later file adds the columns that its rows have more", async () => {
   await importText("1.jsonl", text(item("a", { q: "x" })).join("\n"));
   await importText("2.jsonl", text(item("b", { q: "y", more: { n: 1 } })).join("\n"));
-  const { body } = await server.request("GET", "/datasets/d");
+  const { body } = await at.server.request("GET", "/datasets/d");
   expect(body.dataset.columns).toMatchObject([
     { name: "q", type: "text" },
     { name: "more", type: "json" },
@@ -118,8 +107,6 @@ test("a later file adds the columns that its rows have more", async () => {
 });
 
 test("a missing path and a folder without files are errors", async () => {
-  await expect(importInto(server, "langfuse", join(folder, "none"))).rejects.toThrow(
-    "There is no file or folder",
-  );
-  await expect(importInto(server, "langfuse", folder)).rejects.toThrow("There is no file in");
+  await expect(at.importFrom(join(at.folder, "none"))).rejects.toThrow("There is no file or folder");
+  await expect(at.importFrom(at.folder)).rejects.toThrow("There is no file in");
 });

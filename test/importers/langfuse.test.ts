@@ -1,44 +1,16 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { allRows, fixture, importInto } from "../support/imports.ts";
-import { type Server, startServer } from "../support/server.ts";
+import { expect, test } from "vitest";
+import { allRows, fixture, importing } from "../support/imports.ts";
 
-let server: Server;
-let folder: string;
-beforeEach(async () => {
-  server = await startServer();
-  folder = await mkdtemp(join(tmpdir(), "gabbro-"));
-});
-afterEach(async () => {
-  await server[Symbol.asyncDispose]();
-  await rm(folder, { recursive: true, force: true });
-});
+const at = importing("langfuse");
 
-const graphql = async (query: string) => {
-  const { body } = await server.request("POST", "/graphql", { query });
-  expect(body.errors).toBeUndefined();
-  return body.data;
-};
-
-const writePrompts = async (...prompts: object[]) => {
-  const path = join(folder, "prompts.jsonl");
-  await writeFile(
-    path,
-    prompts.map((prompt) => JSON.stringify({ type: "text", labels: [], ...prompt })).join("\n"),
-  );
-  return path;
-};
-const importPrompts = async (...prompts: object[]) =>
-  importInto(server, "langfuse", await writePrompts(...prompts));
+const writePrompts = (...prompts: object[]) =>
+  at.write("prompts.jsonl", ...prompts.map((prompt) => ({ type: "text", labels: [], ...prompt })));
+const importPrompts = async (...prompts: object[]) => at.importFrom(await writePrompts(...prompts));
 
 test("versions, labels, chats and the texts of references arrive, and what has no place is named", async () => {
-  const { counts, refusals, leftOut } = await importInto(
-    server,
-    "langfuse",
-    fixture("langfuse/prompts.jsonl"),
-  );
+  const { counts, refusals, leftOut } = await at.importFrom(fixture("langfuse/prompts.jsonl"));
   expect(counts).toMatchObject({
     prompts: { added: 3 },
     versions: { added: 4 },
@@ -51,15 +23,15 @@ test("versions, labels, chats and the texts of references arrive, and what has n
   ]);
   expect(leftOut).toEqual({ "commit messages": 1, "tags of prompts (not their labels)": 1 });
 
-  const { body: production } = await server.request("GET", "/prompts/movie-critic?tag=production");
+  const { body: production } = await at.server.request("GET", "/prompts/movie-critic?tag=production");
   expect(production.prompt).toMatchObject({
     version: "2",
     text: 'You are {{who}}. Rate {{movie}} {{ "{" }}% as it is %}.',
     model: { model: "gpt-4o-mini" },
   });
-  const { body: staging } = await server.request("GET", "/prompts/movie-critic?tag=staging");
+  const { body: staging } = await at.server.request("GET", "/prompts/movie-critic?tag=staging");
   expect(staging.prompt).toMatchObject({ version: "1", model: { parameters: { temperature: 0.2 } } });
-  const { prompt } = await graphql(
+  const { prompt } = await at.graphql(
     '{ prompt(slug: "chat-support") { name latest { messages { role content placeholder } } } }',
   );
   expect(prompt).toEqual({
@@ -80,7 +52,7 @@ test("versions come in their order, however the file has them", async () => {
     { name: "p", version: 9, prompt: "nine" },
     { name: "p", version: 2, prompt: "two" },
   );
-  const { body } = await server.request("GET", "/prompts/p/describe");
+  const { body } = await at.server.request("GET", "/prompts/p/describe");
   expect(body.prompt.availableVersions).toEqual(["2", "9", "10"]);
 });
 
@@ -130,7 +102,7 @@ test("a version that is here with another content is refused and stays as it is"
     expect.stringMatching(/^line 1: version "1" of prompt "p" exists with other content/),
   ]);
   expect(counts.versions).toEqual({ added: 1, changed: 0, unchanged: 0 });
-  const { body } = await server.request("GET", "/prompts/p?version=1");
+  const { body } = await at.server.request("GET", "/prompts/p?version=1");
   expect(body.prompt.text).toBe("old");
 });
 
@@ -139,15 +111,15 @@ test("a prompt may stand in several files, whatever else these have", async () =
   const second = { name: "p", version: 2, prompt: "two", labels: ["staging"] };
   const item = { id: "i", input: { q: 1 }, expectedOutput: null, datasetName: "d" };
   const lines = (...values: object[]) => values.map((value) => JSON.stringify(value)).join("\n");
-  await writeFile(join(folder, "1.jsonl"), lines(first));
-  await writeFile(join(folder, "2.jsonl"), lines(item, first, second));
-  const dry = await importInto(server, "langfuse", folder, { run: "dry" });
+  await writeFile(join(at.folder, "1.jsonl"), lines(first));
+  await writeFile(join(at.folder, "2.jsonl"), lines(item, first, second));
+  const dry = await at.importFrom(at.folder, { run: "dry" });
   expect(dry).toMatchObject({
     counts: { prompts: { added: 1 }, versions: { added: 2, unchanged: 1 }, tags: { added: 2, unchanged: 1 } },
     refusals: [],
   });
-  expect(await importInto(server, "langfuse", folder)).toEqual(dry);
-  const { body } = await server.request("GET", "/prompts/p/describe");
+  expect(await at.importFrom(at.folder)).toEqual(dry);
+  const { body } = await at.server.request("GET", "/prompts/p/describe");
   expect(body.prompt).toMatchObject({
     availableVersions: ["1", "2"],
     availableTags: ["latest", "production", "staging"],
@@ -163,9 +135,9 @@ test("two prompts whose names make one slug are not mixed", async () => {
 });
 
 test("items of datasets become rows under their ids; archived ones are refused", async () => {
-  const { refusals } = await importInto(server, "langfuse", fixture("langfuse/dataset-items.json"));
+  const { refusals } = await at.importFrom(fixture("langfuse/dataset-items.json"));
   expect(refusals).toEqual(["line 16: is archived in Langfuse"]);
-  const { body } = await server.request("GET", "/datasets/quiz-of-capitals");
+  const { body } = await at.server.request("GET", "/datasets/quiz-of-capitals");
   expect(body.dataset).toMatchObject({
     name: "Quiz of Capitals",
     columns: [
@@ -182,16 +154,16 @@ test("items of datasets become rows under their ids; archived ones are refused",
       { values: { input: "plain" }, idealOutput: '{"a":[1]}' },
     ],
   });
-  const { dataset } = await graphql(
+  const { dataset } = await at.graphql(
     '{ dataset(slug: "quiz-of-capitals") { rows(first: 9) { nodes { key } } } }',
   );
   expect(dataset.rows.nodes).toEqual([{ key: "it-1" }, { key: "it-3" }]);
 });
 
 test("observations and scores become traces, with the prompt that served, the usage and the judgement", async () => {
-  const { refusals } = await importInto(server, "langfuse", fixture("langfuse"));
+  const { refusals } = await at.importFrom(fixture("langfuse"));
   expect(refusals).toContainEqual("line 3: is not valid JSON");
-  const { traces } = await graphql(
+  const { traces } = await at.graphql(
     `{ traces(first: 10) { nodes {
     name externalId sessionId user { id } environment
     logs(first: 10) { nodes {
@@ -238,7 +210,7 @@ test("observations and scores become traces, with the prompt that served, the us
 });
 
 test("spans that no change of the source touches stay as served, also after production moved", async () => {
-  const path = join(folder, "observations.jsonl");
+  const path = join(at.folder, "observations.jsonl");
   const importCall = async (completionTokens: number) => {
     const call = {
       id: "o",
@@ -248,30 +220,30 @@ test("spans that no change of the source touches stay as served, also after prod
       promptName: "p",
     };
     await writeFile(path, JSON.stringify({ ...call, usageDetails: { output: completionTokens } }));
-    return (await importInto(server, "langfuse", path)).counts.spans;
+    return (await at.importFrom(path)).counts.spans;
   };
   const config = { model: "gpt-4o-mini" };
   const first = { name: "p", version: 1, prompt: "one", config };
   await importPrompts({ ...first, labels: ["production"] });
   await importCall(5);
   const second = { name: "p", version: 2, prompt: "two", labels: ["production"] };
-  await importInto(server, "langfuse", await writePrompts(first, second), { tags: "moved" });
-  expect((await server.request("GET", "/prompts/p")).body.prompt.version).toBe("2");
-  const stored = await allRows(server);
+  await at.importFrom(await writePrompts(first, second), { tags: "moved" });
+  expect((await at.server.request("GET", "/prompts/p")).body.prompt.version).toBe("2");
+  const stored = await allRows(at.server);
   expect(await importCall(5)).toEqual({ added: 0, changed: 0, unchanged: 1 });
-  expect(await allRows(server)).toEqual(stored);
+  expect(await allRows(at.server)).toEqual(stored);
   expect(await importCall(6)).toEqual({ added: 0, changed: 1, unchanged: 0 });
 });
 
 test("a version that a log reports and that is missing here stays as reported, and is found once it is imported", async () => {
   const config = { model: "gpt-4o" };
   await importPrompts({ name: "p", version: 2, prompt: "two", labels: ["production"], config });
-  const path = join(folder, "observations.jsonl");
+  const path = join(at.folder, "observations.jsonl");
   const call = { ...{ id: "o", traceId: "t", type: "GENERATION" }, startTime: "2026-10-01T10:00:00Z" };
   await writeFile(path, JSON.stringify({ ...call, promptName: "p", promptVersion: 1 }));
-  await importInto(server, "langfuse", path);
+  await at.importFrom(path);
   const stored = async () =>
-    (await graphql("{ logs(first: 1) { nodes { version tag model promptVersion { text } } } }")).logs
+    (await at.graphql("{ logs(first: 1) { nodes { version tag model promptVersion { text } } } }")).logs
       .nodes[0];
   expect(await stored()).toEqual({ version: "1", tag: null, model: null, promptVersion: null });
   await importPrompts({ name: "p", version: 1, prompt: "one", config });
@@ -282,9 +254,10 @@ test("a tag that is here stays, as calls are served by it, and moves only on dem
   const [one, two] = [1, 2].map((version) => ({ name: "p", version, prompt: `text ${version}` }));
   await importPrompts({ ...one, labels: ["production", "staging"] });
   const path = await writePrompts({ ...one, labels: ["staging"] }, { ...two, labels: ["production", "new"] });
-  const served = async () => (await server.request("GET", "/prompts/p?tag=production")).body.prompt.version;
+  const served = async () =>
+    (await at.server.request("GET", "/prompts/p?tag=production")).body.prompt.version;
 
-  const kept = await importInto(server, "langfuse", path);
+  const kept = await at.importFrom(path);
   expect(kept).toMatchObject({
     counts: { tags: { added: 1, changed: 0, unchanged: 1 } },
     leftOut: {
@@ -292,13 +265,13 @@ test("a tag that is here stays, as calls are served by it, and moves only on dem
     },
   });
   expect(await served()).toBe("1");
-  expect((await importInto(server, "langfuse", path)).counts.tags).toEqual({
+  expect((await at.importFrom(path)).counts.tags).toEqual({
     added: 0,
     changed: 0,
     unchanged: 2,
   });
 
-  const moved = await importInto(server, "langfuse", path, { tags: "moved" });
+  const moved = await at.importFrom(path, { tags: "moved" });
   expect(moved).toMatchObject({ counts: { tags: { added: 0, changed: 1, unchanged: 2 } }, leftOut: {} });
   expect(await served()).toBe("2");
 });

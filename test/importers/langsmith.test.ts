@@ -1,19 +1,9 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { fixture, importInto } from "../support/imports.ts";
-import { type Server, startServer } from "../support/server.ts";
+import { expect, test } from "vitest";
+import { fixture, importing } from "../support/imports.ts";
 
-let server: Server;
-beforeEach(async () => {
-  server = await startServer();
-});
-afterEach(() => server[Symbol.asyncDispose]());
+const at = importing("langsmith");
 
-const importAll = () => importInto(server, "langsmith", fixture("langsmith"));
-const graphql = async (query: string) => {
-  const { body } = await server.request("POST", "/graphql", { query });
-  expect(body.errors).toBeUndefined();
-  return body.data;
-};
+const importAll = () => at.importFrom(fixture("langsmith"));
 
 test("commits become versions in the order of their times, in the formats of LangChain", async () => {
   const { counts, refusals, leftOut } = await importAll();
@@ -22,7 +12,7 @@ test("commits become versions in the order of their times, in the formats of Lan
     expect.stringContaining('prompt "format": line 1 of its text: {price:.2f} is no plain variable'),
   ]);
   expect(leftOut).toEqual({ "escaping for HTML, as LangChain for Python does it in Mustache": 1 });
-  const { prompt } = await graphql(
+  const { prompt } = await at.graphql(
     '{ prompt(slug: "support") { versions(first: 5) { nodes { version } } latest { messages { role content placeholder } } } }',
   );
   expect(prompt.versions.nodes).toEqual([{ version: "aaaa1111" }, { version: "bbbb2222" }]);
@@ -32,9 +22,9 @@ test("commits become versions in the order of their times, in the formats of Lan
     { role: "user", content: "{{ question }}", placeholder: null },
     { role: "assistant", content: "ok", placeholder: null },
   ]);
-  const { body } = await server.request("GET", "/prompts/support?tag=production");
+  const { body } = await at.server.request("GET", "/prompts/support?tag=production");
   expect(body.prompt.version).toBe("bbbb2222");
-  const { renderPrompt } = await graphql(
+  const { renderPrompt } = await at.graphql(
     '{ renderPrompt(slug: "jinja", tag: "latest", variables: [{ label: "name", value: "Ada" }]) { text } }',
   );
   expect(renderPrompt.text).toBe("Ada\n\nx\n");
@@ -42,7 +32,7 @@ test("commits become versions in the order of their times, in the formats of Lan
 
 test("examples become rows, those without an id under a key of their content", async () => {
   await importAll();
-  const { dataset } = await graphql(
+  const { dataset } = await at.graphql(
     '{ dataset(slug: "capitals") { name rows(first: 9) { nodes { key values idealOutput metadata } } } }',
   );
   expect(dataset.name).toBe("Capitals");
@@ -59,7 +49,7 @@ test("examples become rows, those without an id under a key of their content", a
 
 test("runs become traces, with a step for each kind of feedback", async () => {
   await importAll();
-  const { traces } = await graphql(`{ traces(first: 9) { nodes { name externalId sessionId
+  const { traces } = await at.graphql(`{ traces(first: 9) { nodes { name externalId sessionId
     logs(first: 9) { nodes { name type depth status statusMessage input output model inputTokens outputTokens
       cost latencyMs metadata } } } } }`);
   expect(traces.nodes).toHaveLength(1);

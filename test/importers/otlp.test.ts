@@ -1,89 +1,78 @@
-import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { copyFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { allRows, fixture, importInto } from "../support/imports.ts";
+import { expect, test } from "vitest";
+import { allRows, fixture, importing } from "../support/imports.ts";
 import { send } from "../support/otlp.ts";
-import { type Server, startServer } from "../support/server.ts";
 
-let server: Server;
-let folder: string;
-beforeEach(async () => {
-  server = await startServer();
-  folder = await mkdtemp(join(tmpdir(), "gabbro-"));
-});
-afterEach(async () => {
-  await server[Symbol.asyncDispose]();
-  await rm(folder, { recursive: true, force: true });
-});
+const at = importing("otlp");
 
 const recorded = fixture("otlp/traces.jsonl");
 const linesOf = async () => (await readFile(recorded, "utf8")).trim().split("\n");
 
 const withoutArrival = async () => {
-  const { logs = [], traces = [] } = await allRows(server);
+  const { logs = [], traces = [] } = await allRows(at.server);
   const cut = (rows: unknown[]) =>
     rows.map((row) => ({ ...(row as object), created_at: null, search_id: null }));
   return { logs: cut(logs), traces: cut(traces) };
 };
 
 test("a file stores what its requests store over HTTP", async () => {
-  expect(await importInto(server, "otlp", recorded)).toMatchObject({
+  expect(await at.importFrom(recorded)).toMatchObject({
     counts: { spans: { added: 6, changed: 0, unchanged: 0 } },
     refusals: [],
   });
   const imported = await withoutArrival();
   expect(imported.logs).toHaveLength(6);
   for (const line of await linesOf())
-    expect(await send(server, Buffer.from(line), { type: "application/json" })).toMatchObject({
+    expect(await send(at.server, Buffer.from(line), { type: "application/json" })).toMatchObject({
       status: 200,
     });
   expect(await withoutArrival()).toEqual(imported);
 });
 
 test("spans that came over the network before are found unchanged", async () => {
-  for (const line of await linesOf()) await send(server, Buffer.from(line), { type: "application/json" });
-  const { counts } = await importInto(server, "otlp", recorded);
+  for (const line of await linesOf()) await send(at.server, Buffer.from(line), { type: "application/json" });
+  const { counts } = await at.importFrom(recorded);
   expect(counts.spans).toEqual({ added: 0, changed: 0, unchanged: 6 });
 });
 
 test("a span that a later file has with more is replaced", async () => {
-  await importInto(server, "otlp", recorded);
+  await at.importFrom(recorded);
   const [first = ""] = await linesOf();
-  const path = join(folder, "later.jsonl");
+  const path = join(at.folder, "later.jsonl");
   await writeFile(
     path,
     first.replace('"attributes":[', '"attributes":[{"key":"late","value":{"intValue":1}},'),
   );
-  expect((await importInto(server, "otlp", path)).counts.spans).toEqual({
+  expect((await at.importFrom(path)).counts.spans).toEqual({
     added: 0,
     changed: 1,
     unchanged: 0,
   });
-  expect((await allRows(server)).logs).toHaveLength(6);
+  expect((await allRows(at.server)).logs).toHaveLength(6);
 });
 
 test.each([
   [
     "called .json, as the Collector's examples do",
-    async () => copyFile(recorded, join(folder, "traces.json")),
+    async () => copyFile(recorded, join(at.folder, "traces.json")),
   ],
   [
     "rotated, with a time in its name",
-    async () => copyFile(recorded, join(folder, "traces-2026-11-25T00-00.000.json")),
+    async () => copyFile(recorded, join(at.folder, "traces-2026-11-25T00-00.000.json")),
   ],
-  ["packed", async () => writeFile(join(folder, "traces.jsonl.gz"), gzipSync(await readFile(recorded)))],
+  ["packed", async () => writeFile(join(at.folder, "traces.jsonl.gz"), gzipSync(await readFile(recorded)))],
   [
     "written on many lines",
     async () => {
       for (const [n, line] of (await linesOf()).entries())
-        await writeFile(join(folder, `${n}.json`), JSON.stringify(JSON.parse(line), null, 2));
+        await writeFile(join(at.folder, `${n}.json`), JSON.stringify(JSON.parse(line), null, 2));
     },
   ],
 ])("a file is read that is %s", async (_, make) => {
   await make();
-  const { counts, refusals } = await importInto(server, "otlp", folder);
+  const { counts, refusals } = await at.importFrom(at.folder);
   expect(refusals).toEqual([]);
   expect(counts.spans.added).toBe(6);
 });
@@ -92,10 +81,10 @@ test("what is no span is refused with its line or left out, and costs no other s
   const [first = "", second = ""] = await linesOf();
   const broken = first.replace(/"spanId":"\w{16}"/, '"spanId":"0000000000000000"');
   await writeFile(
-    join(folder, "traces.json"),
+    join(at.folder, "traces.json"),
     [broken, "{oops", '{"resourceLogs":[]}', '{"resourceMetrics":[]}', "{}", "", second].join("\n"),
   );
-  const { counts, refusals, leftOut } = await importInto(server, "otlp", folder);
+  const { counts, refusals, leftOut } = await at.importFrom(at.folder);
   expect(counts.spans.added).toBe(1);
   expect(refusals).toEqual([
     "line 1: span 1 of the line has a span id of zeros",

@@ -1,19 +1,9 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { fixture, importInto } from "../support/imports.ts";
-import { type Server, startServer } from "../support/server.ts";
+import { expect, test } from "vitest";
+import { fixture, importing } from "../support/imports.ts";
 
-let server: Server;
-beforeEach(async () => {
-  server = await startServer();
-});
-afterEach(() => server[Symbol.asyncDispose]());
+const at = importing("phoenix");
 
-const importFile = () => importInto(server, "phoenix", fixture("phoenix/phoenix.db"));
-const graphql = async (query: string) => {
-  const { body } = await server.request("POST", "/graphql", { query });
-  expect(body.errors).toBeUndefined();
-  return body.data;
-};
+const importFile = () => at.importFrom(fixture("phoenix/phoenix.db"));
 
 test("prompts of all formats arrive with their tags; sections are refused", async () => {
   const { counts, refusals } = await importFile();
@@ -23,7 +13,7 @@ test("prompts of all formats arrive with their tags; sections are refused", asyn
       /^line 5: prompt "sections": message 1: line 2 of its text: \{\{#list\}\} is a section/,
     ),
   ]);
-  const { body } = await server.request("GET", "/prompts/support?tag=production");
+  const { body } = await at.server.request("GET", "/prompts/support?tag=production");
   expect(body.prompt).toMatchObject({
     version: "2",
     systemText: "Be very kind.",
@@ -32,7 +22,7 @@ test("prompts of all formats arrive with their tags; sections are refused", asyn
   });
   const rendered = async (slug: string, variables: object[]) => {
     const query = `{ renderPrompt(slug: "${slug}", tag: "latest", variables: ${JSON.stringify(variables).replaceAll(/"(\w+)":/g, "$1:")}) { text } }`;
-    return (await graphql(query)).renderPrompt.text;
+    return (await at.graphql(query)).renderPrompt.text;
   };
   expect(await rendered("formatted", [{ label: "movie", value: "Alien" }])).toBe("Rate Alien as {json}");
   expect(await rendered("plain", [])).toBe("No {{variables}} here");
@@ -40,7 +30,7 @@ test("prompts of all formats arrive with their tags; sections are refused", asyn
 
 test("the examples of a dataset are its rows, as the newest version has them", async () => {
   await importFile();
-  const { body } = await server.request("GET", "/datasets/capitals");
+  const { body } = await at.server.request("GET", "/datasets/capitals");
   expect(body.dataset).toMatchObject({
     name: "Capitals",
     columns: [{ name: "question", type: "text" }],
@@ -58,7 +48,7 @@ test("the examples of a dataset are its rows, as the newest version has them", a
 
 test("spans and annotations become traces, as if OpenInference had sent them here", async () => {
   await importFile();
-  const { traces } = await graphql(`{ traces(first: 9) { nodes { name sessionId user { id } externalId
+  const { traces } = await at.graphql(`{ traces(first: 9) { nodes { name sessionId user { id } externalId
     logs(first: 9) { nodes { name type depth status statusMessage input output model inputTokens outputTokens metadata
       events { name } } } } } }`);
   const answer = traces.nodes.find(({ name }: { name: string }) => name === "answer");
@@ -95,7 +85,5 @@ test("spans and annotations become traces, as if OpenInference had sent them her
 });
 
 test("a file that is not Phoenix's is refused as a whole", async () => {
-  await expect(importInto(server, "phoenix", fixture("python.json"))).rejects.toThrow(
-    "cannot be read as an SQLite file",
-  );
+  await expect(at.importFrom(fixture("python.json"))).rejects.toThrow("cannot be read as an SQLite file");
 });

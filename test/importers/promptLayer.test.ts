@@ -1,33 +1,20 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { fixture, importInto } from "../support/imports.ts";
-import { type Server, startServer } from "../support/server.ts";
+import { expect, test } from "vitest";
+import { fixture, importing } from "../support/imports.ts";
 
-let server: Server;
-beforeEach(async () => {
-  server = await startServer();
-});
-afterEach(() => server[Symbol.asyncDispose]());
+const at = importing("promptlayer");
 
 test("a version that stands there again, for its label, is one version with that label", async () => {
-  const path = join(await mkdtemp(join(tmpdir(), "gabbro-")), "prompts.jsonl");
   const content = { type: "completion", content: [{ type: "text", text: "x" }] };
   const version = { prompt_name: "p", version: 1, prompt_template: content };
-  await writeFile(
-    path,
-    [version, { ...version, release_labels: ["prod"] }].map((each) => JSON.stringify(each)).join("\n"),
-  );
-  expect((await importInto(server, "promptlayer", path)).counts).toMatchObject({
+  const path = await at.write("prompts.jsonl", version, { ...version, release_labels: ["prod"] });
+  expect((await at.importFrom(path)).counts).toMatchObject({
     versions: { added: 1 },
     tags: { added: 1 },
   });
-  await rm(path);
 });
 
 test("versions arrive with their release labels, each message in its own format", async () => {
-  const { counts, refusals, leftOut } = await importInto(server, "promptlayer", fixture("promptlayer"));
+  const { counts, refusals, leftOut } = await at.importFrom(fixture("promptlayer"));
   expect(counts).toMatchObject({ prompts: { added: 1 }, versions: { added: 2 }, tags: { added: 1 } });
   expect(refusals).toEqual([
     expect.stringContaining(
@@ -38,7 +25,7 @@ test("versions arrive with their release labels, each message in its own format"
   expect(leftOut).toEqual({ "commit messages": 1, "tags of prompts (not their release labels)": 1 });
   const query = `{ prompt(slug: "support-reply") { name production { version messages { role content placeholder }
     model { provider model parameters } } versions(first: 5) { nodes { version text } } } }`;
-  const { body } = await server.request("POST", "/graphql", { query });
+  const { body } = await at.server.request("POST", "/graphql", { query });
   expect(body.data.prompt).toMatchObject({
     name: "Support Reply",
     production: {
