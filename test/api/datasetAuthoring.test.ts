@@ -160,7 +160,7 @@ test("one key in many requests at once is one row", async () => {
   expect((await read("raced")).dataset.rows).toHaveLength(1);
 });
 
-test("many rows are added at once in their order; those that are wrong are told one by one and keep no other out", async () => {
+test("many rows are added at once in their order; each wrong one has its error and keeps no other out", async () => {
   await run(CREATE, { slug: "bulk", columns: [text("a")] });
   const items = [
     { values: { a: "1" }, key: "x" },
@@ -416,7 +416,7 @@ test("every change of a dataset's shape is in the audit log, and a token that ma
 const FROM_LOG =
   "mutation($logId: ID!, $slug: String!, $columns: [LogColumnInput!]) { addLogToDataset(slug: $slug, input: { logId: $logId, columns: $columns }) { datasetRow { values idealOutput metadata log { id output } } warnings { message } } }";
 
-test("a logged call becomes a row, by the names of the columns or as told, and is linked to its log", async () => {
+test("a logged call becomes a row, by the names of the columns or as given, and is linked to its log", async () => {
   await run(CREATE, { slug: "from-logs", columns: [text("input"), text("answer"), text("country")] });
   const record = {
     slug: "ghost",

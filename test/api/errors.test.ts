@@ -462,7 +462,7 @@ test.each<[origin: string | undefined, allowed: string | undefined]>([
   expect([answer.status, answer.headers["access-control-allow-origin"]]).toEqual([204, allowed]);
 });
 
-test("paths and methods are told apart with CORS configured as without", async () => {
+test("unknown paths and wrong methods get their own errors, with and without CORS", async () => {
   await using open = await startServer({ corsOrigins: ["https://app.example.com"] });
   expect(await open.get("/nope")).toMatchObject({ status: 404, body: { code: "ROUTE_NOT_FOUND" } });
   expect(await open.request("PATCH", "/monitor/log")).toMatchObject({

@@ -352,7 +352,7 @@ test.each([
   },
 );
 
-test("a new token is told again to who made it, and stands nowhere in the database", async () => {
+test("a new token is answered again to the caller that created it, and is nowhere in the database", async () => {
   const create = 'mutation { createAccessToken(input: { name: "kept", scopes: [READ] }) { token } }';
   const first = await server.graphql(create, {}, keyed("token"));
   const { token } = first.body.data.createAccessToken;
@@ -363,7 +363,7 @@ test("a new token is told again to who made it, and stands nowhere in the databa
   expect(JSON.stringify(rows)).not.toContain(Buffer.from(token).toString("base64").slice(4, 40));
 });
 
-test("the answer is told again to the same token however its header is written", async () => {
+test("the answer is repeated for the same token however its header is written", async () => {
   const headers = { authorization: `bearer   ${server.token}`, "idempotency-key": "spaced" };
   const first = await server.post("/monitor/log", log("spaced"), keyed("spaced"));
   const second = await server.post("/monitor/log", log("spaced"), { token: null, headers });
@@ -422,7 +422,7 @@ test.each([
   ).toBe(status === 200 ? 409 : 400);
 });
 
-test("who listens is told of a log with a key once, however often it is sent", async () => {
+test("a subscriber gets a log with a key once, however often it is sent", async () => {
   const { pubSub } = server.database;
   const [workspace] = await server.database.orm.em
     .fork()

@@ -39,7 +39,7 @@ test("of twenty requests that come at once with one key, one is carried out and 
   expect(undone).toEqual([]);
 });
 
-test("who listens is told of nothing that was not stored", async () => {
+test("a subscriber gets nothing that was not stored", async () => {
   const { pubSub } = server.database;
   const [workspace] = await execute(server, "select id from workspaces where name = 'default'");
   const listening = pubSub.listen({ workspaceId: workspace!.id, tokenId: null });

@@ -96,7 +96,7 @@ test("what callers write makes no new names: there are as many as routes and fie
   expect(after.join()).not.toContain(canary);
 });
 
-test("writes are told by the size of their batches, reuse by hits and misses, and connections where there are any", async () => {
+test("metrics show the sizes of batches of writes, hits and misses of caches, and connections where there are any", async () => {
   await server.get("/prompts/p/describe");
   const grown = await grownBy(async () => {
     await Promise.all(
@@ -167,7 +167,7 @@ test("a write that waits is seen while it waits", async () => {
   expect((await written).status).toBe(200);
 });
 
-test("the process is told under the usual names", async () => {
+test("metrics of the process have the usual names", async () => {
   const told = await scrape();
   for (const name of [
     "process_cpu_seconds_total",

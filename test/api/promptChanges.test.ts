@@ -100,7 +100,7 @@ test("both APIs tell the present state first, then what is done to the prompt, w
   expect(await events.next()).toBeNull();
 });
 
-test("a client that comes again is told the present state, so that it misses nothing", async () => {
+test("a client that reconnects gets the present state first, so that it misses nothing", async () => {
   await twoVersions("again");
   await (await follow("again"))[Symbol.asyncDispose]();
   await publish("again", "2.0.0");
@@ -116,7 +116,7 @@ test("a prompt without a production version is followed, too", async () => {
   expect(await events.next()).toMatchObject({ action: "publishPrompt", etag: await etagNow("draft") });
 });
 
-test("the ETag names the content: with it the client is told that nothing changed", async () => {
+test("the ETag names the content: a client that sends it is answered that nothing changed", async () => {
   await twoVersions("content");
   await using events = await follow("content");
   const { etag } = await events.next();
@@ -124,7 +124,7 @@ test("the ETag names the content: with it the client is told that nothing change
   expect(status).toBe(304);
 });
 
-test("what changes nothing is not told, nor what is done to other prompts", async () => {
+test("a change that changes nothing is not sent, nor one of other prompts", async () => {
   await twoVersions("still");
   await twoVersions("loud");
   await using events = await follow("still");
@@ -158,7 +158,7 @@ test("a prompt of another workspace is followed like one that does not exist", a
   }
 });
 
-test("nothing is told before the commit, and nothing of a transaction that is rolled back", async () => {
+test("nothing is sent before the commit, and nothing of a transaction that is rolled back", async () => {
   await twoVersions("careful");
   await using events = await follow("careful");
   await events.next();
@@ -183,7 +183,7 @@ test("nothing is told before the commit, and nothing of a transaction that is ro
   expect(await events.next()).toMatchObject({ tag: "after", etag: await etagNow("careful") });
 });
 
-test("what another process does to the same database is told, too", async () => {
+test("a change that another process makes to the same database is sent, too", async () => {
   await twoVersions("shell");
   await using events = await follow("shell");
   await events.next();

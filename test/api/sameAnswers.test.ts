@@ -379,7 +379,7 @@ test("what is written in the document itself is judged like what comes in variab
   );
 });
 
-test("faults are told of the operation that was asked for, also within fragments and nested fields", async () => {
+test("errors belong to the operation that was asked for, also within fragments and nested fields", async () => {
   const query = `query A($n: String) { ...F } fragment F on Query { dataset(slug: "table") { rows(after: $n) { nodes { id } } } }
     mutation B($s: String!) { createPrompt(input: { slug: $s }) { prompt { slug } } }`;
   const { body } = await server.post("/graphql", { query, operationName: "A", variables: { n: 5 } });

@@ -26,7 +26,7 @@ const add = (record: object, token?: string) =>
 
 const listeners = ({ database }: Server) => database.pubSub.count();
 
-test("a log is told once it is stored, whole and with its relations, whichever API it came in by", async () => {
+test("a log is published once it is stored, whole and with its relations, whichever API recorded it", async () => {
   await using events = await subscribe(server, ADDED);
   const rest = await add({ output: { answer: 42 }, name: "by rest" });
   expect(await events.next()).toEqual({
@@ -45,7 +45,7 @@ test("a log is told once it is stored, whole and with its relations, whichever A
   expect(await events.next()).toMatchObject({ data: { logAdded: { trace: { name: "by graphql" } } } });
 });
 
-test("many logs are told in the order in which they were acknowledged, none twice and none left out", async () => {
+test("many logs are published in the order in which they were acknowledged, each once", async () => {
   await using events = await subscribe(server, ADDED);
   const ids: string[] = [];
   for (let n = 0; n < 50; n++) ids.push((await add({})).body.log.id);
@@ -54,14 +54,14 @@ test("many logs are told in the order in which they were acknowledged, none twic
   expect(told).toEqual(ids);
 });
 
-test("of one prompt only its logs are told, whether the prompt exists or not", async () => {
+test("a subscription to one prompt gets its logs only, whether the prompt exists or not", async () => {
   await using events = await subscribe(server, ADDED, { slug: "unknown-one" });
   await add({});
   const { body } = await add({ slug: "unknown-one" });
   expect((await events.next()).data.logAdded.id).toBe(body.log.id);
 });
 
-test("another workspace is told of its own logs only", async () => {
+test("a subscription of another workspace gets its own logs only", async () => {
   await using events = await subscribe(server, ADDED, {}, other.token);
   await add({});
   const theirs = await add({ output: "theirs" }, other.token);
@@ -79,7 +79,7 @@ test("a listener hears nothing of another workspace, however much is added there
   await listening.return(undefined);
 });
 
-test("a log of another workspace is told to nobody, though its id were announced", async () => {
+test("a log of another workspace is published to nobody, even if its id was announced", async () => {
   await using events = await subscribe(server, ADDED);
   const theirs = await add({ output: "theirs" }, other.token);
   const workspace = await getWorkspaceId(server.database, "default");
@@ -88,7 +88,7 @@ test("a log of another workspace is told to nobody, though its id were announced
   expect((await events.next()).data.logAdded.id).toBe(body.log.id);
 });
 
-test("what is refused is not told", async () => {
+test("a log that is refused is not published", async () => {
   await using events = await subscribe(server, ADDED);
   expect((await add({ output: null })).status).toBe(400);
   const { body } = await add({});
@@ -103,7 +103,7 @@ test("who hangs up is not listened for any more", async () => {
   await vi.waitFor(() => expect(listeners(server)).toBe(0));
 });
 
-test("a revoked token is told of nothing more", async () => {
+test("a revoked token gets no more events", async () => {
   const { id, token } = await addToken(server, { scopes: ["read"] });
   await using events = await subscribe(server, ADDED, {}, token);
   await add({});
@@ -153,7 +153,7 @@ test("a field of a log that fails has its code and leaves the log's other fields
   }
 });
 
-test("a failure while listening is told without its insides, and logged whole", async () => {
+test("an error in a subscription is answered without internals and logged whole", async () => {
   const lines: string[] = [];
   await using own = await startServer({ log: (line) => lines.push(line) });
   const workspace = await getWorkspaceId(own.database, "default");
@@ -189,7 +189,7 @@ test("what was sent is not held for as long as the subscription is open", async 
   expect(sent.filter((trace) => trace.deref()).length).toBeLessThan(5);
 });
 
-test("who asks for it in another way than by events is told how", async () => {
+test("a subscription that is not asked for as events gets an error that says how to ask", async () => {
   for (const accept of ["application/json", "application/graphql-response+json", "multipart/mixed"]) {
     const { status, body } = await server.graphql(
       "subscription { logAdded { id } }",
@@ -222,7 +222,7 @@ test("a listener that falls a thousand logs behind is cut off, and the others ar
   expect(told).toBeLessThan(1_100);
 });
 
-test("the logs that wait for a listener are told with others served in between", async () => {
+test("logs that wait for a slow subscriber are sent in pieces, and others are served in between", async () => {
   await using own = await startServer();
   const workspace = await getWorkspaceId(own.database, "default");
   await using events = await subscribe(own, "subscription { logAdded { id } }");

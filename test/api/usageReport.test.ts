@@ -98,7 +98,7 @@ test.each<[string, [string | null, number][]]>([
   },
 );
 
-test("versions are told apart by prompt, and only the calls of one prompt can be asked for", async () => {
+test("versions are grouped by prompt, and usage can be limited to one prompt", async () => {
   const versions = await usage({ by: "VERSION" });
   const told = versions.map(({ promptSlug, key, logs }: Record<string, unknown>) => [promptSlug, key, logs]);
   expect(told).toEqual([

@@ -465,7 +465,7 @@ test.each([" ", ",", ", ", "\n"])("replicas may stand with %j between them", (be
   expect(loadConfig(env).replicaUrls).toEqual(urls);
 });
 
-test("every fault of the configuration is told at once, and nothing is made", async () => {
+test("every error of the configuration is reported at once, and nothing is created", async () => {
   const folder = await newFolder();
   const env = {
     PORT: "99999",
@@ -583,7 +583,7 @@ test("SIGTERM lets a request in flight finish, refuses new ones, and ends with 0
 });
 
 test.each(["at once", "when it is told to stop"])(
-  "a service whose output nobody reads serves on, and stops when it is told to: the reader leaves %s",
+  "a service whose output nobody reads serves on, and stops by a signal: the reader leaves %s",
   async (leaves) => {
     const port = String(await freePort());
     const child = spawn(process.execPath, [program, "serve"], {
@@ -601,7 +601,7 @@ test.each(["at once", "when it is told to stop"])(
   },
 );
 
-test("it stops in good order when the npm that runs it is told to stop", async () => {
+test("it stops in good order when the npm that runs it is stopped", async () => {
   const folder = await newFolder();
   // What npm does: a shell of its own runs the script, gets the signal and dies of it.
   const script = `const { spawn } = require("node:child_process"); spawn(process.execPath, [${JSON.stringify(program)}, "serve"], { stdio: "inherit" }); process.on("SIGTERM", () => process.exit(143));`;

@@ -351,7 +351,7 @@ test.each([
     ["1", "4"],
   ],
 ])(
-  "bad rows are told with line, column and reason and written to FILE.rejected: %s",
+  "bad rows are reported with line, column and reason and written to FILE.rejected: %s",
   async (format, text, reasons, keys) => {
     const file = `bad.${format}`;
     await give(file, text);
@@ -430,7 +430,7 @@ test("of a file whose first line never ends no more is read than a row may have"
   expect(stderr).toContain("endless.csv, line 1: this row is over 16 MB");
 });
 
-test("of very many bad rows the first are told, then their number", async () => {
+test("of very many bad rows the first are reported, then their number", async () => {
   await give("many.jsonl", "x\n".repeat(3_000));
   const { stderr } = await importing("many.jsonl", "many");
   expect(stderr.match(/^line /gm)).toHaveLength(20);

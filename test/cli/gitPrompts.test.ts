@@ -174,7 +174,7 @@ test("a push refuses another text for a version that is stored", async () => {
   });
 });
 
-test("a pull does not overwrite what only the files have, unless told to", async () => {
+test("a pull overwrites what only the files have only with --yes", async () => {
   const { run, edit, file } = await startWorkspace();
   await run("pull");
   await edit(newVersion);
@@ -188,7 +188,7 @@ test("a pull does not overwrite what only the files have, unless told to", async
   expect(await readFile(file, "utf8")).not.toContain("2.0");
 });
 
-test("a pull does not overwrite a file that has another prompt than its name says, unless told to", async () => {
+test("a pull overwrites a file that has another prompt than its name says only with --yes", async () => {
   const { run, add, file } = await startWorkspace();
   await run("pull");
   const other = "slug: other\nversions:\n  - version: '1'\n    text: Hi.\n";

@@ -132,7 +132,7 @@ async function makeWelcome(context: Context) {
   await setTagProtection(context, { slug, input: { tag: "production", protected: true } });
 }
 
-test("an import tells what it would change, and changes it only when told to", async () => {
+test("an import reports what it would change, and changes it only with --yes", async () => {
   const plan = [
     'create prompt "welcome"',
     'add version "1.0" to prompt "welcome"',
@@ -295,7 +295,7 @@ test("a tag is set by its name alone, be it that of something every object has",
   ]);
 });
 
-test("very many keys that are not known take time in proportion, and the first hundred are told", async () => {
+test("very many unknown keys take linear time, and the first hundred are reported", async () => {
   const keys = Array.from({ length: 60_000 }, (_, n) => `key${n}: 1\n`).join("");
   const begun = performance.now();
   const { code, stderr } = await importing("unknown", { "a.yaml": `slug: a\n${keys}` }, "--yes");

@@ -93,7 +93,7 @@ test("a gateway that lost its connection for notifications caches nothing, and l
   await vi.waitFor(async () => expect(await servedAtOne()).toBe("2"), 1_000);
 });
 
-test("a subscription is told of the logs of every gateway, each of them once", async () => {
+test("a subscription gets the logs of every gateway, each once", async () => {
   await caches();
   await using events = await subscribe(one, 'subscription { logAdded(slug: "guide") { id } }');
   const ids: string[] = [];
@@ -106,7 +106,7 @@ test("a subscription is told of the logs of every gateway, each of them once", a
   expect(told.toSorted()).toEqual(ids.toSorted());
 });
 
-test("a slug too long to be told is read with its log", async () => {
+test("a slug too long for a notification is read with its log", async () => {
   const slug = "字".repeat(4_000);
   await using events = await subscribe(one, "subscription($s: String) { logAdded(slug: $s) { id } }", {
     s: slug,
@@ -116,7 +116,7 @@ test("a slug too long to be told is read with its log", async () => {
   expect((await events.next()).data.logAdded.id).toBe(log.id);
 });
 
-test("who follows a prompt is told what another gateway did to it, once it is committed, with the ETag of this one's answer", async () => {
+test("a follower of a prompt gets a change of another gateway once it is committed, with the ETag of this one's answer", async () => {
   await caches();
   await published("1");
   await using events = await openEvents(one, "/prompts/guide/events");
@@ -133,7 +133,7 @@ test("who follows a prompt is told what another gateway did to it, once it is co
   }
 });
 
-test("who follows a prompt is told nothing of what another gateway rolls back", async () => {
+test("a follower of a prompt gets nothing of what another gateway rolls back", async () => {
   await caches();
   await published("2");
   await using events = await openEvents(one, "/prompts/guide/events");
@@ -149,7 +149,7 @@ test("who follows a prompt is told nothing of what another gateway rolls back", 
   expect(await events.next()).toMatchObject({ tag: "production", version: "1" });
 });
 
-test("who follows a prompt is told of what a gateway missed while it could not listen", async () => {
+test("a follower of a prompt gets what a gateway missed while it could not listen", async () => {
   await caches();
   await published("1");
   await using events = await openEvents(one, "/prompts/guide/events");

@@ -46,7 +46,7 @@ async function serve() {
   return { child, said };
 }
 
-test("a server that is not there is told in a line, without the password", async () => {
+test("a server that is missing is reported in one line, without the password", async () => {
   const said = await gabbro(["serve"], { DATABASE_URL: "postgresql://me:canary-2f8@127.0.0.1:9/db" });
   expect(said).toMatch(/^gabbro: Cannot open the database db on 127\.0\.0\.1:9: .*ECONNREFUSED.*\n$/);
   expect(said).not.toContain("canary");

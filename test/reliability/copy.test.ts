@@ -155,7 +155,7 @@ test("a source with the schema of another version is refused, with what to do", 
   expect(existsSync(fileIn(server))).toBe(false);
 });
 
-test("a database that is not there or has no proper URL is told in a line, without the password", async () => {
+test("a database that is missing or has an invalid URL is reported in one line, without the password", async () => {
   await using server = await startServer();
   const to = `sqlite:${fileIn(server)}`;
   expect(await copy(server, to, "sqlite:missing.sqlite")).toEqual(refused("There is no database at "));
@@ -183,7 +183,7 @@ test("a copy that is killed leaves no target, and the next one clears away what 
   expect(await dump(to)).toEqual(await dump(server.databaseUrl));
 }, 60_000);
 
-test("a copy that is told to stop says so and leaves nothing behind", async () => {
+test("a copy that is stopped says so and leaves nothing behind", async () => {
   await using server = await startServer();
   const { child, ended, said } = await startCopy(server);
   child.kill("SIGTERM");

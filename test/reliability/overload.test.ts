@@ -48,7 +48,7 @@ test.each([{ maxInFlight: 0 }])(
   },
 );
 
-test("pages of origins that may ask are told that they were refused, others not, and how many were is counted", async () => {
+test("refusals are readable for pages of allowed origins only, and are counted", async () => {
   const origin = "https://app.example";
   const metricsToken = "a token for the metrics only";
   await using server = await startServer({ corsOrigins: [origin], metricsToken, limits: { maxInFlight: 0 } });
@@ -86,7 +86,7 @@ test("beyond the refusals that may wait, others are answered at once", async () 
   expect(Math.max(one, other)).toBeGreaterThan(240);
 });
 
-test("who is refused by a service that is about to stop is told to go elsewhere", async () => {
+test("a refusal of a service that is about to stop closes the connection, so that clients go elsewhere", async () => {
   await using server = await startServer({ limits: { maxInFlight: 0 } });
   const connection = async () => (await fetch(`${server.url}/datasets`)).headers.get("connection");
   expect(await connection()).toBe("keep-alive");

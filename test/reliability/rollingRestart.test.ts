@@ -9,7 +9,7 @@ const TIMEOUT_MS = 120_000;
 const gateways = isOnPostgresql ? 2 : 1;
 
 test(
-  "gateways that are told to stop one after another, under load, fail no request and lose nothing",
+  "gateways that stop one after another, under load, fail no request and lose nothing",
   async () => {
     await using database = await newDatabase();
     const { requests, acknowledged, sentElsewhere, ...found } = await restartInTurn(database, {

@@ -111,7 +111,7 @@ test("without limits nothing is counted, and no header tells of any", async () =
   expect(server.app.hasDecorator("createRateLimit")).toBe(false);
 });
 
-test("limits and proxies come from the environment, and faults in them are told", () => {
+test("limits and proxies come from the environment, and errors in them are reported", () => {
   expect(loadConfig({})).toMatchObject({
     rateLimits: { perToken: null, perAddress: null },
     trustedProxies: [],

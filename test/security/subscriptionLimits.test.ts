@@ -243,7 +243,7 @@ test("what listeners share of a log is written for each in a turn of its own", a
   await vi.waitFor(() => expect(pubSub.count()).toBe(0), { timeout: 10_000 });
 });
 
-test("an event that would be too large is an error, and the next one is told", async () => {
+test("an event that would be too large is an error, and the next one is sent", async () => {
   await using events = await subscribe(server, "subscription { logAdded { id a: output b: output } }");
   const megabytes = (count: number) => "word ".repeat((count * 1024 * 1024) / 5);
   await log({ output: megabytes(0.75) });

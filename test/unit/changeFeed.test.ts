@@ -10,7 +10,7 @@ class Connection extends EventEmitter {
   end = async () => {};
 }
 
-test("a subscriber that is told of a change by another gateway finds no cached prompt of before", async () => {
+test("a subscriber that hears of a change by another gateway reads no cached prompt of before", async () => {
   const connection = new Connection();
   const pubSub = createPubSub();
   const feed = openPostgresqlChangeFeed("self", () => connection, pubSub);

@@ -12,8 +12,7 @@ import { createFile, inspectFile, isWorldReadable } from "./file.ts";
 import { createSqliteSearch } from "./search.ts";
 import { createWordIndexer, keepRemovedWords, MAX_REMOVED_ROWS } from "./wordIndex.ts";
 
-// Waiting for another process blocks this one, so SQLite hardly waits and groupCommit.ts retries. At start it may wait
-// longer.
+// Waiting for another process blocks this one, so SQLite waits only at the start, and groupCommit.ts retries.
 const BUSY_MS = 5;
 const OPENING_MS = 1_500;
 /** With the 16 MB of the library, a trace of 10,000 logs is fetched from the system again for each page of it. */
