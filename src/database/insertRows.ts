@@ -18,7 +18,7 @@ export function createInsert<DB>(encode: Encoder, insertAlong: InsertAlong) {
       for (const chunk of inStatements(plain.map(encode(entity))))
         await transaction
           .insertInto(entity)
-          .values(chunk as never)
+          .values(chunk as never) // each entity has its own columns, which the encoder has written
           .execute();
       await insertAlong(transaction, entity, plain);
     }

@@ -19,7 +19,10 @@ export function idsInPage({ after, before, limit, inverted = false }: Page, orde
   };
 }
 
-/** Limits a query to a page of a list in the order of a unique column. An inverted page comes out from its end. */
+/**
+ * Limits a query to a page of a list in the order of a unique column. An inverted page comes out from its end. The casts are
+ * there because Kysely cannot tell which type a column has whose table is a parameter.
+ */
 export function inPage<DB, TB extends keyof DB, Row>(
   query: SelectQueryBuilder<DB, TB, Row>,
   column: Parameters<SelectQueryBuilder<DB, TB, Row>["orderBy"]>[0] & string,

@@ -148,8 +148,8 @@ function createCallerChecks(listeners: ReadonlySet<Listener<never>>) {
   const check = async ({ id, hasEnded }: Required<Subscriber>["caller"]) => {
     if (checking.has(id)) return; // the database is slow: more questions would not help it
     checking.add(id);
-    if (await hasEnded()) for (const { caller, end } of [...listeners]) if (caller?.id === id) end();
-    checking.delete(id);
+    const isOver = await hasEnded().finally(() => checking.delete(id));
+    if (isOver) for (const { caller, end } of [...listeners]) if (caller?.id === id) end();
   };
   return () => {
     const callers = new Map<string, Required<Subscriber>["caller"]>();

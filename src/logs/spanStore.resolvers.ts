@@ -100,10 +100,10 @@ function saysOf<Name extends keyof ReportedTrace>(
   spans: SpanStep[],
   root: SpanStep | undefined,
   name: Name,
-): ReportedTrace[Name] {
+): ReportedTrace[Name] | null {
   const ofRoot = root?.span.trace[name] ?? null;
   if (ofRoot !== null) return ofRoot;
-  return spans.find(({ span }) => span.trace[name] !== null)?.span.trace[name] ?? (null as never);
+  return spans.find(({ span }) => span.trace[name] !== null)?.span.trace[name] ?? null;
 }
 
 function times(spans: SpanStep[]) {
@@ -143,7 +143,10 @@ function toTraceRow(workspaceId: string, id: string, spans: SpanStep[]) {
 
 const nameOf = ({ log }: ReportedSpan): string => log.name ?? log.type;
 
-/** Adds what spans say of a stored trace: a root that began before the known one replaces what that one said. */
+/**
+ * Adds what spans say of a stored trace: a root that began before the known one replaces what that one said. The casts are
+ * there because TypeScript does not see that the name on both sides of an assignment is the same one.
+ */
 function update(trace: Trace, spans: SpanStep[]): void {
   const { startTime, endTime } = times(spans);
   if (startTime < trace.startTime) trace.startTime = startTime;

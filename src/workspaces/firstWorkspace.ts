@@ -1,2 +1,2 @@
-/** The name of the workspace that a new database has, which commands use unless told otherwise. */
+/** The name of the workspace of a new database, and the default of `--workspace`. */
 export const FIRST_WORKSPACE = "default";
