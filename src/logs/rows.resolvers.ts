@@ -15,8 +15,7 @@ type StoredRow = LogRow & { id: string };
 /** A log without its payload as a plain row; null when the workspace has none with that id. */
 export const findLogRow: (context: Context, id: string) => Promise<LogRow | null> = createFinder(readLogRows);
 
-/** The logs with these ids as such rows, in any order. */
-export async function readLogRows(context: Context, ids: string[]): Promise<LogRow[]> {
+async function readLogRows(context: Context, ids: string[]): Promise<LogRow[]> {
   const { workspaceId } = authenticated(context);
   const { database } = context;
   const query = database.read

@@ -7,7 +7,7 @@ import { checkDeadline } from "../limits/deadline.ts";
 import { tokenParts } from "../usage/tokenParts.ts";
 import { authenticated } from "../workspaces/resolvers.ts";
 import type { LogRecord, TraceRecord } from "./entities.ts";
-import { readLogRows } from "./rows.resolvers.ts";
+import { findLogRow } from "./rows.resolvers.ts";
 import { addTo, growTree, noRollup, type Placed, type Rollup, type TreeLog, withPauses } from "./tree.ts";
 
 /** A trace as a tree. */
@@ -155,15 +155,7 @@ export async function logsOf(
     if ((!types || types.includes(log.type)) && (status == null || status === log.status))
       page.push(placed[at]!);
   }
-  const rows = await readLogRows(
-    context,
-    page.map(({ log }) => log.id),
-  );
-  const byId = new Map(rows.map((row) => [row.id, row]));
-  return page.flatMap((one) => {
-    const row = byId.get(one.log.id);
-    if (!row) return []; // it has just been removed
-    places.set(row, { ...one, tree });
-    return row;
-  });
+  const rows = await Promise.all(page.map(({ log }) => findLogRow(context, log.id))); // with those of other traces
+  for (const [at, row] of rows.entries()) if (row) places.set(row, { ...page[at]!, tree });
+  return rows.filter((row) => row !== null); // without those that have just been removed
 }

@@ -74,10 +74,10 @@ async function send({ request, body }: Pick<GoldenAnswer, "request" | "body">) {
   return { status: response.status, answer: withoutIds(await response.text()) };
 }
 
-// In the order of the file: later requests read what earlier ones added.
-test.each(golden as GoldenAnswer[])(
-  "request %#, $request, is answered with the same bytes as ever",
-  async ({ status, answer, ...request }) => {
-    expect(await send(request)).toEqual({ status, answer });
-  },
-);
+test("requests of the four operations are answered with the same bytes as ever", async () => {
+  const answers: GoldenAnswer[] = [];
+  // One by one: later requests read what earlier ones added.
+  for (const { status: _, answer: __, ...request } of golden as GoldenAnswer[])
+    answers.push({ ...request, ...(await send(request)) });
+  expect(answers).toEqual(golden);
+});
