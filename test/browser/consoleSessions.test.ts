@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { examples } from "../../src/graphiql/examples.ts";
 import { hasChromium, openBrowser, skipReason } from "../support/chromium.ts";
 import { openConsole } from "../support/console.ts";
 import { startServer } from "../support/server.ts";
@@ -59,7 +60,7 @@ describe.skipIf(!hasChromium)(`in Chromium${skipReason}`, () => {
     page.setDefaultTimeout(15_000);
     await page.goto(`${server.url}/graphql#${encodeURIComponent(fragment)}`);
     await page.getByRole("tab", { name: "ReadDataset" }).waitFor();
-    expect(await page.getByRole("tab").count()).toBe(5);
+    expect(await page.getByRole("tab").count()).toBe(examples.length);
     expect(new URL(page.url()).hash).toBe("");
   });
 });
