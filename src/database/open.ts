@@ -89,8 +89,9 @@ export async function openDatabase(
     ...writers,
     /** The same as `read`, in the transaction of a unit of work. */
     readWithin: (em: typeof orm.em): typeof read => em.getKysely(entityNames),
-    /** The same without conversion: times and JSON are as the database has them. */
-    rowsWithin: (em: typeof orm.em): typeof read => em.getKysely({ ...entityNames, convertValues: false }),
+    /** The same as `rows`, in the transaction of a unit of work. */
+    rowsWithin: async <Row>(em: typeof orm.em, query: Compilable<Row>): Promise<Row[]> =>
+      (await em.getKysely<never>().executeQuery(query.compile())).rows,
     pubSub,
     notifyOfPrompt: changeFeed.notifyOfPrompt,
     requestTransactions: createRequestTransactions(search),

@@ -1,6 +1,6 @@
 import type { Context } from "../context.ts";
 import type { EntityManager } from "../database/open.ts";
-import { tokenParts } from "../usage/tokenParts.ts";
+import { type TokenParts, tokenParts } from "../usage/tokenParts.ts";
 import { hasUsage, type ReportingLog } from "./counted.ts";
 import { type AggregateUsage, treeColumns } from "./entities.ts";
 
@@ -29,6 +29,12 @@ const columns = [
   ...["id", "trace", "type", "startTime", "provider", "model", "cost", "costSource"],
   ...["inputTokens", "outputTokens", "aggregateUsage", ...treeColumns],
 ] as const;
+
+/** As the database has it. */
+type Row = Omit<StoredLog, "reported" | "startMs" | "startTime"> & {
+  startTime: Date | number | string;
+  aggregateUsage: string | null;
+};
 
 /** The logs of traces without their payloads; none of the traces with which they would be more than `maxLogs`. */
 export async function readStored(
@@ -61,29 +67,28 @@ async function readPage(
   traceId: string,
   { after, limit }: { after: string | null; limit: number },
 ): Promise<StoredLog[]> {
-  let query = context.database
-    .rowsWithin(em)
+  const { read, rowsWithin } = context.database;
+  let query = read
     .selectFrom("Log")
-    .select(columns)
+    .select(columns.map((column) => `${column as "id"} as ${column as "id"}` as const))
     .where("workspace", "=", workspaceId)
     .where("trace", "=", traceId)
     .orderBy("id")
-    .limit(limit);
+    .limit(limit)
+    .$castTo<Row>();
   if (after !== null) query = query.where("id", ">", after);
-  const rows = await query.execute();
+  const rows = await rowsWithin(em, query);
   return rows.map(({ aggregateUsage, startTime: stored, ...log }) => {
     const startTime = new Date(stored);
-    const reported = aggregateUsage === null ? ownUsage(log) : JSON.parse(String(aggregateUsage));
+    const reported = aggregateUsage === null ? ownUsage(log) : JSON.parse(aggregateUsage);
     return { ...log, startTime, startMs: startTime.getTime(), reported };
-  }) as StoredLog[];
+  });
 }
 
-function ownUsage(
-  log: { [Part in (typeof tokenParts)[number]]: number | null } & { cost: number | null; costSource: string },
-) {
-  const parts = Object.fromEntries(tokenParts.map((part) => [part, log[part]])) as Pick<
-    AggregateUsage,
-    (typeof tokenParts)[number]
+function ownUsage(log: Omit<Row, "startTime" | "aggregateUsage">): AggregateUsage | null {
+  const parts = Object.fromEntries(tokenParts.map((part) => [part, log[part] ?? null])) as Record<
+    keyof TokenParts,
+    number | null
   >;
   const usage = { ...parts, cost: log.costSource === "REPORTED" ? log.cost : null };
   return hasUsage(usage) ? usage : null;
