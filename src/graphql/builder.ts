@@ -60,8 +60,7 @@ builder.mutationType({
   description: `Everything that can be changed. Each field needs a token with the scope \`write\`, unless it says otherwise. ${GENERAL_ERRORS} A request whose \`Idempotency-Key\` belongs to another request gives \`CONFLICT\`.`,
 });
 builder.subscriptionType({
-  description:
-    "Everything that can be subscribed to, by server-sent events: send the operation with `Accept: text/event-stream`.",
+  description: `Everything that can be subscribed to, by server-sent events: send the operation with \`Accept: text/event-stream\`. ${GENERAL_ERRORS}`,
 });
 
 /**

@@ -2,6 +2,7 @@ import { afterAll, expect, test } from "vitest";
 import { schema } from "../../src/schema.ts";
 import { addDataset, addPrompt } from "../support/data.ts";
 import { checkErrorsAreNamed, codesOf } from "../support/errorCodes.ts";
+import { subscribe } from "../support/events.ts";
 import { addLogs } from "../support/logs.ts";
 import { startServer } from "../support/server.ts";
 
@@ -71,6 +72,7 @@ const requests: Record<string, Record<string, string>> = {
     PROMPT_NOT_FOUND: '(slug: "no", input: { tag: "a" }) { prompt { id } }',
     CONFLICT: '(slug: "guide", input: { tag: "no" }) { prompt { id } }',
   },
+  promptChanged: { PROMPT_NOT_FOUND: '(slug: "no") { version }' },
   servedPrompt: { PROMPT_NOT_FOUND: '(slug: "no") { text }', VERSION_NOT_FOUND: '(slug: "draft") { text }' },
   setDatasetTagProtection: {
     DATASET_NOT_FOUND: '(slug: "no", input: { tag: "a", protected: true }) { protectedTags }',
@@ -84,6 +86,7 @@ const requests: Record<string, Record<string, string>> = {
     TAG_NOT_FOUND: '(slug: "rows", input: { tag: "a", to: { tag: "no" } }) { datasetTag { id } }',
   },
   trace: { TRACE_NOT_FOUND: `(id: "${none}") { id }` },
+  traceChanged: { TRACE_NOT_FOUND: `(id: "${none}") { id }` },
   updateDataset: {
     DATASET_NOT_FOUND: '(slug: "no", input: {}) { dataset { id } }',
     CONFLICT: '(slug: "rows", input: { addColumns: [{ name: "a", type: TEXT }] }) { dataset { id } }',
@@ -92,25 +95,50 @@ const requests: Record<string, Record<string, string>> = {
   updatePrompt: { PROMPT_NOT_FOUND: '(slug: "no", input: {}) { prompt { id } }' },
 };
 
-const named = (["Query", "Mutation"] as const).flatMap((root) => {
+const named = (["Query", "Mutation", "Subscription"] as const).flatMap((root) => {
   const type = schema.getType(root) as ReturnType<typeof schema.getQueryType>;
   return Object.keys(type!.getFields()).flatMap((name) =>
     codesOf(root, name).map((code): [string, string, string] => [name, code, root.toLowerCase()]),
   );
 });
 
+/** The only field of an operation, or the first event of a subscription; or its first error. */
+async function firstAnswer(query: string) {
+  if (!query.startsWith("subscription")) return server.run(query);
+  await using events = await subscribe(server, query);
+  const { errors, data } = await events.next();
+  return errors ? { error: errors[0].extensions } : data;
+}
+
 test.each(named)("%s gives the error %s that its description names", async (name, code, operation) => {
   const { body } = await server.post("/monitor/log", { slug: "guide", output: 1 });
   const request = requests[name]![code]!.replace("<log>", body.log.id);
-  const send = () => server.run(`${operation} { ${name}${request} }`);
+  const send = () => firstAnswer(`${operation} { ${name}${request} }`);
   if (name === "pruneTraces") await addLogs(server, 200, () => ({ startTime: new Date("1999-01-01") }));
   const answers = name === "pruneTraces" ? await Promise.all([send(), send()]) : [await send()];
   expect(answers).toContainEqual({ error: expect.objectContaining({ code }) });
 });
 
-test("an error of its own that the description of a field does not name is noticed in every test", () => {
-  const failure = (code: string) => [{ path: ["a"], extensions: { code } }];
-  const query = '{ a: dataset(slug: "x") { id } }';
-  expect(() => checkErrorsAreNamed(query, failure("DATASET_NOT_FOUND"))).not.toThrow();
-  expect(() => checkErrorsAreNamed(query, failure("CONFLICT"))).toThrow("description of dataset");
-});
+test.each([
+  ["query", "dataset", "DATASET_NOT_FOUND"],
+  ["mutation", "deleteDataset", "DATASET_NOT_FOUND"],
+  ["subscription", "promptChanged", "PROMPT_NOT_FOUND"],
+])(
+  "an error of its own that the description of a field of a %s does not name is noticed in every test",
+  (operation, name, own) => {
+    const failure = (code: string) => [{ path: ["a"], extensions: { code } }];
+    const query = `${operation} { a: ${name}(slug: "x") { __typename } }`;
+    expect(() => checkErrorsAreNamed(query, failure(own))).not.toThrow();
+    expect(() => checkErrorsAreNamed(query, failure("CONFLICT"))).toThrow(`description of ${name}`);
+  },
+);
+
+test.each(["Query", "Mutation", "Subscription"])(
+  "the description of %s names the errors that each of its fields may give",
+  (root) => {
+    const { description } = schema.getType(root)!;
+    const general = "UNAUTHENTICATED BAD_INPUT FORBIDDEN QUERY_TOO_COMPLEX TOO_MANY_REQUESTS UNAVAILABLE";
+    for (const code of `${general} TIMED_OUT INTERNAL`.split(" "))
+      expect(description).toContain(`\`${code}\``);
+  },
+);

@@ -1,8 +1,11 @@
 import { type FieldNode, GraphQLError, Kind, type OperationDefinitionNode, parse } from "graphql";
 import { schema } from "../../src/schema.ts";
 
-/** The error codes that the description of a field of Query or Mutation names. */
-export function codesOf(root: "Query" | "Mutation", name: string): string[] {
+const ROOTS = { query: "Query", mutation: "Mutation", subscription: "Subscription" } as const;
+type Root = (typeof ROOTS)[keyof typeof ROOTS];
+
+/** The error codes that the description of a field of Query, Mutation or Subscription names. */
+export function codesOf(root: Root, name: string): string[] {
   const field = schema.getType(root) as ReturnType<typeof schema.getQueryType>;
   const { description } = field!.getFields()[name]!;
   return [...(description ?? "").matchAll(/`((?:\w+_NOT_FOUND)|CONFLICT)`/g)].map(([, code]) => code!);
@@ -23,13 +26,13 @@ export function checkErrorsAreNamed(query: unknown, errors: Failure[]): void {
   }
 }
 
-function fieldAt(query: string, key: string): { root: "Query" | "Mutation"; name: string } | undefined {
+function fieldAt(query: string, key: string): { root: Root; name: string } | undefined {
   for (const definition of parse(query).definitions) {
     const { operation, selectionSet } = definition as OperationDefinitionNode;
     const field = selectionSet.selections.find(
       (one): one is FieldNode => one.kind === Kind.FIELD && (one.alias ?? one.name).value === key,
     );
-    if (field) return { root: operation === "mutation" ? "Mutation" : "Query", name: field.name.value };
+    if (field) return { root: ROOTS[operation], name: field.name.value };
   }
   return undefined;
 }

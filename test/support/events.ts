@@ -1,3 +1,4 @@
+import { checkErrorsAreNamed } from "./errorCodes.ts";
 import type { Server } from "./server.ts";
 
 /** A subscription by server-sent events over a real connection, open when it is given back. */
@@ -8,7 +9,8 @@ export async function subscribe(
   token: string | null = own,
 ) {
   const headers = { "content-type": "application/json", ...headersOf(token) };
-  return listen(`${url}/graphql`, { method: "POST", headers, body: JSON.stringify({ query, variables }) });
+  const request = { method: "POST", headers, body: JSON.stringify({ query, variables }) };
+  return listen(`${url}/graphql`, request, ({ errors = [] }) => checkErrorsAreNamed(query, errors));
 }
 
 /** The events of a path of REST over a real connection, open when it is given back. */
@@ -25,7 +27,9 @@ const headersOf = (token: string | null) => ({
   ...(token !== null && { authorization: `Bearer ${token}` }),
 });
 
-async function listen(url: string, request: RequestInit) {
+/** Listens for events, each of which is checked before it is given back. */
+// biome-ignore lint/suspicious/noExplicitAny: an event may have any shape
+async function listen(url: string, request: RequestInit, check: (event: any) => void = () => {}) {
   const abort = new AbortController();
   const response = await fetch(url, { ...request, signal: abort.signal });
   const events = eventsOf(response);
@@ -33,7 +37,11 @@ async function listen(url: string, request: RequestInit) {
     response,
     /** The next result; null when there is none any more. */
     // biome-ignore lint/suspicious/noExplicitAny: a result may have any shape
-    next: async (): Promise<any> => (await events.next()).value ?? null,
+    next: async (): Promise<any> => {
+      const event = (await events.next()).value ?? null;
+      if (event) check(event);
+      return event;
+    },
     [Symbol.asyncDispose]: async () => abort.abort(),
   };
 }
