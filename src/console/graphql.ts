@@ -50,7 +50,7 @@ builder.queryField("consoleSessions", (t) =>
   }),
 );
 
-const EndConsoleSessionPayload = deletionType("ConsoleSession", "session");
+const EndConsoleSessionPayload = deletionType("ConsoleSession", "session", "End");
 
 builder.mutationField("endConsoleSession", (t) =>
   t.field({

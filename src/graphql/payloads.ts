@@ -45,9 +45,9 @@ export function payloadType<Payload extends object>(
   });
 }
 
-/** The payload of a deletion. */
-export function deletionType(name: string, what: string) {
-  return payloadType<{ id: string }>(`Delete${name}Payload`, {
+/** The payload of a deletion, named after its mutation. */
+export function deletionType(name: string, what: string, verb = "Delete") {
+  return payloadType<{ id: string }>(`${verb}${name}Payload`, {
     description: `The ${what} that was removed.`,
     fields: (t) => ({
       [`deleted${name}Id`]: t.exposeID("id", { description: `The id of the ${what} that was removed.` }),
