@@ -1,9 +1,13 @@
+import { buildSchema } from "graphql";
 import { afterAll, expect, test } from "vitest";
 import { signIn } from "../../src/console/sessions.resolvers.ts";
 import type { Dataset } from "../../src/datasets/entities.ts";
 import { entities } from "../../src/entities.ts";
 import { storeRejected } from "../../src/inbox/recording.resolvers.ts";
+import { Log } from "../../src/logs/entities.ts";
+import { printedSchema } from "../../src/schema.ts";
 import { toCursor } from "../../src/validation/pagination.ts";
+import { connections, connectionsOf } from "../support/connections.ts";
 import { addDataset, addPrompt, addWorkspace } from "../support/data.ts";
 import { addLogs } from "../support/logs.ts";
 import { createRandom } from "../support/random.ts";
@@ -40,6 +44,8 @@ interface List {
   isReversible: boolean;
   /** Where its entries have their ids, when it is not at the top. */
   entry?: "after";
+  /** The column that the entities of an entry have in common, when an entry is a group of them. */
+  group?: "promptSlug";
   /** Whether its entries are only removed all together. */
   isRemovedWhole?: boolean;
 }
@@ -47,44 +53,58 @@ interface List {
 const TRACE_ID = "0af7651916cd43dd8448eb211c80319c";
 
 const LISTS: Record<string, List> = {
-  accessTokens: { query: "{ accessTokens(ARGUMENTS) PAGE }", entity: "AccessToken", isReversible: true },
-  auditLog: { query: "{ auditLog(ARGUMENTS) PAGE }", entity: "AuditEntry", isReversible: true },
-  consoleSessions: {
+  "Query.accessTokens": {
+    query: "{ accessTokens(ARGUMENTS) PAGE }",
+    entity: "AccessToken",
+    isReversible: true,
+  },
+  "Query.auditLog": { query: "{ auditLog(ARGUMENTS) PAGE }", entity: "AuditEntry", isReversible: true },
+  "Query.consoleSessions": {
     query: "{ consoleSessions(ARGUMENTS) PAGE }",
     entity: "ConsoleSession",
     isReversible: true,
   },
-  datasetDiff: {
+  "Query.datasetDiff": {
     query: '{ datasetDiff(slug: "entry-00", from: { version: 1 }, to: { tag: "latest" }, ARGUMENTS) PAGE }',
     ...{ entity: "DatasetRow", isReversible: false, entry: "after" },
   },
-  datasets: { query: "{ datasets(ARGUMENTS) PAGE }", entity: "Dataset", isReversible: true },
-  logs: { query: "{ logs(ARGUMENTS) PAGE }", entity: "Log", isReversible: false },
-  modelPrices: { query: "{ modelPrices(ARGUMENTS) PAGE }", entity: "ModelPrice", isReversible: true },
-  prompts: { query: "{ prompts(ARGUMENTS) PAGE }", entity: "Prompt", isReversible: true },
-  rejectedItems: { query: "{ rejectedItems(ARGUMENTS) PAGE }", entity: "RejectedItem", isReversible: true },
-  rows: {
+  "Query.datasets": { query: "{ datasets(ARGUMENTS) PAGE }", entity: "Dataset", isReversible: true },
+  "Query.logs": { query: "{ logs(ARGUMENTS) PAGE }", entity: "Log", isReversible: false },
+  "Query.modelPrices": { query: "{ modelPrices(ARGUMENTS) PAGE }", entity: "ModelPrice", isReversible: true },
+  "Query.prompts": { query: "{ prompts(ARGUMENTS) PAGE }", entity: "Prompt", isReversible: true },
+  "Query.rejectedItems": {
+    query: "{ rejectedItems(ARGUMENTS) PAGE }",
+    entity: "RejectedItem",
+    isReversible: true,
+  },
+  "Dataset.rows": {
     query: '{ dataset(slug: "entry-00") { rows(ARGUMENTS) PAGE } }',
     entity: "DatasetRow",
     isReversible: false,
   },
-  tagHistory: {
+  "Prompt.tagHistory": {
     query: '{ prompt(slug: "entry-00") { tagHistory(ARGUMENTS) PAGE } }',
     entity: "PromptTagMove",
     isReversible: true,
   },
-  "trace.logs": {
+  "Trace.logs": {
     query: `{ trace(id: "${TRACE_ID}") { logs(ARGUMENTS) PAGE } }`,
     ...{ entity: "Log", isReversible: false, isRemovedWhole: true },
   },
-  traces: { query: "{ traces(ARGUMENTS) PAGE }", entity: "Trace", isReversible: false },
-  versions: {
+  "Query.traces": { query: "{ traces(ARGUMENTS) PAGE }", entity: "Trace", isReversible: false },
+  "Query.usage": {
+    query: '{ usage(from: "2026-01-01", to: "2026-02-01", groupBy: PROMPT, ARGUMENTS) PAGE }',
+    ...{ entity: "Log", isReversible: false, group: "promptSlug" },
+  },
+  "Prompt.versions": {
     query: '{ prompt(slug: "entry-00") { versions(ARGUMENTS) PAGE } }',
     entity: "PromptVersion",
     isReversible: true,
   },
 };
 
+const nodeSelection = ({ entry, group }: Pick<List, "entry" | "group">) =>
+  entry ? `{ ${entry} { id } }` : group ? "{ id: key }" : "{ id }";
 const pageSelection = (node: string) =>
   `{ edges { cursor node ${node} } nodes ${node} pageInfo { hasNextPage hasPreviousPage startCursor endCursor } }`;
 
@@ -101,9 +121,18 @@ interface Page {
 
 const entityOf = ({ entity }: List) => entities.find(({ meta }) => meta.name === entity)! as typeof Dataset;
 
+/** Removes an entry of a list: not by a query, of which caches hear nothing. */
+async function remove({ database }: Server, list: List, id: string) {
+  const em = database.fork(null);
+  if (list.group) em.remove(await em.find(Log, { [list.group]: id }, { filters: false }));
+  else em.remove(em.getReference(entityOf(list), id));
+  await em.flush();
+}
+
 /** A page of a list, by the arguments as they stand in a document. */
-async function pageOf(to: Server, { query, entry }: List, args: string): Promise<Page> {
-  const selection = pageSelection(entry ? `{ ${entry} { id } }` : "{ id }");
+async function pageOf(to: Server, list: List, args: string): Promise<Page> {
+  const { query, entry } = list;
+  const selection = pageSelection(nodeSelection(list));
   let found = await to.run(query.replace("ARGUMENTS", args).replace("PAGE", selection));
   while (!("edges" in found)) found = Object.values(found)[0];
   if (!entry) return found;
@@ -143,10 +172,30 @@ async function fill(to: Server) {
   }
   await to.post("/v1/traces", { resourceSpans: [{ scopeSpans: [{ spans: numbers.map(spanOf) }] }] });
   await storeRejected(to.database);
-  await addLogs(to, COUNT, (n) => ({ startTime: new Date(Date.UTC(2026, 0, 1, 0, n % 5)) }));
+  // Some prompts have one log, some four: groups of both sizes are listed.
+  await addLogs(to, 2 * COUNT, (n) => ({
+    startTime: new Date(Date.UTC(2026, 0, 1, 0, n % 5)),
+    promptSlug: name(n < COUNT ? n : n % 4),
+  }));
 }
 
 await fill(server);
+
+test("every connection of the schema is tried here", () => {
+  expect(Object.keys(LISTS).toSorted()).toEqual([...connections.keys()].toSorted());
+  const more = buildSchema(
+    printedSchema().replace("  rowCount: Int!", "  rowCount: Int!\n  more: LogConnection!"),
+  );
+  expect([...connectionsOf(more).keys()]).toContain("Dataset.more");
+});
+
+test("every list that can be read from its end is read from there", () => {
+  const reversible = [...connections].filter(([, { field }]) =>
+    field.args.some(({ name }) => name === "last"),
+  );
+  const tried = Object.entries(LISTS).filter(([, { isReversible }]) => isReversible);
+  expect(tried.map(([name]) => name).toSorted()).toEqual(reversible.map(([name]) => name).toSorted());
+});
 
 test.each(Object.entries(LISTS))(
   "pages of %s have every entry once and in order, whatever is removed between them",
@@ -180,8 +229,7 @@ test.each(Object.entries(LISTS))(
         // The entry that the cursor names, and any other one.
         for (const id of [seen.at(-1)!, expected[below(expected.length)]!].slice(below(2))) {
           if (id === caller || list.isRemovedWhole) continue;
-          const em = own.database.fork(null);
-          await em.remove(em.getReference(entityOf(list), id)).flush(); // not by a query, of which caches hear nothing
+          await remove(own, list, id);
           removed.add(id);
         }
       }
@@ -209,17 +257,14 @@ test.each(Object.entries(LISTS))(
 const UUID = "01890a5d-ac96-774b-bcce-b302099a8057";
 
 test.each(
-  Object.entries(LISTS).flatMap(([list, { query, entry = "id" }]) =>
+  Object.entries(LISTS).flatMap(([coordinate, list]) =>
     [
       ["no base64url", "\u00e9"],
-      ["a slug in place of an id", list === "datasets" || list === "prompts" ? "=" : toCursor("entry-00")],
+      ["a slug in place of an id", /datasets|prompts/.test(coordinate) ? "=" : toCursor("entry-00")],
       ["padding", `${toCursor(`0 ${UUID}`)}==`],
     ].map(([what, cursor]) => {
-      const page = query.replace(
-        "PAGE",
-        entry === "id" ? "{ nodes { id } }" : `{ nodes { ${entry} { id } } }`,
-      );
-      return [list, what!, page, cursor!] as const;
+      const page = list.query.replace("PAGE", `{ nodes ${nodeSelection(list)} }`);
+      return [coordinate, what!, page, cursor!] as const;
     }),
   ),
 )("a cursor of %s that is %s is BAD_INPUT", async (_, __, query, cursor) => {

@@ -3,15 +3,10 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import {
-  type GraphQLField,
-  type GraphQLObjectType,
-  getNamedType,
-  isInputObjectType,
-  isObjectType,
-} from "graphql";
+import { getNamedType, isInputObjectType } from "graphql";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { printedSchema, schema } from "../../src/schema.ts";
+import { printedSchema } from "../../src/schema.ts";
+import { type ConnectionField, connections } from "../support/connections.ts";
 import type { Fixtures } from "../support/fixtures.ts";
 import { graphqlOperations } from "../support/operations.ts";
 
@@ -70,18 +65,8 @@ async function lint(text: string) {
   return run(project, [tool("eslint/bin/eslint.js"), "schema.graphql"]);
 }
 
-type Field = GraphQLField<unknown, unknown>;
-
-/** Every field that returns a connection, with its type. */
-const connections = Object.values(schema.getTypeMap())
-  .filter((type): type is GraphQLObjectType => isObjectType(type) && !type.name.startsWith("__"))
-  .flatMap((type) =>
-    Object.values(type.getFields()).map((field): [GraphQLObjectType, Field] => [type, field]),
-  )
-  .filter(([, { type }]) => /Connection!?$/.test(String(type)));
-
 /** What Relay makes of a connection: a fragment that reads one page after another. */
-function paginationFragment([type, field]: [GraphQLObjectType, Field]): string {
+function paginationFragment({ type, field }: ConnectionField): string {
   const name = `${type.name}_${field.name}`;
   const more = field.args
     .filter(({ type }) => String(type).endsWith("!"))
@@ -105,16 +90,16 @@ async function compileForRelay(text: string) {
   const project = await folderWith({
     "relay.config.json": JSON.stringify(config),
     "schema.graphql": text,
-    "src/fragments.ts": connections.map(paginationFragment).join("\n"),
+    "src/fragments.ts": [...connections.values()].map(paginationFragment).join("\n"),
     "made/.keep": "",
   });
   return run(project, [tool("relay-compiler/cli.js"), "relay.config.json"]);
 }
 
 test("Relay's compiler takes the schema, and a pagination fragment on every connection", async () => {
-  expect(connections.length).toBeGreaterThan(11);
+  expect(connections.size).toBeGreaterThan(11);
   const { code, output } = await compileForRelay(printedSchema());
-  expect([code, output]).toEqual([0, expect.stringContaining(`${2 * connections.length} reader`)]);
+  expect([code, output]).toEqual([0, expect.stringContaining(`${2 * connections.size} reader`)]);
 });
 
 test.each([
