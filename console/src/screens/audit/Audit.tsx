@@ -1,3 +1,4 @@
+import { getRouteApi } from "@tanstack/react-router";
 import { useData } from "../../data.ts";
 import type { AuditLogQuery } from "../../gql/graphql.ts";
 import { graphql } from "../../gql/index.ts";
@@ -11,7 +12,8 @@ import { Page } from "../../parts/Page.tsx";
 import { PageLinks } from "../../parts/Pager.tsx";
 import { type Column, RowName, Table } from "../../parts/Table.tsx";
 import { Time } from "../../parts/Time.tsx";
-import { auditRoute } from "./route.ts";
+
+const route = getRouteApi("/shell/audit");
 
 const AuditLog = graphql(`
   query AuditLog($after: String) {
@@ -49,8 +51,8 @@ const AuditChange = graphql(`
 type Entry = AuditLogQuery["auditLog"]["nodes"][number];
 
 export function Audit() {
-  const { after, entry } = auditRoute.useSearch();
-  const navigate = auditRoute.useNavigate();
+  const { after, entry } = route.useSearch();
+  const navigate = route.useNavigate();
   const result = useData(AuditLog, { after: after ?? null });
   const show = (id: string | undefined) =>
     void navigate({ search: (now) => ({ ...now, entry: id }), replace: true });

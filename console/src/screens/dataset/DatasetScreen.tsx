@@ -1,4 +1,4 @@
-import { Link } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { useData } from "../../data.ts";
 import type { DatasetHeadQuery } from "../../gql/graphql.ts";
 import { graphql } from "../../gql/index.ts";
@@ -14,10 +14,11 @@ import styles from "./Dataset.module.css";
 import { DropFile, ImportButton, ImportProgress } from "./DropFile.tsx";
 import { ExportDialog } from "./ExportDialog.tsx";
 import { ReportNotice } from "./Report.tsx";
-import { datasetRoute } from "./route.ts";
 import { Sheet } from "./Sheet.tsx";
 import { useImport } from "./useImport.ts";
 import { useRows } from "./useRows.ts";
+
+const route = getRouteApi("/shell/datasets/$slug");
 
 const DatasetHead = graphql(`
   query DatasetHead($slug: String!, $version: Int) {
@@ -44,8 +45,8 @@ const DatasetHead = graphql(`
 type Dataset = NonNullable<DatasetHeadQuery["dataset"]>;
 
 export function DatasetScreen() {
-  const { slug } = datasetRoute.useParams();
-  const { version } = datasetRoute.useSearch();
+  const { slug } = route.useParams();
+  const { version } = route.useSearch();
   const variables = { slug, version: version ? Number(version) : null };
   const result = useData(DatasetHead, variables, { isExact: true });
   return (
@@ -59,8 +60,8 @@ export function DatasetScreen() {
 
 function DatasetPage({ dataset, onChange }: { dataset: Dataset; onChange: () => void }) {
   const { slug, name, columns, tags, rowCount, warning } = dataset;
-  const { version, dialog } = datasetRoute.useSearch();
-  const navigate = datasetRoute.useNavigate();
+  const { version, dialog } = route.useSearch();
+  const navigate = route.useNavigate();
   const rows = useRows(slug, version ? Number(version) : null);
   const setDialog = (next: string | undefined) =>
     void navigate({ search: (now) => ({ ...now, dialog: next }), replace: true });

@@ -3,6 +3,7 @@ import { PlainText } from "../../parts/CodeText.tsx";
 import { type GridColumn, type Row, toText, valueIn } from "./cells.ts";
 import styles from "./Dataset.module.css";
 import { GridRow } from "./GridRow.tsx";
+import type { GridActions } from "./gridActions.ts";
 import { useCells } from "./useCells.ts";
 import type { Edits } from "./useEdits.ts";
 import { useGridKeys } from "./useGridKeys.ts";
@@ -16,17 +17,6 @@ interface Props {
   onMore: () => void;
   /** What can be done to the rows; nothing in an old version. */
   actions: GridActions | null;
-}
-
-/** What a grid does to its rows. */
-export interface GridActions {
-  edit: (row: Row, column: GridColumn, text: string) => void;
-  /** Forgets an edit that could not be stored. */
-  takeBack: (row: Row, column: GridColumn) => void;
-  remove: (row: Row) => void;
-  /** Takes a text that was pasted at a cell. */
-  paste: (text: string, at: { row: number; column: number }) => void;
-  changeColumns: () => void;
 }
 
 const MIN_COLUMN_PX = 160;

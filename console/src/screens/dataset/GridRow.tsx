@@ -4,7 +4,7 @@ import { CellContent } from "./CellContent.tsx";
 import { CellEditor } from "./CellEditor.tsx";
 import { type GridColumn, type Row, toText, valueIn } from "./cells.ts";
 import styles from "./Dataset.module.css";
-import type { GridActions } from "./Grid.tsx";
+import type { GridActions } from "./gridActions.ts";
 import type { Editing, Move } from "./useCells.ts";
 import { cellOf, type Edits } from "./useEdits.ts";
 

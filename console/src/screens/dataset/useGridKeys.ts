@@ -1,6 +1,6 @@
 import type { ClipboardEvent, KeyboardEvent, RefObject } from "react";
 import type { Row } from "./cells.ts";
-import type { GridActions } from "./Grid.tsx";
+import type { GridActions } from "./gridActions.ts";
 import type { Move, useCells } from "./useCells.ts";
 
 const moves: Record<string, Move> = {

@@ -1,4 +1,4 @@
-import { Link } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { useCallback } from "react";
 import { useData } from "../../data.ts";
 import type { DatasetsQuery } from "../../gql/graphql.ts";
@@ -14,7 +14,8 @@ import { PageLinks } from "../../parts/Pager.tsx";
 import { type Column, RowName, Table } from "../../parts/Table.tsx";
 import { Time } from "../../parts/Time.tsx";
 import { NewDataset } from "./NewDataset.tsx";
-import { datasetsRoute } from "./route.ts";
+
+const route = getRouteApi("/shell/datasets");
 
 const DatasetList = graphql(`
   query Datasets($search: String, $after: String) {
@@ -75,8 +76,8 @@ const columns: Column<DatasetsQuery["datasets"]["nodes"][number]>[] = [
 ];
 
 export function Datasets() {
-  const { q = "", after, dialog } = datasetsRoute.useSearch();
-  const navigate = datasetsRoute.useNavigate();
+  const { q = "", after, dialog } = route.useSearch();
+  const navigate = route.useNavigate();
   const result = useData(DatasetList, { search: q || null, after: after ?? null });
   const search = useCallback(
     (text: string) => void navigate({ search: { q: text || undefined }, replace: true }),

@@ -1,4 +1,4 @@
-import { Link } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { useData } from "../../data.ts";
 import type { LogDetailQuery } from "../../gql/graphql.ts";
 import { graphql } from "../../gql/index.ts";
@@ -15,7 +15,8 @@ import { Time } from "../../parts/Time.tsx";
 import { Value } from "../../parts/Value.tsx";
 import { AddToDataset } from "./AddToDataset.tsx";
 import styles from "./Log.module.css";
-import { logRoute } from "./route.ts";
+
+const route = getRouteApi("/shell/logs/$id");
 
 const LogDetail = graphql(`
   query LogDetail($id: ID!) {
@@ -64,14 +65,14 @@ const LogDetail = graphql(`
 type Log = NonNullable<LogDetailQuery["log"]>;
 
 export function LogScreen() {
-  const { id } = logRoute.useParams();
+  const { id } = route.useParams();
   const result = useData(LogDetail, { id }, { isExact: true });
   return <Loaded result={result}>{({ log }) => log && <LogPage key={id} log={log} />}</Loaded>;
 }
 
 function LogPage({ log }: { log: Log }) {
-  const { dialog } = logRoute.useSearch();
-  const navigate = logRoute.useNavigate();
+  const { dialog } = route.useSearch();
+  const navigate = route.useNavigate();
   const setDialog = (next: string | undefined) => void navigate({ search: { dialog: next }, replace: true });
   const title = `${log.prompt?.name ?? log.trace.name}`;
   return (

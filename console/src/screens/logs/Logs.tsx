@@ -1,3 +1,4 @@
+import { getRouteApi } from "@tanstack/react-router";
 import { useCallback, useMemo, useState } from "react";
 import { useData, useEvents } from "../../data.ts";
 import { graphql } from "../../gql/index.ts";
@@ -14,7 +15,8 @@ import { filterOf, type LogSearch, periodChoices } from "./filter.ts";
 import { LiveDot } from "./LiveDot.tsx";
 import styles from "./Logs.module.css";
 import { type LogOfList, LogTable } from "./LogTable.tsx";
-import { logsRoute } from "./route.ts";
+
+const route = getRouteApi("/shell/logs");
 
 const LogList = graphql(`
   query LogList($filter: LogFilter!, $after: String) {
@@ -53,8 +55,8 @@ const NewLogs = graphql(`
 const MAX_NEW_LOGS = 200;
 
 export function Logs() {
-  const { after, live, ...search } = logsRoute.useSearch();
-  const navigate = logsRoute.useNavigate();
+  const { after, live, ...search } = route.useSearch();
+  const navigate = route.useNavigate();
   const key = JSON.stringify(search);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key stands for what is searched; time alone changes nothing
   const filter = useMemo(() => filterOf(search, Date.now()), [key]);

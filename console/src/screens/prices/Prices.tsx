@@ -1,3 +1,4 @@
+import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { useData, useSave } from "../../data.ts";
 import type { ModelPricesQuery } from "../../gql/graphql.ts";
@@ -15,7 +16,8 @@ import { useToast } from "../../parts/Toast.tsx";
 import { shellRoute } from "../../shell/routes.tsx";
 import { NewPrice } from "./NewPrice.tsx";
 import { Reprice } from "./Reprice.tsx";
-import { pricesRoute } from "./route.ts";
+
+const route = getRouteApi("/shell/prices");
 
 const ModelPrices = graphql(`
   query ModelPrices($after: String) {
@@ -48,9 +50,9 @@ const DeletePrice = graphql(`
 type Price = ModelPricesQuery["modelPrices"]["nodes"][number];
 
 export function Prices() {
-  const { after, dialog } = pricesRoute.useSearch();
+  const { after, dialog } = route.useSearch();
   const { session } = shellRoute.useRouteContext();
-  const navigate = pricesRoute.useNavigate();
+  const navigate = route.useNavigate();
   const result = useData(ModelPrices, { after: after ?? null });
   const isAdmin = session.scopes.includes("admin");
   const [deleting, setDeleting] = useState<Price | null>(null);

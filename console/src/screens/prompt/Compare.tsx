@@ -1,3 +1,4 @@
+import { getRouteApi } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { useData } from "../../data.ts";
 import { FilterBar, Select } from "../../parts/Field.tsx";
@@ -6,9 +7,9 @@ import { Empty } from "../../parts/Notice.tsx";
 import { DiffTable } from "./DiffTable.tsx";
 import { compareLines, textOf } from "./diffLines.ts";
 import { Impact } from "./Impact.tsx";
-import { VersionTexts } from "./queries.ts";
-import { promptRoute } from "./route.ts";
-import type { Version } from "./Texts.tsx";
+import { type Version, VersionTexts } from "./queries.ts";
+
+const route = getRouteApi("/shell/prompts/$slug");
 
 interface Props {
   slug: string;
@@ -22,7 +23,7 @@ interface Props {
 
 /** Two versions side by side. */
 export function Compare({ slug, versions, from, to, what }: Props) {
-  const navigate = promptRoute.useNavigate();
+  const navigate = route.useNavigate();
   const earlier = from ?? versions[versions.indexOf(to) + 1] ?? versions.find((one) => one !== to);
   if (!earlier)
     return <Empty title="There is only one version">With a second one, this shows what differs.</Empty>;

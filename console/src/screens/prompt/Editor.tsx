@@ -13,9 +13,7 @@ import type { Search } from "../../search.ts";
 import { type Draft, draftOf, inputOf } from "./draft.ts";
 import { MessagesEditor } from "./MessagesEditor.tsx";
 import styles from "./Prompt.module.css";
-import type { PromptHeadOf } from "./PromptScreen.tsx";
-import { VersionTexts } from "./queries.ts";
-import type { Version } from "./Texts.tsx";
+import { type PromptHeadOf, type Version, VersionTexts } from "./queries.ts";
 
 const CreateVersion = graphql(`
   mutation CreateVersion($slug: String!, $input: PromptVersionInput!) {

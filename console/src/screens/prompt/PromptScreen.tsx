@@ -1,6 +1,5 @@
-import { Link } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { useData } from "../../data.ts";
-import type { PromptHeadQuery } from "../../gql/graphql.ts";
 import { Badge, TagBadge } from "../../parts/Badge.tsx";
 import { Button, buttonClass } from "../../parts/Button.tsx";
 import { Icon } from "../../parts/Icon.tsx";
@@ -13,15 +12,14 @@ import { Compare } from "./Compare.tsx";
 import { Editor } from "./Editor.tsx";
 import styles from "./Prompt.module.css";
 import { Publish } from "./Publish.tsx";
-import { PromptHead } from "./queries.ts";
-import { promptRoute } from "./route.ts";
+import { PromptHead, type PromptHeadOf } from "./queries.ts";
 import { Tags } from "./Tags.tsx";
 import { Texts } from "./Texts.tsx";
 
-export type PromptHeadOf = NonNullable<PromptHeadQuery["prompt"]>;
+const route = getRouteApi("/shell/prompts/$slug");
 
 export function PromptScreen() {
-  const { slug } = promptRoute.useParams();
+  const { slug } = route.useParams();
   const result = useData(PromptHead, { slug }, { isExact: true });
   return (
     <Loaded result={result}>{({ prompt }) => prompt && <PromptPage key={slug} prompt={prompt} />}</Loaded>
@@ -29,8 +27,8 @@ export function PromptScreen() {
 }
 
 function PromptPage({ prompt }: { prompt: PromptHeadOf }) {
-  const search = promptRoute.useSearch();
-  const navigate = promptRoute.useNavigate();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
   const { slug, name, description, status } = prompt;
   const versions = prompt.versions.nodes.toReversed();
   const shown =

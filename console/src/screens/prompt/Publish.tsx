@@ -5,7 +5,7 @@ import { Dialog } from "../../parts/Dialog.tsx";
 import { TextField } from "../../parts/Field.tsx";
 import { SaveForm } from "../../parts/SaveForm.tsx";
 import { useToast } from "../../parts/Toast.tsx";
-import type { PromptHeadOf } from "./PromptScreen.tsx";
+import type { PromptHeadOf } from "./queries.ts";
 
 const PublishPrompt = graphql(`
   mutation PublishPrompt($slug: String!, $tag: String!, $version: String!) {

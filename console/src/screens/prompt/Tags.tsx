@@ -8,7 +8,7 @@ import { Empty, ErrorNotice } from "../../parts/Notice.tsx";
 import { type Column, Table } from "../../parts/Table.tsx";
 import { Time } from "../../parts/Time.tsx";
 import { useToast } from "../../parts/Toast.tsx";
-import type { PromptHeadOf } from "./PromptScreen.tsx";
+import type { PromptHeadOf } from "./queries.ts";
 
 const TagHistory = graphql(`
   query TagHistory($slug: String!) {

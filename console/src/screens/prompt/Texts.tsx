@@ -1,13 +1,10 @@
 import { useData } from "../../data.ts";
-import type { VersionTextsQuery } from "../../gql/graphql.ts";
 import { Template } from "../../parts/CodeText.tsx";
 import { Loaded } from "../../parts/Loaded.tsx";
 import { Time } from "../../parts/Time.tsx";
 import styles from "./Prompt.module.css";
-import { VersionTexts } from "./queries.ts";
+import { type Version, VersionTexts } from "./queries.ts";
 import { TryOut } from "./TryOut.tsx";
-
-export type Version = NonNullable<NonNullable<VersionTextsQuery["describePrompt"]>["promptVersion"]>;
 
 /** What a version says, and what it becomes with its variables filled in. */
 export function Texts({ slug, version }: { slug: string; version: string }) {

@@ -7,7 +7,7 @@ import { ErrorNotice, Warnings } from "../../parts/Notice.tsx";
 import { Card } from "../../parts/Page.tsx";
 import { useSettled } from "../../parts/useSettled.ts";
 import styles from "./Prompt.module.css";
-import type { Version } from "./Texts.tsx";
+import type { Version } from "./queries.ts";
 
 const Render = graphql(`
   query Render($slug: String!, $version: String!, $variables: [PromptVariableValue!]!) {

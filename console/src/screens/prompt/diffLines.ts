@@ -1,5 +1,5 @@
 import { diffLines, diffWordsWithSpace } from "diff";
-import type { Version } from "./Texts.tsx";
+import type { Version } from "./queries.ts";
 
 export interface DiffPart {
   text: string;

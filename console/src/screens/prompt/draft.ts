@@ -1,5 +1,5 @@
 import type { PromptVersionInput } from "../../gql/graphql.ts";
-import type { Version } from "./Texts.tsx";
+import type { Version } from "./queries.ts";
 
 /** A message while it is edited; `key` stays with it when it moves. */
 export interface DraftMessage {

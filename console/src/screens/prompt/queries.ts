@@ -1,3 +1,4 @@
+import type { PromptHeadQuery, VersionTextsQuery } from "../../gql/graphql.ts";
 import { graphql } from "../../gql/index.ts";
 
 export const PromptHead = graphql(`
@@ -56,3 +57,6 @@ export const VersionTexts = graphql(`
     }
   }
 `);
+
+export type PromptHeadOf = NonNullable<PromptHeadQuery["prompt"]>;
+export type Version = NonNullable<NonNullable<VersionTextsQuery["describePrompt"]>["promptVersion"]>;

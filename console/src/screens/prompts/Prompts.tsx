@@ -1,4 +1,4 @@
-import { Link } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { useCallback } from "react";
 import { useData } from "../../data.ts";
 import type { PromptsQuery } from "../../gql/graphql.ts";
@@ -14,7 +14,8 @@ import { type Column, RowName, Table } from "../../parts/Table.tsx";
 import { Time } from "../../parts/Time.tsx";
 import { NewPrompt } from "./NewPrompt.tsx";
 import styles from "./Prompts.module.css";
-import { promptsRoute } from "./route.ts";
+
+const route = getRouteApi("/shell/prompts");
 
 const PromptList = graphql(`
   query Prompts($search: String, $after: String) {
@@ -89,8 +90,8 @@ const columns: Column<Prompt>[] = [
 ];
 
 export function Prompts() {
-  const { q = "", after, dialog } = promptsRoute.useSearch();
-  const navigate = promptsRoute.useNavigate();
+  const { q = "", after, dialog } = route.useSearch();
+  const navigate = route.useNavigate();
   const result = useData(PromptList, { search: q || null, after: after ?? null });
   const search = useCallback(
     (text: string) => void navigate({ search: { q: text || undefined }, replace: true }),

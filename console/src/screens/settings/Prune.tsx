@@ -1,3 +1,4 @@
+import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { useSave } from "../../data.ts";
 import { graphql } from "../../gql/index.ts";
@@ -7,8 +8,9 @@ import { TextField } from "../../parts/Field.tsx";
 import { formatCount, formatDay, isDay } from "../../parts/format.ts";
 import { ErrorNotice } from "../../parts/Notice.tsx";
 import { useToast } from "../../parts/Toast.tsx";
-import { settingsRoute } from "./route.ts";
 import styles from "./Settings.module.css";
+
+const route = getRouteApi("/shell/settings");
 
 const PruneTraces = graphql(`
   mutation PruneTraces($before: DateTime!, $dryRun: Boolean!) {
@@ -23,9 +25,9 @@ const PruneTraces = graphql(`
 
 /** Removes the traces from before a day, once they are counted and the reader agrees. */
 export function Prune({ onPruned }: { onPruned: () => void }) {
-  const { before = "" } = settingsRoute.useSearch();
+  const { before = "" } = route.useSearch();
   const day = isDay(before) ? before : "";
-  const navigate = settingsRoute.useNavigate();
+  const navigate = route.useNavigate();
   const { run, error, isRunning } = useSave(PruneTraces);
   const [counted, setCounted] = useState<{ day: string; traces: number } | null>(null);
   const [isAsking, setIsAsking] = useState(false);

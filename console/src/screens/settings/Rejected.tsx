@@ -1,3 +1,4 @@
+import { getRouteApi } from "@tanstack/react-router";
 import { useData } from "../../data.ts";
 import type { RejectedQuery } from "../../gql/graphql.ts";
 import { graphql } from "../../gql/index.ts";
@@ -10,8 +11,9 @@ import { Empty } from "../../parts/Notice.tsx";
 import { PageLinks } from "../../parts/Pager.tsx";
 import { type Column, Table } from "../../parts/Table.tsx";
 import { Time } from "../../parts/Time.tsx";
-import { settingsRoute } from "./route.ts";
 import styles from "./Settings.module.css";
+
+const route = getRouteApi("/shell/settings");
 
 const RejectedItems = graphql(`
   query Rejected($after: String) {
@@ -38,8 +40,8 @@ type Item = RejectedQuery["rejectedItems"]["nodes"][number];
 
 /** What clients sent in the last days and Gabbro did not take. */
 export function Rejected() {
-  const { after, item } = settingsRoute.useSearch();
-  const navigate = settingsRoute.useNavigate();
+  const { after, item } = route.useSearch();
+  const navigate = route.useNavigate();
   const result = useData(RejectedItems, { after: after ?? null });
   const show = (id: string | undefined) =>
     void navigate({ search: (now) => ({ ...now, item: id }), replace: true, resetScroll: false });

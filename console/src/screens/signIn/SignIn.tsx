@@ -1,14 +1,15 @@
-import { useNavigate, useRouter } from "@tanstack/react-router";
+import { getRouteApi, useNavigate, useRouter } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import icon from "../../design/icon.svg";
 import { Button } from "../../parts/Button.tsx";
 import { Form, TextField } from "../../parts/Field.tsx";
 import { signIn } from "../../session.ts";
-import { signInRoute } from "./route.ts";
 import styles from "./SignIn.module.css";
 
+const route = getRouteApi("/sign-in");
+
 export function SignIn() {
-  const { next = "/" } = signInRoute.useSearch();
+  const { next = "/" } = route.useSearch();
   const router = useRouter();
   const [token, setToken] = useState("");
   const [problem, setProblem] = useState<string | null>(null);

@@ -1,3 +1,4 @@
+import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { useData, useSave } from "../../data.ts";
 import type { AccessTokensQuery } from "../../gql/graphql.ts";
@@ -14,8 +15,9 @@ import { Time } from "../../parts/Time.tsx";
 import { useToast } from "../../parts/Toast.tsx";
 import { shellRoute } from "../../shell/routes.tsx";
 import { NewToken } from "./NewToken.tsx";
-import { tokensRoute } from "./route.ts";
 import { Sessions } from "./Sessions.tsx";
+
+const route = getRouteApi("/shell/tokens");
 
 const AccessTokens = graphql(`
   query AccessTokens($after: String) {
@@ -55,9 +57,9 @@ const hasEnded = ({ revokedAt, expiresAt }: Token) =>
   revokedAt != null || (expiresAt != null && new Date(expiresAt).getTime() <= Date.now());
 
 export function Tokens() {
-  const { after, dialog } = tokensRoute.useSearch();
+  const { after, dialog } = route.useSearch();
   const { session } = shellRoute.useRouteContext();
-  const navigate = tokensRoute.useNavigate();
+  const navigate = route.useNavigate();
   const result = useData(AccessTokens, { after: after ?? null });
   const revoke = useSave(RevokeToken);
   const [ending, setEnding] = useState<Token | null>(null);

@@ -1,4 +1,4 @@
-import { Link } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { useData } from "../../data.ts";
 import { Button, buttonClass } from "../../parts/Button.tsx";
 import { Facts } from "../../parts/Facts.tsx";
@@ -9,9 +9,10 @@ import { useSettled } from "../../parts/useSettled.ts";
 import { Value } from "../../parts/Value.tsx";
 import { AddToDataset } from "../log/AddToDataset.tsx";
 import { StepDetail, type StepDetails } from "./queries.ts";
-import { traceRoute } from "./route.ts";
 import { StepFacts } from "./StepFacts.tsx";
 import styles from "./Trace.module.css";
+
+const route = getRouteApi("/shell/traces/$id");
 
 /** What is known of the selected step. It is read once the selection rests. */
 export function StepDetailPanel({ id, isKnown }: { id: string; isKnown: boolean }) {
@@ -29,8 +30,8 @@ export function StepDetailPanel({ id, isKnown }: { id: string; isKnown: boolean 
 }
 
 function Detail({ step }: { step: StepDetails }) {
-  const { dialog } = traceRoute.useSearch();
-  const navigate = traceRoute.useNavigate();
+  const { dialog } = route.useSearch();
+  const navigate = route.useNavigate();
   const setDialog = (next: string | undefined) =>
     void navigate({ search: (now) => ({ ...now, dialog: next }), replace: true, resetScroll: false });
   const { id, name, statusMessage, input, output, idealOutput, variables, metadata, attributes } = step;

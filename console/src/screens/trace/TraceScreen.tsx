@@ -1,4 +1,4 @@
-import { Link } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { useData } from "../../data.ts";
 import { CopyButton } from "../../parts/CopyButton.tsx";
 import { type Fact, Facts } from "../../parts/Facts.tsx";
@@ -9,12 +9,13 @@ import { ErrorNotice, Warnings } from "../../parts/Notice.tsx";
 import { Card, Page } from "../../parts/Page.tsx";
 import { Time } from "../../parts/Time.tsx";
 import { type TraceFacts, TraceHead } from "./queries.ts";
-import { traceRoute } from "./route.ts";
 import { TraceTree } from "./TraceTree.tsx";
 import { useSteps } from "./useSteps.ts";
 
+const route = getRouteApi("/shell/traces/$id");
+
 export function TraceScreen() {
-  const { id } = traceRoute.useParams();
+  const { id } = route.useParams();
   const result = useData(TraceHead, { id }, { isExact: true });
   return (
     <Loaded result={result}>

@@ -1,3 +1,4 @@
+import { getRouteApi } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Button } from "../../parts/Button.tsx";
 import { FilterBar, SearchField } from "../../parts/Field.tsx";
@@ -5,16 +6,17 @@ import { formatCount } from "../../parts/format.ts";
 import { Empty } from "../../parts/Notice.tsx";
 import { hasBelow, matchesOf, nextError, outlineOf, shownSteps, withAbove } from "./outline.ts";
 import type { Step } from "./queries.ts";
-import { traceRoute } from "./route.ts";
 import { StepDetailPanel } from "./StepDetailPanel.tsx";
 import styles from "./Trace.module.css";
 import { useTraceKeys } from "./useTraceKeys.ts";
 import { Waterfall } from "./Waterfall.tsx";
 
+const route = getRouteApi("/shell/traces/$id");
+
 /** The steps of a trace, what is selected among them, and its detail. */
 export function TraceTree({ steps, isWhole }: { steps: readonly Step[]; isWhole: boolean }) {
-  const { q } = traceRoute.useSearch();
-  const navigate = traceRoute.useNavigate();
+  const { q } = route.useSearch();
+  const navigate = route.useNavigate();
   const [selectedId, select] = useSelectedStep();
   const outline = useMemo(() => outlineOf(steps), [steps]);
   const [collapsed, setCollapsed] = useState<ReadonlySet<string>>(new Set());
@@ -115,8 +117,8 @@ const ADDRESS_MS = 150;
 
 /** The selected step: at once on the screen, and a moment later in the address, as keys may repeat fast. */
 function useSelectedStep() {
-  const { step } = traceRoute.useSearch();
-  const navigate = traceRoute.useNavigate();
+  const { step } = route.useSearch();
+  const navigate = route.useNavigate();
   const [selected, setSelected] = useState(step);
   const sent = useRef(step);
   useEffect(() => {

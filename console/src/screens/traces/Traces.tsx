@@ -1,3 +1,4 @@
+import { getRouteApi } from "@tanstack/react-router";
 import { useCallback, useMemo } from "react";
 import { useData } from "../../data.ts";
 import { graphql } from "../../gql/index.ts";
@@ -8,8 +9,9 @@ import { Page } from "../../parts/Page.tsx";
 import { PageLinks } from "../../parts/Pager.tsx";
 import { filterOf } from "../logs/filter.ts";
 import { Filters, type TraceSearch } from "./Filters.tsx";
-import { tracesRoute } from "./route.ts";
 import { TraceTable } from "./TraceTable.tsx";
+
+const route = getRouteApi("/shell/traces");
 
 const TraceList = graphql(`
   query TraceList($filter: LogFilter!, $after: String, $first: Int!) {
@@ -30,8 +32,8 @@ const PAGE = 25;
 const SORTED_PAGE = 100;
 
 export function Traces() {
-  const { after, sort, ...search } = tracesRoute.useSearch();
-  const navigate = tracesRoute.useNavigate();
+  const { after, sort, ...search } = route.useSearch();
+  const navigate = route.useNavigate();
   const key = JSON.stringify(search);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key stands for what is searched; time alone changes nothing
   const filter = useMemo(() => filterOf(search, Date.now()), [key]);

@@ -1,4 +1,4 @@
-import { Link } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { useData } from "../../data.ts";
 import type { UsageFiguresFragment } from "../../gql/graphql.ts";
 import { graphql, readFragment } from "../../gql/index.ts";
@@ -13,9 +13,10 @@ import { saveFile } from "../../parts/saveFile.ts";
 import { type Column, Table } from "../../parts/Table.tsx";
 import { UsageFigures } from "./figures.ts";
 import { groups, measures } from "./measures.ts";
-import { usageRoute } from "./route.ts";
 import { UsageFilters } from "./UsageFilters.tsx";
 import { usageCsv } from "./usageCsv.ts";
+
+const route = getRouteApi("/shell/usage");
 
 const UsageReport = graphql(`
   query UsageReport($from: DateTime!, $to: DateTime!, $groupBy: UsageGroup!, $slug: String, $timeZone: String!) {
@@ -31,8 +32,8 @@ const UsageReport = graphql(`
 `);
 
 export function Usage() {
-  const search = usageRoute.useSearch();
-  const navigate = usageRoute.useNavigate();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
   const grouping = groups.find(({ value }) => value === search.by) ?? groups[0]!;
   const measure = measures.find(({ value }) => value === search.measure) ?? measures[0]!;
   const { from, to } = rangeOf(search.from, search.to) ?? periodOf(search.period);
