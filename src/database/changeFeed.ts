@@ -5,6 +5,8 @@ import type { PromptChangedMessage } from "./pubsub.ts";
 export interface ChangeFeed<Em = unknown> {
   /** A count that changes whenever another process may have committed something. */
   countWrites(): number;
+  /** The same count, which does not change while this process cannot hear of other processes. */
+  countHeardWrites(): number;
   /** Notifies other processes of a unit of work, in its transaction. */
   notify(unitOfWork: Em): Promise<void>;
   /** Notifies the subscribers at other processes of a change of a prompt, in its transaction. */

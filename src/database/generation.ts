@@ -21,5 +21,10 @@ export function createGeneration(changeFeed: ChangeFeed<SqlEntityManager>) {
     reuse: { hits: 0, misses: 0 },
     /** Null where no cache may be used. */
     now: (): string | null => `${ownCommits} ${changeFeed.countWrites()}`,
+    /**
+     * The same for what subscribers share: it stays while this process cannot hear of other processes, as subscribers get what
+     * they missed once it hears of them again.
+     */
+    heard: (): string => `${ownCommits} ${changeFeed.countHeardWrites()}`,
   };
 }

@@ -73,7 +73,7 @@ function sharedState(context: Context, workspaceId: string, slug: string): Promi
   const { orm, generation } = context.database;
   const cache = sharedStates.get(orm) ?? newCache();
   sharedStates.set(orm, cache);
-  const key = `${generation.now()} ${workspaceId} ${slug}`;
+  const key = `${generation.heard()} ${workspaceId} ${slug}`;
   const cached = cache.get(key);
   if (cached) return cached;
   const read = readState(context, workspaceId, slug);

@@ -1,4 +1,6 @@
+import { LRUCache } from "lru-cache";
 import type { Context } from "../context.ts";
+import type { Database } from "../database/open.ts";
 import type { Subscriber } from "../database/pubsub.ts";
 import { GabbroError } from "../errors.ts";
 import { authenticated, authorize } from "./resolvers.ts";
@@ -20,8 +22,29 @@ async function hasEnded(context: Context): Promise<boolean> {
   }
 }
 
-/** Whether the subscriber may still read, before it is sent an event. */
-export async function mayStillRead(context: Context): Promise<boolean> {
+const MAX_SHARED_CHECKS = 1_000;
+/** For so long an event may still be sent for a token that another process revoked while this one could not hear of it. */
+const SHARED_MS = 1_000;
+
+const sharedChecks = new WeakMap<Database["orm"], LRUCache<string, Promise<boolean>>>();
+
+/**
+ * Whether the subscriber may still read, before it is sent an event. Asked once for all subscriptions of a caller: while this
+ * process cannot hear of other processes, the answer comes from the database each time.
+ */
+export function mayStillRead(context: Context): Promise<boolean> {
+  const { orm, generation } = context.database;
+  const { caller } = subscriberOf(context);
+  if (!caller) return isStillValid(context);
+  const checks = sharedChecks.get(orm) ?? new LRUCache({ max: MAX_SHARED_CHECKS, ttl: SHARED_MS });
+  sharedChecks.set(orm, checks);
+  const key = `${generation.heard()} ${caller.id}`;
+  const shared = checks.get(key) ?? isStillValid(context);
+  if (!checks.has(key)) checks.set(key, shared);
+  return shared;
+}
+
+async function isStillValid(context: Context): Promise<boolean> {
   try {
     return (await context.reauthenticate()) !== null; // a token's scopes never change
   } catch {

@@ -1,3 +1,4 @@
+import pg from "pg";
 import { afterAll, expect, test, vi } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { openDatabase } from "../../src/database/open.ts";
@@ -174,6 +175,44 @@ test("who follows a prompt with a token that another gateway revokes hears no mo
     query: `mutation { revokeAccessToken(id: "${id}") { accessToken { id } } }`,
   });
   expect(await events.next()).toBeNull();
+});
+
+test("while a gateway cannot listen, all who subscribe with a token have it looked up once a second", async () => {
+  await caches();
+  const { token } = await addToken(one);
+  const all = await Promise.all(
+    Array.from({ length: 20 }, () => subscribe(one, "subscription { logAdded { id } }", {}, token)),
+  );
+  await vi.waitFor(() => expect(one.database.pubSub.count()).toBe(20));
+  const { query } = pg.Client.prototype;
+  let lookUps = 0;
+  const driver = vi.spyOn(pg.Client.prototype, "query").mockImplementation(function (
+    this: pg.Client,
+    ...given: unknown[]
+  ) {
+    const [first] = given as [string | { text: string }];
+    const sql = typeof first === "string" ? first : first.text;
+    if (sql.startsWith("listen")) return Promise.reject(new Error("no connection"));
+    if (/select .* from "access_tokens" where "hash"/.test(sql)) lookUps += 1;
+    return Reflect.apply(query, this, given);
+  });
+  try {
+    const { generation } = one.database;
+    const pids = await listeners();
+    await database.orm.em
+      .fork()
+      .execute(`select pg_terminate_backend(pid) from unnest(array[${pids}]) as pid`);
+    await vi.waitFor(() => expect(generation.now()).not.toBe(generation.now()), 10_000);
+    for (let n = 0; n < 5; n++) {
+      const id = (await one.post("/monitor/log", { slug: "x", output: n })).body.log.id;
+      for (const events of all) expect((await events.next()).data.logAdded.id).toBe(id);
+    }
+    expect(lookUps).toBeLessThan(50); // each of them for each event would be 100
+  } finally {
+    driver.mockRestore();
+  }
+  for (const events of all) await events[Symbol.asyncDispose]();
+  await caches();
 });
 
 /** The connections that listen, or show they are alive. */

@@ -19,6 +19,7 @@ export function openPostgresqlChangeFeed(
   pubSub: Pick<PubSub, "publish" | "prompts">,
 ): ChangeFeed<Executor> {
   let changes = 0;
+  let countsWhileDeaf = 0;
   const listener = keepListening(newClient, {
     begin: () => {
       changes += 1;
@@ -42,7 +43,8 @@ export function openPostgresqlChangeFeed(
   });
   return {
     // While the connection is lost, the count changes with each call, so that cached values are not used.
-    countWrites: () => (listener.isLive() ? changes : ++changes),
+    countWrites: () => changes + (listener.isLive() ? countsWhileDeaf : ++countsWhileDeaf),
+    countHeardWrites: () => changes,
     notify: async (em) => void (await em.execute(`notify ${CHANGES}, '${self}'`)),
     notifyOfPrompt: async (em, workspaceId, message) => {
       const payload = JSON.stringify({ origin: self, workspaceId, ...message });

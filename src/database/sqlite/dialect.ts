@@ -143,7 +143,13 @@ const openChangeFeed: Dialect["openChangeFeed"] = async ({ em }, pubSub) => {
   check();
   const checks = setInterval(check, CHECK_MS).unref();
   const close = async () => clearInterval(checks);
-  return { countWrites, notify: async () => {}, notifyOfPrompt: async () => {}, close };
+  return {
+    countWrites,
+    countHeardWrites: countWrites,
+    notify: async () => {},
+    notifyOfPrompt: async () => {},
+    close,
+  };
 };
 
 type Prepare = (statement: string) => Statement;
