@@ -109,6 +109,7 @@ export const spansByOtlp: Claim = {
 };
 
 const LARGE_TRACE = 10_000;
+const WARM_UP_ROUNDS = 10; // what runs for days is compiled to its end, as for the cases
 const TREE = `query($id: ID!, $after: String) { trace(id: $id) { logs(first: 2000, after: $after) {
   nodes { id parentId depth name type status startTime offsetMs durationMs cost usage { inputTokens outputTokens }
     subtree { logs errors cost inputTokens outputTokens } }
@@ -131,7 +132,8 @@ export const largeTrace: Claim = {
     await send(running.url, [batchOf(LARGE_TRACE, LARGE_TRACE)]);
     const [{ id }] = (await ask("{ traces(first: 1) { nodes { id } } }", {})).traces.nodes;
     const [first, whole]: number[][] = [[], []];
-    for (let round = 0; round < 2 * ROUNDS; round++) {
+    for (let round = -WARM_UP_ROUNDS; round < 2 * ROUNDS; round++) {
+      if (round === 0) for (const times of [first!, whole!]) times.length = 0;
       let sinceMs = performance.now();
       await ask(TREE.replace("first: 2000", "first: 500"), { id });
       first!.push(performance.now() - sinceMs);

@@ -16,7 +16,7 @@ export interface Tree {
   startMs: number;
   /** Its logs in display order. */
   placed: Placed[];
-  byId: ReadonlyMap<string, Placed>;
+  placeOf: (id: string) => Placed | undefined;
   /** Sums over all of them. */
   total: Rollup;
 }
@@ -54,12 +54,15 @@ function* toTree(rows: Row[], startMs: number): Generator<void, Tree> {
   });
   const placed = yield* growTree(rows);
   const total = noRollup();
-  const byId = new Map<string, Placed>();
-  yield* withPauses(placed, (one) => {
-    byId.set(one.log.id, one);
-    if (one.depth === 0) addTo(total, one.subtree);
+  yield* withPauses(placed, ({ depth, subtree }) => {
+    if (depth === 0) addTo(total, subtree);
   });
-  return { startMs, placed, byId, total };
+  let byId: Map<string, Placed> | undefined; // pages of a trace do not need it
+  const placeOf = (id: string) => {
+    byId ??= new Map(placed.map((one) => [one.log.id, one]));
+    return byId.get(id);
+  };
+  return { startMs, placed, placeOf, total };
 }
 
 type Row = TreeLog & { trace: string; startTime: Date };
@@ -129,7 +132,7 @@ export function fromPlace<Value>(
   if (known) return read(known);
   const { id, trace } = log;
   return treeOfTrace(context, { id: typeof trace === "string" ? trace : trace.id }).then((tree) => {
-    const placed = tree.byId.get(id);
+    const placed = tree.placeOf(id);
     return read(placed && { ...placed, tree });
   });
 }
