@@ -37,9 +37,9 @@ export function startClients(urls: string[], ledger: Ledger) {
         balancer.leaveOut(url);
         continue;
       }
-      const told = await text(answer);
-      const hasFailed = answer.statusCode! >= 300 || told.includes('"errors"');
-      if (hasFailed) throw new Error(`${answer.statusCode} ${told.slice(0, 200)}`);
+      const received = await text(answer);
+      const hasFailed = answer.statusCode! >= 300 || received.includes('"errors"');
+      if (hasFailed) throw new Error(`${answer.statusCode} ${received.slice(0, 200)}`);
       return;
     }
   };

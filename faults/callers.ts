@@ -14,12 +14,12 @@ export interface Caller {
   token: string;
   theirs: Fixtures[];
   own: Fixtures[];
-  /** By which number each id that it was told is known, in the order in which it was told them. */
-  told: Map<string, number>;
+  /** The number of each id that it received, in the order in which it received them. */
+  numbers: Map<string, number>;
 }
 
-export function createCaller(of: Omit<Caller, "told">): Caller {
-  return { ...of, told: new Map() };
+export function createCaller(of: Omit<Caller, "numbers">): Caller {
+  return { ...of, numbers: new Map() };
 }
 
 export interface Sent {
@@ -79,8 +79,8 @@ function drawFixtures(theirs: Fixtures[], own: Fixtures[], random: Random): Fixt
   return Object.fromEntries(drawn);
 }
 
-/** In all that the workspace which is asked about has been told. */
-export const SECRET = "toldtonobodyelse";
+/** In all that the workspace which is asked about has received. */
+export const SECRET = "knowntonobodyelse";
 
 /** Leaves out some of what may be left out, and asks for logs in other ways. */
 function vary({ query, variables }: GraphqlRequest, { prompt }: Fixtures, random: Random): GraphqlRequest {
@@ -110,7 +110,7 @@ const UUID = /[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}/g;
 const TIME = /\d{4}-\d\d-\d\d(?:T[\d:.]+Z)?/g;
 
 /** An answer with numbers and kinds in place of the names of fixtures, ids and times. */
-export function withoutNames({ told, theirs, own }: Caller, answer: string): string {
+export function withoutNames({ numbers, theirs, own }: Caller, answer: string): string {
   const named = theirs.flatMap((set, at) =>
     Object.entries(set).map(([kind, name]) => [name, `<their ${kind} ${at}>`] as const),
   );
@@ -120,12 +120,12 @@ export function withoutNames({ told, theirs, own }: Caller, answer: string): str
   const names = [...named, ...mine].toSorted(([one], [other]) => other.length - one.length);
   const renamed = names.reduce((text, [name, instead]) => text.replaceAll(name, instead), answer);
   return withoutSignatures(renamed)
-    .replaceAll(UUID, (id) => `<id ${numberOf(told, id)}>`)
+    .replaceAll(UUID, (id) => `<id ${numberOf(numbers, id)}>`)
     .replaceAll(TIME, "<time>");
 }
 
-function numberOf(told: Map<string, number>, id: string): number {
-  const number = told.get(id) ?? told.size;
-  told.set(id, number);
+function numberOf(numbers: Map<string, number>, id: string): number {
+  const number = numbers.get(id) ?? numbers.size;
+  numbers.set(id, number);
   return number;
 }

@@ -56,31 +56,31 @@ async function attack(
   { name, isRead, fields, base, attacks }: Target,
   result: InjectionResult,
 ): Promise<void> {
-  const tell = (fault: string) => result.faults.push(`${name}: ${fault}`);
+  const report = (fault: string) => result.faults.push(`${name}: ${fault}`);
   const untouched = await storedRows(database);
   if (base) await send(base);
   const before = await storedRows(database);
-  const stored: { told: string; text: string }[] = [];
+  const stored: { sent: string; text: string }[] = [];
   for (const [at, { field, payload, method, path, body }] of attacks.entries()) {
-    const told = `${field.path.join(".")} = ${JSON.stringify(payload)}`;
+    const sent = `${field.path.join(".")} = ${JSON.stringify(payload)}`;
     const answer = await send({ method, path, body: unique(body, result.requests + at) });
     const text = JSON.stringify(answer.body);
     const isTaken = answer.status < 300 && !text.includes('"errors":');
-    if (answer.status >= 500 || /"INTERNAL"|"UNAVAILABLE"/.test(text)) tell(`${told} was answered ${text}`);
-    if (text.includes(NEVER_SENT)) tell(`${told} told of others: ${text}`);
+    if (answer.status >= 500 || /"INTERNAL"|"UNAVAILABLE"/.test(text)) report(`${sent} was answered ${text}`);
+    if (text.includes(NEVER_SENT)) report(`${sent} shows data of others: ${text}`);
     if (isTaken && isRead && field.isText && typeof payload === "string" && hasFound(answer.body))
-      tell(`${told} found ${text}`);
+      report(`${sent} found ${text}`);
     const isStored = field.isText && typeof payload === "string" && !isLookedUp(name, field);
-    if (isTaken && !isRead && isStored) stored.push({ told, text: payload });
+    if (isTaken && !isRead && isStored) stored.push({ sent, text: payload });
     result.taken += isTaken ? 1 : 0;
   }
   result.fields += fields.length;
   result.requests += attacks.length;
   const after = await storedRows(database);
   const keys = attacks.flatMap(({ field, payload }) => (field.path.at(-1) === "key" ? [payload] : []));
-  for (const fault of changesBeyond({ untouched, before, after }, own, new Set(keys))) tell(fault);
+  for (const fault of changesBeyond({ untouched, before, after }, own, new Set(keys))) report(fault);
   const all = [...after.values()].map(({ text }) => text.toLowerCase()).join("\n");
-  for (const { told, text } of stored) if (!holds(all, text)) tell(`${told} was not stored as it is`);
+  for (const { sent, text } of stored) if (!holds(all, text)) report(`${sent} was not stored as it is`);
 }
 
 /** What is made gets a name of its own, as it is made again and again. */

@@ -12,7 +12,7 @@ export interface IsolationResult {
   operations: number;
   /** How many were carried out, not refused. */
   succeeded: number;
-  /** Answers with something of the other workspace, or that tell what it has from what is nowhere. */
+  /** Answers with something of the other workspace, or that differ for what it has and what is nowhere. */
   leaks: string[];
   /** What is not as before in the other workspace, and rows that belong to those of another one. */
   changes: string[];
@@ -138,12 +138,12 @@ const isBusy = ({ text }: Answered) => /"code":"(?:TIMED_OUT|UNAVAILABLE)"/.test
 
 /** What the first caller learned that the other one did not. */
 function leakIn(callers: Caller[], [request]: Sent[], answers: Answered[]): string[] {
-  const [told, ofNothing] = answers.map((answer, at) => {
+  const [theirs, ofNothing] = answers.map((answer, at) => {
     const { status, replayed, text } = answer;
     return `${status} ${replayed} ${withoutNames(callers[at]!, text)}`;
   });
-  const isSecret = told!.includes(SECRET);
-  if (told === ofNothing && !isSecret) return [];
+  const isSecret = theirs!.includes(SECRET);
+  if (theirs === ofNothing && !isSecret) return [];
   const { name, path, body } = request!;
   return [`${name}: ${path} ${body} was answered ${answers[0]!.text}, not ${answers[1]!.text}`];
 }

@@ -23,7 +23,7 @@ const INDEXED = {
 };
 const NOT_INDEXED = "the full-text index has not the logs";
 
-/** Holds what is in the database against what the writers were told. */
+/** Holds what is in the database against the answers that the writers received. */
 export async function judge(databaseUrl: string, ledger: Ledger): Promise<Verdict> {
   const { names, faults } = databaseUrl.startsWith("sqlite:")
     ? readSqlite(databaseUrl.slice("sqlite:".length))

@@ -33,11 +33,15 @@ interface Found {
   broken: string[];
 }
 
-const told = ({ result, broken }: Found) => result + (broken.length === 0 ? "" : ` (${broken.join(", ")})`);
-const isWhole = (found: Found): Outcome => ({ result: told(found), isAsWanted: found.broken.length === 0 });
+const described = ({ result, broken }: Found) =>
+  result + (broken.length === 0 ? "" : ` (${broken.join(", ")})`);
+const isWhole = (found: Found): Outcome => ({
+  result: described(found),
+  isAsWanted: found.broken.length === 0,
+});
 const finds =
   (wanted: RegExp) =>
-  (found: Found): Outcome => ({ result: told(found), isAsWanted: wanted.test(found.broken.join()) });
+  (found: Found): Outcome => ({ result: described(found), isAsWanted: wanted.test(found.broken.join()) });
 
 async function overloaded(within: Within, seconds: number, program?: string): Promise<Found> {
   const found = await within((databaseUrl) => overload({ databaseUrl, program }, { seconds }));
@@ -49,7 +53,7 @@ async function overloaded(within: Within, seconds: number, program?: string): Pr
     `${count(figures.wrong)} failed, ${count(figures.unanswered)} unanswered, ${count(figures.unsent)} not sent for want of a connection, ${count(figures.late)} later than 1 s`,
     Number.isFinite(quietGoodput)
       ? `by the ${quiet.seconds} s in which the machine did nothing else: ${Math.round(quietGoodput * 100)} % of ${count(Math.round(quiet.goodPerSecond / quietGoodput))}/s, half of the refusals within ${quiet.refusedMs.p50} ms, 99 % within ${quiet.refusedMs.p99} ms`
-      : "the machine never did nothing else for long enough to tell",
+      : "the machine never was free for long enough to measure",
     `who was not connected before was answered within ${newcomersMs.p50} ms, 99 % within ${newcomersMs.p99} ms`,
     `as before ${recoveredS} s after`,
     `p99 of half the load ${found.withoutIdleP99Ms} ms, with 2,000 idle connections ${found.withIdleP99Ms} ms`,
@@ -102,7 +106,7 @@ function restarts(within: Within, gateways: number): Test {
       const { failed, requests } = found;
       const { result, isAsWanted } = toOutcome(found, `, ${failed.length} of ${count(requests)} failed`);
       return {
-        result: told({ result, broken: [...new Set(failed)] }),
+        result: described({ result, broken: [...new Set(failed)] }),
         isAsWanted: isAsWanted && failed.length === 0,
       };
     },

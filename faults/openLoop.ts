@@ -44,7 +44,7 @@ class Connection {
     };
     const onread = { buffer: received, callback };
     this.#socket = connect({ host: hostname, port: Number(port), noDelay: true, onread });
-    this.#socket.on("error", () => {}); // told by close
+    this.#socket.on("error", () => {}); // close reports it
     this.#socket.on("close", () => lost(this.#answered !== undefined));
     this.opened = once(this.#socket, "connect");
   }
@@ -78,20 +78,20 @@ class Connection {
 }
 
 /** Connections, opened before anything is sent: a service that is overloaded is not one that nobody was connected to. */
-async function openConnections({ url, connections }: Order, tell: { lost(): void; opened(): void }) {
+async function openConnections({ url, connections }: Order, on: { lost(): void; opened(): void }) {
   const free: Connection[] = [];
   const open = async () => {
     const connection = new Connection(new URL(url), (wasWaiting) => {
       const at = free.indexOf(connection);
       if (at >= 0) free.splice(at, 1);
       all.delete(connection);
-      if (wasWaiting) tell.lost();
+      if (wasWaiting) on.lost();
       if (!isOver) void open();
     });
     await connection.opened;
     free.push(connection);
     all.add(connection);
-    tell.opened();
+    on.opened();
   };
   const all = new Set<Connection>();
   let isOver = false;
@@ -105,7 +105,7 @@ async function openConnections({ url, connections }: Order, tell: { lost(): void
   };
 }
 
-/** Has somebody come now and then who was not connected, and tells how long each waited for an answer, until `end`. */
+/** Has somebody come now and then who was not connected, and returns how long each waited for an answer, until `end`. */
 function comeAnew({ url, newcomersPerSecond }: Order, requests: Prepared[], welcome: (ms: number) => void) {
   if (!newcomersPerSecond) return { end: () => {} };
   const waiting = new Map<Connection, number>();
@@ -120,7 +120,7 @@ function comeAnew({ url, newcomersPerSecond }: Order, requests: Prepared[], welc
         waiting.delete(newcomer);
         newcomer.end();
       });
-    newcomer.opened.then(send, () => {}); // lost, which is told by close
+    newcomer.opened.then(send, () => {}); // lost: close reports it
   }, 1_000 / newcomersPerSecond);
   return {
     end: () => {
@@ -189,9 +189,9 @@ async function run(order: Order): Promise<Figures> {
   for (let waitedMs = 0; underWay > 0 && waitedMs < lastMs; waitedMs += 20) await wait(20);
   found.unanswered += underWay;
   coming.end();
-  const told = figures();
+  const counted = figures();
   end();
-  return told;
+  return counted;
 }
 
 /** Runs an order in a process of its own, after a command such as taskset. */

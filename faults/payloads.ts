@@ -1,7 +1,7 @@
 /** A word that only another workspace has. */
 export const THEIRS = "theirs";
-/** What it has been told beside it, which nobody sends. */
-export const NEVER_SENT = "toldtonobodyelse";
+/** What the payloads would add, which nobody sends. */
+export const NEVER_SENT = "knowntonobodyelse";
 
 const texts = [
   "' OR '1'='1",

@@ -56,7 +56,7 @@ export async function startPostgresql(settings: Record<string, string> = {}) {
 
 async function answers(url: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 1_000 });
-  client.on("error", () => {}); // told by the query
+  client.on("error", () => {}); // the query reports it
   try {
     await client.connect();
     await client.query("select 1");

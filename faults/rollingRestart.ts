@@ -12,7 +12,7 @@ export interface RollingResult extends Verdict, Sent {
 
 const BETWEEN_MS = 300;
 
-/** Restarts gateways one after another while clients go on, each told to stop in order or, for a control, killed. */
+/** Restarts gateways one after another while clients go on, each stopped in order or, for a control, killed. */
 export async function restartInTurn(
   how: How,
   { gateways, restarts, signal }: { gateways: number; restarts: number; signal: "SIGTERM" | "SIGKILL" },

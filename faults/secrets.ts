@@ -14,7 +14,7 @@ import { storedRows } from "./storedRows.ts";
 
 export interface SecretsResult {
   requests: number;
-  /** How many faults the log tells of, so that it is known to be told of them. */
+  /** How many faults the log has, so that it is known to have them at all. */
   faultsLogged: number;
   /** What was found where it must not be, each with what stands around it. */
   inLogs: string[];
@@ -70,7 +70,7 @@ export async function lookForSecrets(how: How, sent: readonly Kind[] = kinds): P
 
 const OF_METRICS = "a-token-for-metrics-only-0123456789";
 
-/** What watches over the gateway is told, if anything. */
+/** The metrics of the gateway, if it answers. */
 async function metricsOf({ url }: Gateway): Promise<string> {
   const answer = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${OF_METRICS}` } });
   const text = await answer.text();
@@ -135,7 +135,7 @@ function asOperation(query: string): Request {
 
 type Asking = ReturnType<typeof createAsking>;
 
-/** What tells of the inside: statements, files, places in the source. */
+/** What shows the inside: statements, files, places in the source. */
 const INSIDES =
   /\b(?:select|insert into|update|delete from)\b[^.]*\b(?:from|values|set|where)\b|SQLITE_|\bat \w[\w.]* \(|node_modules|\.[tj]s:\d|node:|\/src\/|"stack"/i;
 
@@ -148,11 +148,11 @@ function createAsking({ url }: Gateway, known: string[]) {
   const judge = (request: string, status: number, text: string) => {
     const isError = status >= 400 || text.includes('"errors":');
     const isMaking = text.includes('"createAccessToken"');
-    const told = [
+    const shown = [
       ...(isMaking ? [] : found(text, secretsOf(tokens))),
       ...(isError && INSIDES.test(text) ? [text.slice(0, 500)] : []),
     ];
-    faults.push(...told.map((fault) => `${request} was answered ${status}: ${fault}`));
+    faults.push(...shown.map((fault) => `${request} was answered ${status}: ${fault}`));
   };
   const ask = async ({ path, ...request }: Request): Promise<string> => {
     count += 1;

@@ -29,11 +29,11 @@ export async function serveOnSlowDisk(
       headers: { authorization: `Bearer ${METRICS_TOKEN}` },
     });
     const metrics = await answer.text();
-    const told = (name: string) =>
+    const metric = (name: string) =>
       Number(new RegExp(`^gabbro_write_batch_size_${name} (\\d+)$`, "m").exec(metrics)![1]);
     return {
       answeredPerSecond: figures.good / seconds,
-      writesPerCommit: told("sum") / told("count"),
+      writesPerCommit: metric("sum") / metric("count"),
       failed: failedOf(figures) + figures.refused,
     };
   } finally {

@@ -82,18 +82,18 @@ async function sample(gateway: Gateway, file: string, seconds: number): Promise<
       walMb: (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) / 1_048_576,
     });
     const { minute, rssMb, heapMb: heap, fds, walMb } = samples.at(-1)!;
-    const told = [minute, rssMb, heap, fds, walMb].map((figure) => figure.toFixed(1)).join(" ");
-    process.stderr.write(`minute, RSS, heap, descriptors, WAL: ${told}\n`);
+    const figures = [minute, rssMb, heap, fds, walMb].map((figure) => figure.toFixed(1)).join(" ");
+    process.stderr.write(`minute, RSS, heap, descriptors, WAL: ${figures}\n`);
   }
   return samples;
 }
 
 async function heapMb(gateway: Gateway): Promise<number> {
-  const told = () => [...gateway.said().matchAll(/^heap (\d+)$/gm)];
-  const before = told().length;
+  const figures = () => [...gateway.said().matchAll(/^heap (\d+)$/gm)];
+  const before = figures().length;
   gateway.child.kill("SIGUSR2");
-  while (told().length === before) await wait(20);
-  return Number(told().at(-1)![1]) / 1_048_576;
+  while (figures().length === before) await wait(20);
+  return Number(figures().at(-1)![1]) / 1_048_576;
 }
 
 /** Subscriptions that last for some seconds each; gives how many there were. */

@@ -33,8 +33,8 @@ interface Wanted {
   timeoutMs: number;
   maxFaults?: number;
   how?: Pick<How, "preload">;
-  /** Is told each fault when it is found. */
-  tell?: (fault: string) => void;
+  /** Called with each fault when it is found. */
+  report?: (fault: string) => void;
 }
 
 /** After so many the server and its database are new ones, as what was stored makes others slow. */
@@ -61,7 +61,7 @@ export async function lookForStalls(within: Within, wanted: Wanted): Promise<Sta
 
 async function round(
   served: Served,
-  { from, bounds, tell = () => {} }: Wanted,
+  { from, bounds, report = () => {} }: Wanted,
   result: StallsResult,
   isDone: () => boolean,
 ): Promise<void> {
@@ -69,9 +69,9 @@ async function round(
   result.inputs = inputs.length;
   const caseAt = drawing(inputs);
   const next = () => from + result.cases;
-  const report = (fault: string, at: number) => {
+  const add = (fault: string, at: number) => {
     result.faults.push(`${fault} (again: npm run faults -- stalls 1 ${at})`);
-    tell(result.faults.at(-1)!);
+    report(result.faults.at(-1)!);
   };
   const first = await heldAfter(served, caseAt, { from: next(), requests: WARMING });
   for (let n = 0; n < ROUND && !isDone(); n++) {
@@ -80,13 +80,13 @@ async function round(
     const { input, shape } = caseAt(at);
     const { steps, fault, isAnswered } = await growCase(served, caseAt(at), bounds);
     count(result, steps);
-    if (fault) report(`${input.name}: ${shape.name}: ${fault}`, at);
+    if (fault) add(`${input.name}: ${shape.name}: ${fault}`, at);
     if (!isAnswered) return; // it may be busy for hours
   }
   const last = await heldAfter(served, caseAt, { from: next(), requests: CROWD });
   result.maxHeldMb = Math.max(result.maxHeldMb, last);
   if (last > first + MAX_KEPT_MB)
-    report(`it holds ${Math.round(last)} MB afterwards, ${Math.round(first)} MB before`, next());
+    add(`it holds ${Math.round(last)} MB afterwards, ${Math.round(first)} MB before`, next());
 }
 
 async function growCase(served: Served, { input, shape }: Case, bounds: Bounds): Promise<Growth> {
@@ -170,7 +170,7 @@ export function stalls({ withFile, withPostgresql }: Record<"withFile" | "withPo
   const looked = (within: Within, wanted: Pick<Wanted, "cases" | "from" | "how" | "maxFaults">) =>
     lookForStalls(within, {
       ...{ bounds: onAQuietOne, timeoutMs: LONG_TIMEOUT_MS, ...wanted },
-      tell: (fault) => process.stderr.write(`${fault}\n`),
+      report: (fault) => process.stderr.write(`${fault}\n`),
     });
   const test = (within: Within): Test => ({
     cases: 7_000,

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 
-/** In which unit Linux tells times to programs. */
+/** The unit in which Linux gives times to programs. */
 const TICK_MS = 10;
 const STEAL = 8;
 
 /**
- * Gives a function that tells for how long the machine under this one has kept a core from work that it had, in all cores
+ * Gives a function that returns for how long the machine under this one has kept a core from work that it had, in all cores
  * together and since the last call, in milliseconds; a rented machine shares them with others. 0 where it is not known.
  */
 export function createStolenTime(): () => number {

@@ -119,17 +119,17 @@ async function writeOne(url: string, ledger: Ledger, kind: (typeof kinds)[number
     ledger.unanswered += 1;
     return "unanswered";
   }
-  const told = JSON.parse(text);
-  if (answer.ok && !told.errors) {
+  const answered = JSON.parse(text);
+  if (answer.ok && !answered.errors) {
     ledger.acknowledged.add(name);
     return path === SPANS ? sendAgain(url, ledger, body) : "acknowledged";
   }
-  const [error] = told.errors ?? [];
+  const [error] = answered.errors ?? [];
   ledger.refused.push({
     status: answer.status,
-    code: told.code ?? error?.extensions?.code,
+    code: answered.code ?? error?.extensions?.code,
     retryAfter: answer.headers.get("retry-after"),
-    message: told.error ?? error?.message,
+    message: answered.error ?? error?.message,
   });
   return "refused";
 }

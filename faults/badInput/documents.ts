@@ -82,11 +82,11 @@ function argument(drawing: Drawing, { name, type }: GraphQLArgument): string {
   const value = material.chance(WRONG) ? spoilValue(material, plausible) : plausible;
   if (material.chance(0.3)) return literal(value, getNamedType(type));
   const variable = `v${definitions.length}`;
-  const told = material.chance(0.02)
+  const typeName = material.chance(0.02)
     ? material.oneOf(["Int", "[String]", "Nope", "Log", "JSON!"])
     : String(type);
   const byDefault = material.chance(0.05) ? ` = ${literal(value, getNamedType(type))}` : "";
-  definitions.push(`$${variable}: ${told}${byDefault}`);
+  definitions.push(`$${variable}: ${typeName}${byDefault}`);
   if (!material.chance(0.03)) variables[variable] = value;
   return `$${variable}`;
 }

@@ -39,22 +39,22 @@ function exchangeOnce(url: string, { method, path, headers, body }: Sent): Promi
     // Node.js leaves the length out for methods that mostly come without a body.
     const all = body ? { ...headers, "content-length": String(body.length) } : headers;
     const asked = httpRequest({ agent, hostname, port, method, path, headers: all }, (response) => {
-      const { statusCode, headers: told } = response;
+      const { statusCode, headers } = response;
       const done = (text: string) => {
         clearTimeout(timer);
-        resolve({ method, status: statusCode!, headers: told, body: text });
+        resolve({ method, status: statusCode!, headers, body: text });
       };
       const chunks: Buffer[] = [];
       const whole = () => {
         const bytes = Buffer.concat(chunks);
         return (
-          told["content-encoding"] === "gzip" && bytes.length > 0 ? gunzipSync(bytes) : bytes
+          headers["content-encoding"] === "gzip" && bytes.length > 0 ? gunzipSync(bytes) : bytes
         ).toString();
       };
       response.on("data", (chunk) => chunks.push(chunk)).on("error", reject);
       response.on("end", () => done(whole()));
       // Events may go on for ever.
-      if (told["content-type"]?.startsWith("text/event-stream")) {
+      if (headers["content-type"]?.startsWith("text/event-stream")) {
         done("");
         response.destroy();
       }

@@ -7,7 +7,7 @@ import { type Kept, logs, rows, versions } from "./values.ts";
 import { faultOfGraphql, faultOfRest } from "./verdict.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: answers have every shape
-type Told = any;
+type Body = any;
 
 interface Request {
   path: string;
@@ -19,11 +19,11 @@ interface Way {
   kind: string;
   kept: fc.Arbitrary<Kept>;
   write(kept: Kept, own: string): Request;
-  read(written: Told, own: string): Request;
+  read(written: Body, own: string): Request;
   /** What was read, in the shape in which it was written. */
-  found(read: Told): Kept;
+  found(read: Body): Kept;
   /** Takes away what would make the next reading longer. */
-  remove?(written: Told, read: Told): Request;
+  remove?(written: Body, read: Body): Request;
 }
 
 const graphql = (query: string, variables: object) => ({ path: "/graphql", body: { query, variables } });
@@ -31,7 +31,7 @@ const graphql = (query: string, variables: object) => ({ path: "/graphql", body:
 const LOG =
   "query ($id: ID!) { log(id: $id) { output input idealOutput metadata variables { label value } cost inputTokens startTime trace { name user { id name } } } }";
 const readLog = (id: string) => graphql(LOG, { id });
-const foundLog = ({ data: { log } }: Told): Kept => ({ ...log, ...log.trace });
+const foundLog = ({ data: { log } }: Body): Kept => ({ ...log, ...log.trace });
 const ADD_ROW =
   "mutation ($slug: String!, $input: DatasetItemInput!) { addDatasetItem(slug: $slug, input: $input) { datasetRow { id } } }";
 const ROWS =
@@ -131,12 +131,12 @@ export async function readBack(
   const written = await ask(url, way.write(kept, own));
   if (typeof written === "string") return { fault: written };
   if (written.isRefused) return "refused";
-  const read = await ask(url, way.read(written.told, own));
+  const read = await ask(url, way.read(written.body, own));
   if (typeof read === "string") return { fault: read };
   if (read.isRefused) return { fault: "was accepted and cannot be read" };
-  const found = way.found(read.told);
+  const found = way.found(read.body);
   const changed = Object.keys(kept).filter((key) => !isDeepStrictEqual(found[key], kept[key]));
-  const removed = way.remove && (await ask(url, way.remove(written.told, read.told)));
+  const removed = way.remove && (await ask(url, way.remove(written.body, read.body)));
   if (typeof removed === "string") return { fault: removed };
   if (changed.length === 0) return "kept";
   const shown = changed.map((key) => `${key}: ${inspect(kept[key])} came back as ${inspect(found[key])}`);
@@ -146,7 +146,7 @@ export async function readBack(
 async function ask(
   url: string,
   { path, body }: Request,
-): Promise<{ told: Told; isRefused: boolean } | string> {
+): Promise<{ body: Body; isRefused: boolean } | string> {
   const sent = {
     method: body ? "POST" : "GET",
     path,
@@ -156,8 +156,8 @@ async function ask(
   const answer = await exchange(url, sent);
   const fault = path.startsWith("/graphql") ? faultOfGraphql(answer) : faultOfRest(answer);
   if (fault) return fault;
-  const told = JSON.parse(answer.body);
-  return { told, isRefused: answer.status >= 400 || Boolean(told.errors) };
+  const received = JSON.parse(answer.body);
+  return { body: received, isRefused: answer.status >= 400 || Boolean(received.errors) };
 }
 
 /** A value whose keys are names, as literals of GraphQL have them. */

@@ -17,7 +17,7 @@ export interface Operation {
   answers: Map<number, z.ZodType | null>;
 }
 
-/** The operations that an OpenAPI document tells of. */
+/** The operations of an OpenAPI document. */
 export function operationsOf(document: OpenAPIV3_1.Document): Operation[] {
   const whole = unfolded(document, document) as OpenAPIV3_1.Document;
   return Object.entries(whole.paths!).flatMap(([path, item]) =>

@@ -25,7 +25,7 @@ export interface Count {
 }
 
 /**
- * Asks cases that are drawn from a seed until one is not answered as it should be, and tells that one; the smallest such
+ * Asks cases that are drawn from a seed until one is not answered as it should be, and returns that one; the smallest such
  * that is found, unless it `endOnFailure`.
  */
 export type Round = (drawn: {

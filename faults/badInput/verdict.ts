@@ -22,7 +22,7 @@ const otlpAnswer = z.union([
   z.strictObject({ partialSuccess: z.looseObject({}).optional() }),
 ]);
 
-/** What would tell of the insides of the server. */
+/** What would show the insides of the server. */
 const INSIDES = /node_modules|SQLITE_|\.ts:\d|\n\s+at |Cannot read prop|is not a function/;
 
 /** What is wrong with an answer of REST; nothing when it is as documented. */
@@ -35,11 +35,11 @@ export function faultOfRest(answer: Answer, documented?: Map<number, z.ZodType |
   if (status === 200 && headers["content-type"] === "text/event-stream; charset=utf-8") return undefined; // only begun
   if (!/^application\/json; charset=utf-8$/.test(headers["content-type"] ?? ""))
     return "is not answered in JSON";
-  const told = parsed(body);
-  if (told === undefined) return "is answered with JSON that is none";
-  const wrong = documented?.get(status)?.safeParse(told).error;
+  const answered = parsed(body);
+  if (answered === undefined) return "is answered with JSON that is none";
+  const wrong = documented?.get(status)?.safeParse(answered).error;
   if (wrong) return `is not answered as documented: ${wrong.message}`;
-  return status >= 400 ? faultOfError(answer, told) : undefined;
+  return status >= 400 ? faultOfError(answer, answered) : undefined;
 }
 
 /** `POST /` takes OTLP, which names no charset and has answers of its own form. */
@@ -47,20 +47,20 @@ const isOtlp = (headers: Answer["headers"]) =>
   /^application\/(?:json|x-protobuf)$/.test(headers["content-type"] ?? "");
 
 function faultOfOtlp({ headers, body }: Answer): string | undefined {
-  if (INSIDES.test(body)) return `is told of insides: ${body}`;
+  if (INSIDES.test(body)) return `shows insides: ${body}`;
   if (headers["content-type"] === "application/x-protobuf") return undefined;
   const wrong = otlpAnswer.safeParse(parsed(body)).error;
   return wrong && `is not answered in the form of OTLP: ${wrong.message}`;
 }
 
-function faultOfError({ status, headers }: Answer, told: unknown): string | undefined {
-  const error = restError.safeParse(told);
+function faultOfError({ status, headers }: Answer, answered: unknown): string | undefined {
+  const error = restError.safeParse(answered);
   if (!error.success) return `is refused in another form than the documented one: ${error.error.message}`;
   if (errorStatus[error.data.code] !== status)
     return `is answered ${status} with the code ${error.data.code}`;
-  if (INSIDES.test(error.data.error)) return `is told of insides: ${error.data.error}`;
-  if (status === 401 && headers["www-authenticate"] !== "Bearer") return "is not told how to authenticate";
-  if (status === 405 && !headers.allow) return "is not told which methods there are";
+  if (INSIDES.test(error.data.error)) return `shows insides: ${error.data.error}`;
+  if (status === 401 && headers["www-authenticate"] !== "Bearer") return "does not say how to authenticate";
+  if (status === 405 && !headers.allow) return "does not say which methods there are";
   return undefined;
 }
 
@@ -77,14 +77,15 @@ export function faultOfGraphql(answer: Answer): string | undefined {
     return undefined;
   if (!/^application\/(?:graphql-response\+)?json; charset=utf-8$/.test(type))
     return `is answered in ${type}`;
-  const told = graphqlAnswer.safeParse(parsed(body));
-  if (!told.success) return `is answered in another form than the documented one: ${told.error.message}`;
-  const { data, errors = [] } = told.data;
+  const answered = graphqlAnswer.safeParse(parsed(body));
+  if (!answered.success)
+    return `is answered in another form than the documented one: ${answered.error.message}`;
+  const { data, errors = [] } = answered.data;
   if (errors.length === 0 && (status !== 200 || data === undefined)) return "is refused without an error";
   const ours = errors.find(({ extensions: { code } }) => errorStatus[code] >= 500);
   if (ours) return `is answered with ${ours.extensions.code}: ${ours.message}`;
   const inside = errors.find(({ message }) => INSIDES.test(message));
-  return inside && `is told of insides: ${inside.message}`;
+  return inside && `shows insides: ${inside.message}`;
 }
 
 /** Whether an answer of either API has no error in it. */

@@ -1,7 +1,7 @@
 import Database from "better-sqlite3";
 import pg from "pg";
 
-// For a control that must fail: what is told to be committed is committed a little later.
+// For a control that must fail: what is acknowledged is committed a little later.
 const LATER_MS = 100;
 
 const { exec, prepare } = Database.prototype;

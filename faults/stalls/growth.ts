@@ -73,12 +73,12 @@ function leaveLeast(measured: Measured, again: Measured): void {
 
 function faultOf(steps: Measured[], { waitMs, cpuMs }: Bounds): string | undefined {
   const [before, last] = [steps.at(-2), steps.at(-1)!];
-  const told = `${Math.round(last.cpuMs)} ms of processor time for ${last.size} characters`;
+  const cost = `${Math.round(last.cpuMs)} ms of processor time for ${last.size} characters`;
   if (waitMs !== null && last.waitMs > waitMs)
-    return `the neighbour waits ${Math.round(last.waitMs)} ms at ${last.size} characters (${told})`;
+    return `the neighbour waits ${Math.round(last.waitMs)} ms at ${last.size} characters (${cost})`;
   if (last.status >= 500 && last.status !== 503) return `answered ${last.status} at ${last.size} characters`;
-  if (last.cpuMs > cpuMs) return told;
+  if (last.cpuMs > cpuMs) return cost;
   if (!before || last.cpuMs < FLOOR_MS) return undefined;
   const maxMs = SLACK * (last.size / before.size) * Math.max(before.cpuMs, MIN_CPU_MS);
-  return last.cpuMs > maxMs ? `${told}, ${before.cpuMs.toFixed(1)} ms for ${before.size}` : undefined;
+  return last.cpuMs > maxMs ? `${cost}, ${before.cpuMs.toFixed(1)} ms for ${before.size}` : undefined;
 }

@@ -74,9 +74,9 @@ async function cpuMs(url: string, timeoutMs: number): Promise<number> {
     body: null,
   };
   const { text } = await send(url, asked, timeoutMs);
-  const told = /^process_cpu_seconds_total (\S+)$/m.exec(text)?.[1];
-  if (told === undefined) throw new NoAnswerError("no metrics");
-  return Number(told) * 1_000;
+  const seconds = /^process_cpu_seconds_total (\S+)$/m.exec(text)?.[1];
+  if (seconds === undefined) throw new NoAnswerError("no metrics");
+  return Number(seconds) * 1_000;
 }
 
 async function addBoth(databaseUrl: string) {

@@ -320,15 +320,15 @@ test("the log has one line a request, with its id and never a token, a payload o
   await server.post("/monitor/log", { slug: { canary } });
   await server.post("/monitor/log", `{"${canary}`);
   await server.get(`/datasets/${canary}`);
-  const told = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === "answered");
-  expect(told.map(({ method, route, status }) => [method, route, status])).toEqual([
+  const answered = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === "answered");
+  expect(answered.map(({ method, route, status }) => [method, route, status])).toEqual([
     ["POST", "/monitor/log", 200],
     ["POST", "/graphql", 200],
     ["POST", "/monitor/log", 400],
     ["POST", "/monitor/log", 400],
     ["GET", "/datasets/:slug", 404],
   ]);
-  for (const { reqId, latencyMs } of told)
+  for (const { reqId, latencyMs } of answered)
     expect([reqId, latencyMs]).toEqual([expect.any(String), expect.any(Number)]);
   expect(lines.join("")).not.toContain(canary);
   expect(lines.join("")).not.toContain(server.token);
@@ -564,7 +564,7 @@ test("an id of a request that is not fit for a log is replaced", async () => {
   ).toBe("mine-1");
 });
 
-test("health and readiness need no token, and readiness tells when the database does not answer", async () => {
+test("health and readiness need no token, and readiness reports when the database does not answer", async () => {
   await using mortal = await startServer();
   for (const path of ["/health", "/ready"]) {
     expect(await mortal.get(path, { token: null })).toMatchObject({ status: 200, body: { status: "ok" } });

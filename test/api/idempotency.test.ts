@@ -296,7 +296,7 @@ test.each([
     const mutation = `mutation ($input: LogPromptInput!) { logPrompt(input: $input) { log { id } ${read} } ${more} }`;
     const { body } = await server.graphql(mutation, { input: log(output) }, keyed(what.replaceAll(" ", "-")));
     expect(body.errors).toBeUndefined();
-    // What was tried first is told to nobody.
+    // Nobody receives what was tried first.
     expect(lines.filter((line) => /"level":[456]0|"code"/.test(line))).toEqual([]);
     expect(body.data.logPrompt.trace.logs?.nodes ?? [{ output }]).toEqual([{ output }]);
     expect(await logged(output)).toBe(1);
@@ -429,9 +429,9 @@ test("a subscriber gets a log with a key once, however often it is sent", async 
     .execute("select id from workspaces where name = 'default'");
   const listening = pubSub.listen({ workspaceId: workspace!.id, tokenId: null });
   const first = listening.next();
-  const keyedLog = await server.post("/monitor/log", log("told"), keyed("told"));
-  await server.post("/monitor/log", log("told"), keyed("told"));
-  const last = await server.post("/monitor/log", log("told last"));
+  const keyedLog = await server.post("/monitor/log", log("published"), keyed("published"));
+  await server.post("/monitor/log", log("published"), keyed("published"));
+  const last = await server.post("/monitor/log", log("published last"));
   expect((await first).value.id).toBe(keyedLog.body.log.id);
   expect((await listening.next()).value.id).toBe(last.body.log.id);
   await listening.return(undefined);

@@ -48,7 +48,7 @@ test("a subscriber gets nothing that was not stored", async () => {
     "mutation ($input: LogPromptInput!) { logPrompt(input: $input) { log { a: output b: output c: output d: output } } }";
   const refused = await server.graphql(mutation, { input: log(LONG) }, keyed("untold"));
   expect(refused.body.errors).toMatchObject(REFUSED);
-  const stored = await server.post("/monitor/log", log("told"), keyed("told"));
+  const stored = await server.post("/monitor/log", log("stored"), keyed("stored"));
   expect((await first).value.id).toBe(stored.body.log.id);
   await listening.return(undefined);
 });

@@ -11,7 +11,7 @@ await addPrompt(server, { slug: "guide", versions: [{ version: "1.0.0" }], tags:
 
 const at = (minute: number) => new Date(Date.UTC(2026, 0, 31, 10, minute)).toISOString();
 
-/** One record a minute, each told by its name; what a case looks for is in some of them. */
+/** One record a minute, each known by its name; what a case looks for is in some of them. */
 const records: Record<string, Record<string, unknown>> = {
   plain: {},
   version: { version: "1.0.0" },

@@ -16,7 +16,7 @@ await addPrompt(server, { slug: "p", versions: [{ version: "1" }], tags: { produ
 const SAMPLE =
   /^([a-zA-Z_:][\w:]*)(?:\{((?:[a-zA-Z_]\w*="(?:[^"\\\n]|\\["\\n])*"(?:,(?!\}))?)*)\})? (-?[\d.e+-]+)$/;
 
-/** What is told, by name and labels; every line must be as Prometheus reads it. */
+/** The metrics, by name and labels; every line must be as Prometheus reads it. */
 async function scrape(): Promise<Record<string, number>> {
   const answer = await server.get("/metrics", { token: metricsToken });
   expect(answer).toMatchObject({
@@ -109,9 +109,9 @@ test("metrics show the sizes of batches of writes, hits and misses of caches, an
   expect(batches).toBeGreaterThan(0);
   expect(batches).toBeLessThan(40);
   expect(grown("gabbro_cache_hits_total{}")).toBeGreaterThan(0);
-  const told = await scrape();
-  expect(told["gabbro_writes_waiting{}"]).toBe(0);
-  const connections = told['gabbro_database_connections{server="primary",state="idle"}'];
+  const metrics = await scrape();
+  expect(metrics["gabbro_writes_waiting{}"]).toBe(0);
+  const connections = metrics['gabbro_database_connections{server="primary",state="idle"}'];
   if (isOnPostgresql) expect(connections).toBeGreaterThan(0);
   else expect(connections).toBeUndefined();
 });
@@ -168,7 +168,7 @@ test("a write that waits is seen while it waits", async () => {
 });
 
 test("metrics of the process have the usual names", async () => {
-  const told = await scrape();
+  const metrics = await scrape();
   for (const name of [
     "process_cpu_seconds_total",
     "process_resident_memory_bytes",
@@ -177,8 +177,8 @@ test("metrics of the process have the usual names", async () => {
     "nodejs_eventloop_lag_p99_seconds",
     "nodejs_eventloop_utilization",
   ])
-    expect(told[`${name}{}`], name).toBeGreaterThanOrEqual(0);
-  expect(told["process_start_time_seconds{}"]).toBeGreaterThan(1_700_000_000);
+    expect(metrics[`${name}{}`], name).toBeGreaterThanOrEqual(0);
+  expect(metrics["process_start_time_seconds{}"]).toBeGreaterThan(1_700_000_000);
 });
 
 test("metrics are there only with METRICS_TOKEN, and only for who has it", async () => {

@@ -10,7 +10,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 const MAX_DEPTH = 4;
 
-/** Selects all fields that take no arguments: a cache tells fields by their arguments. */
+/** Selects all fields that take no arguments: a cache distinguishes fields by their arguments. */
 function selectionOf(output: GraphQLOutputType, depth = 0): string {
   const type = getNamedType(output);
   if (!isObjectType(type)) return "";

@@ -469,8 +469,8 @@ describe("repricing", () => {
       { examined: 1, changed: 1, priced: 1, costAfter: 9 },
     ],
   ])(
-    "%s; a dry run tells the same and changes nothing, a second run finds nothing",
-    async (_, log, now, told) => {
+    "%s; a dry run reports the same and changes nothing, a second run finds nothing",
+    async (_, log, now, counts) => {
       const { id, token } = await addWorkspace(server, newName());
       await setPrice({ model: "house", inputPrice: 5 }, token);
       await setPrice({ model: "house", provider: "dear", inputPrice: 9 }, token);
@@ -483,7 +483,7 @@ describe("repricing", () => {
         unpriced: 0,
         costBefore: 0,
         costAfter: 0,
-        ...told,
+        ...counts,
       };
 
       expect(await reprice({ dryRun: true }, token)).toEqual({ ...figures, dryRun: true });

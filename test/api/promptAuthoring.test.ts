@@ -259,7 +259,7 @@ test.each([
   expect((await server.get("/prompts/known/describe")).body).toEqual(before);
 });
 
-test("a tag moves by version and by another tag, goes back, is removed, and its history tells by whom", async () => {
+test("a tag moves by version and by another tag, goes back, is removed, and its history says by whom", async () => {
   await addPrompt("moving");
   await run(PUBLISH, { slug: "moving", newTag: "staging", to: { tag: "latest" } }, writer);
   await run(PUBLISH, { slug: "moving", newTag: "production", to: { tag: "staging" } }, writer);

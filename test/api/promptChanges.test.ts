@@ -49,7 +49,7 @@ const etagNow = async (slug: string) => {
 
 const mutate = (mutation: string) => server.run(`mutation { ${mutation} }`);
 
-test("both APIs tell the present state first, then what is done to the prompt, with the ETag that its answer has then", async () => {
+test("both APIs send the present state first, then what is done to the prompt, with the ETag that its answer has then", async () => {
   await twoVersions("guide");
   await using events = await follow("guide");
   const first = await etagNow("guide");

@@ -127,7 +127,7 @@ test.each([
   },
 );
 
-test("a description tells the status, versions from the oldest on, tags with latest, and the served version's variables", async () => {
+test("a description has the status, versions from the oldest on, tags with latest, and the served version's variables", async () => {
   const { body } = await server.get("/prompts/live/describe?tag=latest");
   expect(body.prompt).toEqual({
     slug: "live",

@@ -164,8 +164,8 @@ test("whatever filters meet, each page has the logs that looking at every one of
       const after = before && toCursor(`${before.startTime.getTime()} ${before.id}`);
       const expected = newestFirst.slice(begin).filter(fits).slice(0, first);
       const found = await server.run(list, { f: filter, n: first, a: after });
-      const told = { filter, first, after };
-      expect({ ...told, found }).toEqual({ ...told, found: expected.map((row) => ({ id: row[key] })) });
+      const asked = { filter, first, after };
+      expect({ ...asked, found }).toEqual({ ...asked, found: expected.map((row) => ({ id: row[key] })) });
       if (expected.length < first) break;
       begin = newestFirst.indexOf(expected.at(-1)!) + 1;
     }

@@ -70,9 +70,9 @@ test("over whatever time, usage is what adding up every single log gives, by day
       Number(to) - Number(from) < 30 * DAY_MS
         ? oneOf(["DAY", "DAY", null, ...Object.keys(groupings)])
         : oneOf([null, ...Object.keys(groupings)]);
-    const told = { from, to, by, zone, slug };
-    const found = await server.run(USAGE, { ...told, first: 100 });
-    expect({ ...told, found }).toEqual({ ...told, found: expectedUsage(by, { from, to, zone }, inTime) });
+    const asked = { from, to, by, zone, slug };
+    const found = await server.run(USAGE, { ...asked, first: 100 });
+    expect({ ...asked, found }).toEqual({ ...asked, found: expectedUsage(by, { from, to, zone }, inTime) });
   }
 }, 120_000);
 

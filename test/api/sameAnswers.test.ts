@@ -18,7 +18,7 @@ interface Outcome {
   error: { code: string; message: string; details: unknown } | null;
 }
 
-/** One operation through both APIs, each told in the same shape. */
+/** One operation through both APIs, each with the outcome in the same shape. */
 const operations = {
   dataset: {
     rest: ({ slug }: Input) =>
@@ -95,15 +95,15 @@ async function graphqlOutcome(
   // biome-ignore lint/suspicious/noExplicitAny: the data has the shape of whatever was asked
   toOutcome: (data: any) => Omit<Outcome, "error">,
 ): Promise<Outcome> {
-  const tell = async (accept: string): Promise<Outcome & { status: number }> => {
+  const outcomeOf = async (accept: string): Promise<Outcome & { status: number }> => {
     const { status, body } = await server.graphql(query, variables, { headers: { accept } });
     if (!body.errors) return { status, ...toOutcome(body.data), error: null };
     const [{ message, extensions }] = body.errors;
     const { code, details } = extensions;
     return { status, answer: null, warning: null, error: { code, message, details } };
   };
-  const direct = await tell("application/json");
-  expect(await tell(YOGAS_OWN_TRANSPORT)).toEqual(direct);
+  const direct = await outcomeOf("application/json");
+  expect(await outcomeOf(YOGAS_OWN_TRANSPORT)).toEqual(direct);
   const { status: _, ...outcome } = direct;
   return outcome;
 }

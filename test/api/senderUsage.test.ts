@@ -48,7 +48,7 @@ test.each(fixtures)(
   },
 );
 
-/** Spans that are told apart as real ones are: those written by hand have one span id, and some answers share an id. */
+/** Spans with ids of their own, as real ones have: those written by hand have one span id, and some answers share an id. */
 function distinctSpans({ answersShareId, spans }: OtlpFixture): OtlpSpan[] {
   return spans.map((span, n) => ({
     ...span,

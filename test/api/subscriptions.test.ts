@@ -49,9 +49,9 @@ test("many logs are published in the order in which they were acknowledged, each
   await using events = await subscribe(server, ADDED);
   const ids: string[] = [];
   for (let n = 0; n < 50; n++) ids.push((await add({})).body.log.id);
-  const told: string[] = [];
-  for (let n = 0; n < 50; n++) told.push((await events.next()).data.logAdded.id);
-  expect(told).toEqual(ids);
+  const received: string[] = [];
+  for (let n = 0; n < 50; n++) received.push((await events.next()).data.logAdded.id);
+  expect(received).toEqual(ids);
 });
 
 test("a subscription to one prompt gets its logs only, whether the prompt exists or not", async () => {
@@ -217,9 +217,9 @@ test("a listener that falls a thousand logs behind is cut off, and the others ar
   for (let n = 0; n < 1_100; n++)
     own.database.pubSub.publish(workspace, { id: body.log.id, traceId: "", promptSlug: "x" });
   await vi.waitFor(() => expect(own.database.pubSub.count()).toBeLessThan(2));
-  let told = 0;
-  for await (const _ of slow) told++;
-  expect(told).toBeLessThan(1_100);
+  let received = 0;
+  for await (const _ of slow) received++;
+  expect(received).toBeLessThan(1_100);
 });
 
 test("logs that wait for a slow subscriber are sent in pieces, and others are served in between", async () => {
@@ -235,7 +235,7 @@ test("logs that wait for a slow subscriber are sent in pieces, and others are se
     next = setImmediate(turn);
   };
   let next = setImmediate(turn);
-  for (let told = 0; told < 501; told++) await events.next();
+  for (let n = 0; n < 501; n++) await events.next();
   clearImmediate(next);
   expect(turns).toBeGreaterThan(450);
 });

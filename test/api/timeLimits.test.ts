@@ -97,8 +97,8 @@ test("sending a body, reading an answer and listening take as long as they take"
   await wait(BEYOND_MS);
   sending.end('"output": 1}');
   expect(await sending.status).toBe(200);
-  await send("/monitor/log", { slug: "x", output: "told" });
-  expect(await events.next()).toEqual({ data: { logAdded: { output: "told", prompt: { slug: "x" } } } });
+  await send("/monitor/log", { slug: "x", output: "added" });
+  expect(await events.next()).toEqual({ data: { logAdded: { output: "added", prompt: { slug: "x" } } } });
   expect(((await slow.json()) as { dataset: { rows: unknown[] } }).dataset.rows).toHaveLength(4_000);
 });
 

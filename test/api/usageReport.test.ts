@@ -100,8 +100,8 @@ test.each<[string, [string | null, number][]]>([
 
 test("versions are grouped by prompt, and usage can be limited to one prompt", async () => {
   const versions = await usage({ by: "VERSION" });
-  const told = versions.map(({ promptSlug, key, logs }: Record<string, unknown>) => [promptSlug, key, logs]);
-  expect(told).toEqual([
+  const found = versions.map(({ promptSlug, key, logs }: Record<string, unknown>) => [promptSlug, key, logs]);
+  expect(found).toEqual([
     ["often", "1", 40],
     ["often", "2", 20],
     ["seldom", "2", 20],
@@ -221,8 +221,8 @@ test.each<[string, string, string[], number[]]>([
   }));
   const wide = { from: new Date(from).toISOString(), to: new Date(to).toISOString(), by: "DAY", zone, slug };
   const days = await usage(wide);
-  const told = days.filter(({ key }: { key: string }) => key >= first! && key < end!);
-  expect(told.map(({ logs }: { logs: number }) => logs / 2)).toEqual(hours);
+  const found = days.filter(({ key }: { key: string }) => key >= first! && key < end!);
+  expect(found.map(({ logs }: { logs: number }) => logs / 2)).toEqual(hours);
 });
 
 test("sums over many stretches are those of every single log, also of many that began at once", async () => {

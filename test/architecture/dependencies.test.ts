@@ -45,8 +45,8 @@ test("docs/dependencies.md counts the production dependencies and names all thei
     `Of ${Object.keys(named).length} packages that Gabbro names and ${needed.length} that it needs`,
   );
   const licences = new Set(needed.map(([, { license }]) => license!));
-  const [, told] = /Licences of all of them: ([^\n]*)\.\n/.exec(page)!;
-  expect(told!.split(", ").toSorted()).toEqual([...licences].toSorted());
+  const [, listed] = /Licences of all of them: ([^\n]*)\.\n/.exec(page)!;
+  expect(listed!.split(", ").toSorted()).toEqual([...licences].toSorted());
 });
 
 test("all versions are exact, and the lock has the same", () => {

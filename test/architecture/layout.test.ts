@@ -128,8 +128,8 @@ test.each([
   ["an API writes", "datasets/rest.ts", "await database.commit([]);", "only resolvers do"],
   ["a file is too long", "app.ts", "x;\n".repeat(251), "has 251 lines"],
   ["a file has a name that says nothing", "rest/utils.ts", "", "is not named after what it is for"],
-])("the rules notice when %s", (_, path, text, told) => {
-  expect(breaksOfRules([toSource(path, text)])).toEqual([expect.stringContaining(told)]);
+])("the rules notice when %s", (_, path, text, message) => {
+  expect(breaksOfRules([toSource(path, text)])).toEqual([expect.stringContaining(message)]);
 });
 
 test("the rules notice a circle of imports, dynamic ones and those of types included", () => {

@@ -76,7 +76,7 @@ const asked = {
   Rows: 'query Rows { dataset(slug: "texts") { name rows { nodes { values idealOutput metadata } } } }',
   Logs: "query Logs { logs(first: 60) { nodes { output trace { name } } } }",
   Refused: `query Refused { describePrompt(slug: ${JSON.stringify(payloads[0])}) { name } }`,
-  Told: "subscription Told { logAdded { output trace { name } } }",
+  Added: "subscription Added { logAdded { output trace { name } } }",
 };
 
 /** Opens the playground with a tab for each. */
@@ -99,7 +99,7 @@ async function runTab(page: Page, title: string, { database }: Server): Promise<
   await vi.waitFor(
     async () => {
       await page.getByRole("button", { name: /^Execute query/ }).click();
-      if (title === "Told")
+      if (title === "Added")
         await vi.waitFor(() => expect(database.pubSub.count()).toBe(1), { timeout: 3_000 });
       else
         await page
@@ -141,7 +141,7 @@ describe.skipIf(!hasChromium)(title, { timeout: TIMEOUT_MS }, () => {
     careless.close();
   });
 
-  it("in GraphiQL, with what a query answers, what a subscription tells and what is refused", async () => {
+  it("in GraphiQL, with what a query answers, what a subscription sends and what is refused", async () => {
     const { context, ran } = await openPages(browser);
     const page = await context.newPage();
     page.setDefaultTimeout(15_000);

@@ -582,7 +582,7 @@ test("SIGTERM lets a request in flight finish, refuses new ones, and ends with 0
   expect(await read.json()).toEqual({ data: { log: { output: "done" } } });
 });
 
-test.each(["at once", "when it is told to stop"])(
+test.each(["at once", "when it is stopped"])(
   "a service whose output nobody reads serves on, and stops by a signal: the reader leaves %s",
   async (leaves) => {
     const port = String(await freePort());

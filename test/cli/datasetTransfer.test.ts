@@ -358,10 +358,10 @@ test.each([
     const { code, stdout, stderr } = await importing(file, `bad-${format}`, "--key", "id");
     expect(code).toBe(1);
     expect(stdout).toContain(`${keys.length} rows added, 0 changed, 0 unchanged, ${reasons.length} rejected`);
-    const told = stderr.trim().split("\n");
-    expect(told).toHaveLength(reasons.length + 1);
-    for (const [n, reason] of reasons.entries()) expect(told[n]).toContain(reason);
-    expect(told.at(-1)).toContain(`${file}.rejected`);
+    const lines = stderr.trim().split("\n");
+    expect(lines).toHaveLength(reasons.length + 1);
+    for (const [n, reason] of reasons.entries()) expect(lines[n]).toContain(reason);
+    expect(lines.at(-1)).toContain(`${file}.rejected`);
     expect((await stored(`bad-${format}`)).rows.map(({ key }) => key)).toEqual(keys);
   },
 );
@@ -469,14 +469,17 @@ test.each<[string, string | Buffer | null, string, string[]]>([
     "m.jsonl, line 1: dataset.columns.0.type must be one of",
     [],
   ],
-])("what cannot be read is told with its line, and nothing is made: %s", async (file, text, told, more) => {
-  if (text !== null) await give(file, text);
-  const { code, stdout, stderr } = await importing(file, "broken", ...more);
-  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-  expect(stderr).toContain(told);
-  expect(stderr).not.toContain("    at ");
-  await expect(stored("broken")).rejects.toThrow("does not exist");
-});
+])(
+  "what cannot be read is reported with its line, and nothing is made: %s",
+  async (file, text, message, more) => {
+    if (text !== null) await give(file, text);
+    const { code, stdout, stderr } = await importing(file, "broken", ...more);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toContain(message);
+    expect(stderr).not.toContain("    at ");
+    await expect(stored("broken")).rejects.toThrow("does not exist");
+  },
+);
 
 test("a file that breaks off says how many rows before it are stored", async () => {
   await give("breaks.csv", `a\n${"x\n".repeat(40_000)}"x`);
@@ -485,9 +488,9 @@ test("a file that breaks off says how many rows before it are stored", async () 
   expect(stderr).toMatch(
     /breaks\.csv, line 40002: .* ([\d,]+) rows before it are stored\. .* with --key COLUMN/,
   );
-  const told = Number(/([\d,]+) rows before/.exec(stderr)![1]!.replaceAll(",", ""));
-  expect((await stored("breaks")).rows).toHaveLength(told);
-  expect(told).toBeGreaterThan(30_000);
+  const rowsBefore = Number(/([\d,]+) rows before/.exec(stderr)![1]!.replaceAll(",", ""));
+  expect((await stored("breaks")).rows).toHaveLength(rowsBefore);
+  expect(rowsBefore).toBeGreaterThan(30_000);
 });
 
 test("a dry run of a file that breaks off says that nothing is stored", async () => {
@@ -539,7 +542,7 @@ test.each<[number, string, string]>([
 
 async function log(startTime: string, output: unknown, workspace = "other") {
   const record = {
-    slug: "told",
+    slug: "logged",
     output,
     startTime,
     inputTokens: 1,
@@ -568,7 +571,7 @@ test("logs are exported from a moment on and before another, the oldest first, f
     {
       id: first,
       output: "=cmd()",
-      promptSlug: "told",
+      promptSlug: "logged",
       startTime: "2026-01-01T00:00:00.000Z",
       user: { id: "u1", name: "=HYPERLINK()" },
       costSource: "UNPRICED",

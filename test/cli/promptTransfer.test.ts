@@ -263,14 +263,17 @@ test.each([
   ["a name of JavaScript's own", `${welcome}__proto__: { x: 1 }\n`, "line 11: __proto__ is not known here"],
   ["tags that are a list", welcome.replace('production: "1.0"', "- x"), "line 4: tags must be an object"],
   ["a bad slug", "slug: A b\n", "line 1: slug must be lower-case letters"],
-])("faults of files are told with file and line, and nothing is changed: %s", async (_, text, told) => {
-  const before = await promptContents(await at.contextOf());
-  const good = "slug: good\nversions:\n  - { version: '1', text: x }\n";
-  const { code, stdout, stderr } = await importing("faults", { "a.yaml": good, "b.yml": text }, "--yes");
-  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-  expect(stderr).toContain(`faults/b.yml, ${told}`);
-  expect(await promptContents(await at.contextOf())).toEqual(before);
-});
+])(
+  "faults of files are reported with file and line, and nothing is changed: %s",
+  async (_, text, message) => {
+    const before = await promptContents(await at.contextOf());
+    const good = "slug: good\nversions:\n  - { version: '1', text: x }\n";
+    const { code, stdout, stderr } = await importing("faults", { "a.yaml": good, "b.yml": text }, "--yes");
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toContain(`faults/b.yml, ${message}`);
+    expect(await promptContents(await at.contextOf())).toEqual(before);
+  },
+);
 
 test("a tag is set by its name alone, be it that of something every object has", async () => {
   const tags = ["__proto__", "constructor", "toString"].map((name) => `  ${name}: "1"\n`).join("");
@@ -327,8 +330,8 @@ test("a file of prompts over 64 MB is not read, and neither is what is no file",
   await importing("huge", {}, "--dry-run");
   await writeFile(at.path("huge/a.yaml"), "");
   await truncate(at.path("huge/a.yaml"), 64 * 1024 * 1024 + 1);
-  const told = { code: 1, stderr: "gabbro: huge/a.yaml is larger than 64 MB.\n" };
-  expect(await at.gabbro("import", "prompts", "huge", "--yes")).toMatchObject(told);
+  const failed = { code: 1, stderr: "gabbro: huge/a.yaml is larger than 64 MB.\n" };
+  expect(await at.gabbro("import", "prompts", "huge", "--yes")).toMatchObject(failed);
   await mkdir(at.path("folder/a.yaml"), { recursive: true });
   expect(await at.gabbro("import", "prompts", "folder", "--yes")).toMatchObject({
     code: 1,

@@ -24,7 +24,7 @@ async function newTarget(schema: "migrated" | "bare" = "bare") {
 const copy = ({ folder }: Server, from: string, to: string) =>
   gabbro(folder, ["copy", "--from", from, "--to", to]);
 
-const refused = (told: string) => ({ code: 1, stdout: "", stderr: expect.stringContaining(told) });
+const refused = (message: string) => ({ code: 1, stdout: "", stderr: expect.stringContaining(message) });
 
 test("from a server to a file, to another server and on to a third nothing changes, and the service answers the same", async () => {
   await using server = await startServer();
@@ -46,7 +46,7 @@ test("from a server to a file, to another server and on to a third nothing chang
   expect(await execute(third.url, words)).toEqual(await execute(server.databaseUrl, words));
 }, 120_000);
 
-test("a copy tells no gateway of its logs and leaves the target with its statistics", async () => {
+test("a copy notifies no gateway of its logs and leaves the target with its statistics", async () => {
   await using server = await startServer();
   await using target = await newTarget("migrated");
   await addLogs(server, 20, () => ({}));
@@ -56,7 +56,7 @@ test("a copy tells no gateway of its logs and leaves the target with its statist
   listener.on("notification", (message) => heard.push(message));
   await listener.query("listen gabbro_logs");
   expect(await copy(server, server.databaseUrl, target.url)).toMatchObject({ code: 0 });
-  await listener.query("select 1"); // what was told before comes before the answer
+  await listener.query("select 1"); // earlier notifications arrive before the answer
   await listener.end();
   expect(heard).toEqual([]);
   const [row] = await execute(target.url, "select reltuples from pg_class where relname = 'logs'");
@@ -117,23 +117,26 @@ test.each([
     "The target refuses",
     "out of range",
   ],
-])("%s is refused with its table and id, and nothing stays in the target", async (_, change, told, why) => {
-  await using server = await startServer();
-  await using target = await newTarget();
-  const { ids } = await addLogs(server, 3, () => ({ output: "\\u0000 stays" }));
-  const damaged = await damagedFile(server, change);
-  const { code, stderr } = await copy(server, damaged, target.url);
-  expect(code).toBe(1);
-  expect(stderr).toContain(`${told} the row ${ids[1]} of the table logs`);
-  expect(stderr).toContain(why);
-  expect(stderr).not.toContain("3000000000");
-  const rows = await dump(target.url);
-  expect(Object.values(rows).flat()).toEqual([]);
-});
+])(
+  "%s is refused with its table and id, and nothing stays in the target",
+  async (_, change, message, why) => {
+    await using server = await startServer();
+    await using target = await newTarget();
+    const { ids } = await addLogs(server, 3, () => ({ output: "\\u0000 stays" }));
+    const damaged = await damagedFile(server, change);
+    const { code, stderr } = await copy(server, damaged, target.url);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`${message} the row ${ids[1]} of the table logs`);
+    expect(stderr).toContain(why);
+    expect(stderr).not.toContain("3000000000");
+    const rows = await dump(target.url);
+    expect(Object.values(rows).flat()).toEqual([]);
+  },
+);
 
 test.each([
   ["killed", "SIGKILL", [null, "SIGKILL"]],
-  ["told to stop", "SIGTERM", [1, null]],
+  ["stopped", "SIGTERM", [1, null]],
 ] as const)(
   "a copy to a server that is %s leaves the target empty, and it can be copied again",
   async (_, signal, end) => {

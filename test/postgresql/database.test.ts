@@ -66,9 +66,9 @@ test("a database made by a newer program is refused and left as it is", async ()
   await using own = await newDatabase();
   const database = await own.open();
   await execute(own.url, "insert into mikro_orm_migrations (name) values ('Migration29991231235959_future')");
-  const told = "made by a newer Gabbro (Migration29991231235959_future)";
-  await expect(migrate(database)).rejects.toThrow(told);
-  await expect(bringUpToDate(database, { migrateOnStart: false })).rejects.toThrow(told);
+  const message = "made by a newer Gabbro (Migration29991231235959_future)";
+  await expect(migrate(database)).rejects.toThrow(message);
+  await expect(bringUpToDate(database, { migrateOnStart: false })).rejects.toThrow(message);
 });
 
 test("a start that must not migrate refuses an old database and serves a migrated one", async () => {
@@ -346,7 +346,7 @@ test("a statement that is ended because it takes too long is answered as UNAVAIL
   await lock.close();
 });
 
-test("what PostgreSQL tells of a refused row does not reach the log", async () => {
+test("what PostgreSQL says of a refused row does not reach the log", async () => {
   const lines: string[] = [];
   await using server = await startServer({ log: (line) => lines.push(line) });
   await server.database.orm.em

@@ -102,9 +102,9 @@ test("a subscription gets the logs of every gateway, each once", async () => {
     ids.push((await atTwo("POST", "/monitor/log", { slug: "guide", output: n })).log.id);
     ids.push((await one.post("/monitor/log", { slug: "guide", output: n })).body.log.id);
   }
-  const told: string[] = [];
-  for (let n = 0; n < 10; n++) told.push((await events.next()).data.logAdded.id);
-  expect(told.toSorted()).toEqual(ids.toSorted());
+  const received: string[] = [];
+  for (let n = 0; n < 10; n++) received.push((await events.next()).data.logAdded.id);
+  expect(received.toSorted()).toEqual(ids.toSorted());
 });
 
 test("a slug too long for a notification is read with its log", async () => {

@@ -101,7 +101,7 @@ describe("on one database, from its first start on", { shuffle: false }, () => {
     expect(await refused("restore", "x.dump")).toContain("pg_restore");
   });
 
-  test("an import tells what is new, what changed and what was there, also where a key comes more than once", async () => {
+  test("an import reports what is new, what changed and what was there, also where a key comes more than once", async () => {
     const write = (lines: string[]) =>
       writeFile(join(folder, "rows.csv"), ["question,key", ...lines, ""].join("\n"));
     const load = () =>

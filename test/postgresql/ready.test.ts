@@ -10,7 +10,7 @@ const why = findBinaries() ? undefined : "no PostgreSQL of npm to stop";
 const WITHIN = { timeout: 5_000, interval: 50 };
 
 test.skipIf(why)(
-  `/ready tells within 5 s when the PostgreSQL server is killed or falls silent, and when it is back${why ? ` (left out: ${why})` : ""}`,
+  `/ready reports within 5 s when the PostgreSQL server is killed or falls silent, and when it is back${why ? ` (left out: ${why})` : ""}`,
   async () => {
     const server = await startPostgresql({ fsync: "off" });
     const database = await openDatabase(server.url, entities, { poolSize: 3 });

@@ -20,10 +20,10 @@ const fileIn = ({ folder }: Server) => join(folder, "to", "copy.sqlite");
 const copy = ({ folder, databaseUrl }: Server, to: string, from = databaseUrl) =>
   gabbro(folder, ["copy", "--from", from, "--to", to]);
 
-const refused = (told: string | RegExp) => ({
+const refused = (message: string | RegExp) => ({
   code: 1,
   stdout: "",
-  stderr: typeof told === "string" ? expect.stringContaining(told) : expect.stringMatching(told),
+  stderr: typeof message === "string" ? expect.stringContaining(message) : expect.stringMatching(message),
 });
 
 /** Starts a copy that is long enough to be met in the middle, and waits until it has begun to write. */
@@ -94,8 +94,8 @@ test("a target with a row in it is refused and left as it is", async () => {
   await using server = await startServer();
   await using target = await openFile(server);
   const rows = await dump(target.url);
-  const told = /^gabbro: The target .* is not empty: there are rows in workspaces\..*\n$/;
-  expect(await copy(server, target.url)).toEqual(refused(told));
+  const message = /^gabbro: The target .* is not empty: there are rows in workspaces\..*\n$/;
+  expect(await copy(server, target.url)).toEqual(refused(message));
   expect(await dump(target.url)).toEqual(rows);
 });
 
@@ -199,13 +199,13 @@ test.skipIf(isOnPostgresql)(
     const { ids } = await addLogs(server, 3, (at) => ({ promptSlug: `slug ${at} \ufffd` }));
     const to = `sqlite:${fileIn(server)}`;
     const run = (statement: string) => server.database.orm.em.fork().execute(statement);
-    for (const [value, told] of [
+    for (const [value, message] of [
       ["x'ff41'", "has no string in `prompt_slug`"],
       ["cast(x'ff41' as text)", "has bytes that are no UTF-8 in `prompt_slug`"],
     ]) {
       await run(`update logs set prompt_slug = ${value} where id = '${ids[1]}'`);
       expect(await copy(server, to)).toEqual(
-        refused(`The source ${told} of the row ${ids[1]} of the table logs.`),
+        refused(`The source ${message} of the row ${ids[1]} of the table logs.`),
       );
     }
     expect(readdirSync(join(server.folder, "to"))).toEqual([]);

@@ -37,11 +37,11 @@ test.each([{ maxInFlight: 0 }])(
       expect(answer.status).toBe(503);
       expect(answer.headers.get("retry-after")).toBe("1");
       expect(answer.headers.get("content-type")).toBe("application/json; charset=utf-8");
-      const told = expect.stringContaining("is overloaded");
+      const message = expect.stringContaining("is overloaded");
       expect(await answer.json()).toEqual(
         path.startsWith("/graphql")
-          ? { errors: [{ message: told, extensions: { code: "UNAVAILABLE" } }] }
-          : { error: told, code: "UNAVAILABLE" },
+          ? { errors: [{ message: message, extensions: { code: "UNAVAILABLE" } }] }
+          : { error: message, code: "UNAVAILABLE" },
       );
     }
     for (const path of ["/health", "/ready"]) expect((await fetch(server.url + path)).status).toBe(200);

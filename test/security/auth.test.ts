@@ -26,9 +26,9 @@ const [workspace] = await database.read
 const workspaceId = workspace!.id;
 
 const rows = await rowsOf(server);
-const mine = await addFixtures(database, workspaceId, { mark: "mine", secret: "told-to-nobody-else" });
+const mine = await addFixtures(database, workspaceId, { mark: "mine", secret: "known-to-nobody-else" });
 /** Those that the second way to each operation is asked about, as the first has changed or removed some. */
-const more = await addFixtures(database, workspaceId, { mark: "more", secret: "told-to-nobody-else" });
+const more = await addFixtures(database, workspaceId, { mark: "more", secret: "known-to-nobody-else" });
 /** What is nowhere, named so that it stands in the same order. */
 const noMine = missingFixtures("nil1");
 const noMore = missingFixtures("nil2");
@@ -115,7 +115,7 @@ const uuid = /[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}/g;
 
 /** An answer to one who asked about some fixtures, as if the question had been about others. */
 function asked({ status, headers, body }: Answer, about: Fixtures, others: Fixtures) {
-  const { date: _, "x-request-id": _id, etag: _tag, ...told } = headers; // the tag sums up the body
+  const { date: _, "x-request-id": _id, etag: _tag, ...otherHeaders } = headers; // the tag sums up the body
   // What was asked before is listed among what was rejected, by both ways.
   const names = [about, mine, more].flatMap((all, n) => {
     const counterparts = [others, noMine, noMore][n]!;
@@ -123,7 +123,7 @@ function asked({ status, headers, body }: Answer, about: Fixtures, others: Fixtu
   });
   const text = names.reduce(
     (all, [name, counterpart]) => all.replaceAll(name, counterpart),
-    JSON.stringify([status, told, body]),
+    JSON.stringify([status, otherHeaders, body]),
   );
   return withoutSignatures(text.replaceAll(createdAt, "").replaceAll(uuid, "<id>"));
 }
@@ -140,7 +140,7 @@ test("every operation answers byte for byte the same of another workspace's fixt
     expect([row.name, asked(ofThings, fixtures, none)]).toEqual([row.name, asked(ofNothing, none, none)]);
     expect([row.name, JSON.stringify(ofThings)]).not.toEqual([
       row.name,
-      expect.stringContaining("told-to-nobody-else"),
+      expect.stringContaining("known-to-nobody-else"),
     ]);
   }
   expect(await sums()).toEqual(before);
@@ -339,7 +339,7 @@ test("a revoked token stops working at once, also where it was in use", async ()
   expect(await status()).toBe(401);
 });
 
-test("a generated token has 256 bits and a checksum that tells a mistyped one", () => {
+test("a generated token has 256 bits and a checksum that detects a mistyped one", () => {
   const tokens = Array.from({ length: 500 }, generateToken);
   expect(new Set(tokens).size).toBe(500);
   for (const token of tokens) {

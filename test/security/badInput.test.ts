@@ -37,11 +37,11 @@ test.each([
   ["texts are not checked", "textsUnchecked", { cases: 0, kept: 250 }, "came back as|500"],
 ])(
   "that test sees a Gabbro of which %s",
-  async (_, preload, wanted, told) => {
+  async (_, preload, wanted, message) => {
     await using database = await newDatabase();
     const spoilt = { ...database, preload };
     const { faults } = await sendBadInput(spoilt, { ...wanted, seeds: [FIXED], maxFaults: 1 });
-    expect(faults[0]).toMatch(new RegExp(told));
+    expect(faults[0]).toMatch(new RegExp(message));
   },
   TIMEOUT_MS,
 );

@@ -10,7 +10,7 @@ const TIMEOUT_MS = 120_000;
 const operations = 250;
 
 test(
-  "random operations with the ids, slugs, cursors and keys of another workspace tell nothing of it and change nothing there",
+  "random operations with the ids, slugs, cursors and keys of another workspace reveal nothing of it and change nothing there",
   async () => {
     await using server = await startServer();
     const start = async () => ({ url: server.url, stop: async () => {} });

@@ -4,7 +4,7 @@ import { addToken } from "../support/data.ts";
 import { type Answer, startServer } from "../support/server.ts";
 
 const QUERY = "{ __typename datasets { nodes { slug } } }";
-const told = ({ status, headers, body }: Answer) => ({
+const limitsOf = ({ status, headers, body }: Answer) => ({
   status,
   code: body.code ?? body.errors?.[0].extensions.code ?? null,
   limit: headers["ratelimit-limit"],
@@ -14,10 +14,12 @@ const told = ({ status, headers, body }: Answer) => ({
 test("a token may send so many requests a minute, at both APIs together, and then gets 429 with Retry-After", async () => {
   await using server = await startServer({ rateLimits: { perToken: 3, perAddress: null } });
   const other = await addToken(server);
-  expect(told(await server.get("/datasets"))).toMatchObject({ status: 200, limit: "3", remaining: "2" });
-  expect(told(await server.graphql(QUERY))).toMatchObject({ status: 200, limit: "3", remaining: "1" });
-  expect(told(await server.get("/nope"))).toMatchObject({ status: 404, limit: undefined });
-  expect(told(await server.post("/monitor/log", { slug: "x", output: 1 }))).toMatchObject({ remaining: "0" });
+  expect(limitsOf(await server.get("/datasets"))).toMatchObject({ status: 200, limit: "3", remaining: "2" });
+  expect(limitsOf(await server.graphql(QUERY))).toMatchObject({ status: 200, limit: "3", remaining: "1" });
+  expect(limitsOf(await server.get("/nope"))).toMatchObject({ status: 404, limit: undefined });
+  expect(limitsOf(await server.post("/monitor/log", { slug: "x", output: 1 }))).toMatchObject({
+    remaining: "0",
+  });
   const message = expect.stringMatching(
     /^This token has sent more than 3 requests in a minute\. Try again in \d+ s\.$/,
   );
@@ -53,7 +55,7 @@ test("what watches the service counts for no address", async () => {
   await using server = await startServer({ rateLimits: { perToken: 1, perAddress: 1 }, metricsToken });
   for (let n = 0; n < 2; n++)
     for (const path of ["/health", "/ready", "/metrics"])
-      expect(told(await server.get(path, { token: metricsToken }))).toMatchObject({
+      expect(limitsOf(await server.get(path, { token: metricsToken }))).toMatchObject({
         status: 200,
         limit: undefined,
       });
@@ -78,11 +80,11 @@ test("a limit holds for a minute from the first request on", async () => {
   }
 });
 
-test("of two limits the answer tells the nearer one", async () => {
+test("of two limits the answer states the nearer one", async () => {
   await using server = await startServer({ rateLimits: { perToken: 3, perAddress: 10 } });
-  expect(told(await server.get("/datasets"))).toMatchObject({ limit: "3", remaining: "2" });
+  expect(limitsOf(await server.get("/datasets"))).toMatchObject({ limit: "3", remaining: "2" });
   for (let n = 0; n < 8; n++) await server.get("/datasets", { token: null });
-  expect(told(await server.get("/datasets"))).toMatchObject({ limit: "10", remaining: "0" });
+  expect(limitsOf(await server.get("/datasets"))).toMatchObject({ limit: "10", remaining: "0" });
 });
 
 const forwarded = (address: string) => ({ token: null, headers: { "x-forwarded-for": address } });
@@ -104,7 +106,7 @@ test("an address in X-Forwarded-For counts only when it comes from a proxy that 
   expect((await elsewhere.get("/datasets", forwarded("203.0.113.2"))).status).toBe(429);
 });
 
-test("without limits nothing is counted, and no header tells of any", async () => {
+test("without limits nothing is counted, and no header states any", async () => {
   await using server = await startServer();
   const { headers } = await server.get("/datasets");
   expect(Object.keys(headers).filter((name) => name.startsWith("ratelimit"))).toEqual([]);

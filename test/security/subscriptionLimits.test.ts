@@ -178,7 +178,7 @@ test("a follower of a prompt that does not read is cut off, and nothing is gathe
   await vi.waitFor(() => expect(pubSub.count()).toBe(1));
   const workspaceId = await getWorkspaceId(server.database, "default");
   const version = "v".repeat(65_536);
-  for (let told = 0; pubSub.count() > 0 && told < 5_000; told++) {
+  for (let sent = 0; pubSub.count() > 0 && sent < 5_000; sent++) {
     pubSub.prompts.publish(workspaceId, { slug: "busy", action: "publishPrompt", tag: "t", version });
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -265,7 +265,7 @@ test("a listener that does not read is cut off, and nothing is gathered for it",
   await vi.waitFor(() => expect(pubSub.count()).toBe(1));
   const workspace = await getWorkspaceId(server.database, "default");
   const { body: logged } = await log({ output: "word ".repeat(200_000) });
-  for (let told = 0; pubSub.count() > 0 && told < 3_000; told++) {
+  for (let sent = 0; pubSub.count() > 0 && sent < 3_000; sent++) {
     pubSub.publish(workspace, { id: logged.log.id, traceId: "", promptSlug: "x" });
     await new Promise((resolve) => setImmediate(resolve));
   }

@@ -13,11 +13,11 @@ afterAll(() => server[Symbol.asyncDispose]());
 const exceptions: [RegExp, string][] = [
   [
     /from "access_tokens"(?: as "\w+")? where "hash" = /,
-    "a token is found by its hash, which tells the workspace",
+    "a token is found by its hash, which determines the workspace",
   ],
   [
     /from "(?:console_sessions|sign_in_links)" .*"hash" = /,
-    "a session and a link that signs in are found by their hashes, which tell the workspace",
+    "a session and a link that signs in are found by their hashes, which determine the workspace",
   ],
   [
     /^select "id", "name", "workspace_id", .* from "access_tokens" where "id" = \S+$/,

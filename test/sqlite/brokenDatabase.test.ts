@@ -24,7 +24,7 @@ const writes: ((server: Server) => Promise<Answer>)[] = [
     ),
 ];
 
-const told = ({ status, headers, body }: Answer) => ({
+const shapeOf = ({ status, headers, body }: Answer) => ({
   status,
   retryAfter: headers["retry-after"],
   code: body.code ?? body.errors?.[0].extensions.code,
@@ -59,7 +59,7 @@ test.each([
       let answer = await write(server);
       // A full disk takes what still fits into the pages that are there.
       for (let n = 0; n < 50 && answer.status < 500; n++) answer = await write(server);
-      expect(told(answer)).toEqual({
+      expect(shapeOf(answer)).toEqual({
         status: 503,
         retryAfter: "10",
         code: "UNAVAILABLE",
@@ -142,7 +142,7 @@ test("damage that only shows when it is read fails what reads it as UNAVAILABLE,
   expect(lines.join("")).toContain("SQLITE_CORRUPT");
 });
 
-test("/ready tells that the file is damaged where everybody reads, and that it is whole again", async () => {
+test("/ready reports a file that is damaged where everybody reads, and that it is whole again", async () => {
   await using server = await startServer();
   const ready = async () => {
     for (const type of ["read", "write"] as const) (await handleOf(server, type)).pragma("shrink_memory"); // the cache

@@ -75,7 +75,7 @@ test.each<[string, RegExp, (file: string) => void | Promise<void>]>([
   ["with a damaged index", /It is damaged/, (file) => blot(file, "logs_by_time")],
 ])(
   "a file %s stops the start within 3 s, in one line that names it, and keeps its bytes",
-  async (_, told, spoil) => {
+  async (_, message, spoil) => {
     const file = join(folder, "spoilt.sqlite");
     await copyFile(whole, file);
     await spoil(file);
@@ -87,7 +87,7 @@ test.each<[string, RegExp, (file: string) => void | Promise<void>]>([
     expect(code).toBe(1);
     expect(stdout).toBe("");
     expect(stderr).toMatch(/^gabbro: Cannot open the database .*spoilt\.sqlite: .*\n$/);
-    expect(stderr).toMatch(told);
+    expect(stderr).toMatch(message);
     expect(tookMs).toBeLessThan(MAX_MS + startMs);
     expect(Buffer.compare(await readFile(file), before)).toBe(0);
   },
@@ -111,8 +111,8 @@ test("a file with changes that are still in its log beside it keeps both when a 
 test.each([
   ["synchronous = full", "synchronous = normal", "synchronous=1"],
   ["journal_mode = wal", "journal_mode = delete", "journal_mode=delete"],
-])("a connection on which %s does not hold is not used", async (wanted, given, told) => {
-  const file = join(folder, `${told}.sqlite`);
+])("a connection on which %s does not hold is not used", async (wanted, given, message) => {
+  const file = join(folder, `${message}.sqlite`);
   const { prepare } = Database.prototype;
   const driver = vi.spyOn(Database.prototype, "prepare").mockImplementation(function (
     this: Database.Database,
@@ -121,7 +121,7 @@ test.each([
     return prepare.call(this, statement.replace(wanted, given)) as never;
   });
   try {
-    await expect(openDatabase(`sqlite:${file}`, entities)).rejects.toThrow(told);
+    await expect(openDatabase(`sqlite:${file}`, entities)).rejects.toThrow(message);
   } finally {
     driver.mockRestore();
   }

@@ -69,7 +69,7 @@ export function missingFixtures(mark: string): Fixtures {
   };
 }
 
-/** Makes one of everything in a workspace. Their names begin with `mark`, and all that is told of them has `secret` in it. */
+/** Makes one of everything in a workspace. Their names begin with `mark`, and all their texts have `secret` in it. */
 export async function addFixtures(
   database: Database,
   workspaceId: string,

@@ -145,7 +145,7 @@ async function signedRows(server: Server): Promise<Row[]> {
 
 const LISTENING_MS = 30;
 
-/** Listens until it is told that it may, or why not. */
+/** Listens until the server accepts the subscription, or says why not. */
 async function firstOf(opening: ReturnType<typeof subscribe>): Promise<Answer> {
   await using events = await opening;
   const stop = setTimeout(() => events[Symbol.asyncDispose](), LISTENING_MS);

@@ -22,10 +22,10 @@ test("a subscriber that hears of a change by another gateway reads no cached pro
   const payload = (origin: string) => JSON.stringify({ origin, workspaceId: "one", ...change });
   connection.emit("notification", { channel: "gabbro_prompts", payload: payload("self") });
   expect(feed.countWrites()).toBe(before);
-  const told = messages.next();
+  const received = messages.next();
   connection.emit("notification", { channel: "gabbro_prompts", payload: payload("other") });
   expect(feed.countWrites()).not.toBe(before);
-  expect((await told).value).toEqual(change);
+  expect((await received).value).toEqual(change);
   await feed.close();
   pubSub.close();
 });

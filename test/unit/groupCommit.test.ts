@@ -6,7 +6,7 @@ import { runShared } from "../../src/limits/eventLoop.ts";
 const AT_ONCE = 4;
 const rows = (name: string) => [["Thing", { name }]] as never;
 
-/** A group commit over a database that stores when it is told to. */
+/** A group commit over a database that stores when the test lets it. */
 function createSlowCommit() {
   const inserting: { names: string[]; done(): void }[] = [];
   const commit = createCommit((all: [string, { name: string }][]) => {

@@ -163,8 +163,8 @@ describe("a template that is none", () => {
       "{{ a\nb {{ c }}",
       '2, column 1: unexpected "b" (is the tag that opens in line 1 closed?)',
     ],
-  ])("is refused with line and column: %s", (_, text, told) => {
-    expect(refusal(text)).toBe(` at line ${told}.`);
+  ])("is refused with line and column: %s", (_, text, message) => {
+    expect(refusal(text)).toBe(` at line ${message}.`);
   });
 
   test.each([
@@ -298,8 +298,8 @@ describe("rendering", () => {
       `{% for i in range(120) %}${"x".repeat(100_000)}{% endfor %}`,
       "must not give more than 10000000 characters",
     ],
-  ])("ends with an answer and harms no other: %s", async (_, text, told) => {
-    const greedy = expect(rendered(text, {})).rejects.toThrow(told);
+  ])("ends with an answer and harms no other: %s", async (_, text, message) => {
+    const greedy = expect(rendered(text, {})).rejects.toThrow(message);
     const modest = expect(rendered("Hello {{ name }}", { name: "Ada" })).resolves.toBe("Hello Ada");
     await Promise.all([greedy, modest]);
   });
@@ -332,12 +332,12 @@ describe("rendering", () => {
       {},
     ],
     ['variables must not hold "range": templates have that built in', "a", { range: "1" }],
-  ])("tells a person what is wrong: %s", async (told, text, values) => {
-    const refused = { code: "BAD_INPUT", message: `Invalid input: ${told}.` };
+  ])("the message says what is wrong: %s", async (message, text, values) => {
+    const refused = { code: "BAD_INPUT", message: `Invalid input: ${message}.` };
     await expect(rendered(text, values)).rejects.toMatchObject(refused);
   });
 
-  test("never tells more than a line of what a template raises", async () => {
+  test("the message has at most a line of what a template raises", async () => {
     const refused = rendered("{{ raise_exception(a) }}", { a: "secret ".repeat(1000) });
     await expect(refused).rejects.toThrow(/rendered: (?:secret ){28}secr….$/);
   });

@@ -291,14 +291,14 @@ describe("measuring usage", () => {
     ["the cost is reported", { cost: 0 }, 0, [0, "REPORTED"]],
     ["there is no model", { model: null }, 0, [null, "UNPRICED"]],
     ["a count is missing", { input: null }, 0, [null, "UNPRICED"]],
-  ])("an own price wins, and is asked for only when one is needed: %s", async (_, call, times, told) => {
+  ])("an own price wins, and is asked for only when one is needed: %s", async (_, call, times, costs) => {
     const asked: unknown[] = [];
     const findOwnPrice: FindOwnPrice = async (...about) => {
       asked.push(about);
       return { inputPrice: 10, outputPrice: 30 };
     };
     const { cost, costSource } = await measure({ ...call, findOwnPrice });
-    expect([cost, costSource]).toEqual(told);
+    expect([cost, costSource]).toEqual(costs);
     expect(asked).toEqual(Array(times).fill([gpt4o, NOW]));
   });
 

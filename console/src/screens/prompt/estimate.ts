@@ -56,7 +56,7 @@ function inputPriceOf(calls: EstimatedCall[]): number | null {
   ];
   const [ic, oc] = [sum(({ input, cost }) => input * cost), sum(({ output, cost }) => output * cost)];
   const determinant = ii * oo - io * io;
-  // Calls that are all alike, but for their size, do not tell the two prices apart.
+  // Calls that are all alike, but for their size, do not separate the two prices.
   if (determinant <= 1e-6 * ii * oo) return null;
   const inputPrice = (oo * ic - io * oc) / determinant;
   const outputPrice = (ii * oc - io * ic) / determinant;
