@@ -6,6 +6,7 @@ import type { Dialect, Steps } from "../dialect.ts";
 import type { Insert } from "../inserts.ts";
 import { sqliteMigrations } from "../migrations/sqlite/list.ts";
 import { retryWhileLocked } from "../retry.ts";
+import { openSqliteChangeFeed } from "./changeFeed.ts";
 import { Driver, handleOf, placeholder } from "./connection.ts";
 import { createSqliteCopier } from "./copier.ts";
 import { createFile, inspectFile, isWorldReadable } from "./file.ts";
@@ -17,8 +18,6 @@ const BUSY_MS = 5;
 const OPENING_MS = 1_500;
 /** With the 16 MB of the library, a trace of 10,000 logs is fetched from the system again for each page of it. */
 const READER = ["query_only = on", "cache_size = -65536"];
-/** Between two looks for what other processes have written, for subscribers. */
-const CHECK_MS = 1_000;
 
 /** The dialect of `sqlite:PATH`; file and folder are made when missing. */
 export function sqlite(url: string): Dialect {
@@ -49,7 +48,7 @@ export function sqlite(url: string): Dialect {
     connect: (orm) => orm.em.getConnection("read").connect(),
     migrateAlone,
     createSearch: () => createSqliteSearch(path),
-    openChangeFeed,
+    openChangeFeed: openSqliteChangeFeed,
     openTransaction: [],
     placeholder,
     rowsPerStatement: 1, // a prepared statement per row takes half the time of one for all rows
@@ -116,40 +115,6 @@ const migrateAlone: Dialect["migrateAlone"] = async ({ em }, apply) => {
     await connection.execute("pragma legacy_alter_table = off");
     await connection.execute("pragma foreign_keys = on");
   }
-};
-
-/** SQLite counts the writes of other processes: `data_version` does not change for writes of the same connection. */
-const openChangeFeed: Dialect["openChangeFeed"] = async ({ em }, pubSub) => {
-  const statement = (await handleOf(em, "write")).prepare<[], number>("pragma data_version").pluck();
-  let version: number | undefined;
-  // Reads the count once per turn of the event loop: this covers all writes acknowledged before its requests arrived.
-  const countWrites = () => {
-    if (version === undefined) {
-      version = statement.get()!;
-      setImmediate(() => {
-        version = undefined;
-      });
-    }
-    return version;
-  };
-  let checked: number | undefined;
-  const check = () => {
-    try {
-      const count = countWrites();
-      if (count !== (checked ?? count)) pubSub.prompts.publishToAll(null);
-      checked = count;
-    } catch {} // requests report a database that fails
-  };
-  check();
-  const checks = setInterval(check, CHECK_MS).unref();
-  const close = async () => clearInterval(checks);
-  return {
-    countWrites,
-    countHeardWrites: countWrites,
-    notify: async () => {},
-    notifyOfPrompt: async () => {},
-    close,
-  };
 };
 
 type Prepare = (statement: string) => Statement;
