@@ -126,3 +126,62 @@ test.each(["GABBRO_TOKEN", "METRICS_TOKEN"])("docs/configuration.md says how lon
   expect(() => loadConfig({ [name]: "x".repeat(shortest) })).not.toThrow();
   expect(() => loadConfig({ [name]: "x".repeat(shortest - 1) })).toThrow(`${shortest} characters`);
 });
+
+const [SECOND, MB] = [1_000, 1024 * 1024];
+/** A number in a page, and the constant of the source that it states in this unit. */
+const numbers: [page: string, sentence: RegExp, unit: number, file: string, constant: string][] = [
+  [
+    "api",
+    /for (\d+) hours, the same key/,
+    3_600 * SECOND,
+    "workspaces/idempotency.resolvers.ts",
+    "RETENTION_MS",
+  ],
+  ["api", /a body of (\d+) MB/, MB, "app.ts", "MAX_BODY_BYTES"],
+  ["api", /BODY_TOO_LARGE`: more than (\d+) MB/, MB, "app.ts", "MAX_BODY_BYTES"],
+  ["api", /(\d+) s of work for a request/, SECOND, "app.ts", "TIME_LIMIT_MS"],
+  ["api", /longer than it may, (\d+) s for/, SECOND, "app.ts", "TIME_LIMIT_MS"],
+  ["api", /([\d,]+) fields and/, 1, "limits/answerBudget.ts", "MAX_ANSWER_FIELDS"],
+  ["api", /fields and (\d+) MB in a GraphQL response/, MB, "limits/answerBudget.ts", "MAX_ANSWER_BYTES"],
+  ["api", /(\d+) levels of fields/, 1, "graphql/limits.ts", "MAX_DEPTH"],
+  ["datasets", /`uploadUrl` within (\d+) minutes/, 60 * SECOND, "files/signatures.ts", "LIFETIME_MS"],
+  ["datasets", /expires after (\d+) minutes/, 60 * SECOND, "files/signatures.ts", "LIFETIME_MS"],
+  ["operations", /up to (\d+) s to finish, and exits/, SECOND, "http/shutdown.ts", "GRACE_MS"],
+  ["operations", /for up to ([\d,]+) tokens and as many addresses/, 1, "http/rateLimits.ts", "MAX_COUNTERS"],
+  ["operations", /requests after (\d+) ms with 503/, 1, "http/limiter.ts", "REFUSAL_DELAY_MS"],
+  ["operations", /requests beyond (\d+) in flight/, 1, "http/limiter.ts", "maxInFlight"],
+  ["operations", /allow more than ([\d,]+) connections/, 1, "http/limiter.ts", "maxDelayedRefusals"],
+  [
+    "operations",
+    /are (\d+) s for a statement/,
+    SECOND,
+    "database/postgresql/dialect.ts",
+    "STATEMENT_TIMEOUT_MS",
+  ],
+  [
+    "operations",
+    /(\d+) s for an idle connection/,
+    SECOND,
+    "database/postgresql/dialect.ts",
+    "IDLE_CONNECTION_MS",
+  ],
+];
+test.each(numbers)(
+  "docs/%s.md states the number of the source: %s",
+  async (page, sentence, unit, file, constant) => {
+    const stated = sentence.exec(textOf[`docs/${page}.md`]!.replaceAll(/\s+/g, " "));
+    const source = await readFile(join(root, "src", file), "utf8");
+    const value = new RegExp(`\\b${constant}(?: =|:) ([\\d_ *]+)[;,]`).exec(source);
+    const factors = value![1]!.split("*").map((factor) => Number(factor.replaceAll("_", "")));
+    expect(Number(stated![1]!.replaceAll(",", "")) * unit).toBe(
+      factors.reduce((product, factor) => product * factor),
+    );
+  },
+);
+
+test("docs/operations.md and docs/configuration.md state the window of the rate limits", async () => {
+  const source = await readFile(join(root, "src/http/rateLimits.ts"), "utf8");
+  expect(source).toMatch(/^const WINDOW_MS = 60_000;$/m);
+  expect(textOf["docs/operations.md"]).toContain("limit the requests per minute");
+  expect(textOf["docs/configuration.md"]).toContain("the number of requests per minute");
+});
