@@ -124,11 +124,13 @@ function downloadRoute(app: App, signed: Signed): void {
       description: "The URL is that of `file(key) { downloadUrl }` in GraphQL.",
       tags: ["files"],
       security: [],
-      produces: ["*/*"],
       params: signedFileParams,
       querystring: signedFileQuery,
       response: {
-        200: z.string().meta({ format: "binary" }).describe("The bytes of the file."),
+        200: {
+          description: "The bytes of the file.",
+          content: { "*/*": { schema: z.string().meta({ format: "binary" }) } },
+        },
         ...signedResponses,
       },
     },

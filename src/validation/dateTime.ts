@@ -5,10 +5,25 @@ const LATEST_MS = Date.parse("9999-12-31T23:59:59.999Z");
 const INVALID_TIMESTAMP =
   "must be an existing time as ISO 8601, such as 2026-01-31T09:30:00Z, or as epoch milliseconds, in the years 1 to 9999";
 
+/** ISO 8601 with nanoseconds and a zone takes 35; longer texts are not parsed. */
+const MAX_TIMESTAMP_CHARACTERS = 64;
+const DATE = `(?!0000)(?:${z.regexes.date.source.slice(1, -1)})`; // without its anchors
+const TIME = "(?:[01]\\d|2[0-3]):[0-5]\\d(?::[0-5]\\d(?:\\.\\d+)?)?";
+/** Python writes a space for the T; others write the zone without its colon or its minutes. */
+const ZONE = "[Zz]|[+-](?:[01]\\d|2[0-3])(?::?[0-5]\\d)?";
+/** Without \d, as OpenAPI has it, too: some languages take it for the digits of every script. */
+const TIMESTAMP = new RegExp(`^(?:(${DATE})(?:[Tt ](${TIME})(${ZONE})?)?)?$`.replaceAll("\\d", "[0-9]"));
+
+// What OpenAPI says of them; they are validated together, below. REST reads milliseconds as text, too, with a warning.
+const isoText = z
+  .string()
+  .meta({ pattern: `${TIMESTAMP.source}|^[0-9]{1,14}$`, maxLength: MAX_TIMESTAMP_CHARACTERS });
+const epochMs = z.number().meta({ minimum: EARLIEST_MS, maximum: LATEST_MS });
+
 /** A point in time: ISO 8601 (UTC when it names no zone), epoch milliseconds, or nothing (null, absent, ""). */
 export const optionalTimestamp = () =>
   z
-    .union([z.string(), z.number(), z.null()], { error: () => INVALID_TIMESTAMP })
+    .union([isoText, epochMs, z.null()], { error: () => INVALID_TIMESTAMP })
     .optional()
     .transform((value, context) => {
       if (value === undefined || value === null || value === "") return null;
@@ -26,33 +41,11 @@ export const requiredTimestamp = () =>
     return z.NEVER;
   });
 
-const isoDateTime = z.union([
-  z.iso.datetime({ offset: true, local: true }),
-  z.iso.datetime({ offset: true, local: true, precision: -1 }), // to the minute
-]);
-const isoDate = z.iso.date();
-const NAMES_ITS_ZONE = /(?:Z|[+-]\d\d:\d\d)$/;
-/** ISO 8601 with nanoseconds and a zone takes 35; longer texts are not parsed. */
-const MAX_TIMESTAMP_CHARACTERS = 64;
-
 /** The time of a text in ISO 8601, in UTC when it names no zone; undefined when there is no such time. */
 export function parseTimestamp(value: string): Date | undefined {
   if (value.length > MAX_TIMESTAMP_CHARACTERS) return undefined;
-  if (isoDate.safeParse(value).success) return new Date(`${value}T00:00:00Z`);
-  const strict = toStrictIso(value);
-  if (!isoDateTime.safeParse(strict).success) return undefined;
-  return new Date(NAMES_ITS_ZONE.test(strict) ? strict : `${strict}Z`);
-}
-
-const DATE_CHARACTERS = "2026-01-31".length;
-
-/** Python writes a space for the T; others write the zone without its colon or its minutes. */
-function toStrictIso(value: string): string {
-  const upper = value.toUpperCase();
-  const separator = upper[DATE_CHARACTERS];
-  if (separator !== "T" && separator !== " ") return upper;
-  const time = upper.slice(DATE_CHARACTERS + 1);
-  const zone = /[+-]\d\d(?:\d\d)?$/.exec(time)?.[0] ?? "";
-  const colonized = zone && `${zone.slice(0, 3)}:${zone.slice(3) || "00"}`;
-  return `${upper.slice(0, DATE_CHARACTERS)}T${time.slice(0, time.length - zone.length)}${colonized}`;
+  const [, date, time = "00:00", zone = "Z"] = TIMESTAMP.exec(value) ?? [];
+  if (date === undefined) return undefined;
+  const [hours = "Z", minutes = "00"] = zone.match(/[+-]?\d\d/g) ?? [];
+  return new Date(`${date}T${time}${hours === "Z" ? hours : `${hours}:${minutes}`}`);
 }

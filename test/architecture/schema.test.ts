@@ -123,6 +123,64 @@ test("every reference in the OpenAPI document leads somewhere", async () => {
   expect(broken).toEqual([]);
 });
 
+test("errors have the type application/json in the OpenAPI document, whatever their operation returns", async () => {
+  const { body } = await server.get("/openapi.json");
+  const responses = Object.entries<Record<string, { responses: Record<string, { content: object }> }>>(
+    body.paths,
+  ).flatMap(([path, methods]) =>
+    Object.entries(methods).flatMap(([method, operation]) =>
+      Object.entries(operation.responses).map(
+        ([status, { content }]) => [`${method} ${path} ${status}`, Object.keys(content)] as const,
+      ),
+    ),
+  );
+  const others = responses.filter(([, types]) => types.join() !== "application/json");
+  expect(Object.fromEntries(others)).toEqual({
+    "get /files/download/datasets/{workspaceId}/{name} 200": ["*/*"],
+    "get /prompts/{slug}/events 200": ["text/event-stream"],
+  });
+});
+
+test.each<[time: string | number, isAccepted: boolean]>([
+  ["", true],
+  ["2026-01-31", true],
+  ["2026-02-29", false],
+  ["2024-02-29", true],
+  ["0000-01-01", false],
+  ["0001-01-01", true],
+  ["2026-01-31T09:30", true],
+  ["2026-01-31 09:30:00.5", true],
+  ["2026-01-31t09:30:00z", true],
+  ["2026-01-31T09:30:00+0130", true],
+  ["2026-01-31T09:30:00-05", true],
+  ["2026-01-31T09:30:00+05:30", true],
+  ["2026-01-31 09:30:00 +02:00", false],
+  ["2026-01-31T24:00", false],
+  ["2026-01-31T", false],
+  ["2026-01-31Z", false],
+  ["2026-01-3\u0661", false],
+  [`2026-01-31T09:30:00.${"1".repeat(44)}`, true],
+  [`2026-01-31T09:30:00.${"1".repeat(45)}`, false],
+  ["1770000000000", true],
+  [-62_135_596_800_000, true],
+  [-62_135_596_800_001, false],
+  [253_402_300_799_999, true],
+  [253_402_300_800_000, false],
+])("the OpenAPI document states that the time %j is accepted: %s", async (time, isAccepted) => {
+  const { status } = await server.post("/monitor/log", { slug: "any", output: "x", startTime: time });
+  expect(status).toBe(isAccepted ? 200 : 400);
+  const { body } = await server.get("/openapi.json");
+  const { anyOf } = body.components.schemas.LogPromptInput.properties.startTime;
+  const { pattern, maxLength, minimum, maximum } = anyOf.find(
+    ({ type }: { type: string }) => type === typeof time,
+  );
+  const isStated =
+    typeof time === "string"
+      ? new RegExp(pattern).test(time) && time.length <= maxLength
+      : time >= minimum && time <= maximum;
+  expect(isStated).toBe(isAccepted);
+});
+
 test("GET /docs shows the REST interface from this server alone", async () => {
   const page = await server.get("/docs/", { token: null });
   expect(page.status).toBe(200);
