@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { jsonSize } from "../limits/jsonSize.ts";
 import type { Database } from "./open.ts";
 
 const MAX_CHARACTERS = 8_000_000;
@@ -55,10 +56,13 @@ export function createCache<Value extends object>(): Cache<Value> {
   return Object.assign(get, { replace });
 }
 
-/** A cache with a limit of characters: with a limit of entries, a few huge values would fill the memory. */
+/**
+ * A cache with a limit of characters: with a limit of entries, a few huge values would fill the memory. Each value within a value
+ * counts 32 more: `{},` has 3 characters as text and takes 64 bytes.
+ */
 export function boundedByCharacters<Value extends object>(): LRUCache<string, Value> {
   return new LRUCache({
     maxSize: MAX_CHARACTERS,
-    sizeCalculation: (value, key) => key.length + JSON.stringify(value).length,
+    sizeCalculation: (value, key) => key.length + jsonSize(value, MAX_CHARACTERS),
   });
 }
