@@ -11,6 +11,7 @@ import { Palette } from "./Palette.tsx";
 import { placesOf } from "./places.ts";
 import styles from "./Shell.module.css";
 import { useKeys } from "./useKeys.ts";
+import { useScrollRestoring } from "./useScrollRestoring.ts";
 import { useSignOut } from "./useSignOut.ts";
 
 const route = getRouteApi("/shell");
@@ -22,6 +23,7 @@ export function Shell() {
   const pathname = useRouterState({ select: ({ location }) => location.pathname });
   // biome-ignore lint/correctness/useExhaustiveDependencies: another screen closes what lay over this one
   useEffect(() => setOpen(null), [pathname]);
+  useScrollRestoring();
   useKeys({ onPalette: () => setOpen("palette"), onHelp: () => setOpen("keys") });
   return (
     <Provider value={client}>

@@ -16,6 +16,7 @@ import { ExportDialog } from "./ExportDialog.tsx";
 import { ReportNotice } from "./Report.tsx";
 import { Sheet } from "./Sheet.tsx";
 import { useImport } from "./useImport.ts";
+import { usePlace } from "./usePlace.ts";
 import { useRows } from "./useRows.ts";
 
 const route = getRouteApi("/shell/datasets/$slug");
@@ -62,7 +63,8 @@ function DatasetPage({ dataset, onChange }: { dataset: Dataset; onChange: () => 
   const { slug, name, columns, tags, rowCount, warning } = dataset;
   const { version, dialog } = route.useSearch();
   const navigate = route.useNavigate();
-  const rows = useRows(slug, version ? Number(version) : null);
+  const place = usePlace(slug, version);
+  const rows = useRows(slug, version ? Number(version) : null, place.rowCount);
   const setDialog = (next: string | undefined) =>
     void navigate({ search: (now) => ({ ...now, dialog: next }), replace: true });
   const isOld = version !== undefined;
@@ -121,6 +123,7 @@ function DatasetPage({ dataset, onChange }: { dataset: Dataset; onChange: () => 
         <Sheet
           slug={slug}
           rows={rows}
+          place={place}
           columns={columns}
           isOld={isOld}
           dialog={dialog}

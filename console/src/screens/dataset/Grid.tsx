@@ -7,10 +7,12 @@ import type { GridActions } from "./gridActions.ts";
 import { useCells } from "./useCells.ts";
 import type { Edits } from "./useEdits.ts";
 import { useGridKeys } from "./useGridKeys.ts";
+import { type Place, useArrival } from "./usePlace.ts";
 import { useRowsInView } from "./useRowsInView.ts";
 
 interface Props {
   rows: Row[];
+  place: Place;
   columns: GridColumn[];
   edits: Edits;
   hasMore: boolean;
@@ -24,19 +26,21 @@ const MIN_COLUMN_PX = 160;
 const MIN_LONG_CHARACTERS = 60;
 
 /** Rows as in a sheet: only those in view are rendered. Arrow keys move, Enter edits, Escape takes back. */
-export function Grid({ rows, columns, edits, hasMore, onMore, actions }: Props) {
+export function Grid({ rows, place, columns, edits, hasMore, onMore, actions }: Props) {
   const frame = useRef<HTMLDivElement>(null);
   const cells = useCells(rows, columns.length);
   const { at, setAt, editing, edited, begin } = cells;
   const { virtual, shown } = useRowsInView(frame, { count: rows.length, edited, hasMore, onMore });
   const selected = rows[at.row];
   const scrollTo = (row: number) => virtual.scrollToIndex(row);
+  useArrival(place, rows.length, scrollTo);
   const { onKeyDown, onPaste, end } = useGridKeys({ frame, cells, selected, actions, scrollTo });
   const style = styleOf(columns, actions !== null);
   return (
     <>
       <div
         ref={frame}
+        data-scroll-restoration-id={place.scrollId}
         className={styles.grid}
         role="grid"
         aria-label="Rows"

@@ -13,6 +13,7 @@ import { ReportNotice } from "./Report.tsx";
 import { useColumnChange } from "./useColumnChange.ts";
 import { useEdits } from "./useEdits.ts";
 import { usePaste } from "./usePaste.ts";
+import type { Place } from "./usePlace.ts";
 import { useRowChanges } from "./useRowChanges.ts";
 import type { useRows } from "./useRows.ts";
 import { useStoring } from "./useStoring.ts";
@@ -21,6 +22,7 @@ import { useUndoKey } from "./useUndoKey.ts";
 interface Props {
   slug: string;
   rows: ReturnType<typeof useRows>;
+  place: Place;
   columns: readonly Column[];
   isOld: boolean;
   /** The dialog in the address. */
@@ -30,7 +32,7 @@ interface Props {
 }
 
 /** The grid, and what happens to its rows and columns. */
-export function Sheet({ slug, rows: read, columns, isOld, dialog, onDialog, onChange }: Props) {
+export function Sheet({ slug, rows: read, place, columns, isOld, dialog, onDialog, onChange }: Props) {
   const { rows, hasMore, error, loadMore } = read;
   const gridColumns = gridColumnsOf(columns);
   const storing = useStoring({ slug, rows: read, onStored: onChange });
@@ -62,6 +64,7 @@ export function Sheet({ slug, rows: read, columns, isOld, dialog, onDialog, onCh
       {report && <ReportNotice report={report} onClose={closeReport} />}
       <Grid
         rows={rows}
+        place={place}
         columns={gridColumns}
         edits={edits}
         hasMore={hasMore}

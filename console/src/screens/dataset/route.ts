@@ -5,6 +5,6 @@ import { shellRoute } from "../../shell/routes.tsx";
 export const datasetRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: "/datasets/$slug",
-  validateSearch: only("version", "dialog"),
+  validateSearch: only("version", "cell", "dialog"),
   component: lazyRouteComponent(() => import("./DatasetScreen.tsx"), "DatasetScreen"),
 });

@@ -1,5 +1,6 @@
 import { useState } from "react";
 import type { Row } from "./cells.ts";
+import { useCellInAddress } from "./useCellInAddress.ts";
 
 /** By how much the selection goes on. */
 export type Move = [rows: number, columns: number];
@@ -12,10 +13,13 @@ export interface Editing {
   typed?: string;
 }
 
-/** Which cell is selected, and which one is edited. */
+/** Which cell is selected, as the address says, and which one is edited. */
 export function useCells(rows: Row[], columnCount: number) {
-  const [chosen, setAt] = useState({ row: 0, column: 0 });
-  const at = { row: within(chosen.row, rows.length), column: within(chosen.column, columnCount) };
+  const [chosen, setAt] = useCellInAddress();
+  const at = {
+    row: within(chosen?.row ?? 0, rows.length),
+    column: within(chosen?.column ?? 0, columnCount),
+  };
   const [editing, setEditing] = useState<Editing | null>(null);
   const edited = editing ? rows.findIndex(({ id }) => id === editing.rowId) : -1;
   const begin = ({ id }: Row, column: number, typed?: string) =>

@@ -1,14 +1,14 @@
 import { useCallback, useEffect, useRef, useState } from "react";
-import { type CombinedError, useClient } from "urql";
+import { type Client, type CombinedError, type OperationResult, useClient } from "urql";
 import type { DatasetRowsQuery } from "../../gql/graphql.ts";
 import { graphql, readFragment } from "../../gql/index.ts";
 import { GridRowFields, type Row } from "./cells.ts";
 
 const DatasetRows = graphql(`
-  query DatasetRows($slug: String!, $version: Int, $after: String) {
+  query DatasetRows($slug: String!, $version: Int, $after: String, $first: Int!) {
     dataset(slug: $slug, version: $version) {
       id
-      rows(first: 300, after: $after) {
+      rows(first: $first, after: $after) {
         nodes {
           ...GridRow
         }
@@ -28,10 +28,35 @@ interface Loaded {
   error: CombinedError | undefined;
 }
 
+const PAGE = 300;
+/** Up to the place where the reader was. Rows of more than 16 kB do not fit into an answer of so many. */
+const LARGE_PAGE = 2_000;
+
 const NOTHING: Loaded = { rows: [], after: null, hasMore: true, error: undefined };
 
-/** The rows that were read so far, page after page, and what was changed in them since. */
-export function useRows(slug: string, version: number | null) {
+interface From {
+  slug: string;
+  version: number | null;
+  after: string | null;
+}
+
+async function readPage(
+  client: Client,
+  from: From,
+  isLarge: boolean,
+): Promise<OperationResult<DatasetRowsQuery>> {
+  const variables = { ...from, first: isLarge ? LARGE_PAGE : PAGE };
+  const result = await client
+    .query<DatasetRowsQuery>(String(DatasetRows), variables, { requestPolicy: "network-only" })
+    .toPromise();
+  return result.error && isLarge ? readPage(client, from, false) : result;
+}
+
+/**
+ * The rows that were read so far, page after page, and what was changed in them since. As many as are wanted are read at
+ * once, the others on demand.
+ */
+export function useRows(slug: string, version: number | null, wanted: number) {
   const client = useClient();
   const [loaded, setLoaded] = useState(NOTHING);
   const latest = useRef(NOTHING);
@@ -46,10 +71,8 @@ export function useRows(slug: string, version: number | null) {
     if (isLoading.current || !hasMore) return;
     isLoading.current = true;
     const started = round.current;
-    const variables = { slug, version, after };
-    const { data, error } = await client
-      .query<DatasetRowsQuery>(String(DatasetRows), variables, { requestPolicy: "network-only" })
-      .toPromise();
+    const isFar = wanted - latest.current.rows.length > PAGE;
+    const { data, error } = await readPage(client, { slug, version, after }, isFar);
     if (started !== round.current) return;
     isLoading.current = false;
     const page = data?.dataset?.rows;
@@ -60,11 +83,11 @@ export function useRows(slug: string, version: number | null) {
       hasMore: page.pageInfo.hasNextPage,
       error: undefined,
     });
-  }, [client, slug, version, after, hasMore, put]);
-  const isEmpty = loaded.rows.length === 0 && hasMore && !loaded.error;
+  }, [client, slug, version, wanted, after, hasMore, put]);
+  const isShort = loaded.rows.length < Math.max(wanted, 1) && hasMore && !loaded.error;
   useEffect(() => {
-    if (isEmpty) void loadMore();
-  }, [isEmpty, loadMore]);
+    if (isShort) void loadMore();
+  }, [isShort, loadMore]);
   const change = useCallback(
     (id: string, to: (row: Row) => Row) =>
       put({ rows: latest.current.rows.map((row) => (row.id === id ? to(row) : row)) }),

@@ -1,7 +1,7 @@
 import { defaultRangeExtractor, useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect } from "react";
 
-const ROW_PX = 34;
+export const ROW_PX = 34;
 /** More rows are read when fewer than these are below those in view. */
 const MIN_ROWS_AHEAD = 50;
 

@@ -48,7 +48,7 @@ function TracePage({ trace, onChanged }: { trace: TraceFacts; onChanged: () => v
           {formatCount(steps.length)} of {formatCount(trace.logCount)} steps are here; the others follow.
         </p>
       )}
-      <TraceTree steps={steps} isWhole={isWhole} />
+      <TraceTree traceId={trace.id} steps={steps} isWhole={isWhole} />
     </Page>
   );
 }

@@ -1,9 +1,10 @@
 import { getRouteApi } from "@tanstack/react-router";
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { useCallback, useMemo, useState } from "react";
 import { Button } from "../../parts/Button.tsx";
 import { FilterBar, SearchField } from "../../parts/Field.tsx";
 import { formatCount } from "../../parts/format.ts";
 import { Empty } from "../../parts/Notice.tsx";
+import { useQuickPart } from "../../parts/useQuickPart.ts";
 import { hasBelow, matchesOf, nextError, outlineOf, shownSteps, withAbove } from "./outline.ts";
 import type { Step } from "./queries.ts";
 import { StepDetailPanel } from "./StepDetailPanel.tsx";
@@ -13,11 +14,20 @@ import { Waterfall } from "./Waterfall.tsx";
 
 const route = getRouteApi("/shell/traces/$id");
 
+interface Props {
+  traceId: string;
+  steps: readonly Step[];
+  isWhole: boolean;
+}
+
 /** The steps of a trace, what is selected among them, and its detail. */
-export function TraceTree({ steps, isWhole }: { steps: readonly Step[]; isWhole: boolean }) {
-  const { q } = route.useSearch();
+export function TraceTree({ traceId, steps, isWhole }: Props) {
+  const { q, step } = route.useSearch();
   const navigate = route.useNavigate();
-  const [selectedId, select] = useSelectedStep();
+  const [selectedId, select] = useQuickPart(
+    step,
+    (next) => void navigate({ search: (now) => ({ ...now, step: next }), replace: true, resetScroll: false }),
+  );
   const outline = useMemo(() => outlineOf(steps), [steps]);
   const [collapsed, setCollapsed] = useState<ReadonlySet<string>>(new Set());
   const matches = useMemo(() => (q ? matchesOf(outline, q) : undefined), [outline, q]);
@@ -74,7 +84,7 @@ export function TraceTree({ steps, isWhole }: { steps: readonly Step[]; isWhole:
             {formatCount(matches.length)} of {formatCount(steps.length)} steps have “{q}”.
           </p>
         )}
-        {shown.length > 0 && <Waterfall {...moves} found={found} />}
+        {shown.length > 0 && <Waterfall {...moves} found={found} scrollId={`steps of ${traceId}`} />}
       </div>
       {selectedId === undefined ? (
         <Hint />
@@ -111,28 +121,4 @@ function withoutAbove(
     next.delete(step.id);
   }
   return next.size === collapsed.size ? collapsed : next;
-}
-
-const ADDRESS_MS = 150;
-
-/** The selected step: at once on the screen, and a moment later in the address, as keys may repeat fast. */
-function useSelectedStep() {
-  const { step } = route.useSearch();
-  const navigate = route.useNavigate();
-  const [selected, setSelected] = useState(step);
-  const sent = useRef(step);
-  useEffect(() => {
-    if (step === sent.current) return;
-    sent.current = step; // the address has changed otherwise, such as by going back
-    setSelected(step);
-  }, [step]);
-  useEffect(() => {
-    if (selected === sent.current) return;
-    const timer = setTimeout(() => {
-      sent.current = selected;
-      void navigate({ search: (now) => ({ ...now, step: selected }), replace: true, resetScroll: false });
-    }, ADDRESS_MS);
-    return () => clearTimeout(timer);
-  }, [selected, navigate]);
-  return [selected, setSelected] as const;
 }

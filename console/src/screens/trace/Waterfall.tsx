@@ -1,6 +1,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef } from "react";
 import { formatLatency } from "../../parts/format.ts";
+import { useSavedScroll } from "../../parts/useSavedScroll.ts";
 import { hasBelow, type Outline } from "./outline.ts";
 import styles from "./Trace.module.css";
 import { WaterfallRow } from "./WaterfallRow.tsx";
@@ -16,27 +17,37 @@ interface Props {
   found: ReadonlySet<number> | undefined;
   onSelect: (n: number) => void;
   onCollapse: (n: number, isCollapsed: boolean) => void;
+  /** By which its place is found again after a reload. */
+  scrollId: string;
 }
 
 /** The steps as a tree, each with its time beside it; only those in view are rendered. */
-export function Waterfall({ outline, shown, selected, collapsed, found, onSelect, onCollapse }: Props) {
+export function Waterfall(props: Props) {
+  const { outline, shown, selected, collapsed, found, onSelect, onCollapse, scrollId } = props;
   const frame = useRef<HTMLDivElement>(null);
+  const saved = useSavedScroll(scrollId);
   const virtual = useVirtualizer({
     count: shown.length,
     getScrollElement: () => frame.current,
     estimateSize: () => ROW_PX,
     overscan: 10,
     scrollPaddingStart: ROW_PX,
+    initialOffset: saved ?? 0,
   });
   const at = selected === undefined ? -1 : shown.indexOf(selected);
+  const isReturn = useRef(saved !== undefined);
   useEffect(() => {
-    if (at !== -1) virtual.scrollToIndex(at, { align: "auto" });
+    if (at === -1) return;
+    // Whoever had scrolled away from the selected step returns to the place, not to the step.
+    if (!isReturn.current) virtual.scrollToIndex(at, { align: "auto" });
+    isReturn.current = false;
   }, [at, virtual]);
   const items = virtual.getVirtualItems();
   const isInView = items.some(({ index }) => index === at);
   return (
     <div
       ref={frame}
+      data-scroll-restoration-id={scrollId}
       className={styles.waterfall}
       role="treegrid"
       aria-label="Steps"
