@@ -4,10 +4,12 @@
 #   packaging/image.sh gabbro.tar && podman load --input gabbro.tar
 #
 # It consists of Node.js and the packages of npm as package-lock.json pins them, of the C and C++ libraries of this Debian, and
-# of the npm package that this clone makes. The same inputs give the same digest, which is printed. Needs npm in the clone, and
-# of Debian apt, dpkg, GNU tar, gzip and coreutils. Only /data and /tmp of the image are for writing.
+# of the npm package that this clone makes, or of that which is the second argument. The same inputs give the same digest, which
+# is printed. Needs npm in the clone, and of Debian apt, dpkg, GNU tar, gzip and coreutils. Only /data and /tmp of the image are
+# for writing.
 set -euo pipefail
 output=$(realpath "${1:?Name the file to write: packaging/image.sh gabbro.tar}")
+package=${2:+$(realpath "$2")}
 cd "$(dirname "$0")/.."
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-0} LC_ALL=C TZ=UTC
 umask 022
@@ -18,8 +20,8 @@ blobs=$build/oci/blobs/sha256
 mkdir -p "$system"/{etc,nodejs/bin} "$app" "$data"/{data,tmp} "$blobs" "$build/packages"
 architecture=$(dpkg --print-architecture)
 
-npm pack --silent --pack-destination "$build" >"$build/name"
-tar -xzf "$build/$(cat "$build/name")" --strip-components=1 -C "$app"
+[ -n "$package" ] || package=$build/$(npm pack --silent --pack-destination "$build")
+tar -xzf "$package" --strip-components=1 -C "$app"
 cp package-lock.json "$app"
 npm ci --prefix "$app" --omit=dev --ignore-scripts --no-audit --no-fund --loglevel=error >&2
 mv "$app"/node_modules/node-linux-*/bin/node "$system/nodejs/bin/node"
@@ -52,7 +54,7 @@ layer() { # folder, owner, mode
     --mtime="@$SOURCE_DATE_EPOCH" --owner="$2" --group="$2" --numeric-owner --mode="$3" -f "$file" -- *
   cd "$OLDPWD"
   diffs+=("\"sha256:$(sha256sum "$file" | cut -d' ' -f1)\"")
-  gzip -9 --no-name "$file"
+  gzip -6 --no-name "$file"
   layers+=("$(blob "$file.gz" application/vnd.oci.image.layer.v1.tar+gzip)")
 }
 layer "$system" 0 u=rwX,go=rX

@@ -1,64 +1,104 @@
+import { strict as assert } from "node:assert";
 import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import packageJson from "../package.json" with { type: "json" };
 import { countRows, doMainJob, queryAt, startPackage } from "./mainJob.ts";
 
 // Does with the package what someone does who has only the tarball: installs it into an empty folder, starts it and does
-// the main job. Needs the registry of npm, or its cache. Exits with 1 at the first thing that is wrong.
-const MAX_START_MS = 1_000;
-const MAX_STARTS = 5;
+// the main job. The argument is the tarball; without one, it is made. Needs the registry of npm, or its cache. Exits with 1 at
+// the first thing that is wrong.
 const root = fileURLToPath(new URL("..", import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), "gabbro-package-"));
+const work = mkdtempSync(join(tmpdir(), "gabbro-package-"));
 
 function npm(cwd: string, ...args: string[]): string {
-  return execFileSync("npm", args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
+  const options = { cwd, encoding: "utf8", maxBuffer: 50_000_000 } as const;
+  return execFileSync("npm", args, { ...options, stdio: ["ignore", "pipe", "inherit"] });
 }
 
-function report(line: string, startedAt: number): number {
-  const ms = Math.round(performance.now() - startedAt);
-  console.log(`${line}: ${ms.toLocaleString("en")} ms`);
-  return ms;
+/** Does something that returns how many milliseconds it took, until it was quick enough once. */
+async function tryWithin(
+  what: string,
+  { ms, tries }: { ms: number; tries: number },
+  run: () => Promise<number>,
+): Promise<void> {
+  const tookMs = Math.round(await run());
+  console.log(`${what}: ${tookMs.toLocaleString("en")} ms`);
+  if (tookMs <= ms) return;
+  if (tries > 1) return tryWithin(what, { ms, tries: tries - 1 }, run);
+  if (loadavg()[0]! <= availableParallelism()) throw new Error(`${what} took more than ${ms} ms.`);
+  console.log("The machine is too busy to judge that time.");
 }
 
-try {
-  const tarball = npm(root, "pack", "--silent", "--pack-destination", folder).trim();
-  const installedAt = performance.now();
-  npm(
-    folder,
-    "install",
-    "--prefer-offline",
-    "--no-audit",
-    "--no-fund",
-    "--loglevel=error",
-    join(folder, tarball),
-  );
-  report("installed", installedAt);
-  console.log(npm(folder, "exec", "--", "gabbro", "--version").trim());
+/** Installs the tarball into an empty folder; returns the folder. */
+async function install(tarball: string): Promise<string> {
+  let folder = "";
+  // The second time it does so from a warm cache.
+  await tryWithin("installed", { ms: 15_000, tries: 2 }, async () => {
+    folder = mkdtempSync(join(work, "empty-"));
+    const startedAt = performance.now();
+    npm(folder, "install", "--prefer-offline", "--no-audit", "--no-fund", "--loglevel=error", tarball);
+    return performance.now() - startedAt;
+  });
+  return folder;
+}
 
+/** The program starts by an older Node.js too, where the package brings a newer one. */
+function tryOldNode(folder: string): void {
+  const node = `node-${process.platform}-${process.arch}`;
+  if (!Object.hasOwn(packageJson.optionalDependencies, node)) return;
+  const byOldNode = (...args: string[]) =>
+    npm(folder, "exec", "--yes", `--package=${node}@20`, "--", "node", ...args);
+  assert.match(byOldNode("--version"), /^v20\./);
+  assert.match(byOldNode("node_modules/gabbro/bin/gabbro.js", "--help"), /^Usage: gabbro /);
+  console.log("helps by Node.js 20");
+}
+
+/** npm makes a bill of materials in both of its forms, once the folder has a name and a version. */
+function tryBills(folder: string): void {
+  npm(folder, "pkg", "set", "name=tried", "version=1.0.0");
+  const bill = (form: string) => JSON.parse(npm(folder, "sbom", "--omit=dev", `--sbom-format=${form}`));
+  const lists: { name: string; group?: string }[][] = [bill("cyclonedx").components, bill("spdx").packages];
+  for (const list of lists) {
+    const names = list.map(({ group, name }) => (group ? `${group}/${name}` : name));
+    for (const name of ["gabbro", ...Object.keys(packageJson.dependencies)])
+      assert.ok(names.includes(name), `npm sbom does not name ${name}`);
+  }
+  console.log(`npm sbom names ${lists[0]!.length} packages`);
+}
+
+async function tryService(folder: string): Promise<void> {
   const token = randomUUID();
   const program = join(folder, "node_modules/gabbro/bin/gabbro.js");
   const first = await startPackage(process.execPath, program, { folder, token });
   await doMainJob(first.url, token);
   const rows = await countRows(queryAt(first.url, token));
-  if ((await first.stop()) !== 0) throw new Error("The service did not end with 0 after SIGTERM.");
+  assert.equal(await first.stop(), 0, "the exit code after SIGTERM");
   console.log("did the main job");
 
-  const starts: number[] = [];
-  while (starts.length < MAX_STARTS && !starts.some((ms) => ms <= MAX_START_MS)) {
+  await tryWithin("ready after a restart", { ms: 1_000, tries: 5 }, async () => {
     const startedAt = performance.now();
     const again = await startPackage(process.execPath, program, { folder, token });
-    starts.push(report("ready after a restart", startedAt));
+    const tookMs = performance.now() - startedAt;
     const rowsAfter = await countRows(queryAt(again.url, token));
-    await again.stop();
-    if (rowsAfter !== rows) throw new Error(`There were ${rows} rows, and ${rowsAfter} after a restart.`);
-  }
-  const isSlow = Math.min(...starts) > MAX_START_MS;
-  if (isSlow && loadavg()[0]! > availableParallelism())
-    console.log("The machine is too busy to judge the time of a start.");
-  else if (isSlow) throw new Error(`A start takes more than ${MAX_START_MS} ms.`);
+    assert.equal(await again.stop(), 0, "the exit code after SIGTERM");
+    assert.equal(rowsAfter, rows, "the rows after a restart");
+    return tookMs;
+  });
+}
+
+try {
+  const [given] = process.argv.slice(2);
+  const packed = given ?? npm(root, "pack", "--silent", "--pack-destination", work).trim();
+  const tarball = resolve(given ? root : work, packed);
+  const folder = await install(tarball);
+  console.log(npm(folder, "exec", "--", "gabbro", "--version").trim());
+  tryOldNode(folder);
+  tryBills(folder);
+  await tryService(folder);
 } finally {
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(work, { recursive: true, force: true });
 }
