@@ -10,6 +10,7 @@ import { mapSpan } from "./otlp/mapping.ts";
 import { rebuildSpan } from "./otlp/rebuild.ts";
 import { changedFields, comparedColumns, type StoredLog, saidOfTrace } from "./remapped.ts";
 import type { ReportedSpan } from "./reported.ts";
+import { findServed } from "./served.resolvers.ts";
 import { recordSpans } from "./spans.resolvers.ts";
 import { toStep } from "./steps.resolvers.ts";
 import { toStorable } from "./storable.ts";
@@ -69,7 +70,7 @@ async function remapPiece(context: Context, logs: StoredLog[], result: Remapping
     const rebuilt = rebuildSpan(log);
     if (!rebuilt) continue;
     examined += 1;
-    const span = keepServed(mapSpan(rebuilt), log);
+    const span = await keepServed(context, mapSpan(rebuilt), log);
     const fields = changedFields(log, await toCompared(context, log, span));
     if (fields.length > 0) changed.push({ span, fields });
   }
@@ -77,6 +78,7 @@ async function remapPiece(context: Context, logs: StoredLog[], result: Remapping
     await recordSpans(
       context,
       changed.map(({ span }) => span),
+      "kept",
     );
   result.examined += examined;
   result.changed += changed.length;
@@ -84,13 +86,19 @@ async function remapPiece(context: Context, logs: StoredLog[], result: Remapping
     result.fields[field] = (result.fields[field] ?? 0) + 1;
 }
 
-/** Keeps what its prompt said when the log was stored: the prompt may serve another version by now, or be gone. */
-function keepServed(span: ReportedSpan, stored: StoredLog): ReportedSpan {
+/**
+ * Keeps what its prompt said when the log was stored: the prompt may serve another version by now, or be gone. A version or tag
+ * that is missing here leaves what was stored: that name, as an import stores it, or the version that served instead.
+ */
+async function keepServed(context: Context, span: ReportedSpan, stored: StoredLog): Promise<ReportedSpan> {
   const { log } = span;
   if (log.promptSlug === null || log.promptSlug !== stored.promptSlug) return span;
+  const asked = { slug: log.promptSlug, version: log.version, tag: log.tag };
+  const { warnings } = await findServed(context, authorize(context, "write"), asked, "kept");
+  const [first, second] = warnings.length > 0 ? [stored, log] : [log, stored];
+  const served = { version: first.version ?? second.version, tag: first.tag ?? second.tag };
   const ofPrompt = log.model === null && { model: stored.model, provider: log.provider ?? stored.provider };
-  const { version, tag } = stored;
-  return { ...span, log: { ...log, version: log.version ?? version, tag: log.tag ?? tag, ...ofPrompt } };
+  return { ...span, log: { ...log, ...served, ...ofPrompt } };
 }
 
 async function toCompared(context: Context, stored: StoredLog, mapped: ReportedSpan) {
@@ -101,10 +109,8 @@ async function toCompared(context: Context, stored: StoredLog, mapped: ReportedS
   const place = { id: stored.id, traceId: stored.trace, startTime, arrival: startTime, user, organization };
   const workspaceId = authorize(context, "write");
   const findOwnPrice = ownPriceFinder(context, workspaceId);
-  return {
-    span,
-    step: await toStep(context, workspaceId, log, { ...place, findOwnPrice, tokens: "reported" }),
-  };
+  const how = { findOwnPrice, tokens: "reported", missingVersion: "kept" } as const;
+  return { span, step: await toStep(context, workspaceId, log, { ...place, ...how }) };
 }
 
 async function readStored({ database }: Context, workspaceId: string, ids: string[]): Promise<StoredLog[]> {

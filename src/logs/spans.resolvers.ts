@@ -23,10 +23,11 @@ const SPANS_AT_ONCE = 64;
 export async function recordSpans(
   context: Context,
   spans: ReportedSpan[],
+  missingVersion: MissingVersion = "production serves",
 ): Promise<{ stored: number; warnings: string[] }> {
   const workspaceId = authorize(context, "write");
   if (spans.length === 0) return { stored: 0, warnings: [] };
-  const steps = await toSteps(context, workspaceId, spans);
+  const steps = await toSteps(context, workspaceId, spans, missingVersion);
   const { rows, toRecount } = await inBatch(context, (batch) => storeSpans(batch, steps));
   for (const { id, trace, promptSlug, type } of rows)
     if (type !== "internal")

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { importSpans } from "../../src/logs/importedSpans.resolvers.ts";
 import { mapSpan } from "../../src/logs/otlp/mapping.ts";
 import { remapSpans } from "../../src/logs/remap.resolvers.ts";
 import { recordSpans } from "../../src/logs/spans.resolvers.ts";
@@ -110,6 +111,39 @@ test("what a prompt said of a log stays, whichever version serves by now", async
   await change("update logs set type = 'tool' where prompt_slug = 'moving'");
   expect(await remapSpans(await contextOf(), { ...ALL_TIME, dryRun: false })).toMatchObject({ changed: 1 });
   expect((await contents()).filter(({ prompt_slug }) => prompt_slug === "moving")).toEqual(before);
+});
+
+test("a version that a span names and the prompt lacks is neither lost nor replaced, however the span came", async () => {
+  await addPrompt(server, {
+    slug: "moved",
+    versions: [{ version: "2", model: model("openai", "gpt-4o") }],
+    tags: { production: "2" },
+  });
+  const spanOf = (traceId: string, attributes: object) => {
+    const all = { "gabbro.prompt.slug": "moved", "gen_ai.operation.name": "chat", ...attributes };
+    return mapSpan(toOtlpSpan({ traceId, attributes: all }));
+  };
+  const version = { "gabbro.prompt.version": "1" };
+  const tag = { "gabbro.prompt.tag": "gone" };
+  const imported = [
+    spanOf("5af7651916cd43dd8448eb211c80319c", version),
+    spanOf("6af7651916cd43dd8448eb211c80319c", tag),
+  ];
+  expect((await importSpans(await contextOf(), imported, "real")).added).toBe(2);
+  const received = [
+    spanOf("7af7651916cd43dd8448eb211c80319c", version),
+    spanOf("8af7651916cd43dd8448eb211c80319c", tag),
+  ];
+  await recordSpans(await contextOf(), received);
+  const stored = async () => (await contents()).filter(({ prompt_slug }) => prompt_slug === "moved");
+  const before = await stored();
+  const found = before.map(({ version, tag, model }) => [version, tag, model]);
+  const instead = ["2", "production", "gpt-4o"];
+  expect(found.toSorted()).toEqual([[null, "gone", null], ["1", null, null], instead, instead].toSorted());
+  expect(await remapSpans(await contextOf(), { ...ALL_TIME, dryRun: true })).toMatchObject({ changed: 0 });
+  await change("update logs set type = 'tool' where prompt_slug = 'moved'");
+  expect(await remapSpans(await contextOf(), { ...ALL_TIME, dryRun: false })).toMatchObject({ changed: 4 });
+  expect(await stored()).toEqual(before);
 });
 
 test("logs that came by REST, other periods and other workspaces stay as they are", async () => {

@@ -239,13 +239,18 @@ test("a version that a log reports and that is missing here stays as reported, a
   const config = { model: "gpt-4o" };
   await importPrompts({ name: "p", version: 2, prompt: "two", labels: ["production"], config });
   const path = join(at.folder, "observations.jsonl");
-  const call = { ...{ id: "o", traceId: "t", type: "GENERATION" }, startTime: "2026-10-01T10:00:00Z" };
-  await writeFile(path, JSON.stringify({ ...call, promptName: "p", promptVersion: 1 }));
+  const of = { id: "o", traceId: "t", type: "GENERATION", promptName: "p", promptVersion: 1 };
+  const call = { ...of, startTime: "2026-10-01T10:00:00Z" };
+  await writeFile(path, JSON.stringify(call));
   await at.importFrom(path);
   const stored = async () =>
     (await at.graphql("{ logs(first: 1) { nodes { version tag model promptVersion { text } } } }")).logs
       .nodes[0];
-  expect(await stored()).toEqual({ version: "1", tag: null, model: null, promptVersion: null });
+  const asReported = { version: "1", tag: null, model: null, promptVersion: null };
+  expect(await stored()).toEqual(asReported);
+  await writeFile(path, JSON.stringify({ ...call, output: "more" }));
+  expect((await at.importFrom(path)).counts.spans.changed).toBe(1);
+  expect(await stored()).toEqual(asReported);
   await importPrompts({ name: "p", version: 1, prompt: "one", config });
   expect(await stored()).toMatchObject({ version: "1", promptVersion: { text: "one" } });
 });
