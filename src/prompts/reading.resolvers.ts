@@ -114,11 +114,12 @@ export async function promptDiff(context: Context, { slug, from, to }: PromptDif
   const { diffVersions } = await import("./diff.ts"); // seldom needed
   let diff = "";
   const parts = diffVersions(before, after);
-  for (let part = parts.next(); !part.done; part = parts.next()) {
+  for (;;) {
+    await context.database.turn(workspaceId); // also before the first: requests, and aliases, come to it in one turn
+    checkDeadline(context);
+    const part = parts.next();
+    if (part.done) return diff;
     diff += part.value;
     spendAnswerBytes(context, part.value.length);
-    await context.database.turn(workspaceId);
-    checkDeadline(context);
   }
-  return diff;
 }
