@@ -4,6 +4,7 @@ import { addCopyCommand } from "./commands/database/copy.ts";
 import { addDatabaseCommands } from "./commands/database/database.ts";
 import { addMigrateCommand } from "./commands/database/migrate.ts";
 import { addRemapCommand } from "./commands/database/remap.ts";
+import { addDatasetCommands } from "./commands/datasets/datasets.ts";
 import { addDoctorCommand } from "./commands/doctor/doctor.ts";
 import { complain, configureErrors, pointToHelp, reportEnd } from "./commands/errors.ts";
 import { addExportCommands } from "./commands/export/export.ts";
@@ -58,6 +59,7 @@ export function createProgram(): Command {
   addWorkspaceCommands(program);
   program.commandsGroup("Data:");
   addPromptCommands(program);
+  addDatasetCommands(program);
   addLogsCommand(program);
   addUsageCommand(program);
   addImportCommands(program);

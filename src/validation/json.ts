@@ -14,9 +14,9 @@ const ANY_MEMBERS = {
   additionalProperties: anyValue,
 };
 
-/** What OpenAPI says of any JSON; that it has at most 100 levels cannot be said there. */
+/** What OpenAPI says of any JSON; its levels and the spelling of numbers cannot be described by a schema. */
 export const jsonValueSchema = {
-  description: `Any JSON, up to ${MAX_JSON_DEPTH} levels deep.`,
+  description: `Any JSON, up to ${MAX_JSON_DEPTH} levels deep. A whole number that a double cannot hold exactly, such as 9007199254740993, is refused: send it as a text.`,
   anyOf: [
     { type: ["null", "boolean", "number"] },
     { type: "string", pattern: PATTERN },

@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { removeDeletedDatasets } from "../../src/datasets/removal.resolvers.ts";
+import { runCommand } from "../support/commandLine.ts";
 import { addDataset, addToken, addWorkspace } from "../support/data.ts";
 import {
   ADD_MANY,
@@ -68,6 +70,30 @@ test("every version of a dataset reads exactly as it was, at both APIs", async (
     expect(body.warning ?? null).toBe(state.warning);
   }
 });
+
+test("the command line lists what each version changed, and how many rows it has", async () => {
+  const command = ["dataset", "versions", "history", "--limit", "10000", "--json"];
+  const { stdout } = await runCommand(server.folder, command, { DATABASE_URL: server.databaseUrl });
+  const listed: (Record<string, unknown> & { changedRows: number })[] = JSON.parse(stdout);
+  expect(listed.toReversed()).toEqual(
+    history.map(({ version, rows, columns, rowCount }, at) => {
+      const before = history[at - 1] ?? { rows: [], columns };
+      const [old, now] = [rowsById(before.rows), rowsById(rows)];
+      const changed = rows.filter(({ id }) => old.has(id) && !isDeepStrictEqual(old.get(id), now.get(id)));
+      const { changedRows } = listed[listed.length - version]!;
+      if (isDeepStrictEqual(columns, before.columns))
+        expect(changedRows).toBeGreaterThanOrEqual(changed.length); // and those that were stored as they were
+      return {
+        ...{ version, tags: [], rowCount, changedRows },
+        addedRows: rows.filter(({ id }) => !old.has(id)).length,
+        removedRows: before.rows.filter(({ id }) => !now.has(id)).length,
+        columnsChanged: !isDeepStrictEqual(columns, before.columns),
+      };
+    }),
+  );
+});
+
+const rowsById = (rows: Row[]) => new Map(rows.map((row) => [row.id, row]));
 
 test("the pages of a version hold each of its rows once, in their order", async () => {
   const { below } = createRandom(7);

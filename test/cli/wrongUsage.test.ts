@@ -36,7 +36,7 @@ test.each<[string[], string]>([
   },
 );
 
-test.each([["token"], ["workspace"], ["prompt"], ["import"], ["export"]])(
+test.each([["token"], ["workspace"], ["prompt"], ["dataset"], ["import"], ["export"]])(
   "a command that needs another one after it lists them and ends with 2: gabbro %s",
   async (command) => {
     const { code, stdout, stderr } = await runCommand(folder, [command]);
@@ -64,13 +64,15 @@ test("without a command it says that it serves and where the commands are listed
 
 const commands: Record<string, string[]> = {
   "": [
-    ...["serve", "health", "doctor", "token", "workspace", "prompt", "logs", "usage", "import", "export"],
+    ...["serve", "health", "doctor", "token", "workspace"],
+    ...["prompt", "dataset", "logs", "usage", "import", "export"],
     ...["pull", "push", "diff", "check"],
     ...["migrate", "sample", "backup", "restore", "prune", "remap", "copy", "help"],
   ],
   token: ["create", "list", "revoke", "help"],
   workspace: ["create", "list", "help"],
   prompt: ["list", "show", "diff", "help"],
+  dataset: ["list", "show", "versions", "diff", "tag", "help"],
   import: [
     "dataset",
     "prompts",
