@@ -3,22 +3,21 @@ import { optionalTimestamp } from "../validation/dateTime.ts";
 import { cursor, groupKey } from "../validation/pagination.ts";
 import { text } from "../validation/text.ts";
 
-const MAX_GROUPS = 1_000;
+export const MAX_GROUPS = 1_000;
 /** The default number of groups. */
 export const GROUPS = 100;
 export const MAX_DAYS = 1_100;
 
-const page = {
+/** The page of a report; what comes when its size is absent is for the documentation. */
+export const pageOf = (absent: string) => ({
   first: z
     .int()
     .min(0)
     .max(MAX_GROUPS)
     .nullish()
-    .describe(
-      `How many groups at most, up to ${MAX_GROUPS.toLocaleString("en")}. When absent, ${GROUPS}, or all days.`,
-    ),
+    .describe(`How many groups at most, up to ${MAX_GROUPS.toLocaleString("en")}. When absent, ${absent}.`),
   after: cursor(groupKey()).describe("Those after this cursor."),
-};
+});
 
 const required = () =>
   optionalTimestamp().transform((time, context) => {
@@ -27,10 +26,18 @@ const required = () =>
     return z.NEVER;
   });
 
+export const period = {
+  from: required().describe("Calls that began then or later."),
+  to: required().describe("Calls that began before then."),
+};
+
+export function periodIsOrdered({ from, to }: { from: Date; to: Date }, context: z.RefinementCtx): void {
+  if (from > to) context.addIssue({ code: "custom", path: ["to"], message: "must not be before from" });
+}
+
 export const usageInput = z
   .object({
-    from: required().describe("Calls that began then or later."),
-    to: required().describe("Calls that began before then."),
+    ...period,
     groupBy: z
       .enum(["DAY", "PROMPT", "VERSION", "MODEL", "USER", "ORGANIZATION"])
       .nullish()
@@ -47,11 +54,9 @@ export const usageInput = z
         "The time zone of the days when grouped by day, such as `Europe/Berlin` (an IANA name); `UTC` when absent.",
       ),
     slug: text().nullish().describe("Only the calls of this prompt."),
-    ...page,
+    ...pageOf(`${GROUPS}, or all days`),
   })
-  .superRefine(({ from, to }, context) => {
-    if (from > to) context.addIssue({ code: "custom", path: ["to"], message: "must not be before from" });
-  });
+  .superRefine(periodIsOrdered);
 export type UsageInput = z.output<typeof usageInput>;
 
 /** One spelling for each zone: luxon caches every spelling for good. */

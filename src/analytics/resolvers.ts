@@ -1,11 +1,21 @@
-import type { SelectQueryBuilder } from "kysely";
 import type { Context } from "../context.ts";
 import type { Page } from "../database/pages.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
-import { type Lead, logsIn, type Stretch, startOf, stretches } from "../logs/walk.resolvers.ts";
+import { type Condition, conditionsOf } from "../logs/filter.resolvers.ts";
+import { logsIn, startOf } from "../logs/walk.resolvers.ts";
 import { tokenParts, totalInput, totalOutput } from "../usage/tokenParts.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import type { Day } from "./days.ts";
+import {
+  aliasOf,
+  type Column,
+  GROUP_BYTES,
+  groupIn,
+  keyOf,
+  type Logs,
+  partsOf,
+  unionAll,
+} from "./groups.resolvers.ts";
 import type { UsageInput } from "./inputs.ts";
 import { addSums, type Latencies, largest, noSums, percentiles, type Sums } from "./sums.ts";
 
@@ -40,11 +50,6 @@ export async function usage(context: Context, input: UsagePage): Promise<Usage[]
 
 type UsagePage = Pick<UsageInput, "from" | "to" | "groupBy" | "timeZone" | "slug"> & Page;
 
-function groupIn(sortKey: string): { logs: number; key: string } {
-  const space = sortKey.indexOf(" ");
-  return { logs: Number(sortKey.slice(0, space)), key: sortKey.slice(space + 1) };
-}
-
 /** Days that one statement checks for logs: summing up an empty day would take two. */
 const DAYS_AT_ONCE = 16;
 
@@ -69,8 +74,6 @@ async function usageByDay(
   return usages;
 }
 
-type Column = "promptSlug" | "version" | "model" | "userId" | "organizationId";
-
 const groupColumns: Record<NonNullable<UsageInput["groupBy"]>, Column[]> = {
   DAY: [],
   PROMPT: ["promptSlug"],
@@ -80,8 +83,6 @@ const groupColumns: Record<NonNullable<UsageInput["groupBy"]>, Column[]> = {
   ORGANIZATION: ["organizationId"],
 };
 
-/** What a group counts beside its key: 32 MB are then some 300,000 users. It takes about twice as much memory. */
-const GROUP_BYTES = 64;
 /** 32 MB are then four million different latencies of the groups of the answer, in five times as much memory. */
 const LATENCY_BYTES = 8;
 
@@ -93,8 +94,12 @@ async function usageOf(
   const columns = groupBy ? groupColumns[groupBy] : [];
   const lead = { workspaceId, by: {} };
   const range = { before: startOf(context, to), downTo: startOf(context, from) };
+  const conditions: Condition[] = [
+    ({ eb }) => eb("costSource", "<>", "NONE"),
+    ...conditionsOf(context, { slug: slug == null ? null : [slug] }, lead),
+  ];
   const groups = new Map<string, Sums>(columns.length === 0 ? [[keyOf({}, columns), noSums]] : []);
-  for await (const logs of partsOf(context, lead, range, slug)) {
+  for await (const logs of partsOf(context, lead, range, conditions)) {
     for (const row of await context.database.rows(unionAll(logs.map((part) => sumsIn(part, columns))))) {
       const key = keyOf(row, columns);
       if (!groups.has(key)) spendAnswerBytes(context, key.length + GROUP_BYTES);
@@ -105,7 +110,7 @@ async function usageOf(
   const latencies = new Map<string, Latencies>(top.map(([key]) => [key, new Map()]));
   const isEmpty = top.every(([, { logs }]) => logs === 0); // spares days without calls the second read
   if (isEmpty) return top.map(([key, sums]) => toUsage(key, sums, new Map(), columns));
-  for await (const logs of partsOf(context, lead, range, slug)) {
+  for await (const logs of partsOf(context, lead, range, conditions)) {
     for (const row of await context.database.rows(unionAll(logs.map((part) => latenciesIn(part, columns))))) {
       const counts = latencies.get(keyOf(row, columns));
       if (counts && !counts.has(row.latencyMs!)) spendAnswerBytes(context, LATENCY_BYTES);
@@ -113,32 +118,6 @@ async function usageOf(
     }
   }
   return top.map(([key, sums]) => toUsage(key, sums, latencies.get(key)!, columns));
-}
-
-type Logs = ReturnType<typeof logsIn>;
-
-/** The logs of a period or of one prompt in it, stretch by stretch, in parts that each have an index. */
-async function* partsOf(
-  context: Context,
-  lead: Lead,
-  range: Stretch,
-  slug: string | null | undefined,
-): AsyncGenerator<Logs[]> {
-  const { summedParts, unindexed } = context.database.search;
-  for await (const stretch of stretches(context, lead, range)) {
-    const logs = logsIn(context, lead, stretch).where("costSource", "<>", "NONE");
-    // The index by prompt lacks the columns to sum up.
-    const matches =
-      slug == null ? logs : logs.where(({ eb, ref }) => eb(unindexed(ref("promptSlug")), "=", slug));
-    yield summedParts.map((part) => matches.where(part));
-  }
-}
-
-/** Joins queries into one statement. */
-function unionAll<DB, TB extends keyof DB, Row>(
-  queries: SelectQueryBuilder<DB, TB, Row>[],
-): SelectQueryBuilder<DB, TB, Row> {
-  return queries.reduce((all, query) => all.unionAll(query));
 }
 
 function sumsIn(logs: Logs, columns: Column[]) {
@@ -162,12 +141,6 @@ function latenciesIn(logs: Logs, columns: Column[]) {
 }
 
 const NOTHING = toUsage("[]", noSums, new Map(), []);
-
-const aliasOf = <Name extends Column>(column: Name) => `${column} as ${column}` as const;
-
-function keyOf(row: { [Name in Column]?: string | null }, columns: Column[]): string {
-  return JSON.stringify(columns.map((column) => row[column] ?? null));
-}
 
 function toUsage(groupKey: string, sums: Sums, latencies: Latencies, columns: Column[]): Usage {
   const values: (string | null)[] = JSON.parse(groupKey);

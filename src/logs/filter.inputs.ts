@@ -94,15 +94,18 @@ export const logFilter = z
   );
 export type LogFilter = z.output<typeof logFilter>;
 
-/** `logFilter` for callers: one with too many values is refused before it is validated, which could take long. */
-export const boundedLogFilter = z.preprocess((value, context) => {
-  if (countValues(value) <= MAX_FILTER_VALUES) return value;
-  context.addIssue({
-    code: "custom",
-    message: `must have at most ${MAX_FILTER_VALUES} values and conditions together`,
-  });
-  return z.NEVER;
-}, logFilter.nullish());
+/** For callers: a filter with too many values is refused before it is validated, which could take long. */
+const bounded = <Filter extends z.ZodType>(filter: Filter) =>
+  z.preprocess((value, context) => {
+    if (countValues(value) <= MAX_FILTER_VALUES) return value;
+    context.addIssue({
+      code: "custom",
+      message: `must have at most ${MAX_FILTER_VALUES} values and conditions together`,
+    });
+    return z.NEVER;
+  }, filter);
+export const boundedLogFilter = bounded(logFilter.nullish());
+export const boundedLogCondition = bounded(logCondition.nullish());
 
 /** How many values a filter has at any depth, each list and object counted as one more; stops counting beyond the limit. */
 function countValues(filter: unknown): number {

@@ -18,7 +18,7 @@ const conditions: InputTypes = {
     to: "DateTime",
   },
 };
-const LogCondition = inputTypeOf("LogCondition", logCondition, (self) => ({
+export const LogCondition = inputTypeOf("LogCondition", logCondition, (self) => ({
   ...conditions,
   and: [self],
   or: [self],

@@ -58,7 +58,7 @@ const empty = {
   inputTokens: null as number | null,
   outputTokens: null as number | null,
   cost: null as number | null,
-  costSource: "UNPRICED" as "UNPRICED" | "COMPUTED" | "REPORTED",
+  costSource: "UNPRICED" as Log["costSource"],
   searchId: null,
 };
 

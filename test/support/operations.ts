@@ -87,6 +87,11 @@ const queries: Record<string, Field> = {
   ],
   file: ["read", ({ file }) => ({ key: file }), "{ key name contentType sizeBytes downloadUrl }"],
   log: ["read", ({ log }) => ({ id: log }), "{ input output metadata trace { name } prompt { slug name } }"],
+  logCounts: [
+    "read",
+    ({ prompt }) => ({ from, to, groupBy: "MODEL", filter: { slug: [prompt] }, first: 5 }),
+    "{ nodes { key logs } }",
+  ],
   logs: [
     "read",
     ({ log, prompt }) => ({

@@ -23,7 +23,7 @@ const withoutId = [
   ],
   // What the caller asks for selects them; they lead to the prompt and its version, which have ids.
   ...["PromptDescription", "RenderedPrompt", "ServedPrompt"],
-  ...["Usage", "TokenUsage", "Subtree", "LogEvent"],
+  ...["Usage", "LogCount", "TokenUsage", "Subtree", "LogEvent"],
   // What a workspace has one of, and its runs, which are not kept.
   ...["Retention", "RetentionRun", "PastRetentionRun"],
 ];

@@ -8,33 +8,43 @@ import { periodOf } from "../../parts/period.ts";
 import type { LogSearch } from "./filter.ts";
 import styles from "./Logs.module.css";
 
-/** Of the period and the prompt alone, so that no count waits for words that are typed. */
+/** Each with the filters of the others, and none with words, so that no count waits for typing. */
 const LogFacets = graphql(`
-  query LogFacets($from: DateTime!, $to: DateTime!, $slug: String, $hasSlug: Boolean!) {
-    all: usage(from: $from, to: $to, slug: $slug) {
-      nodes {
-        failedLogs
-      }
-    }
-    prompts: usage(from: $from, to: $to, groupBy: PROMPT, first: 8) {
-      nodes {
-        key
-        logs
-      }
-    }
-    versions: usage(from: $from, to: $to, slug: $slug, groupBy: VERSION, first: 8) @include(if: $hasSlug) {
+  query LogFacets(
+    $from: DateTime!
+    $to: DateTime!
+    $ofStatus: LogCondition!
+    $ofPrompt: LogCondition!
+    $ofVersion: LogCondition!
+    $ofModel: LogCondition!
+    $ofUser: LogCondition!
+    $hasSlug: Boolean!
+  ) {
+    statuses: logCounts(from: $from, to: $to, filter: $ofStatus, groupBy: STATUS) {
       nodes {
         key
         logs
       }
     }
-    models: usage(from: $from, to: $to, slug: $slug, groupBy: MODEL, first: 8) {
+    prompts: logCounts(from: $from, to: $to, filter: $ofPrompt, groupBy: PROMPT, first: 8) {
       nodes {
         key
         logs
       }
     }
-    users: usage(from: $from, to: $to, slug: $slug, groupBy: USER, first: 8) {
+    versions: logCounts(from: $from, to: $to, filter: $ofVersion, groupBy: VERSION, first: 8) @include(if: $hasSlug) {
+      nodes {
+        key
+        logs
+      }
+    }
+    models: logCounts(from: $from, to: $to, filter: $ofModel, groupBy: MODEL, first: 8) {
+      nodes {
+        key
+        logs
+      }
+    }
+    users: logCounts(from: $from, to: $to, filter: $ofUser, groupBy: USER, first: 8) {
       nodes {
         key
         logs
@@ -64,14 +74,18 @@ interface Props {
 
 const wide = matchMedia("(min-width: 1000px)");
 
-/** How many calls each prompt, version, model and user has; a click filters by it, and another one no more. */
+/** How many logs the list would show with each status, prompt, version, model and user; a click filters by it, another one no more. */
 export function Facets({ search, filter, onChange }: Props) {
   const month = periodOf("30");
   const hasPeriod = filter.from != null;
+  const { from = month.from, to = month.to, text, ...counted } = filter;
   const variables = {
-    from: filter.from ?? month.from,
-    to: filter.to ?? month.to,
-    slug: search.slug ?? null,
+    ...{ from: from!, to: to! },
+    ofStatus: { ...counted, status: null },
+    ofPrompt: { ...counted, slug: null, version: null },
+    ofVersion: { ...counted, version: null },
+    ofModel: { ...counted, model: null },
+    ofUser: { ...counted, userId: null },
     hasSlug: search.slug !== undefined, // versions of several prompts have the same names
   };
   const result = useData(LogFacets, variables);
@@ -82,7 +96,10 @@ export function Facets({ search, filter, onChange }: Props) {
       open={isOpen}
       onToggle={(event) => setIsOpen(event.currentTarget.open)}
     >
-      <summary>{hasPeriod ? "Calls in this period" : "Calls in the last 30 days"}</summary>
+      <summary>
+        {hasPeriod ? "Logs in this period" : "Logs in the last 30 days"}
+        {text && ", of any words"}
+      </summary>
       <Loaded result={result}>
         {(data) =>
           facetsOf(data).map((facet) => (
@@ -120,33 +137,26 @@ function FacetList({ facet, search, onChange }: Omit<Props, "filter"> & { facet:
   );
 }
 
-function facetsOf({ all, prompts, versions, models, users }: LogFacetsQuery): Facet[] {
-  type Group = { key?: string | null; logs: number };
-  const choicesOf = <One extends Group>(
-    nodes: readonly One[],
-    toSearch: (key: string, one: One) => LogSearch,
-  ) =>
-    nodes.flatMap((one): Choice[] =>
-      one.key == null ? [] : [{ label: one.key, count: one.logs, search: toSearch(one.key, one) }],
+function facetsOf({ statuses, prompts, versions, models, users }: LogFacetsQuery): Facet[] {
+  type Groups = { nodes: readonly { key?: string | null; logs: number }[] };
+  const choicesOf = ({ nodes }: Groups, toSearch: (key: string) => LogSearch) =>
+    nodes.flatMap(({ key, logs }): Choice[] =>
+      key == null ? [] : [{ label: key, count: logs, search: toSearch(key) }],
     );
-  const failed = all.nodes[0]?.failedLogs ?? 0;
+  const failed = choicesOf(statuses, (key) => ({ status: key })).filter(({ label }) => label === "error");
   return [
-    {
-      title: "Status",
-      name: "status",
-      choices: failed > 0 ? [{ label: "Error", count: failed, search: { status: "error" } }] : [],
-    },
+    { title: "Status", name: "status", choices: failed.map((one) => ({ ...one, label: "Error" })) },
     {
       title: "Prompt",
       name: "slug",
-      choices: choicesOf(prompts.nodes, (key) => ({ slug: key, version: undefined })),
+      choices: choicesOf(prompts, (key) => ({ slug: key, version: undefined })),
     },
     {
       title: "Version",
       name: "version",
-      choices: choicesOf(versions?.nodes ?? [], (key) => ({ version: key })),
+      choices: versions ? choicesOf(versions, (key) => ({ version: key })) : [],
     },
-    { title: "Model", name: "model", choices: choicesOf(models.nodes, (key) => ({ model: key })) },
-    { title: "User", name: "user", choices: choicesOf(users.nodes, (key) => ({ user: key })) },
+    { title: "Model", name: "model", choices: choicesOf(models, (key) => ({ model: key })) },
+    { title: "User", name: "user", choices: choicesOf(users, (key) => ({ user: key })) },
   ];
 }
