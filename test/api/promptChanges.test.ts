@@ -116,6 +116,26 @@ test("a prompt without a production version is followed, too", async () => {
   expect(await events.next()).toMatchObject({ action: "publishPrompt", etag: await etagNow("draft") });
 });
 
+test("two answers of a prompt have the same ETag if they are the same, and only then", async () => {
+  const versions = ["Hi", "Hi", "Hello"].map((text, at) => ({ version: `${at + 1}`, text }));
+  await addPrompt(server, { slug: "revised", versions });
+  const seen: { etag: unknown; answer: string }[] = [];
+  for (const version of ["1", "2", "3", "1", "3"]) {
+    await publish("revised", version);
+    await mutate(
+      `updatePrompt(slug: "revised", input: {name: "Revised ${seen.length}"}) { prompt { slug } }`,
+    );
+    for (const choice of ["", "?tag=production", "?tag=latest", "?version=3", "?tag=missing"]) {
+      const { headers, body } = await server.get(`/prompts/revised${choice}`);
+      seen.push({ etag: headers.etag, answer: JSON.stringify(body) });
+    }
+  }
+  const pairs = new Set(seen.map(({ etag, answer }) => `${etag} ${answer}`)).size;
+  expect(new Set(seen.map(({ etag }) => etag)).size).toBe(pairs);
+  expect(new Set(seen.map(({ answer }) => answer)).size).toBe(pairs);
+  expect(pairs).toBe(8); // each version in production, and in place of the missing tag; version 3 by its tag and its name
+});
+
 test("the ETag names the content: a client that sends it is answered that nothing changed", async () => {
   await twoVersions("content");
   await using events = await follow("content");
