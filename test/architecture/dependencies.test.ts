@@ -1,7 +1,10 @@
 import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import consoleLock from "../../console/package-lock.json" with { type: "json" };
 import packageJson from "../../package.json" with { type: "json" };
 import lock from "../../package-lock.json" with { type: "json" };
+import { readSources } from "../support/sources.ts";
 
 interface Locked {
   version?: string;
@@ -9,6 +12,7 @@ interface Locked {
   dev?: boolean;
   optional?: boolean;
   devOptional?: boolean;
+  dependencies?: Record<string, string>;
 }
 
 const packages = Object.entries(lock.packages as Record<string, Locked>).filter(([path]) => path !== "");
@@ -63,7 +67,9 @@ test("no production dependency runs a script when it is installed", () => {
 });
 
 /** What may be passed on with Gabbro, under no condition but to name its authors. */
-const ALLOWED = ["MIT", "ISC", "0BSD", "BSD-2-Clause", "BSD-3-Clause", "BlueOak-1.0.0", "Apache-2.0"];
+const ALLOWED = [
+  ...["MIT", "ISC", "0BSD", "BSD-2-Clause", "BSD-3-Clause", "BlueOak-1.0.0", "Apache-2.0", "Unlicense"],
+];
 /** Licences of tools, which are not passed on. */
 const ALLOWED_FOR_TOOLS = [...ALLOWED, "MIT OR Apache-2.0", "MPL-2.0", "(MIT AND Zlib)"];
 
@@ -73,4 +79,25 @@ test("every package has a licence of the allow-list, and that of what is passed 
     return !allowed.includes(license);
   });
   expect(refused.map(([path, { license }]) => `${path}: ${license}`)).toEqual([]);
+});
+
+test("so has every package of the console, and that of what becomes part of its files is permissive", async () => {
+  const ofConsole = Object.entries(consoleLock.packages as Record<string, Locked>);
+  const entriesOf = (name: string) => ofConsole.filter(([path]) => path.endsWith(`node_modules/${name}`));
+  const licences = (entries: [string, Locked][]) =>
+    entries.map(([path, { license = "none" }]) => `${path}: ${license}`);
+  const tools = ofConsole.filter(
+    ([path, { license = "none" }]) => path && !ALLOWED_FOR_TOOLS.includes(license),
+  );
+  expect(licences(tools)).toEqual([]);
+
+  const sources = await readSources(fileURLToPath(new URL("../../console/src", import.meta.url)));
+  const imported = sources.flatMap(({ imports }) => imports.filter(({ kind }) => kind === "value"));
+  const packed = new Set(imported.map(({ target }) => /^(?:@[^/]+\/)?[^/]+/.exec(target)![0]));
+  for (const name of packed)
+    for (const [, { dependencies = {} }] of entriesOf(name))
+      for (const each of Object.keys(dependencies)) packed.add(each);
+  const entries = [...packed].flatMap(entriesOf);
+  expect(entries.length).toBeGreaterThan(10);
+  expect(licences(entries.filter(([, { license = "none" }]) => !ALLOWED.includes(license)))).toEqual([]);
 });
