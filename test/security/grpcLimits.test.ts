@@ -1,0 +1,97 @@
+import { once } from "node:events";
+import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2 } from "node:http2";
+import { connect, type Socket } from "node:net";
+import grpc from "@grpc/grpc-js";
+import { afterEach, expect, test, vi } from "vitest";
+import { addWorkspace } from "../support/data.ts";
+import { newSpan } from "../support/otlp.ts";
+import { connectGrpc } from "../support/otlpGrpc.ts";
+import { encode } from "../support/otlpProto.ts";
+import { startServer } from "../support/server.ts";
+
+const { status: codes } = grpc;
+afterEach(() => vi.restoreAllMocks());
+
+const spans = encode("TraceRequest", { resourceSpans: [{ scopeSpans: [{ spans: [newSpan()] }] }] });
+
+/** A call whose message does not come. */
+function beginCall(session: ClientHttp2Session, token: string): ClientHttp2Stream {
+  const stream = session.request(
+    {
+      ":method": "POST",
+      ":path": "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
+      "content-type": "application/grpc",
+      te: "trailers",
+      authorization: `Bearer ${token}`,
+    },
+    { endStream: false },
+  );
+  stream.on("error", () => {}); // it is cut off
+  return stream;
+}
+
+/** Has timers of so many milliseconds end at once. */
+function shortenTimers(longMs: number): void {
+  const { setTimeout: original } = globalThis;
+  vi.spyOn(globalThis, "setTimeout").mockImplementation(((work: () => void, ms = 0, ...args: []) =>
+    original(work, ms >= longMs ? 50 : ms, ...args)) as typeof setTimeout);
+}
+
+test("messages of eight calls of a workspace may be arriving; a ninth waits, and another workspace does not", async () => {
+  await using server = await startServer();
+  using client = await connectGrpc(server);
+  const other = await addWorkspace(server, "other");
+  const session = connectHttp2(`http://127.0.0.1:${client.port}`);
+  const arriving = Array.from({ length: 8 }, () => beginCall(session, server.token));
+  await vi.waitFor(async () => {
+    const sent = client.send(spans).then(() => "answered");
+    expect(await Promise.race([sent, client.send(spans, { token: other.token }).then(() => "waits")])).toBe(
+      "waits",
+    );
+  });
+  const waiting = client.send(spans);
+  arriving[0]!.close();
+  expect(await waiting).toMatchObject({ code: codes.OK });
+  session.destroy();
+});
+
+test("a call whose message takes longer than 30 seconds is ended", async () => {
+  await using server = await startServer();
+  using client = await connectGrpc(server);
+  expect(await client.send(spans)).toMatchObject({ code: codes.OK }); // loads gRPC
+  shortenTimers(30_000);
+  const session = connectHttp2(`http://127.0.0.1:${client.port}`);
+  const [headers] = await once(beginCall(session, server.token), "response");
+  expect(headers["grpc-status"]).toBe(String(codes.UNAVAILABLE));
+  session.destroy();
+});
+
+test("a connection has 100 calls at once, and is closed when it has none for five minutes", async () => {
+  await using server = await startServer();
+  using client = await connectGrpc(server);
+  expect(await client.send(spans)).toMatchObject({ code: codes.OK });
+  shortenTimers(300_000);
+  const session = connectHttp2(`http://127.0.0.1:${client.port}`);
+  const [settings] = await once(session, "remoteSettings");
+  expect(settings.maxConcurrentStreams).toBe(100);
+  const { now } = Date;
+  vi.spyOn(Date, "now").mockImplementation(() => now() + 300_000);
+  await once(session, "close");
+});
+
+test("beyond a thousand connections for gRPC further ones are closed at once", async () => {
+  await using server = await startServer();
+  using client = await connectGrpc(server);
+  const sockets: Socket[] = [];
+  for (let n = 0; n < 1_000; n++) {
+    const socket = connect(client.port, "127.0.0.1");
+    socket.on("error", () => {});
+    sockets.push(socket);
+    await once(socket, "connect");
+  }
+  const oneMore = connect(client.port, "127.0.0.1").resume();
+  oneMore.on("error", () => {});
+  await once(oneMore, "close");
+  expect(sockets.filter(({ destroyed }) => destroyed)).toEqual([]);
+  for (const socket of sockets) socket.destroy();
+});
