@@ -81,8 +81,8 @@ builder.queryFields((t) => ({
     args: argumentsOf(t, nodeInput, { id: "ID" }),
     resolve: (_, { id }, context) => node(context, id),
   }),
+  // Not batched: 3,000 ids of 30 aliases took a turn of 0.4 s.
   nodes: t.field({
-    ...batched,
     type: [Node],
     nullable: { list: false, items: true },
     description: "Whatever has those ids, in their order, with null for each that `node` does not find.",

@@ -1,5 +1,5 @@
 import { isInterfaceType, isObjectType } from "graphql";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import { signIn } from "../../src/console/sessions.resolvers.ts";
 import { storeRejected } from "../../src/inbox/recording.resolvers.ts";
 import { schema } from "../../src/schema.ts";
@@ -152,17 +152,33 @@ test.each([
   });
 });
 
-test("many nodes take as many statements as few", async () => {
-  const statementsFor = async (copies: number) => {
-    const all = Object.values(nodes).map(({ id }) => id);
-    const aliases = Array.from({ length: copies }, (_, n) => `a${n}: nodes(ids: $ids) { id }`);
+test("nodes that are asked for one by one take as many statements as together", async () => {
+  const all = Object.values(nodes).map(({ id }) => id);
+  const statementsFor = async (fields: string) => {
     const stop = await captureStatements(server);
-    const { body } = await server.graphql(`query ($ids: [ID!]!) { ${aliases.join(" ")} }`, { ids: all });
+    const { body } = await server.graphql(`{ ${fields} }`);
     expect(body.errors).toBeUndefined();
     return stop().length;
   };
-  await statementsFor(1); // the token is cached from then on
-  expect(await statementsFor(30)).toBe(await statementsFor(1));
+  const together = `nodes(ids: ${JSON.stringify(all)}) { id }`;
+  await statementsFor(together); // the token is cached from then on
+  const oneByOne = all.map((id, n) => `a${n}: node(id: "${id}") { id }`).join(" ");
+  expect(await statementsFor(oneByOne)).toBe(await statementsFor(`again: ${together}`));
+});
+
+test("of many lists of nodes each but the first four is looked up in a turn of its own", async () => {
+  const ids = JSON.stringify(Object.values(nodes).map(({ id }) => id));
+  const lists = (count: number) =>
+    `{ ${Array.from({ length: count }, (_, n) => `a${n}: nodes(ids: ${ids}) { id }`).join(" ")} }`;
+  const turn = vi.spyOn(server.database, "turn");
+  const turnsOf = async (count: number) => {
+    turn.mockClear();
+    expect((await server.graphql(lists(count))).body.errors).toBeUndefined();
+    return turn.mock.calls.length;
+  };
+  const few = await turnsOf(4);
+  expect(await turnsOf(30)).toBeGreaterThanOrEqual(few + 26);
+  turn.mockRestore();
 });
 
 test("a deleted dataset, its rows and tags, a deleted prompt, its versions, tags and their moves are null", async () => {
