@@ -1,5 +1,7 @@
-import { argumentsOf, builder } from "../graphql/builder.ts";
+import { argumentsOf, builder, inputTypeOf } from "../graphql/builder.ts";
 import { connect, connectionType } from "../graphql/connections.ts";
+import { usageFilter } from "../logs/filter.inputs.ts";
+import { LogStatus } from "../logs/types.ts";
 import { GROUPS, MAX_DAYS, usageInput } from "./inputs.ts";
 import { type Usage, usage } from "./resolvers.ts";
 
@@ -74,12 +76,19 @@ const UsageType = builder.objectRef<Usage>("Usage").implement({
   }),
 });
 
+const UsageFilter = inputTypeOf("UsageFilter", usageFilter, (self) => ({
+  ...{ slug: ["String"], version: ["String"], model: ["String"], status: [LogStatus] },
+  ...{ userId: ["String"], organizationId: ["String"], and: [self], or: [self], not: self },
+}));
+
 builder.queryField("usage", (t) =>
   t.field({
     type: connectionType(UsageType, "the groups of a usage report"),
     description:
       "What the calls of a period took together: the groups with the most logs first, or the days in their order. Groups are paged by their number of logs: one whose number changes between two pages may come again or be left out. Read along one index, without the logs themselves.",
-    args: argumentsOf(t, usageInput, { from: "DateTime!", to: "DateTime!", groupBy: UsageGroup }),
+    args: argumentsOf(t, usageInput, {
+      ...{ from: "DateTime!", to: "DateTime!", groupBy: UsageGroup, filter: UsageFilter },
+    }),
     extensions: { maxPageEntries: MAX_DAYS },
     resolve: (_, { first, after, ...input }, context) =>
       connect(

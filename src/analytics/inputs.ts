@@ -1,5 +1,7 @@
 import { z } from "zod";
+import { usageFilter } from "../logs/filter.inputs.ts";
 import { optionalTimestamp } from "../validation/dateTime.ts";
+import { boundedFilter } from "../validation/filters.ts";
 import { cursor, groupKey } from "../validation/pagination.ts";
 import { text } from "../validation/text.ts";
 
@@ -53,7 +55,8 @@ export const usageInput = z
       .describe(
         "The time zone of the days when grouped by day, such as `Europe/Berlin` (an IANA name); `UTC` when absent.",
       ),
-    slug: text().nullish().describe("Only the calls of this prompt."),
+    slug: text().nullish().describe("Only the calls of this prompt, as `filter: { slug }` says for several."),
+    filter: boundedFilter(usageFilter).describe("Only these calls; all of them when absent."),
     ...pageOf(`${GROUPS}, or all days`),
   })
   .superRefine(periodIsOrdered);

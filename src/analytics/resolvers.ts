@@ -48,7 +48,7 @@ export async function usage(context: Context, input: UsagePage): Promise<Usage[]
   return usageByDay(context, workspaceId, { ...input, days: days.slice(0, limit) });
 }
 
-type UsagePage = Pick<UsageInput, "from" | "to" | "groupBy" | "timeZone" | "slug"> & Page;
+type UsagePage = Pick<UsageInput, "from" | "to" | "groupBy" | "timeZone" | "slug" | "filter"> & Page;
 
 /** Days that one statement checks for logs: summing up an empty day would take two. */
 const DAYS_AT_ONCE = 16;
@@ -89,14 +89,17 @@ const LATENCY_BYTES = 8;
 async function usageOf(
   context: Context,
   workspaceId: string,
-  { from, to, groupBy, slug, limit, after }: UsagePage,
+  { from, to, groupBy, limit, after, slug, filter }: UsagePage,
 ): Promise<Usage[]> {
   const columns = groupBy ? groupColumns[groupBy] : [];
   const lead = { workspaceId, by: {} };
   const range = { before: startOf(context, to), downTo: startOf(context, from) };
   const conditions: Condition[] = [
     ({ eb }) => eb("costSource", "<>", "NONE"),
-    ...conditionsOf(context, { slug: slug == null ? null : [slug] }, lead),
+    // Not along the index by prompt, which lacks the columns to sum up.
+    ...[slug == null ? {} : { slug: [slug] }, filter ?? {}].flatMap((one) =>
+      conditionsOf(context, one, lead),
+    ),
   ];
   const groups = new Map<string, Sums>(columns.length === 0 ? [[keyOf({}, columns), noSums]] : []);
   for await (const logs of partsOf(context, lead, range, conditions)) {

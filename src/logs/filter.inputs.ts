@@ -1,19 +1,20 @@
 import { z } from "zod";
 import { optionalTimestamp } from "../validation/dateTime.ts";
+import {
+  anyOf,
+  boundedFilter,
+  type Combined,
+  conditionsWith,
+  MAX_FILTER_VALUES,
+} from "../validation/filters.ts";
 import { list } from "../validation/list.ts";
 import { text } from "../validation/text.ts";
 import { logStatuses, logTypes } from "./entities.ts";
 
 const MAX_METADATA_MEMBERS = 10;
 const MAX_SEARCH_CHARACTERS = 1_000;
-/** Each log that is examined is compared with all of them. */
-export const MAX_FILTER_VALUES = 200;
 
 const amount = () => z.number().nullish();
-/** A list, or a single value, which GraphQL takes for a list of one. */
-const anyOf = <Item extends z.ZodType>(item: Item) =>
-  z.preprocess((value) => (value == null || Array.isArray(value) ? value : [value]), z.array(item).nullish());
-
 const conditions = {
   slug: anyOf(text()).describe("One of these slugs of prompts was logged, whether the prompts exist or not."),
   version: anyOf(text()).describe("One of these versions served."),
@@ -31,35 +32,22 @@ const conditions = {
   maxLatencyMs: amount().describe("Calls that took at most so many milliseconds."),
 };
 
-const flat = z.object(conditions);
-export interface LogCondition extends z.output<typeof flat> {
-  and?: LogCondition[] | null | undefined;
-  or?: LogCondition[] | null | undefined;
-  not?: LogCondition | null | undefined;
-}
-type Nested = {
-  and: z.ZodType<LogCondition["and"]>;
-  or: z.ZodType<LogCondition["or"]>;
-  not: z.ZodType<LogCondition["not"]>;
-};
-
-export const logCondition: z.ZodObject<typeof conditions & Nested> = z.object({
-  ...conditions,
-  get and(): Nested["and"] {
-    return z.array(logCondition).nullish().describe("All of these hold.");
-  },
-  get or(): Nested["or"] {
-    return z.array(logCondition).nullish().describe("One of these holds; none does when the list is empty.");
-  },
-  get not(): Nested["not"] {
-    return logCondition
-      .nullish()
-      .describe("This does not hold, or cannot be said, such as of a cost that is not known.");
-  },
+export const logCondition = conditionsWith(conditions, {
+  description: "Conditions that a log meets, all of them.",
+  such: "of a cost that is not known",
 });
-// Not by its method, which would return another object than the one that the conditions refer to.
-z.globalRegistry.add(logCondition, { description: "Conditions that a log meets, all of them." });
+/** Some of these conditions, combined with others. */
+export type LogConditions = Combined<Partial<z.output<z.ZodObject<typeof conditions>>>>;
 
+const { slug, version, model, userId, organizationId, status } = conditions;
+/** What the index that usage is read along has. */
+export const usageFilter = conditionsWith(
+  { slug, version, model, userId, organizationId, status },
+  {
+    description: `Selects the calls that meet all of these conditions. A filter has at most ${MAX_FILTER_VALUES} values and conditions together.`,
+    such: "of a model that is not known",
+  },
+);
 export const metadataMatch = z
   .object({
     key: text().describe("The name of a member of the metadata."),
@@ -94,29 +82,5 @@ export const logFilter = z
   );
 export type LogFilter = z.output<typeof logFilter>;
 
-/** For callers: a filter with too many values is refused before it is validated, which could take long. */
-const bounded = <Filter extends z.ZodType>(filter: Filter) =>
-  z.preprocess((value, context) => {
-    if (countValues(value) <= MAX_FILTER_VALUES) return value;
-    context.addIssue({
-      code: "custom",
-      message: `must have at most ${MAX_FILTER_VALUES} values and conditions together`,
-    });
-    return z.NEVER;
-  }, filter);
-export const boundedLogFilter = bounded(logFilter.nullish());
-export const boundedLogCondition = bounded(logCondition.nullish());
-
-/** How many values a filter has at any depth, each list and object counted as one more; stops counting beyond the limit. */
-function countValues(filter: unknown): number {
-  const rest: unknown[] = [filter];
-  let count = 0;
-  while (rest.length > 0 && count <= MAX_FILTER_VALUES) {
-    const value = rest.pop();
-    count += 1;
-    if (typeof value !== "object" || value === null) continue;
-    const members = Array.isArray(value) ? value : Object.values(value);
-    rest.push(...members.slice(0, MAX_FILTER_VALUES + 1));
-  }
-  return count + rest.length;
-}
+export const boundedLogFilter = boundedFilter(logFilter);
+export const boundedLogCondition = boundedFilter(logCondition);

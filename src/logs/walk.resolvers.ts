@@ -1,7 +1,7 @@
 import { performance } from "node:perf_hooks";
-import type { ExpressionBuilder, Kysely } from "kysely";
+import type { ExpressionBuilder } from "kysely";
 import type { Context } from "../context.ts";
-import type { Database } from "../database/open.ts";
+import type { Tables } from "../database/conditions.ts";
 import { storedTime } from "../database/times.ts";
 import { checkDeadline } from "../limits/deadline.ts";
 
@@ -28,7 +28,6 @@ const FIRST_STRETCH = 500;
 const MIN_STRETCH = 50;
 const MAX_STRETCH = 5_000;
 
-type Tables = Database["read"] extends Kysely<infer DB> ? DB : never;
 export type LogBuilder = ExpressionBuilder<Tables, "Log">;
 
 /** The index along which logs are found: by time, or those of a prompt, a user, an organization or a few keys. */

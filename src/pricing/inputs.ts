@@ -17,7 +17,11 @@ const price = () => z.number().min(0).max(MAX_DOLLARS);
 const id = () => idOf("a price");
 
 export const modelPricesInput = z.object({
-  model: name().nullish().describe("Only those of the model with this name, in any case."),
+  model: name()
+    .nullish()
+    .describe(
+      "Only those of the model with this name, in any case. Without it, one page can have all prices of a workspace.",
+    ),
   ...idPage({ max: MAX_PAGE }),
 });
 

@@ -1,9 +1,11 @@
 import { z } from "zod";
 import { jsonSize } from "../limits/jsonSize.ts";
+import { boundedFilter } from "../validation/filters.ts";
 import { optionalJsonObject } from "../validation/json.ts";
 import { list } from "../validation/list.ts";
 import { idPage, searchText, slugPage } from "../validation/pagination.ts";
 import { lookUpSlug, lookUpText, newSlug, optionalText, text } from "../validation/text.ts";
+import { promptFilter } from "./filter.inputs.ts";
 import { MAX_MESSAGES, placeholderValue, promptMessages } from "./messages.inputs.ts";
 
 /** What picks a version of a prompt: a version wins over a tag; with neither it is the production version. */
@@ -197,7 +199,10 @@ export const setTagProtectionInput = z.object({
 export type SetTagProtectionInput = z.output<typeof setTagProtectionInput>;
 
 export const promptsInput = z.object({
-  featureSlug: text().nullish().describe("Only those of this feature."),
+  featureSlug: text()
+    .nullish()
+    .describe("Only those of this feature, as `filter: { featureSlug }` says for several."),
+  filter: boundedFilter(promptFilter).describe("Which ones; all of them when absent."),
   search: searchText().describe(
     "Only those with this in their slug, name or description, in any case; up to 200 characters.",
   ),

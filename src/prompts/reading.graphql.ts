@@ -2,6 +2,7 @@ import type { ObjectFieldBuilder } from "@pothos/core";
 import { argumentsOf, builder, cacheable, inputTypeOf } from "../graphql/builder.ts";
 import { connect, connectionType } from "../graphql/connections.ts";
 import { warningsField } from "../graphql/payloads.ts";
+import { promptFilter } from "./filter.inputs.ts";
 import { Prompt } from "./graphql.ts";
 import {
   describePromptInput,
@@ -85,6 +86,10 @@ const PlaceholderValue = inputTypeOf("PlaceholderValue", placeholderValue, {
   messages: [inputTypeOf("ChatMessageInput", insertedMessage)],
 });
 
+const PromptFilter = inputTypeOf("PromptFilter", promptFilter, (self) => ({
+  ...{ slug: ["String"], featureSlug: ["String"], and: [self], or: [self], not: self },
+}));
+
 builder.queryFields((t) => ({
   prompt: t.field({
     ...cacheable,
@@ -98,10 +103,10 @@ builder.queryFields((t) => ({
     ...cacheable,
     type: connectionType(Prompt, "prompts"),
     description: "The prompts in the order of their slugs.",
-    args: argumentsOf(t, promptsInput),
-    resolve: (_, { search, featureSlug, ...args }, context) =>
+    args: argumentsOf(t, promptsInput, { filter: PromptFilter }),
+    resolve: (_, { search, featureSlug, filter, ...args }, context) =>
       connect(args, {
-        read: (page) => prompts(context, { search, featureSlug, ...page }),
+        read: (page) => prompts(context, { search, featureSlug, filter, ...page }),
         key: ({ slug }) => slug,
       }),
   }),

@@ -1,12 +1,15 @@
 import type { Context } from "../context.ts";
+import { type Condition, combinationsOf, isOneOf } from "../database/conditions.ts";
 import { inPage, type Page } from "../database/pages.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { checkDeadline } from "../limits/deadline.ts";
+import type { Combined } from "../validation/filters.ts";
 import { type Warning, warningText } from "../warnings.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { findDetails, findPrompt, getTexts, type PromptHead, promptColumns } from "./cached.resolvers.ts";
 import { type Model, PromptVersion } from "./entities.ts";
+import type { PromptFilter } from "./filter.inputs.ts";
 import type { DescribePromptInput, PromptDiffInput, PromptsInput } from "./inputs.ts";
 import { joinedWarnings, type Message } from "./messages.ts";
 import {
@@ -18,7 +21,8 @@ import {
 } from "./resolvers.ts";
 import { selectVersion, selectVersionToDescribe } from "./selection.ts";
 
-export type PromptsPage = Page & Pick<PromptsInput, "featureSlug" | "search">;
+export type PromptsPage = Page &
+  Pick<PromptsInput, "featureSlug" | "search"> & { filter?: Conditions | null | undefined };
 
 /** Like `prompts`, each described by its production version, else its newest. */
 export async function describePrompts(context: Context, page: PromptsPage): Promise<PromptDescription[]> {
@@ -29,7 +33,7 @@ export async function describePrompts(context: Context, page: PromptsPage): Prom
 /** A page of the prompts, in the order of their slugs. */
 export async function prompts(
   context: Context,
-  { featureSlug, search, ...page }: PromptsPage,
+  { featureSlug, search, filter, ...page }: PromptsPage,
 ): Promise<PromptHead[]> {
   const workspaceId = authorize(context, "read");
   const { database } = context;
@@ -39,6 +43,7 @@ export async function prompts(
     .where("deletedAt", "is", null);
   let query = inPage(inWorkspace, "slug", page);
   if (featureSlug) query = query.where("featureSlug", "=", featureSlug);
+  for (const condition of conditionsOf(filter ?? {})) query = query.where(condition);
   if (search) {
     const matching = query.where(({ or, ref }) =>
       or(
@@ -52,6 +57,16 @@ export async function prompts(
     query = inWorkspace.where("id", "in", ids).orderBy("slug", page.inverted ? "desc" : "asc");
   }
   return withinBudget(context, await query.select(promptColumns).execute());
+}
+
+type Conditions = Combined<Pick<Partial<PromptFilter>, "slug" | "featureSlug">>;
+
+function conditionsOf(filter: Conditions): Condition<"Prompt">[] {
+  const flat = ({ slug, featureSlug }: Pick<Conditions, "slug" | "featureSlug">) =>
+    Object.entries({ slug, featureSlug }).flatMap(([column, values]): Condition<"Prompt">[] =>
+      values == null ? [] : [isOneOf(({ ref }) => ref(column as "slug"), values)],
+    );
+  return [...flat(filter), ...combinationsOf(filter, flat)];
 }
 
 /** A prompt as an application uses it: the texts and the model of the version that serves. */

@@ -364,6 +364,54 @@ test("publishing by REST answers 201 with the tag, and the prompt list has what 
   expect(all).toContain("listed");
 });
 
+const FILTERED: [filter: object, slugs: string[]][] = [
+  [{}, ["filtered-a", "filtered-b", "filtered-c"]],
+  [{ featureSlug: "one" }, ["filtered-a"]],
+  [{ featureSlug: ["one", "two"] }, ["filtered-a", "filtered-b"]],
+  [{ featureSlug: [] }, []],
+  [{ slug: ["filtered-b", "filtered-c"], featureSlug: ["one", "two"] }, ["filtered-b"]],
+  [{ not: { featureSlug: "one" } }, ["filtered-b", "filtered-c"]],
+  [{ or: [{ featureSlug: "two" }, { slug: "filtered-c" }] }, ["filtered-b", "filtered-c"]],
+  [{ or: [] }, []],
+  [{ and: [{ featureSlug: ["one", "two"] }, { not: { slug: "filtered-a" } }] }, ["filtered-b"]],
+  [{ not: { or: [{ featureSlug: "one" }, { not: { slug: "filtered-c" } }] } }, ["filtered-c"]],
+];
+
+test.each(FILTERED)(
+  "prompts are filtered by %j, also while they are searched and paged",
+  async (filter, slugs) => {
+    await using own = await startServer();
+    const features = { a: "one", b: "two", c: null };
+    for (const [name, featureSlug] of Object.entries(features))
+      await own.run(CREATE, { slug: `filtered-${name}`, featureSlug });
+    const LIST =
+      "query($f: PromptFilter, $s: String, $a: String) { prompts(filter: $f, search: $s, first: 1, after: $a) { nodes { slug } pageInfo { hasNextPage endCursor } } }";
+    for (const search of [null, "FILTERED"]) {
+      const listed: string[] = [];
+      for (let after: string | null = null, more = true; more; ) {
+        const { body } = await own.graphql(LIST, { f: filter, s: search, a: after });
+        const { nodes, pageInfo } = body.data.prompts;
+        listed.push(...nodes.map(({ slug }: { slug: string }) => slug));
+        [after, more] = [pageInfo.endCursor, pageInfo.hasNextPage];
+      }
+      expect(listed).toEqual(slugs);
+    }
+  },
+);
+
+test("a plain argument and a filter of prompts hold together, and a filter has at most 200 values", async () => {
+  await run(CREATE, { slug: "both-a", featureSlug: "both" });
+  await run(CREATE, { slug: "both-b", featureSlug: "both" });
+  const LIST = 'query($f: PromptFilter) { prompts(featureSlug: "both", filter: $f) { nodes { slug } } }';
+  expect(await run(LIST, { f: { slug: ["both-b", "other"] } })).toEqual([{ slug: "both-b" }]);
+  expect(await run(LIST, { f: { slug: Array(200).fill("a") } })).toMatchObject({
+    error: {
+      code: "BAD_INPUT",
+      message: expect.stringContaining("must have at most 200 values and conditions"),
+    },
+  });
+});
+
 test("prompts are searched in any case, with wildcards as ordinary characters, and paged by slug", async () => {
   await run(CREATE, { slug: "search-a", name: "100% Ready_made" });
   await run(CREATE, { slug: "search-b", description: "Über die READY-Liste" });

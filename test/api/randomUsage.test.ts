@@ -1,13 +1,17 @@
 import { afterAll, expect, test } from "vitest";
 import {
   addRandomLogs,
+  below,
   changes,
   DAY_MS,
+  ids,
   maybe,
   oneOf,
   type Row,
   random,
   slugs,
+  some,
+  versions,
 } from "../support/randomLogs.ts";
 import { startServer } from "../support/server.ts";
 
@@ -15,8 +19,8 @@ const server = await startServer();
 afterAll(() => server[Symbol.asyncDispose]());
 const rows = await addRandomLogs(server);
 
-const USAGE = `query($from: DateTime!, $to: DateTime!, $by: UsageGroup, $zone: String, $slug: String, $first: Int) {
-  usage(from: $from, to: $to, groupBy: $by, timeZone: $zone, slug: $slug, first: $first) { nodes { key promptSlug logs
+const USAGE = `query($from: DateTime!, $to: DateTime!, $by: UsageGroup, $zone: String, $slug: String, $filter: UsageFilter, $first: Int) {
+  usage(from: $from, to: $to, groupBy: $by, timeZone: $zone, slug: $slug, filter: $filter, first: $first) { nodes { key promptSlug logs
   unpricedLogs failedLogs inputTokens outputTokens totalTokens cost p50LatencyMs p95LatencyMs p99LatencyMs } } }`;
 
 const sum = (numbers: (number | null)[]) =>
@@ -54,6 +58,37 @@ const groupings: Record<string, (row: Row) => [string | null, string | null]> = 
   ORGANIZATION: ({ organizationId }) => [organizationId, null],
 };
 
+type Condition = [filter: object, isWanted: (row: Row) => boolean];
+
+const columns = [
+  ["slug", "promptSlug", slugs],
+  ["version", "version", versions],
+  ["model", "model", ["gpt-4o", "o3"]],
+  ["userId", "userId", ids],
+  ["organizationId", "organizationId", ids],
+] as const;
+
+/** A filter of usage, and what it means. */
+function conditions(depth = 0): Condition {
+  const shape = depth === 3 ? "flat" : oneOf(["flat", "flat", "and", "or", "not"]);
+  if (shape === "flat") {
+    const [name, column, among] = oneOf(columns);
+    const wanted: (string | null)[] = some(below(3), () => oneOf(among));
+    return [{ [name]: wanted }, (row) => wanted.includes(row[column])];
+  }
+  if (shape === "not") {
+    const [not, isWanted] = conditions(depth + 1);
+    return [{ not, status: "ERROR" }, (row) => !isWanted(row) && row.status === "error"];
+  }
+  const parts = some(below(3), () => conditions(depth + 1));
+  const holds = ([, isWanted]: Condition, row: Row) => isWanted(row);
+  return [
+    { [shape]: parts.map(([filter]) => filter) },
+    (row) =>
+      shape === "and" ? parts.every((part) => holds(part, row)) : parts.some((part) => holds(part, row)),
+  ];
+}
+
 test("over whatever time, usage is what adding up every single log gives, by day of every zone and by all else", async () => {
   for (let run = 0; run < 150; run++) {
     const [zone, change] = oneOf(changes);
@@ -63,14 +98,19 @@ test("over whatever time, usage is what adding up every single log gives, by day
       [oneOf(rows).startTime, oneOf(rows).startTime],
     ]).toSorted((a, b) => Number(a) - Number(b)) as [Date, Date];
     const slug = maybe(0.3, () => oneOf(slugs));
+    const [filter, isWanted] = maybe(0.4, () => conditions()) ?? [null, () => true];
     const inTime = rows.filter(
-      (row) => row.startTime >= from && row.startTime < to && (slug === null || row.promptSlug === slug),
+      (row) =>
+        row.startTime >= from &&
+        row.startTime < to &&
+        (slug === null || row.promptSlug === slug) &&
+        isWanted(row),
     );
     const by =
       Number(to) - Number(from) < 30 * DAY_MS
         ? oneOf(["DAY", "DAY", null, ...Object.keys(groupings)])
         : oneOf([null, ...Object.keys(groupings)]);
-    const asked = { from, to, by, zone, slug };
+    const asked = { from, to, by, zone, slug, filter };
     const found = await server.run(USAGE, { ...asked, first: 100 });
     expect({ ...asked, found }).toEqual({ ...asked, found: expectedUsage(by, { from, to, zone }, inTime) });
   }

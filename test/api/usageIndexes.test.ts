@@ -8,7 +8,7 @@ const server = await startServer();
 afterAll(() => server[Symbol.asyncDispose]());
 
 const USAGE = `query($by: UsageGroup) {
-  usage(from: "2026-01-01", to: "2026-02-01", groupBy: $by, timeZone: "Europe/Berlin", slug: "often") { nodes {
+  usage(from: "2026-01-01", to: "2026-02-01", groupBy: $by, timeZone: "Europe/Berlin", slug: "often", filter: { organizationId: ["o-0", "o-1"], not: { userId: "u-1", status: ERROR } }) { nodes {
     key logs cost p50LatencyMs
   } }
 }`;
