@@ -3,6 +3,7 @@ import { createSignInLink } from "../../src/console/links.resolvers.ts";
 import { addSampleMonth } from "../../src/sample/month.ts";
 import { contextWithoutToken, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { hasChromium, openBrowser, skipReason } from "../support/chromium.ts";
+import { collectComplaints } from "../support/console.ts";
 import { startServer } from "../support/server.ts";
 
 it.skipIf(!hasChromium)(
@@ -15,11 +16,7 @@ it.skipIf(!hasChromium)(
     await using browser = await openBrowser();
     const page = await browser.newPage({ timezoneId: "UTC" });
     page.setDefaultTimeout(15_000);
-    const complaints: string[] = [];
-    page.on("pageerror", ({ message }) => complaints.push(message));
-    page.on("console", (message) => {
-      if (["error", "warning"].includes(message.type())) complaints.push(message.text());
-    });
+    const complaints = collectComplaints(page);
 
     // Follows the printed link.
     await page.goto(`${server.url}/console/start#${code}`);

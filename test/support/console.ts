@@ -16,7 +16,7 @@ export async function openConsole(server: Server, context: BrowserContext) {
 }
 
 /** Errors and warnings of the console, which is also where Chromium reports what the policy of a page forbids. */
-function collectComplaints(page: Page): string[] {
+export function collectComplaints(page: Page): string[] {
   const complaints: string[] = [];
   page.on("pageerror", (error) => complaints.push(error.message));
   page.on("console", (message) => {
