@@ -48,5 +48,9 @@ export default defineConfig({
     reportCompressedSize: false,
   },
   // `npm run dev`: the pages come from Vite, the data from a running Gabbro.
-  server: { proxy: { "/graphql": server, "/console/session": server } },
+  server: {
+    proxy: { "/graphql": server, "/console/session": server },
+    // The editor of prompts parses templates as the service does.
+    fs: { allow: [new URL("..", import.meta.url).pathname] },
+  },
 });

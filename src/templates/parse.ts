@@ -29,10 +29,7 @@ function toTokens(text: string): Token[] {
   return tokenize(text.replace(/\s{100,}/g, " "), { lstrip_blocks: true, trim_blocks: true });
 }
 
-interface Token {
-  value: string;
-  type: string;
-}
+type Token = ReturnType<typeof tokenize>[number];
 
 /** A token that records when its type is read, by a getter that all tokens share: 250,000 of their own take 100 MB. */
 interface Watched {

@@ -59,4 +59,33 @@ describe.skipIf(!hasChromium)(`writing prompts in Chromium${skipReason}`, () => 
     await page.getByRole("heading", { name: "What the model gets" }).waitFor();
     expect(complaints).toEqual([]);
   });
+
+  it("marks variables and says what is wrong with a template while it is typed", async () => {
+    await using server = await startServer({ console: true, sample: true });
+    await using browser = await openBrowser();
+    const { page, complaints } = await openConsole(server, await browser.newContext());
+    await page.goto(`${server.url}/console/prompts/country-guide?view=edit`);
+    const text = page.getByLabel("Text", { exact: true });
+    await text.fill("Where is {{ country }}?\n{% if year %}Since {{ year }}");
+    const problem = page.getByText(/^Not a valid template at line 2/);
+    await problem.waitFor();
+    expect(await text.getAttribute("aria-invalid")).toBe("true");
+    const [wrong] = await problem.allInnerTexts();
+    const marked = page.locator("pre", { hasText: "Where is" });
+    expect(await marked.locator("span").allInnerTexts()).toEqual([
+      "{{ country }}",
+      "{% if year %}",
+      "{{ year }}",
+    ]);
+    const [field, marks] = await Promise.all([text.boundingBox(), marked.boundingBox()]);
+    expect(marks).toEqual(field); // each letter over its own
+    expect(complaints).toEqual([]);
+
+    await page.getByRole("button", { name: "Create version" }).click();
+    await page.getByText(wrong!.replace("Not a valid template ", "is not a valid template ")).waitFor(); // the server agrees
+    await text.press("End");
+    await page.keyboard.type("{% endif %}");
+    await problem.waitFor({ state: "detached" });
+    expect(await text.getAttribute("aria-invalid")).toBe("false");
+  });
 });

@@ -36,14 +36,18 @@ export function piecesOf(template: string): Piece[] {
 export function Template({ text }: { text: string }) {
   return (
     <pre className={styles.code}>
-      {piecesOf(text).map((piece, n) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the pieces of one text have no other identity
-        <Fragment key={n}>
-          {piece.kind === "text" ? piece.text : <span className={styles[piece.kind]}>{piece.text}</span>}
-        </Fragment>
-      ))}
+      <TemplatePieces text={text} />
     </pre>
   );
+}
+
+export function TemplatePieces({ text }: { text: string }) {
+  return piecesOf(text).map((piece, n) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: the pieces of one text have no other identity
+    <Fragment key={n}>
+      {piece.kind === "text" ? piece.text : <span className={styles[piece.kind]}>{piece.text}</span>}
+    </Fragment>
+  ));
 }
 
 /** Text of models and callers, as it is: nothing in it is markup. */

@@ -4,7 +4,7 @@ import { useData, useSave } from "../../data.ts";
 import { graphql } from "../../gql/index.ts";
 import { AskToLeave } from "../../parts/AskToLeave.tsx";
 import { Button } from "../../parts/Button.tsx";
-import { Form, FormButtons, TextArea, TextField } from "../../parts/Field.tsx";
+import { Form, FormButtons, TextField } from "../../parts/Field.tsx";
 import { Loaded } from "../../parts/Loaded.tsx";
 import { ErrorNotice } from "../../parts/Notice.tsx";
 import { Card } from "../../parts/Page.tsx";
@@ -14,6 +14,7 @@ import { type Draft, draftOf, inputOf } from "./draft.ts";
 import { MessagesEditor } from "./MessagesEditor.tsx";
 import styles from "./Prompt.module.css";
 import { type PromptHeadOf, type Version, VersionTexts } from "./queries.ts";
+import { TemplateArea } from "./TemplateArea.tsx";
 
 const CreateVersion = graphql(`
   mutation CreateVersion($slug: String!, $input: PromptVersionInput!) {
@@ -83,17 +84,16 @@ function DraftForm({ prompt, base }: { prompt: PromptHeadOf; base: Version | nul
         )}
         {draft.hasTexts && (
           <>
-            <TextArea
+            <TemplateArea
               label="System text"
               value={draft.systemText}
-              onChange={(event) => change({ systemText: event.target.value })}
+              onChange={(systemText) => change({ systemText })}
             />
-            <TextArea
+            <TemplateArea
               label="Text"
-              required
-              rows={6}
+              isRequired
               value={draft.text}
-              onChange={(event) => change({ text: event.target.value })}
+              onChange={(text) => change({ text })}
               hint="A Jinja template: {{ country }} stands for a variable."
             />
           </>

@@ -1,7 +1,8 @@
 import { Button, IconButton } from "../../parts/Button.tsx";
-import { TextArea, TextField } from "../../parts/Field.tsx";
+import { TextField } from "../../parts/Field.tsx";
 import type { DraftMessage } from "./draft.ts";
 import styles from "./Prompt.module.css";
+import { TemplateArea } from "./TemplateArea.tsx";
 
 /** The messages of a chat, one below the other. */
 export function MessagesEditor({
@@ -29,10 +30,10 @@ export function MessagesEditor({
                 value={role}
                 onChange={(event) => change(key, { role: event.target.value })}
               />
-              <TextArea
+              <TemplateArea
                 label="Content"
                 value={content}
-                onChange={(event) => change(key, { content: event.target.value })}
+                onChange={(text) => change(key, { content: text })}
               />
             </>
           ) : (
