@@ -21,17 +21,28 @@ export async function backUp(database: Database, file: string, entities: Entitie
 }
 
 /**
- * Makes the database at `url` from a backup, and migrates it to the schema of this program. Throws when there is a database
- * already, because it would be lost, and when the file is not a complete database.
+ * Makes the database at `url` from a backup, and migrates it to the schema of this program. On PostgreSQL the backup is the
+ * schema that an upgrade made, and the database is as it was then. Throws when there is a database already, because it would
+ * be lost, and when the file is not a complete database.
  */
 export async function restore(file: string, url: string, entities: Entities): Promise<void> {
-  if (!url.startsWith("sqlite:")) throw new Error(NOT_FOR_POSTGRESQL);
+  if (!url.startsWith("sqlite:")) return restoreUpgradeCopy(file, url, entities);
   const path = missingDatabase(url);
   if (!path) throw new Error("There is a database already. Stop the service and move it away first.");
   if (missingDatabase(`sqlite:${file}`)) throw new Error(`There is no file ${file}.`);
   await createChecked(path, entities, (partial) =>
     pipeline(createReadStream(file), createWriteStream(partial, { flags: "r+" })),
   );
+}
+
+async function restoreUpgradeCopy(copy: string, url: string, entities: Entities): Promise<void> {
+  if (!copy.startsWith("before_")) throw new Error(NOT_FOR_POSTGRESQL);
+  const database = await openDatabase(url, entities);
+  try {
+    await database.dialect.upgradeCopies!.restore(database.orm, copy);
+  } finally {
+    await database.close();
+  }
 }
 
 /** Makes a private database file under another name, and renames it once it is complete and checked. */

@@ -63,6 +63,13 @@ export interface Dialect {
   connect(orm: Orm): Promise<void>;
   /** Runs `apply` while no other process migrates the database. */
   migrateAlone(orm: Orm, apply: (options: MigrateOptions) => Promise<string[]>): Promise<string[]>;
+  /** Copies inside the database as it was before a migration, where it is a server. */
+  upgradeCopies?: {
+    /** Copies all tables at one point in time, and removes all but the newest two copies; returns the name of the copy. */
+    make(orm: Orm, migration: string): Promise<string>;
+    /** Fills an empty database with a copy, as it was. */
+    restore(orm: Orm, copy: string): Promise<void>;
+  };
   createSearch(read: Kysely<never>): Search;
   /** Follows the commits of other processes, and publishes what they stored. */
   openChangeFeed(orm: Orm, pubSub: PubSub): Promise<ChangeFeed<SqlEntityManager>>;

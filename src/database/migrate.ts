@@ -17,7 +17,7 @@ function migrateAfter(database: Database, prepare: () => Promise<void>): Promise
   return dialect.migrateAlone(orm, (options) => applyPending(database, { options, prepare }));
 }
 
-/** Like `migrate`, but first copies a SQLite database that has data into a file, and returns that file too. */
+/** Like `migrate`, but first copies a database that has data, and returns the file or the schema with the copy, too. */
 export async function migrateWithBackup(
   database: Database,
 ): Promise<{ applied: string[]; backup: string | null }> {
@@ -30,7 +30,7 @@ export async function migrateWithBackup(
 
 /**
  * Prepares the database at start: migrates it, or throws if it does not have the schema of this program. Returns the file
- * into which it copied the database before, or null.
+ * or the schema into which it copied the database before, or null.
  */
 export async function bringUpToDate(
   database: Database,

@@ -10,25 +10,38 @@ export class BackupError extends Error {}
 const KEPT = 2;
 
 /**
- * Copies a SQLite database into a file beside it, named after the first migration that it lacks, and removes all but the
- * newest two such files. Returns the file; null when the database is new, lacks nothing or is on a server. Throws
- * BackupError when the copy cannot be made: then nothing may be migrated.
+ * Copies a database that lacks migrations: SQLite into a file beside it, PostgreSQL into a schema of it, named after the first
+ * of them. All but the newest two copies are removed. Returns the file or the schema; null when the database is new or lacks
+ * nothing. Throws BackupError when the copy cannot be made: then nothing may be migrated.
  */
-export async function backUpBeforeMigrating({ dialect, orm }: Database): Promise<string | null> {
-  const firstPending = async () => (await orm.migrator.getPending())[0]?.name;
-  const migration = await firstPending();
-  if (!dialect.copyTo || !migration || (await orm.migrator.getExecuted()).length === 0) return null;
+export async function backUpBeforeMigrating(database: Database): Promise<string | null> {
+  const { dialect, orm } = database;
+  const migration = await firstPending(database);
+  if (!migration || (await orm.migrator.getExecuted()).length === 0) return null;
+  if (!dialect.upgradeCopies) return copyToFile(database, migration);
+  return dialect.upgradeCopies.make(orm, migration).catch((cause: Error) => {
+    throw new BackupError(messageFor("into a schema of its own", cause), { cause });
+  });
+}
+
+const firstPending = async ({ orm }: Database) => (await orm.migrator.getPending())[0]?.name;
+
+const messageFor = (target: string, { message }: Error) =>
+  `Nothing was migrated, because the database cannot be copied ${target}: ${message}. Make that possible, or back it up yourself and run: gabbro migrate --no-backup`;
+
+async function copyToFile(database: Database, migration: string): Promise<string | null> {
+  const { dialect, orm } = database;
+  if (!dialect.copyTo) return null;
   const file = `${dialect.place}.before-${migration}`;
   const partial = `${file}.${randomUUID()}.partial`; // other processes may start at the same time
   try {
     await (await recreatePrivateFile(partial)).close();
     await dialect.copyTo(orm, partial);
     // Another process may have migrated meanwhile: its own backup must stay.
-    if ((await firstPending()) !== migration) return null;
+    if ((await firstPending(database)) !== migration) return null;
     await rename(partial, file);
   } catch (cause) {
-    const message = `Nothing was migrated, because the database cannot be copied to ${file}: ${(cause as Error).message}. Make room there, or back it up yourself and run: gabbro migrate --no-backup`;
-    throw new BackupError(message, { cause });
+    throw new BackupError(messageFor(`to ${file}`, cause as Error), { cause });
   } finally {
     for (const suffix of ["", "-wal", "-shm", "-journal"]) await rm(`${partial}${suffix}`, { force: true });
   }

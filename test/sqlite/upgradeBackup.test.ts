@@ -63,7 +63,7 @@ test("a start that migrates a database with data first copies it, unchanged and 
   expect((await stat(backup)).mode & 0o777).toBe(0o600);
   expect(read(backup)).toEqual({ workspaces: ["kept"], last: names.at(-3) });
   expect(read(file())).toEqual({ workspaces: ["kept"], last: names.at(-1) });
-  expect(service.log()).toContain(`"file":"${backup}","msg":"copied the database into this file`);
+  expect(service.log()).toContain(`"backup":"${backup}","msg":"copied the database there`);
   const again = await startPackage(process.execPath, program, { folder, token });
   await again.stop();
   expect(again.log()).not.toContain("copied the database");

@@ -40,7 +40,7 @@ export function addDatabaseCommands(program: Command): void {
   program
     .command("restore")
     .description("make the database out of a backup; there must not be one yet")
-    .argument("<file>", "the backup")
+    .argument("<backup>", "the file; on PostgreSQL the schema with the copy that an upgrade made")
     .addOption(jsonOption())
     .addHelpText("after", examples("restore backups/monday.sqlite"))
     .action(async (file: string, { json }: WithJson) => {

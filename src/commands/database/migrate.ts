@@ -9,7 +9,7 @@ export function addMigrateCommand(program: Command): void {
   program
     .command("migrate")
     .description("bring the database to the schema of this version; a new one also gets a workspace")
-    .option("--no-backup", "do not copy a SQLite database beside itself first")
+    .option("--no-backup", "do not copy the database first")
     .addOption(jsonOption())
     .addHelpText("after", examples("migrate"))
     .action(async ({ backup: wantsBackup, json }: { backup: boolean; json?: true }) => {

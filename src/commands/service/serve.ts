@@ -32,7 +32,7 @@ export async function serve(config: Config, sample: "with sample" | "empty"): Pr
   const database = await openDatabase(config.databaseUrl, entities, config);
   const backup = await bringUpToDate(database, config);
   const app = await createApp(database, config, await loggerOptions(config.logLevel));
-  if (backup) app.log.info({ file: backup }, "copied the database into this file before migrating it");
+  if (backup) app.log.info({ backup }, "copied the database there before migrating it");
   if (database.dialect.isWorldReadable?.())
     app.log.warn(
       { file: database.dialect.place },

@@ -15,6 +15,7 @@ import { postgresqlCopier } from "./copier.ts";
 import { createPool, createReadingPool, type Pool } from "./pools.ts";
 import { createPostgresqlSearch, insertWords } from "./search.ts";
 import { summedIndexes } from "./sums.ts";
+import { upgradeCopies } from "./upgradeCopies.ts";
 
 // Otherwise times are sent in the time zone of this machine, whose offsets in early centuries have seconds that get lost.
 pg.defaults.parseInputDatesAsUTC = true;
@@ -80,6 +81,7 @@ export function postgresql(url: string, { poolSize, replicaUrls, silenceMs }: Co
       if (name !== "UTF8") throw new Error(`its encoding is ${name}, not UTF8`);
     },
     migrateAlone,
+    upgradeCopies: upgradeCopies(migrateAlone),
     createSearch: (read) => createPostgresqlSearch(read, Math.max(2, Math.floor(poolSize / 2))),
     openChangeFeed: async (_, pubSub) =>
       openPostgresqlChangeFeed(self, () => new Client(listening(oneOfHosts!)), pubSub),
