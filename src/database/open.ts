@@ -91,7 +91,7 @@ export async function openDatabase(
     readWithin: (em: typeof orm.em): typeof read => em.getKysely(entityNames),
     /** The same as `rows`, in the transaction of a unit of work. */
     rowsWithin: async <Row>(em: typeof orm.em, query: Compilable<Row>): Promise<Row[]> =>
-      (await em.getKysely<never>().executeQuery(query.compile())).rows,
+      (await em.getKysely().executeQuery(query.compile())).rows,
     pubSub,
     notifyOfPrompt: changeFeed.notifyOfPrompt,
     requestTransactions: createRequestTransactions(search),

@@ -146,8 +146,7 @@ function joinedDatabase(
       return refuse();
     },
     putInBulk: refuse,
-    rows: async (query) =>
-      em.isInTransaction() ? (await em.getKysely().executeQuery(query.compile())).rows : database.rows(query),
+    rows: async (query) => (em.isInTransaction() ? database.rowsWithin(em, query) : database.rows(query)),
     commit: add,
     // Writers of all workspaces may wait for this transaction, so it does not wait for the turns of its own.
     turn: (workspaceId) => (em.isInTransaction() ? nextTurn() : database.turn(workspaceId)),

@@ -30,11 +30,8 @@ const columns = [
   ...["inputTokens", "outputTokens", "aggregateUsage", ...treeColumns],
 ] as const;
 
-/** As the database has it. */
-type Row = Omit<StoredLog, "reported" | "startMs" | "startTime"> & {
-  startTime: Date | number | string;
-  aggregateUsage: string | null;
-};
+type StoredRow = Omit<StoredLog, "startMs" | "reported" | keyof TokenParts> &
+  TokenParts & { aggregateUsage: string | null };
 
 /** The logs of traces without their payloads; none of the traces with which they would be more than `maxLogs`. */
 export async function readStored(
@@ -67,8 +64,7 @@ async function readPage(
   traceId: string,
   { after, limit }: { after: string | null; limit: number },
 ): Promise<StoredLog[]> {
-  const { read, rowsWithin } = context.database;
-  let query = read
+  let query = context.database.read
     .selectFrom("Log")
     .select(columns.map((column) => `${column as "id"} as ${column as "id"}` as const))
     .where("workspace", "=", workspaceId)
@@ -77,7 +73,7 @@ async function readPage(
     .limit(limit)
     .$castTo<Row>();
   if (after !== null) query = query.where("id", ">", after);
-  const rows = await rowsWithin(em, query);
+  const rows = await context.database.rowsWithin(em, query.$castTo<StoredRow>());
   return rows.map(({ aggregateUsage, startTime: stored, ...log }) => {
     const startTime = new Date(stored);
     const reported = aggregateUsage === null ? ownUsage(log) : JSON.parse(aggregateUsage);
@@ -85,10 +81,10 @@ async function readPage(
   });
 }
 
-function ownUsage(log: Omit<Row, "startTime" | "aggregateUsage">): AggregateUsage | null {
-  const parts = Object.fromEntries(tokenParts.map((part) => [part, log[part] ?? null])) as Record<
-    keyof TokenParts,
-    number | null
+function ownUsage(log: Pick<StoredRow, keyof TokenParts | "cost" | "costSource">) {
+  const parts = Object.fromEntries(tokenParts.map((part) => [part, log[part]])) as Pick<
+    AggregateUsage,
+    (typeof tokenParts)[number]
   >;
   const usage = { ...parts, cost: log.costSource === "REPORTED" ? log.cost : null };
   return hasUsage(usage) ? usage : null;
