@@ -2,6 +2,7 @@ import { type Expression, sql } from "kysely";
 import type { Context } from "../context.ts";
 import { lengthOf } from "../database/lengths.ts";
 import { createLoader } from "../database/loader.ts";
+import { createPauses } from "../database/pauses.ts";
 import { readInPieces } from "../database/pieces.ts";
 import { GabbroError } from "../errors.ts";
 import { spendAnswerBytes, spendAnswerValues } from "../limits/answerBudget.ts";
@@ -179,12 +180,14 @@ async function readColumns(
     spendAnswerValues(context, text as string);
     return JSON.parse(text as string);
   };
-  return rows.flatMap((row) =>
-    columns.map((column): [string, unknown] => [
-      `${column} ${row.id}`,
-      parse(column, (row as Record<string, unknown>)[column]),
-    ]),
-  );
+  const pause = createPauses(context, workspaceId); // 4 MB of small values take 150 ms to parse
+  const pairs: [key: string, value: unknown][] = [];
+  for (const row of rows) {
+    for (const column of columns)
+      pairs.push([`${column} ${row.id}`, parse(column, (row as Record<string, unknown>)[column])]);
+    if (pause.isDue()) await pause.take();
+  }
+  return pairs;
 }
 
 function rowsOf({ database }: Context, workspaceId: string, entity: Table["entity"], ids: string[]) {

@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import { MAX_PIECE_BYTES } from "../../src/database/pieces.ts";
 import { logsOfPeriod } from "../../src/logs/export.resolvers.ts";
 import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
@@ -118,6 +118,16 @@ test("long logs are read a few megabytes at a time, with others served in betwee
   expect(body.data.logs.nodes).toHaveLength(8);
   expect(read).toEqual(Array(8).fill("output"));
   expect(turns).toBeGreaterThan(8);
+});
+
+test("logs of very many small values are parsed one after another, with others served in between", async () => {
+  await using own = await startServer();
+  const output = Array(200_000).fill({}); // takes more than 10 ms to parse
+  await addLogs(own, 4, () => ({ promptSlug: "small values", output }));
+  const turn = vi.spyOn(own.database, "turn");
+  const { body } = await own.graphql("{ logs { nodes { output } } }");
+  expect(body.data.logs.nodes).toHaveLength(4);
+  expect(turn.mock.calls.length).toBeGreaterThanOrEqual(4); // 2 of them before the logs are read
 });
 
 test("previews of long logs are read a few megabytes at a time", async () => {
