@@ -70,8 +70,7 @@ async function readPage(
     .where("workspace", "=", workspaceId)
     .where("trace", "=", traceId)
     .orderBy("id")
-    .limit(limit)
-    .$castTo<Row>();
+    .limit(limit);
   if (after !== null) query = query.where("id", ">", after);
   const rows = await context.database.rowsWithin(em, query.$castTo<StoredRow>());
   return rows.map(({ aggregateUsage, startTime: stored, ...log }) => {
