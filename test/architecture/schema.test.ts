@@ -64,6 +64,39 @@ test("the schema has the operations of the interface with exactly their argument
   ]);
 });
 
+// As README had them before lists became connections: only the rows are read in another way.
+test.each([
+  [
+    "dataset",
+    `query { dataset(slug: "country-quiz") {
+      name columns { name type } rowCount rows(first: 2) { nodes { id values idealOutput metadata } } warning
+    } }`,
+  ],
+  [
+    "addDatasetItem",
+    `mutation { addDatasetItem(
+      slug: "country-quiz"
+      input: { values: { question: "Which country has Nairobi as its capital?" }, idealOutput: "Kenya" }
+    ) { datasetRow { id values idealOutput } warning } }`,
+  ],
+  [
+    "describePrompt",
+    `query { describePrompt(slug: "country-guide", tag: "production") {
+      name status version availableVersions availableTags variables { label type description } warning
+    } }`,
+  ],
+  [
+    "logPrompt",
+    `mutation { logPrompt(
+      input: { slug: "country-guide", input: "What is the capital of Kenya?", output: "Nairobi." }
+    ) { log { id inputTokens outputTokens cost costSource } trace { id } warning } }`,
+  ],
+])("a query of %s that was written by the first README runs", async (name, query) => {
+  const { body } = await server.graphql(query);
+  expect(body.errors).toBeUndefined();
+  expect(body.data[name].warning).toBeNull();
+});
+
 test("the playground's examples fit the schema", () => {
   for (const { query } of examples) expect(validate(schema, parse(query))).toEqual([]);
 });
