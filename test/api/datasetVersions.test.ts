@@ -299,6 +299,20 @@ test("a tag names a version until it is moved or removed, and latest always the 
   });
 });
 
+test.each([
+  ["none", {}],
+  ["a version and a tag", { version: 1, tag: "latest" }],
+  ["no version, by null", { version: null }],
+])("a version is chosen by exactly one of its number and a tag: %s is refused", async (_, to) => {
+  const refused = { error: { code: "BAD_INPUT" } };
+  expect(await run(TAG, { slug: "history", input: { tag: "one", to } })).toMatchObject(refused);
+  const published = await run(
+    'mutation ($to: PromptVersionSelector!) { publishPrompt(slug: "any", input: { newTag: "one", to: $to }) { prompt { id } } }',
+    { to: "version" in to && to.version !== null ? { ...to, version: "1" } : to },
+  );
+  expect(published).toMatchObject(refused);
+});
+
 test("a protected tag is moved and removed, and its dataset deleted, only with the scope publish", async () => {
   await run(CREATE, { input: { slug: "guarded", columns: [{ name: "a", type: "TEXT" }] } });
   await run(TAG, { slug: "guarded", input: { tag: "gate", to: { version: 1 } } });

@@ -7,6 +7,8 @@ import {
   isListType,
   isNonNullType,
   isObjectType,
+  isScalarType,
+  isSpecifiedScalarType,
 } from "graphql";
 import { expect, test } from "vitest";
 import { printedSchema } from "../../src/schema.ts";
@@ -63,6 +65,12 @@ const enumValuesInOtherCases: Convention = (schema) =>
         .filter(({ name }) => !/^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*$/.test(name))
         .map(({ name }) => `${type.name}.${name}`),
     );
+
+const scalarsOfNoSpecification: Convention = (schema) =>
+  typesOf(schema)
+    .filter(isScalarType)
+    .filter((type) => !isSpecifiedScalarType(type) && !type.specifiedByURL)
+    .map(({ name }) => name);
 
 /** Their ids are those that callers gave; the same id may come with another name. */
 const WITH_IDS_OF_CALLERS = ["Party"];
@@ -143,6 +151,14 @@ test.each<[string, Case]>([
     {
       convention: enumValuesInOtherCases,
       ...{ found: "  PUBLISH\n", replacement: "  publish\n", broken: "Scope.publish" },
+    },
+  ],
+  [
+    "every scalar says by @specifiedBy what it is",
+    {
+      convention: scalarsOfNoSpecification,
+      found: 'scalar DateTime @specifiedBy(url: "https://www.rfc-editor.org/rfc/rfc3339")',
+      ...{ replacement: "scalar DateTime", broken: "DateTime" },
     },
   ],
   [

@@ -1,5 +1,5 @@
 // Generates typed documents as a front end does with the client preset of GraphQL Code Generator.
-// Reads { folder, schema, documents } as JSON from standard input.
+// Reads { folder, schema, documents, scalars } as JSON from standard input.
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { json } from "node:stream/consumers";
@@ -7,22 +7,14 @@ import { preset } from "@graphql-codegen/client-preset";
 import { codegen } from "@graphql-codegen/core";
 import { buildSchema, parse } from "graphql";
 
-const { folder, schema, documents } = await json(process.stdin);
+const { folder, schema, documents, scalars } = await json(process.stdin);
 
 const sections = await preset.buildGeneratesSection({
   baseOutputDir: `${folder}/`,
   presetConfig: { fragmentMasking: false },
   schema: parse(schema),
   schemaAst: buildSchema(schema),
-  // As the documentation says: docs/clients.md.
-  config: {
-    strictScalars: true,
-    scalars: {
-      DateTime: { input: "string | number", output: "string" },
-      JSON: "unknown",
-      JSONObject: "Record<string, unknown>",
-    },
-  },
+  config: { strictScalars: true, scalars },
   documents: documents.map((rawSDL, n) => ({ location: `${n}.graphql`, rawSDL, document: parse(rawSDL) })),
   plugins: [],
   pluginMap: {},
