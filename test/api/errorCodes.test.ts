@@ -133,6 +133,13 @@ test.each([
   },
 );
 
+test("an error of a field below, of which the description of its root names none, is noticed in every test", () => {
+  const failure = (code: string) => [{ path: ["log", "output"], extensions: { code } }];
+  const query = '{ log(id: "x") { output } }';
+  expect(() => checkErrorsAreNamed(query, failure("LOG_NOT_FOUND"))).not.toThrow();
+  expect(() => checkErrorsAreNamed(query, failure("PRICE_NOT_FOUND"))).toThrow("fields below Query");
+});
+
 test.each(["Query", "Mutation", "Subscription"])(
   "the description of %s names the errors that each of its fields may give",
   (root) => {
