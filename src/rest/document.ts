@@ -17,7 +17,8 @@ export type DocumentedRoute = Pick<RouteOptions, "method" | "url" | "schema">;
 
 const description = `Read prompts and datasets, add rows, record what prompts answered.
 Every operation needs the header \`Authorization: Bearer <token>\`. An answer may carry a \`warning\`: a sentence that
-says what was left out or not found.`;
+says what was left out or not found. A body with a whole number that a double cannot hold exactly, such as 9007199254740993, is
+refused, wherever it stands: send such a number as a text.`;
 
 /** Creates a server that answers with the OpenAPI document of routes and the pages under `/docs` that show it. */
 export async function createDocument(routes: DocumentedRoute[], pages: Pages): Promise<App> {
