@@ -88,4 +88,29 @@ describe.skipIf(!hasChromium)(`writing prompts in Chromium${skipReason}`, () => 
     await problem.waitFor({ state: "detached" });
     expect(await text.getAttribute("aria-invalid")).toBe("false");
   });
+
+  it("shows what the calls of a version took, and protects a tag", async () => {
+    await using server = await startServer({ console: true, sample: true });
+    const log = { slug: "country-guide", tag: "production", output: "An answer.", cost: 0.25 };
+    for (let n = 0; n < 2; n += 1) await server.post("/monitor/log", log);
+    await using browser = await openBrowser();
+    const { page, complaints } = await openConsole(server, await browser.newContext());
+    await page.goto(`${server.url}/console/prompts/country-guide`);
+    const usage = page.getByRole("region", { name: "The last 30 days" });
+    await expect.poll(() => usage.innerText()).toMatch(/Calls\s+2\s+Errors\s+0\s+Cost\s+\$0\.5/);
+    await usage.getByRole("link", { name: "2" }).click();
+    await page.getByText("An answer.").first().waitFor();
+    expect(new URL(page.url()).search).toBe("?slug=country-guide&version=1.1.0&since=month");
+
+    await page.goto(`${server.url}/console/prompts/country-guide?view=tags`);
+    const tag = page.getByRole("region", { name: "Tags" }).getByRole("row", { name: /production/ });
+    const stored = () => server.run('{ prompt(slug: "country-guide") { protectedTags } }');
+    await tag.getByRole("button", { name: "Protect", exact: true }).click();
+    await tag.getByText("protected", { exact: true }).waitFor();
+    expect(await stored()).toEqual(["production"]);
+    await tag.getByRole("button", { name: "Unprotect" }).click();
+    await tag.getByText("protected", { exact: true }).waitFor({ state: "detached" });
+    expect(await stored()).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
 });

@@ -5,6 +5,7 @@ import { Time } from "../../parts/Time.tsx";
 import styles from "./Prompt.module.css";
 import { type Version, VersionTexts } from "./queries.ts";
 import { TryOut } from "./TryOut.tsx";
+import { VersionUsage } from "./VersionUsage.tsx";
 
 /** What a version says, and what it becomes with its variables filled in. */
 export function Texts({ slug, version }: { slug: string; version: string }) {
@@ -17,6 +18,7 @@ export function Texts({ slug, version }: { slug: string; version: string }) {
             <div className={styles.stack}>
               <VersionText version={describePrompt.promptVersion} />
               <Facts version={describePrompt.promptVersion} />
+              <VersionUsage slug={slug} version={version} />
             </div>
             <TryOut key={version} slug={slug} version={describePrompt.promptVersion} />
           </div>

@@ -9,6 +9,7 @@ export const PromptHead = graphql(`
       name
       description
       status
+      protectedTags
       tags {
         id
         label
