@@ -153,7 +153,7 @@ describe("image.sh", async () => {
     });
   });
 
-  test.each(["image.sh", "checkImage.sh"])(
+  test.each(["image.sh", "checkImage.sh", "checkProxies.sh"])(
     "%s can be run, stops at the first error and names no host",
     async (name) => {
       const script = new URL(`../../packaging/${name}`, import.meta.url);
