@@ -48,6 +48,12 @@ test("docs/limits.md and docs/reliability.md name tests that exist", async () =>
   expect(named.filter((name) => !existsSync(join(root, "test", `${name}.test.ts`)))).toEqual([]);
 });
 
+test("every limit of docs/limits.md has a test", () => {
+  const rows = textOf["docs/limits.md"]!.split("\n").filter((line) => /^\| (?!What \|)/.test(line));
+  expect(rows.length).toBeGreaterThan(120);
+  expect(rows.filter((row) => !/\| `\w+\/\w+`(?:, `\w+\/\w+`)* \|$/.test(row))).toEqual([]);
+});
+
 describe("docs/api.md", () => {
   const page = textOf["docs/api.md"]!;
 

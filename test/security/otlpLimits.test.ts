@@ -5,6 +5,7 @@ import { gzipSync } from "node:zlib";
 import { expect, test, vi } from "vitest";
 import { MAX_BODY_BYTES } from "../../src/logs/otlp/bounds.ts";
 import { addWorkspace } from "../support/data.ts";
+import { subscribe } from "../support/events.ts";
 import { encodeSpans, newSpan, send, TYPES } from "../support/otlp.ts";
 import { encode } from "../support/otlpProto.ts";
 import { startServer } from "../support/server.ts";
@@ -190,4 +191,33 @@ test("a resource of 4 kB stays with each span", async () => {
   const { logs } = await server.run(`{ trace(id: "${traceId}") { logs { nodes { attributes } } } }`);
   const resource = { host: expect.stringMatching(/^h+$/) };
   expect(logs).toEqual([{ attributes: { resource } }, { attributes: { resource } }]);
+});
+
+test("512 spans are stored in a transaction, and the rest in further ones", async () => {
+  await using server = await startServer();
+  const { generation } = server.database;
+  const commits = () => Number(generation.heard().split(" ")[0]);
+  await send(server, encodeSpans([newSpan()]));
+  const before = commits();
+  await send(server, encodeSpans(Array.from({ length: 2 * 512 + 1 }, () => newSpan())));
+  expect(commits() - before).toBe(3);
+  const text = { key: "text", value: { stringValue: "x".repeat(1.5 * MB) } };
+  await send(server, encodeSpans(Array.from({ length: 4 }, () => newSpan({ attributes: [text] }))));
+  expect(commits() - before).toBe(3 + 2); // of 4 MB each
+});
+
+test("a log counts 320 bytes where its trace is needed as a tree", async () => {
+  await using server = await startServer();
+  const traceId = Buffer.from("5b8efff798038103d269b633813fc60c", "hex");
+  const add = (count: number) =>
+    send(server, encodeSpans(Array.from({ length: count }, () => newSpan({ traceId }))));
+  await add(3_200);
+  const query = `subscription { traceChanged(id: "${traceId.toString("hex")}") { trace { logCount } } }`;
+  await using events = await subscribe(server, query);
+  await vi.waitFor(() => expect(server.database.pubSub.count()).toBe(1));
+  await add(1);
+  expect((await events.next()).data.traceChanged.trace.logCount).toBe(3_201); // of an event of 1 MB, not of 32
+  await add(100);
+  const { errors } = await events.next();
+  expect(errors).toMatchObject([{ extensions: { code: "QUERY_TOO_COMPLEX" } }]);
 });

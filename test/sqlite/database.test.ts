@@ -102,6 +102,7 @@ test("both connections run in WAL with full sync and foreign keys, and the one f
     expect(await pragma("synchronous")).toBe(2);
     expect(await pragma("foreign_keys")).toBe(1);
     expect(await pragma("query_only")).toBe(type === "read" ? 1 : 0);
+    if (type === "read") expect(await pragma("cache_size")).toBe(-64 * 1024); // 64 MB
   }
 });
 
