@@ -36,6 +36,7 @@ const BOUNDS: Record<string, string[]> = {
     "limits/answerMemory.ts createAnswerMemory.ofWorkspace",
     "limits/eventLoop.ts createEventLoopSlots.lanes",
     "limits/fairQueue.ts createFairQueue.lanes",
+    "limits/results.ts createResultTurns.lanes",
     "limits/turns.ts createTurns.waiting",
     "logs/prune.resolvers.ts running",
     "usage/tokens.ts counts",

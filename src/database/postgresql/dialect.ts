@@ -3,6 +3,7 @@ import { type Configuration, type EntityMetadata, ReferenceKind, TextType } from
 import { AbstractSqlDriver, PostgreSqlConnection, PostgreSqlPlatform } from "@mikro-orm/postgresql";
 import { CompiledQuery, PostgresDialect, type PostgresPool } from "kysely";
 import pg from "pg";
+import { createResultTurns } from "../../limits/results.ts";
 import { bindTexts } from "../bindTexts.ts";
 import type { ConnectionOptions, Dialect } from "../dialect.ts";
 import { guardedDialect } from "../guardedDialect.ts";
@@ -141,8 +142,10 @@ const listening = (url: string): pg.ClientConfig => ({
 });
 
 /** Uses our own pools, because the ORM's pool keeps a connection that is lost in a transaction for ever. */
-const kyselyOver = (pool: Pool) => () =>
-  guardedDialect(new PostgresDialect({ pool: pool as PostgresPool, onCreateConnection: setPlanning }));
+const kyselyOver = (pool: Pool) => () => {
+  const dialect = new PostgresDialect({ pool: pool as PostgresPool, onCreateConnection: setPlanning });
+  return guardedDialect(dialect, { resultTurn: createResultTurns() });
+};
 
 const migrateAlone: Dialect["migrateAlone"] = ({ em }, apply) =>
   em.getConnection().transactional(async (transaction) => {

@@ -10,10 +10,11 @@ export const placeholder = () => "?";
 
 class Connection extends SqliteConnection {
   override createKyselyDialect(options: Dictionary): Dialect {
-    return guardedDialect(super.createKyselyDialect(options), async () => {
+    const isOpen = async () => {
       const handle = await this.getNativeClient();
       return handle.inTransaction;
-    });
+    };
+    return guardedDialect(super.createKyselyDialect(options), { isOpen });
   }
 
   override execute: SqliteConnection["execute"] = (query, values = [], method, transaction, logging) => {
