@@ -83,7 +83,7 @@ test("an answer has five errors of a document at most, each with 200 characters 
   expect((await server.graphql(`{ ${unknown} }`)).body.errors).toHaveLength(5);
   const long = await server.graphql(`{ __typename @${"x".repeat(10_000)} }`);
   expect(long.body.errors[0].message.length).toBeLessThanOrEqual(201);
-  const broken = await server.graphql(`{ a(b: "${"x".repeat(10_000)}" : 1) }`);
+  const broken = await server.graphql(`{ "${"x".repeat(10_000)}" }`);
   expect(broken.body.errors[0].message.length).toBeLessThanOrEqual(201);
 });
 
