@@ -3,6 +3,7 @@ import {
   type GraphQLObjectType,
   type GraphQLSchema,
   isEnumType,
+  isInputObjectType,
   isIntrospectionType,
   isListType,
   isNonNullType,
@@ -71,6 +72,21 @@ const scalarsOfNoSpecification: Convention = (schema) =>
     .filter(isScalarType)
     .filter((type) => !isSpecifiedScalarType(type) && !type.specifiedByURL)
     .map(({ name }) => name);
+
+/** Words to search for are one text. */
+const SEARCHED = ["LogFilter.text"];
+
+const filtersOfSingleValues: Convention = (schema) =>
+  typesOf(schema)
+    .filter(isInputObjectType)
+    .filter(({ name }) => /(?:Filter|Condition)$/.test(name))
+    .flatMap((type) => {
+      const fields = type.getFields();
+      const missing = ["and", "or", "not"].filter((name) => !fields[name]);
+      const single = Object.values(fields).filter(({ type }) => ["String", "ID"].includes(String(type)));
+      return [...missing, ...single.map(({ name }) => name)].map((name) => `${type.name}.${name}`);
+    })
+    .filter((coordinate) => !SEARCHED.includes(coordinate));
 
 /** Their ids are those that callers gave; the same id may come with another name. */
 const WITH_IDS_OF_CALLERS = ["Party"];
@@ -151,6 +167,14 @@ test.each<[string, Case]>([
     {
       convention: enumValuesInOtherCases,
       ...{ found: "  PUBLISH\n", replacement: "  publish\n", broken: "Scope.publish" },
+    },
+  ],
+  [
+    "every filter takes lists, and, or and not",
+    {
+      convention: filtersOfSingleValues,
+      ...{ found: "featureSlug: [String!]", replacement: "featureSlug: String" },
+      broken: "PromptFilter.featureSlug",
     },
   ],
   [
