@@ -19,7 +19,10 @@ const START_MS = 20_000;
 const screens: Record<string, (page: Page, show: Show) => Promise<void>> = {
   overview: async (page) => page.getByRole("heading", { name: "Overview" }).waitFor(),
   compare: (_, show) => show("/prompts/country-guide?version=2.0.0&from=1.1.0&view=compare"),
-  impact: (_, show) => show("/prompts/country-guide?version=2.0.0&from=1.1.0&view=impact"),
+  impact: async (page, show) => {
+    await show("/prompts/country-guide?version=2.0.0&from=1.1.0&view=impact");
+    await page.getByRole("region", { name: "A day" }).waitFor(); // once all calls are rendered
+  },
   dataset: (_, show) => show("/datasets/country-quiz"),
   trace: async (page, show) => {
     await show("/traces");

@@ -5,9 +5,10 @@ import { FilterBar, Select } from "../../parts/Field.tsx";
 import { Loaded } from "../../parts/Loaded.tsx";
 import { Empty } from "../../parts/Notice.tsx";
 import { DiffTable } from "./DiffTable.tsx";
-import { compareLines, textOf } from "./diffLines.ts";
+import { compareLines } from "./diffLines.ts";
 import { Impact } from "./Impact.tsx";
 import { type Version, VersionTexts } from "./queries.ts";
+import { textOf } from "./versionText.ts";
 
 const route = getRouteApi("/shell/prompts/$slug");
 

@@ -1,5 +1,4 @@
 import { diffLines, diffWordsWithSpace } from "diff";
-import type { Version } from "./queries.ts";
 
 export interface DiffPart {
   text: string;
@@ -17,8 +16,9 @@ const MAX_WORDS_CHARACTERS = 5_000;
 /** The lines of two texts side by side, with the words that differ. */
 export function compareLines(before: string, after: string): DiffLine[] {
   const lines: DiffLine[] = [];
-  const changes = diffLines(before, after, { timeout: 2_000 });
-  if (!changes) return splitLines(before).map((text) => ({ kind: "same", text }));
+  // Else a last line would differ from the same line with others below it.
+  const changes = diffLines(`${before}\n`, `${after}\n`, { timeout: 2_000 });
+  if (!changes) return wholly(before.split("\n"), after.split("\n"));
   for (let n = 0; n < changes.length; n += 1) {
     const { value, added, removed } = changes[n]!;
     if (!added && !removed) {
@@ -36,8 +36,15 @@ export function compareLines(before: string, after: string): DiffLine[] {
   return lines;
 }
 
+/** Texts that take too long to compare: each line of both as a changed one. */
+function wholly(before: string[], after: string[]): DiffLine[] {
+  const longer = before.length > after.length ? before : after;
+  return longer.map((_, n) => ({ kind: "changed", before: whole(before[n]), after: whole(after[n]) }));
+}
+
+const whole = (text: string | undefined) => (text === undefined ? null : [{ text, isChanged: false }]);
+
 function changedLine(before: string | undefined, after: string | undefined): DiffLine {
-  const whole = (text: string | undefined) => (text === undefined ? null : [{ text, isChanged: false }]);
   const isComparable =
     before !== undefined && after !== undefined && before.length + after.length < MAX_WORDS_CHARACTERS;
   if (!isComparable) return { kind: "changed", before: whole(before), after: whole(after) };
@@ -49,24 +56,4 @@ function changedLine(before: string | undefined, after: string | undefined): Dif
 
 function splitLines(text: string): string[] {
   return text.replace(/\n$/, "").split("\n");
-}
-
-/** A version as one text: everything that can differ. */
-export function textOf({ systemText, text, messages, model, variables }: Version): string {
-  const parts = messages
-    ? messages.map(({ role, name, content, placeholder }) =>
-        placeholder
-          ? `— messages “${placeholder}” —`
-          : `— ${[role, name].filter(Boolean).join(" · ")} —\n${content}`,
-      )
-    : [...(systemText ? [`— system —\n${systemText}`] : []), `— text —\n${text}`];
-  const modelText =
-    model &&
-    `— model —\n${[model.provider, model.model].filter(Boolean).join(" / ")}\n${JSON.stringify(model.parameters, null, 2)}`;
-  const variableText = variables.map(
-    ({ label, type, description }) => `${label}: ${type}${description ? ` (${description})` : ""}`,
-  );
-  return [...parts, ...(modelText ? [modelText] : []), `— variables —\n${variableText.join("\n")}`].join(
-    "\n\n",
-  );
 }
