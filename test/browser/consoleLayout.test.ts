@@ -1,4 +1,4 @@
-import type { Locator } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { hasChromium, openBrowser, skipReason } from "../support/chromium.ts";
 import { openConsole } from "../support/console.ts";
@@ -15,6 +15,18 @@ const linesOf = (part: Locator): Promise<number> =>
 
 const overflowOf = (part: Locator): Promise<number> =>
   part.evaluate((element) => element.scrollWidth - element.clientWidth);
+
+/** How far things moved by themselves since the page opened, in thousandths, as browsers measure it. */
+const shiftOf = (page: Page): Promise<number> =>
+  page.evaluate(
+    `new Promise((resolve) => {
+      let sum = 0;
+      new PerformanceObserver((list) => {
+        for (const { value } of list.getEntries()) sum += value;
+      }).observe({ type: "layout-shift", buffered: true });
+      requestAnimationFrame(() => setTimeout(() => resolve(Math.round(1_000 * sum)), 100));
+    })`,
+  );
 
 describe.skipIf(!hasChromium)(`the layout of the console in Chromium${skipReason}`, () => {
   it("puts filters in two columns of one width on narrow screens, and breaks no word or table", async () => {
@@ -57,5 +69,22 @@ describe.skipIf(!hasChromium)(`the layout of the console in Chromium${skipReason
     expect(await linesOf(page.getByText("a-session-of-dana-33").first())).toBe(1);
     await page.goto(`${server.url}/console/logs`);
     await page.getByText("It is Nairobi.", { exact: true }).first().waitFor();
+  });
+
+  it("moves nothing that shows when an answer comes later than the others", async () => {
+    await using server = await startServer({ console: true, sample: true });
+    await using browser = await openBrowser();
+    const context = await browser.newContext({ viewport: { width: 390, height: 844 } });
+    const { page } = await openConsole(server, context);
+    const held = Promise.withResolvers<void>();
+    await page.route("**/graphql", async (route) => {
+      if (route.request().postData()?.includes("query UsageOfVersions")) await held.promise;
+      await route.continue();
+    });
+    await page.goto(`${server.url}/console/prompts/country-guide`);
+    await page.getByRole("region", { name: "Try it" }).getByText("Country:").waitFor();
+    held.resolve();
+    await page.getByRole("region", { name: "The last 30 days" }).getByRole("link", { name: "0" }).waitFor();
+    expect(await shiftOf(page)).toBe(0);
   });
 });

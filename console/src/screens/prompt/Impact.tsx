@@ -60,10 +60,10 @@ export function Impact({ slug, from, to }: Props) {
           ]}
         />
       </Card>
-      {isDone && <ImpactADay slug={slug} renderings={renderings} />}
+      <ImpactADay slug={slug} renderings={isDone ? renderings : []} />
       {isDone && changed.length === 0 && <Empty title="None of them would change" />}
-      {open && <Difference key={open.logId} rendering={open} />}
-      {changed.length > 0 && (
+      {isDone && open && <Difference key={open.logId} rendering={open} />}
+      {isDone && changed.length > 0 && (
         <Table
           label="The largest differences"
           columns={columnsOf(setShown)}

@@ -25,7 +25,7 @@ const lastDays = () => {
   return { from: new Date(now - DAYS * DAY_MS).toISOString(), to: new Date(now).toISOString() };
 };
 
-/** What the other version would change in tokens and cost a day, and how that is estimated. */
+/** What the other version would change in tokens and cost a day, and how that is estimated; nothing before all is rendered. */
 export function ImpactADay({ slug, renderings }: { slug: string; renderings: Rendering[] }) {
   const [period] = useState(lastDays);
   const { data } = useData(ImpactUsage, { slug, ...period });

@@ -91,10 +91,10 @@ export function Tokens() {
               keyOf={({ id }) => id}
             />
             <PageLinks after={after} pageInfo={pageInfo} />
+            <Sessions />
           </>
         )}
       </Loaded>
-      <Sessions />
       {dialog === "new" && <NewToken allowed={session.scopes} onClose={() => setDialog(undefined)} />}
       {ending && (
         <Confirm
