@@ -1,8 +1,9 @@
-import { fork } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { extname, join } from "node:path";
+import { createInterface } from "node:readline";
 import { expect, test, vi } from "vitest";
 import { headers, prepareDatabase, startGateway, TOKEN } from "../../faults/gateway.ts";
 import { newDatabase } from "../support/bareDatabase.ts";
@@ -10,28 +11,53 @@ import { readPage, snippetsOf } from "../support/snippets.ts";
 
 const TIMEOUT_MS = 120_000;
 
-/** Answers each message with the version of the prompt that the client of the page serves. */
-const ASKED = `import { followPrompt } from "./followPrompt.mjs";
+/** For each language, the program around the client: it prints the version of the prompt that it serves for each line. */
+const clients = {
+  mjs: {
+    command: process.execPath,
+    file: "followPrompt.mjs",
+    asked: `import { createInterface } from "node:readline";
+import { followPrompt } from "./followPrompt.mjs";
 const followed = await followPrompt("country-guide");
-process.on("message", () => process.send(followed.prompt.version));
-process.send("ready");
-`;
+for await (const _ of createInterface({ input: process.stdin })) console.log("version", followed.prompt.version);
+`,
+  },
+  python: {
+    command: "python3",
+    file: "follow_prompt.py",
+    asked: `import sys
+from follow_prompt import FollowedPrompt
+followed = FollowedPrompt("country-guide")
+followed.ready.wait()
+for _ in sys.stdin:
+    print("version", followed.prompt["version"], flush=True)
+`,
+  },
+};
 
 /** The client as it stands in docs/clients.md, in a process of its own. */
-async function startClient(url: string) {
+async function startClient(language: keyof typeof clients, url: string) {
   const page = await readPage("docs/clients.md");
-  const { text } = snippetsOf("docs/clients.md", page).find(({ language }) => language === "mjs")!;
+  const { text } = snippetsOf("docs/clients.md", page).find((snippet) => snippet.language === language)!;
   const folder = await mkdtemp(join(tmpdir(), "gabbro-client-"));
-  await writeFile(join(folder, "followPrompt.mjs"), text);
-  await writeFile(join(folder, "asked.mjs"), ASKED);
+  const { command, file, asked } = clients[language];
+  await writeFile(join(folder, file), text);
+  await writeFile(join(folder, `asked${extname(file)}`), asked);
   const env = { PATH: process.env.PATH, GABBRO_URL: url, TOKEN };
-  const child = fork(join(folder, "asked.mjs"), { env, stdio: "ignore" });
+  const child = spawn(command, [`asked${extname(file)}`], {
+    ...{ cwd: folder, env },
+    stdio: ["pipe", "pipe", "ignore"],
+  });
   const ended = once(child, "exit");
-  await Promise.race([once(child, "message"), ended.then(endedEarly)]);
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   return {
     version: async () => {
-      child.send("?");
-      return (await once(child, "message"))[0];
+      child.stdin.write("?\n");
+      for (;;) {
+        const { value, done } = await lines.next();
+        if (done) throw new Error("The client ended.");
+        if (value.startsWith("version ")) return value.slice("version ".length);
+      }
     },
     [Symbol.asyncDispose]: async () => {
       child.kill("SIGKILL");
@@ -41,24 +67,20 @@ async function startClient(url: string) {
   };
 }
 
-function endedEarly(): never {
-  throw new Error("The client ended before it was ready.");
-}
-
 const publish = async (url: string, version: string) => {
   const body = JSON.stringify({ newTag: "production", version });
   const { status } = await fetch(`${url}/prompts/country-guide/publish`, { method: "POST", headers, body });
   expect(status).toBe(201);
 };
 
-test(
-  "the documented client has each change at once, and the last prompt while Gabbro is away",
-  async () => {
+test.concurrent.each(["mjs", "python"] as const)(
+  "the documented client in %s has each change at once, and the last prompt while Gabbro is away",
+  async (language) => {
     await using database = await newDatabase();
     await prepareDatabase(database.databaseUrl, "with sample");
     const gateway = await startGateway(database);
     await publish(gateway.url, "1.0.0");
-    await using client = await startClient(gateway.url);
+    await using client = await startClient(language, gateway.url);
     expect(await client.version()).toBe("1.0.0");
     await publish(gateway.url, "1.1.0");
     await vi.waitFor(async () => expect(await client.version()).toBe("1.1.0"), 5_000);
