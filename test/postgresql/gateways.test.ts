@@ -246,7 +246,7 @@ test("a token that is revoked while a gateway does not listen is refused once it
   // Not by asking the gateway, which may change what it takes for unchanged.
   await vi.waitFor(async () => {
     const again = (await listeners()).filter((pid) => !before.includes(pid));
-    expect(again).toHaveLength(before.length);
+    expect(again).toHaveLength(2); // both gateways
   }, 10_000);
   expect(await status()).toBe(401);
 });
