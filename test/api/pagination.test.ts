@@ -92,6 +92,10 @@ const LISTS: Record<string, List> = {
     ...{ entity: "Log", isReversible: false, isRemovedWhole: true },
   },
   "Query.traces": { query: "{ traces(ARGUMENTS) PAGE }", entity: "Trace", isReversible: false },
+  "Query.logCounts": {
+    query: '{ logCounts(from: "2026-01-01", to: "2026-02-01", groupBy: PROMPT, ARGUMENTS) PAGE }',
+    ...{ entity: "Log", isReversible: false, group: "promptSlug" },
+  },
   "Query.usage": {
     query: '{ usage(from: "2026-01-01", to: "2026-02-01", groupBy: PROMPT, ARGUMENTS) PAGE }',
     ...{ entity: "Log", isReversible: false, group: "promptSlug" },

@@ -248,6 +248,7 @@ async function everyLog(): Promise<void> {
       "{ key logs }",
     );
   await run("usage", times, "{ logs }");
+  await run("logCounts", { ...times, groupBy: "<STATUS>" }, "{ key logs }");
   const columns = [{ column: "r", from: "<INPUT>" }];
   await run(
     "addLogToDataset",
