@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { getNamedType, isInputObjectType } from "graphql";
+import { type GraphQLInputType, getNamedType, isEnumType, isInputObjectType } from "graphql";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { printedSchema } from "../../src/schema.ts";
 import { type ConnectionField, connections } from "../support/connections.ts";
@@ -65,12 +65,18 @@ async function lint(text: string) {
   return run(project, [tool("eslint/bin/eslint.js"), "schema.graphql"]);
 }
 
+function someValue(type: GraphQLInputType): string {
+  const named = getNamedType(type);
+  if (isEnumType(named)) return named.getValues()[0]!.name;
+  return isInputObjectType(named) ? "{}" : '"2026-01-01"';
+}
+
 /** What Relay makes of a connection: a fragment that reads one page after another. */
 function paginationFragment({ type, field }: ConnectionField): string {
   const name = `${type.name}_${field.name}`;
   const more = field.args
     .filter(({ type }) => String(type).endsWith("!"))
-    .map(({ name, type }) => `${name}: ${isInputObjectType(getNamedType(type)) ? "{}" : '"2026-01-01"'}, `);
+    .map(({ name, type }) => `${name}: ${someValue(type)}, `);
   return `graphql\`fragment fragments_${name} on ${type.name}
     @refetchable(queryName: "fragments${name}Query")
     @argumentDefinitions(count: { type: "Int", defaultValue: 10 }, cursor: { type: "String" }) {

@@ -33,6 +33,12 @@ beforeAll(async () => {
   await add("bare", { values: { [HOSTILE]: HOSTILE } });
   await createDataset(await at.contextOf("other"), { slug: "theirs", columns: [] });
   await setDatasetTagProtection(context, { slug: "quiz", input: { tag: "release", protected: true } });
+  for (const [tag, version] of [
+    ["gate", "2"],
+    ["release", "gate"],
+    ["newest", "latest"],
+  ])
+    await at.gabbro("dataset", "tag", "quiz", tag!, version!);
 });
 afterAll(() => at.close());
 

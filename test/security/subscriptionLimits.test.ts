@@ -29,6 +29,7 @@ test("an event that would have too many fields is an error, as the answer of a q
   for (let n = 0; n < 25; n++) await server.run(create, { input: { version: `${n}`, text: "x", variables } });
   const labels = Array.from({ length: 9 }, (_, n) => `a${n}: label`).join(" ");
   const fields = `prompt { versions { nodes { variables { ${labels} } } } }`;
+  await vi.waitFor(() => expect(pubSub.count()).toBe(0));
   await using events = await subscribe(server, `subscription { logAdded(slug: "wide") { ${fields} } }`);
   await vi.waitFor(() => expect(pubSub.count()).toBe(1));
   await log({ slug: "wide" });
@@ -139,6 +140,7 @@ test("whether a caller has ended is asked once a second for all its subscription
 
 test("a stream of a prompt beyond the limits is refused before it begins", async () => {
   await addPrompt(server, { slug: "followed" });
+  await vi.waitFor(() => expect(pubSub.count()).toBe(0));
   const { id, token } = await addToken(server, { scopes: ["read"] });
   const workspaceId = await getWorkspaceId(server.database, "default");
   const all = Array.from({ length: MAX_PROMPT_SUBSCRIPTIONS.token }, () =>
