@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { afterAll, expect, test } from "vitest";
-import { adviceFor } from "../../src/commands/doctor/advice.ts";
+import { adviceFor } from "../../src/analytics/advice.ts";
 import { storeRejected } from "../../src/inbox/recording.resolvers.ts";
 import { runCommand } from "../support/commandLine.ts";
 import { addDataset, addToken, addWorkspace } from "../support/data.ts";

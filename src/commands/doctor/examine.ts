@@ -1,12 +1,12 @@
+import { counted } from "../../analytics/checkup.resolvers.ts";
 import { loadConfig } from "../../config.ts";
 import type { Database } from "../../database/open.ts";
 import { printable } from "../../printable.ts";
 import { commandLineContext, getWorkspaceId, listWorkspaces } from "../../workspaces/resolvers.ts";
 import { formatTime, printJson, printLines } from "../printing.ts";
 import { withDatabase } from "../workspace.ts";
-import { invalidTokens } from "./advice.ts";
-import { checkWorkspace, counted, type Finding, type WorkspaceCheckup } from "./checkup.ts";
-import { checkService, type ServiceCheck } from "./serviceCheck.ts";
+import { checkService, invalidTokens, type ServiceCheck } from "./serviceCheck.ts";
+import { checkWorkspace, type WorkspaceCheckup, type WorkspaceFinding } from "./workspaceCheck.ts";
 
 /** Problems of a workspace that are printed; more of them say little more. */
 const MAX_PRINTED = 20;
@@ -21,7 +21,7 @@ interface DatabaseCheck {
 export async function examine({ workspace, json }: { workspace?: string; json?: true }): Promise<void> {
   const service = await checkService(loadConfig());
   const { database, findings } = await tryDatabase(workspace);
-  const attention = [...service.findings, ...findings];
+  const attention = [...service.findings.map((finding) => ({ workspace: null, ...finding })), ...findings];
   if (json) await printJson(toJson(service, database, attention));
   else await printLines(toLines(service, database, attention).map(printable));
   if (attention.length > 0) process.exitCode = 1;
@@ -30,9 +30,9 @@ export async function examine({ workspace, json }: { workspace?: string; json?: 
 /** A database that cannot be opened is a finding like others. */
 async function tryDatabase(
   workspace: string | undefined,
-): Promise<{ database: DatabaseCheck | null; findings: Finding[] }> {
+): Promise<{ database: DatabaseCheck | null; findings: WorkspaceFinding[] }> {
   const checked: DatabaseCheck[] = [];
-  const findings: Finding[] = [];
+  const findings: WorkspaceFinding[] = [];
   try {
     await withDatabase(async (database) => void checked.push(await checkDatabase(database, workspace)));
   } catch (error) {
@@ -55,7 +55,7 @@ async function checkDatabase(database: Database, only: string | undefined): Prom
   return { place: dialect.place, sizeBytes: await dialect.sizeOf(orm), workspaces };
 }
 
-function toJson(service: ServiceCheck, database: DatabaseCheck | null, attention: Finding[]) {
+function toJson(service: ServiceCheck, database: DatabaseCheck | null, attention: WorkspaceFinding[]) {
   const { findings: _, ...checked } = service;
   const workspaces = database?.workspaces.map(({ findings, ...more }) => more) ?? [];
   const { place, sizeBytes } = database ?? { place: null, sizeBytes: null };
@@ -70,7 +70,11 @@ function toJson(service: ServiceCheck, database: DatabaseCheck | null, attention
 
 const MEGABYTE = 1024 * 1024;
 
-function toLines(service: ServiceCheck, database: DatabaseCheck | null, attention: Finding[]): string[] {
+function toLines(
+  service: ServiceCheck,
+  database: DatabaseCheck | null,
+  attention: WorkspaceFinding[],
+): string[] {
   const size = database && (database.sizeBytes / MEGABYTE).toLocaleString("en", { maximumFractionDigits: 1 });
   return [
     ...serviceLines(service),

@@ -1,11 +1,17 @@
+import { MAKE_TOKEN } from "../../analytics/advice.ts";
+import type { Finding } from "../../analytics/checkup.resolvers.ts";
 import type { Config } from "../../config.ts";
 import { urlOf } from "../service/listening.ts";
-import { notReady, notRunning } from "./advice.ts";
-import type { Finding } from "./checkup.ts";
 
 const TIMEOUT_MS = 3_000;
 const READY = JSON.stringify({ status: "ok" });
 const MAX_SHOWN_CHARACTERS = 200;
+
+export const invalidTokens = `Some client has no token, or one that is unknown, expired or mistyped: compare it with gabbro token list, or make one: ${MAKE_TOKEN}`;
+const notRunning =
+  "Start it with gabbro serve. If it listens elsewhere, give this command its HOST, PORT and DATABASE_URL.";
+const notReady =
+  "Look at the log of the service. If this is no answer of Gabbro, something else has its port: set another PORT.";
 
 export interface ServiceCheck {
   url: string;
@@ -21,7 +27,7 @@ export interface ServiceCheck {
 /** Asks the service at the address of the configuration how it is. It need not be running. */
 export async function checkService(config: Config): Promise<ServiceCheck> {
   const url = urlOf(config, config.port);
-  const found = (problem: string, advice: string): Finding[] => [{ workspace: null, problem, advice }];
+  const found = (problem: string, advice: string): Finding[] => [{ problem, advice }];
   const answer = await ask(`${url}/ready`).catch((error: Error) => ({ error }));
   if ("error" in answer) {
     const findings = found(`Nothing answers at ${url}: ${reasonOf(answer.error)}`, notRunning);

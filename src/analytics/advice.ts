@@ -1,4 +1,4 @@
-import type { Rejected } from "../../inbox/resolvers.ts";
+import type { Rejected } from "../inbox/resolvers.ts";
 
 type Rejection = Pick<Rejected, "endpoint" | "code" | "reason" | "sample">;
 
@@ -16,7 +16,7 @@ interface Case {
 
 /** How gzip begins, read as UTF-8. */
 const GZIP = "\u001f\ufffd";
-const MAKE_TOKEN = "gabbro token create --name NAME --scopes read,write";
+export const MAKE_TOKEN = "gabbro token create --name NAME --scopes read,write";
 
 /** The first case that applies counts. */
 const cases: Case[] = [
@@ -132,9 +132,4 @@ export const nothingArrived = [
 
 export const noWorkingToken = `Make one: ${MAKE_TOKEN}`;
 export const expiredToken = `If a client still uses it, give it a new one: ${MAKE_TOKEN}`;
-export const invalidTokens = `Some client has no token, or one that is unknown, expired or mistyped: compare it with gabbro token list, or make one: ${MAKE_TOKEN}`;
 export const unpriced = "Their cost is missing: set a price by the mutation setModelPrice, then repriceLogs.";
-export const notRunning =
-  "Start it with gabbro serve. If it listens elsewhere, give this command its HOST, PORT and DATABASE_URL.";
-export const notReady =
-  "Look at the log of the service. If this is no answer of Gabbro, something else has its port: set another PORT.";

@@ -1,48 +1,41 @@
-import { usage } from "../../analytics/resolvers.ts";
-import type { Context } from "../../context.ts";
-import { countRowsSince } from "../../datasets/arrivals.resolvers.ts";
-import { rejectedItems } from "../../inbox/resolvers.ts";
-import { countStartedSince, findLastStart } from "../../logs/arrivals.resolvers.ts";
-import { accessTokens } from "../../workspaces/tokens.resolvers.ts";
+import type { Context } from "../context.ts";
+import { rejectedItemsSince } from "../inbox/resolvers.ts";
+import { findLastStart } from "../logs/arrivals.resolvers.ts";
+import { accessTokens } from "../workspaces/tokens.resolvers.ts";
 import { adviceFor, expiredToken, nothingArrived, noWorkingToken, unpriced } from "./advice.ts";
+import { usage } from "./resolvers.ts";
 
-const HOUR_MS = 60 * 60 * 1_000;
-const DAY_MS = 24 * HOUR_MS;
+const DAY_MS = 24 * 60 * 60 * 1_000;
 /** How long ago a token may have expired for a client to be still using it. */
 const RECENT_MS = 7 * DAY_MS;
-/** As many as a workspace keeps. */
-const MAX_REJECTED = 1_000;
 const MAX_MODELS = 100;
 
 /** Something that needs attention, and what to do about it. */
 export interface Finding {
-  /** Null when it concerns all of them. */
-  workspace: string | null;
   problem: string;
   advice: string;
 }
 
-export type WorkspaceCheckup = Awaited<ReturnType<typeof checkWorkspace>>;
+export type Checkup = Awaited<ReturnType<typeof checkup>>;
 
-/** What there is to say of a workspace: its tokens, what arrived, and what did not. */
-export async function checkWorkspace(context: Context, name: string) {
+/** What there is to say of a workspace: its tokens, when something last arrived, and what did not; read in turns. */
+export async function checkup(context: Context) {
   const tokens = await checkTokens(context);
-  const arrived = await countArrivals(context);
+  const lastTraceAt = await findLastStart(context);
   const rejected = await groupRejected(context);
-  const models = await findUnpriced(context);
-  const problems = [
+  const unpricedModels = await findUnpriced(context);
+  const findings: Finding[] = [
     ...problemsOfTokens(tokens),
-    ...(tokens.some(({ lastUsedAt }) => lastUsedAt) || arrived.lastTraceAt
+    ...(tokens.some(({ lastUsedAt }) => lastUsedAt) || lastTraceAt
       ? []
       : [{ problem: "Nothing has arrived yet: no client has used a token.", advice: nothingArrived }]),
     ...rejected.map((group) => ({ problem: describe(group), advice: group.advice })),
-    ...models.map(({ model, logs }) => ({
+    ...unpricedModels.map(({ model, logs }) => ({
       problem: `${counted(logs, "call")} of the model ${model} within the last day ${logs === 1 ? "has" : "have"} no price.`,
       advice: unpriced,
     })),
   ];
-  const findings: Finding[] = problems.map((problem) => ({ workspace: name, ...problem }));
-  return { name, tokens, arrived, rejected, unpricedModels: models, findings };
+  return { tokens, lastTraceAt, rejected, unpricedModels, findings };
 }
 
 async function checkTokens(context: Context) {
@@ -56,7 +49,7 @@ async function checkTokens(context: Context) {
     });
 }
 
-function problemsOfTokens(tokens: Awaited<ReturnType<typeof checkTokens>>) {
+function problemsOfTokens(tokens: Awaited<ReturnType<typeof checkTokens>>): Finding[] {
   const canWrite = tokens.some(({ isExpired, scopes }) => !isExpired && scopes.includes("write"));
   const expired = tokens.filter(
     ({ isExpired, expiresAt }) => isExpired && expiresAt!.getTime() > Date.now() - RECENT_MS,
@@ -70,24 +63,10 @@ function problemsOfTokens(tokens: Awaited<ReturnType<typeof checkTokens>>) {
   ];
 }
 
-async function countArrivals(context: Context) {
-  const since = async (time: Date) => ({
-    ...(await countStartedSince(context, time)),
-    datasetRows: await countRowsSince(context, time),
-  });
-  const ago = (ms: number) => new Date(Date.now() - ms);
-  return {
-    lastHour: await since(ago(HOUR_MS)),
-    lastDay: await since(ago(DAY_MS)),
-    lastTraceAt: await findLastStart(context),
-  };
-}
-
 /** What was rejected within the last day, by reason, the most frequent first. */
 async function groupRejected(context: Context) {
-  const items = await rejectedItems(context, { limit: MAX_REJECTED });
-  const ofDay = items.filter(({ createdAt }) => createdAt.getTime() > Date.now() - DAY_MS);
-  const groups = Map.groupBy(ofDay, ({ endpoint, client, reason }) =>
+  const items = await rejectedItemsSince(context, new Date(Date.now() - DAY_MS));
+  const groups = Map.groupBy(items, ({ endpoint, client, reason }) =>
     JSON.stringify([endpoint, client, reason]),
   );
   return [...groups.values()]
