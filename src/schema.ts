@@ -16,6 +16,7 @@ import "./logs/datasets.graphql.ts";
 import "./logs/listing.graphql.ts";
 import "./logs/trees.graphql.ts";
 import "./logs/traces.graphql.ts";
+import "./analytics/checkup.graphql.ts";
 import "./analytics/counts.graphql.ts";
 import "./analytics/graphql.ts";
 import "./pricing/graphql.ts";

@@ -86,6 +86,17 @@ test.each([
   expect(adviceFor({ endpoint, sample, code, reason: "No." })).toContain(advice);
 });
 
+test("the query checkup gives the problems and the advice of a workspace that the command prints", async () => {
+  await using own = await startServer();
+  await addToken(own, { scopes: ["read"], expiresAt: new Date(Date.now() - 60_000) });
+  await own.post("/monitor/log", zipped, { headers: { "user-agent": "x" } });
+  await own.post("/datasets/none/items", { values: {} });
+  const { attention } = JSON.parse((await doctor(own, ["--json"])).stdout);
+  expect(attention).toHaveLength(3);
+  const { findings } = await own.run("{ checkup { findings { problem advice } } }");
+  expect(findings.map((finding: object) => ({ workspace: "default", ...finding }))).toEqual(attention);
+});
+
 test("equal reasons are one problem with their sum, the most frequent first, escaped for a terminal", async () => {
   await using own = await startServer();
   for (const slug of ["a", "b", "b"])

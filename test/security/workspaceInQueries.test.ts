@@ -301,6 +301,7 @@ async function everyRejection(): Promise<void> {
   const [{ id }] = await run("rejectedItems", { first: 1 }, "{ id }");
   await run("node", { id }, "{ id }");
   await run("rejectedItems", { after: toCursor(id) }, "{ id }");
+  await run("checkup", {}, "{ findings { problem } }");
 }
 
 async function everySession(): Promise<void> {

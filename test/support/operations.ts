@@ -5,7 +5,7 @@ import { toCursor } from "../../src/validation/pagination.ts";
 import type { Fixtures } from "./fixtures.ts";
 
 /** What an operation needs; a token with one scope alone never does what needs two. */
-export type Needed = Scope | "read and write";
+export type Needed = Scope | "read and write" | "read and admin";
 
 export interface GraphqlRequest {
   query: string;
@@ -53,6 +53,7 @@ const queries: Record<string, Field> = {
     ({ auditEntry }) => ({ after: toCursor(auditEntry), first: 5 }),
     "{ nodes { action subject before after } }",
   ],
+  checkup: ["read and admin", () => ({}), "{ findings { problem advice } findingCount }"],
   consoleSessions: [
     "admin",
     ({ session }) => ({ before: toCursor(session), last: 5 }),
