@@ -158,7 +158,7 @@ describe.skipIf(!hasChromium)(`traces in Chromium${skipReason}`, { timeout: 60_0
     await page.getByText("The hotel is full.").waitFor();
     found.push(["selected", await violationsIn(page), await overflowOf(page)]);
     await check(`/traces/${id}?q=hotel`, "1 of 5 steps");
-    await check("/settings", "POST /monitor/log");
+    await check("/settings", "Compare the sample");
     expect(found).toEqual(
       ["/traces", `/traces/${id}`, "selected", `/traces/${id}?q=hotel`, "/settings"].map(clean),
     );

@@ -38,7 +38,7 @@ export function RetentionCard() {
     <Card title="Retention">
       <Loaded result={result}>
         {({ retention }) => (
-          <div className={styles.retention}>
+          <div className={styles.parts}>
             <Facts facts={factsOf(retention)} />
             {retention.days == null && (
               <p>
