@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { preset } from "@graphql-codegen/client-preset";
 import { codegen } from "@graphql-codegen/core";
@@ -46,7 +46,9 @@ const parts = await preset.buildGeneratesSection(options as never);
 for (const part of parts) {
   const content = await codegen({ ...part, documents: part.documents ?? [] });
   await mkdir(dirname(part.filename), { recursive: true });
-  await writeFile(part.filename, content);
+  const written = `${part.filename}.${process.pid}`; // a build in another process reads whole files
+  await writeFile(written, content);
+  await rename(written, part.filename);
 }
 const operations = documents.flat().flatMap(({ document }) => document.definitions);
 const count = operations.filter(({ kind }) => kind === Kind.OPERATION_DEFINITION).length;

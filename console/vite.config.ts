@@ -10,8 +10,8 @@ import { defineConfig, type Plugin } from "vite";
 const compressed: Plugin = {
   name: "compressed",
   apply: "build",
-  async closeBundle() {
-    const folder = new URL("./dist/assets/", import.meta.url).pathname;
+  async writeBundle({ dir }) {
+    const folder = join(dir!, "assets");
     for (const name of await readdir(folder)) {
       const content = await readFile(join(folder, name));
       const params = {

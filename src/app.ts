@@ -1,6 +1,7 @@
 import cors from "@fastify/cors";
 import Fastify, { type FastifyServerOptions, LogController } from "fastify";
 import type { Config } from "./config.ts";
+import { buildStaleConsole } from "./console/build.ts";
 import { readBuiltConsole } from "./console/files.ts";
 import { consoleRoutes } from "./console/routes.ts";
 import { unavailable, withoutParameters } from "./database/driverErrors.ts";
@@ -46,6 +47,8 @@ export interface AppOptions
       | "retentionDays"
     >
   > {
+  /** Whether to build the console first, where its sources are newer. */
+  buildsConsole?: boolean;
   /** The request timeout. */
   timeLimitMs?: number;
   /** How long requests in flight may take after the service is closed. */
@@ -89,6 +92,7 @@ export async function createApp(
   addSecurityHeaders(app);
   if (corsOrigins.length > 0) await allowOrigins(app, corsOrigins);
   if (options.rateLimits) await limitRates(app, options.rateLimits);
+  if (options.console && options.buildsConsole) await buildStaleConsole(app.log);
   const built = options.console ? await readBuiltConsole(app.log) : null;
   // Before refuseUnrouted, which must not know the path: it is not for programs.
   if (built || pages === "served") homePage(app, built ? "link to console" : "page");

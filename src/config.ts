@@ -36,6 +36,8 @@ export interface Config {
   logLevel: (typeof logLevels)[number];
   /** Whether it runs as a script of npm, whose shell does not pass signals on. */
   isRunByNpm: boolean;
+  /** Whether it runs by `npm run dev`, which serves the sources of the console themselves. */
+  isRunByDev: boolean;
 }
 
 const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
@@ -210,5 +212,6 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     console: CONSOLE === "true",
     logLevel: LOG_LEVEL,
     isRunByNpm: parsed.data.npm_lifecycle_event !== undefined,
+    isRunByDev: parsed.data.npm_lifecycle_event === "dev",
   };
 }

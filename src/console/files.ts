@@ -1,9 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
-import { fileURLToPath } from "node:url";
-
-/** Where `npm run build` of `console/` puts what it builds. */
-const FOLDER = fileURLToPath(new URL("../../console/dist", import.meta.url));
+import { INSTALL_AND_BUILD } from "./build.ts";
+import { BUILT } from "./sources.ts";
 
 const types: Record<string, string> = {
   ".js": "text/javascript; charset=utf-8",
@@ -27,18 +25,18 @@ export interface BuiltConsole {
 /** Reads the built console into memory, less than 2 MB. Null, with a warning, when it is not built. */
 export async function readBuiltConsole(log: { warn(message: string): void }): Promise<BuiltConsole | null> {
   try {
-    const page = await readFile(join(FOLDER, "index.html"));
-    const names = await readdir(join(FOLDER, "assets"));
+    const page = await readFile(join(BUILT, "index.html"));
+    const names = await readdir(join(BUILT, "assets"));
     const contents = new Map(
       await Promise.all(
-        names.map(async (name) => [name, await readFile(join(FOLDER, "assets", name))] as const),
+        names.map(async (name) => [name, await readFile(join(BUILT, "assets", name))] as const),
       ),
     );
     const served = names.filter((name) => types[extname(name)]);
     return { page, assets: new Map(served.map((name) => [name, toAsset(name, contents)])) };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    log.warn("the console is not built, so there is none: run npm run console, or set CONSOLE=false");
+    log.warn(`the console is not built, so there is none: ${INSTALL_AND_BUILD}`);
     return null;
   }
 }

@@ -419,6 +419,7 @@ test("without settings it listens on localhost:3001 and keeps everything in data
     console: true,
     retentionDays: null,
     isRunByNpm: false,
+    isRunByDev: false,
   });
 });
 

@@ -31,7 +31,8 @@ export async function serve(config: Config, sample: "with sample" | "empty"): Pr
   process.stdout.on("error", () => {}); // nobody reads the output any more: go on serving
   const database = await openDatabase(config.databaseUrl, entities, config);
   const backup = await bringUpToDate(database, config);
-  const app = await createApp(database, config, await loggerOptions(config.logLevel));
+  const options = { ...config, buildsConsole: !config.isRunByDev };
+  const app = await createApp(database, options, await loggerOptions(config.logLevel));
   if (backup) app.log.info({ backup }, "copied the database there before migrating it");
   if (database.dialect.isWorldReadable?.())
     app.log.warn(
