@@ -2,7 +2,7 @@ import type { BrowserContext, Page } from "playwright-core";
 import type { Server } from "./server.ts";
 
 /** Opens the console in a new page and signs in by the token. */
-export async function openConsole(server: Server, context: BrowserContext) {
+export async function openConsole(server: Pick<Server, "url" | "token">, context: BrowserContext) {
   const page = await context.newPage();
   page.setDefaultTimeout(15_000);
   const complaints = collectComplaints(page);
