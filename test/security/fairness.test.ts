@@ -51,8 +51,11 @@ test("a workspace that renders 30 slow templates at once makes no other one wait
   expect(settled).toEqual([...Array(10).fill("modest"), "greedy"]);
 }, 60_000);
 
-/** What the server itself takes of the processor, as a share of what parsing the long template takes. */
-async function shareOfParsing(work: () => Promise<unknown>): Promise<number> {
+/**
+ * What the server itself takes of the processor, as a share of what parsing the long template takes: the least of three times,
+ * as the process may collect garbage of other tests meanwhile.
+ */
+async function shareOfParsing(work: (time: number) => Promise<unknown>): Promise<number> {
   const spent = async (of: () => unknown) => {
     const begun = process.cpuUsage();
     await of();
@@ -61,23 +64,28 @@ async function shareOfParsing(work: () => Promise<unknown>): Promise<number> {
   const parse = () => parseTemplate({ path: "text", text: LONG });
   parse(); // the first time takes longer
   const parsing = await spent(parse);
-  return (await spent(work)) / parsing;
+  const times: number[] = [];
+  for (let time = 0; time < 3; time++) times.push(await spent(() => work(time)));
+  return Math.min(...times) / parsing;
 }
 
 test("versions are parsed and prompts rendered beside the server, which goes on serving", async () => {
   const answers: unknown[] = [];
-  const share = await shareOfParsing(async () => {
-    answers.push(await addPrompt("long", LONG, greedy.token));
-    answers.push(await addPrompt("wrong", LONG.slice(0, -3), greedy.token));
+  const share = await shareOfParsing(async (time) => {
+    answers.push(await addPrompt(`long-${time}`, LONG, greedy.token));
+    answers.push(await addPrompt(`wrong-${time}`, LONG.slice(0, -3), greedy.token));
   });
   const shareOfRendering = await shareOfParsing(async () => {
     // On a busy machine it may be refused, as it takes more than a second.
-    await run('{ renderPrompt(slug: "long") { text warnings { message } } }', {}, greedy.token);
+    await run('{ renderPrompt(slug: "long-0") { text warnings { message } } }', {}, greedy.token);
   });
-  expect(answers).toMatchObject([
-    { promptVersion: { variables: [{ label: "y" }, { label: "z" }] } },
-    { error: { message: expect.stringMatching(/^Invalid input: text is not a valid template at line 1, /) } },
-  ]);
+  const stored = { promptVersion: { variables: [{ label: "y" }, { label: "z" }] } };
+  const message = expect.stringMatching(/^Invalid input: text is not a valid template at line 1, /);
+  expect(answers).toMatchObject(
+    Array(3)
+      .fill([stored, { error: { message } }])
+      .flat(),
+  );
   expect(share).toBeLessThan(0.8); // 1.2 or more when the server itself does it, else 0.2
   expect(shareOfRendering).toBeLessThan(0.8); // 1.5 when the server itself parses, else 0.1
 });
