@@ -122,12 +122,12 @@ test("long logs are read a few megabytes at a time, with others served in betwee
 
 test("logs of very many small values are parsed one after another, with others served in between", async () => {
   await using own = await startServer();
-  const output = Array(200_000).fill({}); // takes more than 10 ms to parse
+  const output = Array(330_000).fill({}); // four of them take more than 10 ms to parse, and fit into one piece
   await addLogs(own, 4, () => ({ promptSlug: "small values", output }));
   const turn = vi.spyOn(own.database, "turn");
   const { body } = await own.graphql("{ logs { nodes { output } } }");
   expect(body.data.logs.nodes).toHaveLength(4);
-  expect(turn.mock.calls.length).toBeGreaterThanOrEqual(4); // 2 of them before the logs are read
+  expect(turn.mock.calls.length).toBeGreaterThanOrEqual(3); // 2 of them before the logs are read
 });
 
 test("previews of long logs are read a few megabytes at a time", async () => {

@@ -25,7 +25,7 @@ const withoutId = [
   ...["PromptDescription", "RenderedPrompt", "ServedPrompt"],
   ...["Usage", "LogCount", "TokenUsage", "Subtree", "LogEvent"],
   // What a workspace has one of, and its runs, which are not kept.
-  ...["Retention", "RetentionRun", "PastRetentionRun"],
+  ...["Retention", "RetentionRun", "PastRetentionRun", "Checkup", "Finding"],
 ];
 
 export default [
