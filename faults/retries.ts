@@ -34,7 +34,9 @@ export async function sendAgain(
       const name = randomUUID();
       const [path, body] = kinds[n % kinds.length]!(name);
       const key = keys === "with keys" ? name : null;
-      while ((await sendOnce(gateway, { path, body, key })) === "cut") result.cut += 1;
+      let outcome = await sendOnce(gateway, { path, body, key });
+      for (; outcome !== "answered"; outcome = await sendOnce(gateway, { path, body, key }))
+        if (outcome === "cut") result.cut += 1;
       ledger.acknowledged.add(name);
     }
   };
@@ -52,7 +54,7 @@ interface Sent {
   key: string | null;
 }
 
-async function sendOnce({ url }: Gateway, { path, body, key }: Sent): Promise<"answered" | "cut"> {
+async function sendOnce({ url }: Gateway, { path, body, key }: Sent): Promise<"answered" | "cut" | "busy"> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   socket.on("error", () => {}); // it was cut
@@ -74,6 +76,7 @@ async function sendOnce({ url }: Gateway, { path, body, key }: Sent): Promise<"a
   }
   let answer = "";
   for await (const chunk of socket) answer += chunk;
+  if (/^HTTP\/1\.1 503 .*^retry-after: /ims.test(answer)) return "busy"; // nothing is stored: send it again
   if (!/^HTTP\/1\.1 20\d/.test(answer)) throw new Error(`Refused: ${answer}`);
   return "answered";
 }
