@@ -18,8 +18,6 @@ export interface KillPostgresqlResult extends Verdict {
 const MAX_LIFE_MS = 500;
 const AWAY_MS = 300;
 const MAX_WAIT_MS = 20_000;
-/** Else the server itself writes every 0.2 s what a control is to lose. */
-const RARE_WRITES = { wal_writer_delay: "10s" };
 
 /**
  * Kills the PostgreSQL server with all its processes at random moments under writers, again and again, while one gateway
@@ -31,7 +29,7 @@ export async function killPostgresql(
 ): Promise<KillPostgresqlResult> {
   const ledger = newLedger();
   const result = { lost: [], doubled: [], faults: [], cycles: 0, slowestBackMs: 0 };
-  const server = await startPostgresql({ ...RARE_WRITES, ...settings });
+  const server = await startPostgresql(settings);
   try {
     await prepareDatabase(server.url);
     const gateway = await startGateway({ databaseUrl: server.url });
