@@ -6,14 +6,19 @@ const LATER_MS = 100;
 
 const { exec, prepare } = Database.prototype;
 const late = new WeakMap<Database.Database, NodeJS.Timeout>();
+/** Those in the midst of a transaction: half of one must not be committed, or a kill leaves faults of another kind. */
+const busy = new WeakSet<Database.Database>();
 const commitLater = (database: Database.Database) => {
   const commit = () => {
     late.delete(database);
-    if (database.inTransaction) exec.call(database, "commit");
+    if (busy.has(database)) commitLater(database);
+    else if (database.inTransaction) exec.call(database, "commit");
   };
   if (!late.has(database)) late.set(database, setTimeout(commit, LATER_MS));
 };
 Database.prototype.exec = function (this: Database.Database, statement: string) {
+  if (statement.startsWith("begin")) busy.add(this);
+  else if (/^(?:commit|rollback$)/.test(statement)) busy.delete(this);
   if (statement.startsWith("begin") && this.inTransaction) return this;
   if (statement !== "commit") return exec.call(this, statement);
   commitLater(this);
@@ -21,7 +26,7 @@ Database.prototype.exec = function (this: Database.Database, statement: string) 
 };
 Database.prototype.prepare = function (this: Database.Database, statement: string) {
   const prepared = prepare.call(this, statement);
-  if (!/^(?:begin|commit)/i.test(statement)) return prepared;
+  if (!/^(?:begin|commit|rollback$)/i.test(statement)) return prepared;
   const run = () => {
     this.exec(statement.toLowerCase());
     return { changes: 0, lastInsertRowid: 0 };

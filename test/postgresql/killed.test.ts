@@ -4,6 +4,8 @@ import { findBinaries } from "../support/postgresServer.ts";
 
 // The long form: npm run faults -- kill-postgresql
 const TIMEOUT_MS = 120_000;
+// Chance decides whether a kill meets what is not yet stored; that it can be seen once is all that a control shows.
+const CONTROL = { timeout: TIMEOUT_MS, retry: 2 };
 const why = findBinaries() ? undefined : "no PostgreSQL of npm to kill";
 
 test.skipIf(why)(
@@ -21,9 +23,9 @@ test.skipIf(why)(
 
 test.skipIf(why)(
   "where npm brought PostgreSQL: that test sees the loss with synchronous_commit=off",
+  CONTROL,
   async () => {
-    const { lost } = await killPostgresql({ synchronous_commit: "off" }, { cycles: 20 });
-    expect(lost.length).toBeGreaterThan(0);
+    const { lost, faults } = await killPostgresql({ synchronous_commit: "off" }, { cycles: 20 });
+    expect(lost.length, faults.join()).toBeGreaterThan(0);
   },
-  TIMEOUT_MS,
 );

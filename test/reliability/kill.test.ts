@@ -4,6 +4,8 @@ import { newDatabase } from "../support/bareDatabase.ts";
 
 // The long form: npm run faults -- kill
 const TIMEOUT_MS = 120_000;
+// Chance decides whether a kill meets what is not yet stored; that it can be seen once is all that a control shows.
+const CONTROL = { timeout: TIMEOUT_MS, retry: 2 };
 
 test(
   "a gateway that is killed under 64 writers loses and doubles nothing acknowledged, and is back as fast as it starts",
@@ -27,13 +29,9 @@ test(
   TIMEOUT_MS,
 );
 
-test(
-  "that test sees the loss when answers are sent before the commit",
-  async () => {
-    await using database = await newDatabase();
-    const preload = "answerBeforeCommit";
-    const { lost } = await killGateway({ ...database, preload }, { cycles: 20 });
-    expect(lost.length).toBeGreaterThan(0);
-  },
-  TIMEOUT_MS,
-);
+test("that test sees the loss when answers are sent before the commit", CONTROL, async () => {
+  await using database = await newDatabase();
+  const preload = "answerBeforeCommit";
+  const { lost, faults } = await killGateway({ ...database, preload }, { cycles: 20 });
+  expect(lost.length, faults.join()).toBeGreaterThan(0);
+});

@@ -4,6 +4,8 @@ import { newDatabase } from "../support/bareDatabase.ts";
 
 // The long form: npm run faults -- kill-exporters
 const TIMEOUT_MS = 120_000;
+// Chance decides whether a kill meets what is not yet stored; that it can be seen once is all that a control shows.
+const CONTROL = { timeout: TIMEOUT_MS, retry: 2 };
 
 test(
   "a gateway that is killed under 32 exporters of OpenTelemetry loses and doubles no span that one calls exported",
@@ -16,13 +18,9 @@ test(
   TIMEOUT_MS,
 );
 
-test(
-  "that test sees the loss when exports are answered before the commit",
-  async () => {
-    await using database = await newDatabase();
-    const preload = "answerBeforeCommit";
-    const { lost } = await killExporters({ ...database, preload }, { cycles: 20 });
-    expect(lost.length).toBeGreaterThan(0);
-  },
-  TIMEOUT_MS,
-);
+test("that test sees the loss when exports are answered before the commit", CONTROL, async () => {
+  await using database = await newDatabase();
+  const preload = "answerBeforeCommit";
+  const { lost, faults } = await killExporters({ ...database, preload }, { cycles: 20 });
+  expect(lost.length, faults.join()).toBeGreaterThan(0);
+});
