@@ -12,6 +12,12 @@ export function primaryClient(url: string, silenceMs: number): typeof pg.Client 
   const urls = hostsOf(url);
   let primary: Promise<string> | undefined;
   return class extends pg.Client {
+    constructor(config?: string | pg.ClientConfig) {
+      super(config);
+      // A server that goes down may say so together with its first answer, before the pool listens; the next query rejects.
+      this.on("error", () => {});
+    }
+
     override connect(): Promise<pg.Client>;
     override connect(callback: ConnectCallback): void;
     override connect(callback?: ConnectCallback): Promise<pg.Client> | undefined {
