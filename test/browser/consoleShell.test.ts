@@ -132,6 +132,34 @@ describe.skipIf(!hasChromium)(`the frame of the console in Chromium${skipReason}
     await page.getByRole("dialog", { name: "Change" }).getByText("one").first().waitFor();
   });
 
+  it("goes on by j and k from the row that was opened, when one goes back to its list", async () => {
+    await using server = await startServer({ console: true });
+    for (const slug of ["p-1", "p-2", "p-3", "p-4"]) await addPrompt(server, { slug });
+    await using browser = await openBrowser();
+    const { page } = await openConsole(server, await browser.newContext());
+    await page.getByRole("link", { name: "Prompts", exact: true }).click();
+    const rows = page.getByRole("region", { name: "Prompts" }).locator("tbody tr");
+    await rows.nth(3).waitFor();
+    const focused = () => page.evaluate("document.activeElement.closest('tr')?.rowIndex");
+    const openAndGoBack = async (open: () => Promise<void>) => {
+      await open();
+      await rows.first().waitFor({ state: "detached" });
+      await page.goBack();
+      await rows.nth(3).waitFor();
+    };
+    await openAndGoBack(() => rows.nth(1).click());
+    await page.keyboard.press("j");
+    expect(await focused()).toBe(3);
+    await openAndGoBack(() => page.keyboard.press("Enter"));
+    await page.keyboard.press("k");
+    expect(await focused()).toBe(2);
+    await page.getByRole("link", { name: "Audit log" }).click();
+    await page.getByRole("link", { name: "Prompts", exact: true }).click();
+    await rows.nth(3).waitFor();
+    await page.keyboard.press("j");
+    expect(await focused()).toBe(1);
+  });
+
   it("keeps the chosen entry of the palette in view", async () => {
     await using server = await startServer({ console: true, sample: true });
     await using browser = await openBrowser();

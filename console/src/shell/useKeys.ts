@@ -1,5 +1,5 @@
-import { useNavigate } from "@tanstack/react-router";
-import { useEffect } from "react";
+import { useNavigate, useRouter } from "@tanstack/react-router";
+import { useCallback, useEffect, useRef } from "react";
 import { places } from "./places.ts";
 
 const SEQUENCE_MS = 1_000;
@@ -12,6 +12,7 @@ interface Keys {
 /** The keys that work on every screen. They are listed in KeysDialog. */
 export function useKeys({ onPalette, onHelp }: Keys): void {
   const navigate = useNavigate();
+  const openedRow = useOpenedRow();
   useEffect(() => {
     let goUntilMs = 0;
     const onKey = (event: KeyboardEvent) => {
@@ -28,12 +29,31 @@ export function useKeys({ onPalette, onHelp }: Keys): void {
       if (event.key === "g") goUntilMs = performance.now() + SEQUENCE_MS;
       else if (event.key === "?") onHelp();
       else if (event.key === "/") focusSearch(event);
-      else if (event.key === "j") moveInList(1);
-      else if (event.key === "k") moveInList(-1);
+      else if (event.key === "j") moveInList(1, openedRow());
+      else if (event.key === "k") moveInList(-1, openedRow());
     };
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
-  }, [navigate, onPalette, onHelp]);
+  }, [navigate, openedRow, onPalette, onHelp]);
+}
+
+/**
+ * Gives the link of the row that was last opened on this visit of the screen. Visits are told apart by their entry in the
+ * history, as for scrolling: who comes back finds the row, and a new visit starts at the top.
+ */
+function useOpenedRow(): () => string | undefined {
+  const router = useRouter();
+  const rows = useRef(new Map<string | undefined, string>());
+  const entry = useCallback(() => router.latestLocation.state.__TSR_key, [router]);
+  useEffect(() => {
+    const onClick = ({ target }: MouseEvent) => {
+      const href = target instanceof Element && hrefOf(target.closest("main tbody tr"));
+      if (href) rows.current.set(entry(), href);
+    };
+    addEventListener("click", onClick, true); // before the click leads to another entry
+    return () => removeEventListener("click", onClick, true);
+  }, [entry]);
+  return useCallback(() => rows.current.get(entry()), [entry]);
 }
 
 /** Whether keys belong to what has the focus, such as a field. */
@@ -51,12 +71,18 @@ function focusSearch(event: KeyboardEvent): void {
   field.select();
 }
 
-/** Focuses the first link or button of the next or the previous row of the list; Enter then opens it. */
-function moveInList(step: 1 | -1): void {
+/**
+ * Focuses the first link or button of the next or the previous row of the list; Enter then opens it. Where no row has the
+ * focus, it goes on from the one that was opened.
+ */
+function moveInList(step: 1 | -1, opened: string | undefined): void {
   const rows = [...document.querySelectorAll("main tbody tr")].filter((row) => row.querySelector(FIRST));
-  const at = rows.findIndex((row) => row.contains(document.activeElement));
+  const focused = rows.findIndex((row) => row.contains(document.activeElement));
+  const at = focused === -1 && opened ? rows.findIndex((row) => hrefOf(row) === opened) : focused;
   const next = at === -1 ? (step === 1 ? 0 : rows.length - 1) : at + step;
   rows[next]?.querySelector<HTMLElement>(FIRST)?.focus();
 }
 
 const FIRST = "a, button:not(:disabled)";
+
+const hrefOf = (row: Element | null) => row?.querySelector("a")?.href;
