@@ -67,7 +67,7 @@ export function Reprice({ onClose }: { onClose: () => void }) {
           <Button onClick={onClose}>{report && !isPreview ? "Done" : "Cancel"}</Button>
           {(!report || isPreview) && (
             <Button kind="primary" type="submit" disabled={isRunning || (isPreview && report.changed === 0)}>
-              {isPreview ? `Reprice ${formatCount(report.changed)} logs` : "See what would change"}
+              {isPreview ? `Reprice ${countOfLogs(report.changed)}` : "See what would change"}
             </Button>
           )}
         </FormButtons>
@@ -75,3 +75,5 @@ export function Reprice({ onClose }: { onClose: () => void }) {
     </Dialog>
   );
 }
+
+const countOfLogs = (count: number) => (count === 1 ? "1 log" : `${formatCount(count)} logs`);
