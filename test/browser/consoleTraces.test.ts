@@ -84,6 +84,27 @@ describe.skipIf(!hasChromium)(`traces in Chromium${skipReason}`, { timeout: 60_0
     expect(complaints).toEqual([]);
   });
 
+  it("keeps in its address what is collapsed", async () => {
+    await using server = await startServer({ console: true });
+    const id = await sendTrace(server, { trace: 1, at: yesterdayNoon(), spans: agentSpans("Nairobi") });
+    await using browser = await openBrowser();
+    const { page, complaints } = await openConsole(server, await browser.newContext());
+    await page.goto(`${server.url}/console/traces/${id}`);
+    const rows = page.getByRole("treegrid", { name: "Steps" }).getByRole("row");
+    await rows.nth(3).waitFor();
+    const count = await rows.count();
+    const held = () => new URL(page.url()).searchParams.get("collapsed");
+    await page.getByRole("button", { name: "Collapse plan a trip" }).click();
+    await expect.poll(held).toMatch(/^[0-9a-f]{10}$/);
+    await page.reload();
+    await page.getByRole("button", { name: "Expand plan a trip" }).waitFor();
+    expect(await rows.count()).toBeLessThan(3);
+    await page.getByRole("button", { name: "Expand all" }).click();
+    await expect.poll(held).toBeNull();
+    expect(await rows.count()).toBe(count);
+    expect(complaints).toEqual([]);
+  });
+
   it("grows while the application goes on, keeps the selected step, and says what is missing", async () => {
     await using server = await startServer({ console: true });
     const at = new Date();

@@ -1,5 +1,5 @@
 import { getRouteApi } from "@tanstack/react-router";
-import { useCallback, useMemo, useState } from "react";
+import { useCallback, useMemo } from "react";
 import { Button } from "../../parts/Button.tsx";
 import { FilterBar, SearchField } from "../../parts/Field.tsx";
 import { formatCount } from "../../parts/format.ts";
@@ -9,6 +9,7 @@ import { hasBelow, matchesOf, nextError, outlineOf, shownSteps, withAbove } from
 import type { Step } from "./queries.ts";
 import { StepDetailPanel } from "./StepDetailPanel.tsx";
 import styles from "./Trace.module.css";
+import { useCollapsed } from "./useCollapsed.ts";
 import { useTraceKeys } from "./useTraceKeys.ts";
 import { Waterfall } from "./Waterfall.tsx";
 
@@ -29,7 +30,7 @@ export function TraceTree({ traceId, steps, isWhole }: Props) {
     (next) => void navigate({ search: (now) => ({ ...now, step: next }), replace: true, resetScroll: false }),
   );
   const outline = useMemo(() => outlineOf(steps), [steps]);
-  const [collapsed, setCollapsed] = useState<ReadonlySet<string>>(new Set());
+  const [collapsed, setCollapsed] = useCollapsed(outline);
   const matches = useMemo(() => (q ? matchesOf(outline, q) : undefined), [outline, q]);
   const found = useMemo(() => matches && new Set(matches), [matches]);
   const shown = useMemo(
@@ -44,7 +45,8 @@ export function TraceTree({ traceId, steps, isWhole }: Props) {
     setCollapsed(next);
   };
   const onSelect = (n: number) => {
-    setCollapsed((now) => withoutAbove(steps, now, n));
+    const next = withoutAbove(steps, collapsed, n);
+    if (next !== collapsed) setCollapsed(next);
     select(steps[n]!.id);
   };
   const moves = { outline, shown, selected, collapsed, onSelect, onCollapse: collapse };

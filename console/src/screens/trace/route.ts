@@ -5,6 +5,6 @@ import { shellRoute } from "../../shell/routes.tsx";
 export const traceRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: "/traces/$id",
-  validateSearch: only("step", "q", "dialog"),
+  validateSearch: only("step", "collapsed", "q", "dialog"),
   component: lazyRouteComponent(() => import("./TraceScreen.tsx"), "TraceScreen"),
 });
