@@ -1,11 +1,10 @@
 import { expect, test } from "vitest";
 import { killPostgresql } from "../../faults/killPostgresql.ts";
+import { CONTROL } from "../support/controls.ts";
 import { findBinaries } from "../support/postgresServer.ts";
 
 // The long form: npm run faults -- kill-postgresql
 const TIMEOUT_MS = 120_000;
-// Chance decides whether a kill meets what is not yet stored; that it can be seen once is all that a control shows.
-const CONTROL = { timeout: TIMEOUT_MS, retry: 2 };
 const why = findBinaries() ? undefined : "no PostgreSQL of npm to kill";
 
 test.skipIf(why)(

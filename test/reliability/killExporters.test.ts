@@ -1,11 +1,10 @@
 import { expect, test } from "vitest";
 import { killExporters } from "../../faults/killExporters.ts";
 import { newDatabase } from "../support/bareDatabase.ts";
+import { CONTROL } from "../support/controls.ts";
 
 // The long form: npm run faults -- kill-exporters
 const TIMEOUT_MS = 120_000;
-// Chance decides whether a kill meets what is not yet stored; that it can be seen once is all that a control shows.
-const CONTROL = { timeout: TIMEOUT_MS, retry: 2 };
 
 test(
   "a gateway that is killed under 32 exporters of OpenTelemetry loses and doubles no span that one calls exported",

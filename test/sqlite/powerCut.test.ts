@@ -3,11 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { cutPower, whyNoPowerCut } from "../../faults/powerCut.ts";
+import { CONTROL } from "../support/controls.ts";
 
 // The long form: npm run faults -- power-cut
 const TIMEOUT_MS = 120_000;
-// Chance decides whether a kill meets what is not yet stored; that it can be seen once is all that a control shows.
-const CONTROL = { timeout: TIMEOUT_MS, retry: 2 };
 const why = whyNoPowerCut();
 const left = why ? ` (left out: ${why})` : "";
 

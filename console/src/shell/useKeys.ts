@@ -3,6 +3,7 @@ import { useCallback, useEffect, useRef } from "react";
 import { places } from "./places.ts";
 
 const SEQUENCE_MS = 1_000;
+const MAX_VISITS = 100;
 
 interface Keys {
   onPalette: () => void;
@@ -48,7 +49,9 @@ function useOpenedRow(): () => string | undefined {
   useEffect(() => {
     const onClick = ({ target }: MouseEvent) => {
       const href = target instanceof Element && hrefOf(target.closest("main tbody tr"));
-      if (href) rows.current.set(entry(), href);
+      if (!href) return;
+      rows.current.set(entry(), href);
+      if (rows.current.size > MAX_VISITS) rows.current.delete(rows.current.keys().next().value);
     };
     addEventListener("click", onClick, true); // before the click leads to another entry
     return () => removeEventListener("click", onClick, true);
