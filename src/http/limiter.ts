@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { createEventLoopSlots, type Place } from "../limits/eventLoop.ts";
 import { createShares, type Share } from "../limits/shares.ts";
 import type { App } from "./app.ts";
-import { createBodies, MAX_BYTES_BESIDE_OTHERS } from "./bodies.ts";
+import { createBodies } from "./bodies.ts";
 import { type ErrorBody, refusalError, refuse } from "./refusals.ts";
 import { discardBody } from "./unreadBodies.ts";
 
@@ -140,8 +140,8 @@ export function createLimiter(options: Partial<Limits>, corsOrigins: string[]) {
 export type Limiter = ReturnType<typeof createLimiter>;
 
 function createBodyLimits({ maxBodyBytes, maxKeptBytes }: Limits, places: Slots, refusal: () => Error) {
-  const bodies = createBodies(maxBodyBytes, MAX_BYTES_BESIDE_OTHERS.parsed);
-  const keptBodies = createBodies(maxKeptBytes, MAX_BYTES_BESIDE_OTHERS.kept);
+  const bodies = createBodies(maxBodyBytes);
+  const keptBodies = createBodies(maxKeptBytes);
   return {
     count: (request: FastifyRequest, reply: FastifyReply, reading: "whole" | "streamed") => {
       // A request takes its place when its body is complete: parsing takes the time, not receiving.

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { Agent, request } from "node:http";
 import { connect } from "node:net";
 import { finished } from "node:stream/promises";
@@ -15,9 +16,9 @@ const soon = { timeout: 20_000 };
 const MEGABYTE = 1024 * 1024;
 
 /** Sends a body over a connection of its own; gives the status. */
-async function send(body: Buffer): Promise<number> {
+async function send(body: Buffer, path = "/monitor/log"): Promise<number> {
   const headers = { "content-type": "application/json", authorization: `Bearer ${server.token}` };
-  const sent = request(`${server.url}/monitor/log`, { method: "POST", headers, agent });
+  const sent = request(server.url + path, { method: "POST", headers, agent });
   const status = new Promise<number>((resolve, reject) => {
     sent.on("response", (response) => {
       response.resume();
@@ -35,12 +36,26 @@ const log = (bytes: number) =>
     JSON.stringify({ slug: "large", input: "x".repeat(bytes), output: "", inputTokens: 1, outputTokens: 1 }),
   );
 
-test("large bodies of a workspace are answered one after another, and others are accepted between them", async () => {
-  const several = (bytes: number) => () =>
-    Promise.all(Array.from({ length: 8 }, async () => expect(await send(log(bytes))).toBe(200)));
-  await several(1_000)();
-  expect(await turnsDuring(several(0.3 * MEGABYTE))).toBeGreaterThan(7 * 60);
-});
+/** A request of OpenTelemetry with one span. */
+const span = (bytes: number) => {
+  const attributes = [{ key: "input.value", value: { stringValue: "x".repeat(bytes) } }];
+  const ids = { traceId: randomBytes(16).toString("hex"), spanId: randomBytes(8).toString("hex") };
+  const spans = [{ ...ids, name: "large", startTimeUnixNano: `${Date.now()}000000`, attributes }];
+  return Buffer.from(JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] }));
+};
+
+test.each([
+  ["logs", "/monitor/log", log],
+  ["spans of OpenTelemetry", "/v1/traces", span],
+])(
+  "large bodies of a workspace are answered one after another, and others are accepted between them: %s",
+  async (_, path, body) => {
+    const several = (bytes: number) => () =>
+      Promise.all(Array.from({ length: 8 }, async () => expect(await send(body(bytes), path)).toBe(200)));
+    await several(1_000)();
+    expect(await turnsDuring(several(0.3 * MEGABYTE))).toBeGreaterThan(7 * 60);
+  },
+);
 
 test("a large body is read in many turns of the event loop", async () => {
   const refused = Buffer.from(`[${"0,".repeat(4.5 * MEGABYTE)}0]`);
