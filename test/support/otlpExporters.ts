@@ -14,14 +14,15 @@ export interface Receiver {
   token: string;
 }
 
-/** The exporter of OpenTelemetry as it is published. */
+/** The exporter of OpenTelemetry as it is published; by its own default, too, it gives up after 10 s. */
 export function createExporter(
   protocol: (typeof protocols)[number],
   compression: (typeof compressions)[number],
   { url, grpcPort, token }: Receiver,
+  timeoutMillis = 10_000,
 ): SpanExporter {
   // The exporters' own type is an enumeration, whose members cannot be named in code that is only stripped of types.
-  const options = { compression } as object;
+  const options = { compression, timeoutMillis } as object;
   if (protocol === "grpc") {
     const metadata = new grpc.Metadata();
     metadata.set("authorization", `Bearer ${token}`);
