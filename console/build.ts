@@ -11,6 +11,9 @@ const own = `${BUILT}.${process.pid}`;
 const replaced = `${own}.replaced`;
 const newest = new Date(newestSourceMs());
 
+// Vite takes it from who starts it, and the React for development renders effects twice, which loses the focus of dialogs.
+process.env.NODE_ENV = "production";
+
 try {
   await import("./documents.ts");
   await build({ root: import.meta.dirname, build: { outDir: own } });

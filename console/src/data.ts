@@ -32,13 +32,13 @@ const askForJson = mapExchange({
   },
 });
 
+const options = { url: "/graphql", preferGetMethod: false, fetchSubscriptions: true };
+
 export const createClient = () =>
-  new Client({
-    url: "/graphql",
-    preferGetMethod: false,
-    fetchSubscriptions: true,
-    exchanges: [cacheExchange, askForJson, fetchExchange],
-  });
+  new Client({ ...options, exchanges: [cacheExchange, askForJson, fetchExchange] });
+
+/** For the pages of long lists, all of which a cache would keep. */
+export const uncachedClient = new Client({ ...options, exchanges: [askForJson, fetchExchange] });
 
 type Document<Data, Variables> = TypedDocumentString<Data, Variables>;
 

@@ -1,6 +1,6 @@
-import { expect, it } from "vitest";
+import { expect, it, test } from "vitest";
 import { formatClock, formatDay, formatPrice } from "../../console/src/parts/format.ts";
-import { messageText } from "../../console/src/parts/messageText.ts";
+import { messagesOf, messageText } from "../../console/src/parts/messages.ts";
 import { ticksOf } from "../../console/src/parts/ticks.ts";
 
 const now = new Date(2026, 10, 24, 12).getTime();
@@ -50,7 +50,7 @@ it.each([
 it.each<[unknown, string | null]>([
   [[{ role: "user", content: "Hello" }], "Hello"],
   [{ role: "assistant", content: "Hello" }, "Hello"],
-  [[{ role: "user", parts: [{ type: "text", content: "a" }, { text: "b" }] }], "a b"],
+  [[{ role: "user", parts: [{ type: "text", content: "a" }, { text: "b" }] }], "a\nb"],
   [
     [
       { role: "system", content: "s" },
@@ -65,4 +65,26 @@ it.each<[unknown, string | null]>([
   [[], null],
 ])("the messages of a model are shown as their text: %j", (value, text) => {
   expect(messageText(value)).toBe(text);
+});
+
+test("messages are shown with all that they hold", () => {
+  const call = { id: "1", function: { name: "weather", arguments: "{}" } };
+  const picture = { type: "image_url", image_url: { url: "https://example.com/a.png" } };
+  const marked = { type: "text", text: "kept", cache_control: { type: "ephemeral" } };
+  const messages = [
+    { role: "user", name: "ada", content: [{ type: "input_text", text: "a" }, picture, marked, "b"] },
+    { role: "assistant", content: null, tool_calls: [call] },
+    { role: "tool", tool_call_id: "1", content: "22 °C" },
+    { role: "model", parts: [{ text: "warm" }] },
+  ];
+  const shown = [
+    { role: "user", name: "ada", text: "a\nb", rest: { parts: [picture, marked] } },
+    { role: "assistant", name: null, text: "", rest: { tool_calls: [call] } },
+    { role: "tool", name: null, text: "22 °C", rest: { tool_call_id: "1" } },
+    { role: "model", name: null, text: "warm", rest: null },
+  ];
+  expect(messagesOf(messages)).toEqual(shown);
+  expect(messagesOf({ messages })).toEqual(shown);
+  expect(messagesOf({ messages, temperature: 0 })).toBeNull();
+  expect(messagesOf([...messages, { city: "Nairobi" }])).toBeNull();
 });

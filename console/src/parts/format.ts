@@ -11,6 +11,7 @@ const day = new Intl.DateTimeFormat("en", { month: "short", day: "numeric" });
 const dayOfYear = new Intl.DateTimeFormat("en", { month: "short", day: "numeric", year: "numeric" });
 
 export const formatCount = (value: number): string => count.format(value);
+export const formatRows = (rows: number): string => (rows === 1 ? "1 row" : `${formatCount(rows)} rows`);
 export const formatCompact = (value: number): string =>
   value < 10_000 ? count.format(value) : compact.format(value);
 

@@ -11,7 +11,9 @@ const keys: [keys: string, meaning: string][] = [
   ["Left, Right", "in a trace: collapse, expand"],
   ["e", "in a trace: next error"],
   ["Ctrl/Cmd Z", "in a dataset: undo"],
+  ["Ctrl/Cmd Shift Z", "in a dataset: redo"],
   ["Ctrl/Cmd V", "in a grid: paste a block"],
+  ["Ctrl/Cmd C, X", "in a grid: copy, cut the cell"],
   ["?", "these keys"],
 ];
 

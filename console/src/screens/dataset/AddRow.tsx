@@ -6,7 +6,8 @@ import { Dialog } from "../../parts/Dialog.tsx";
 import { TextArea } from "../../parts/Field.tsx";
 import { SaveForm } from "../../parts/SaveForm.tsx";
 import { type CellText, itemOf } from "./block.ts";
-import { GridRowFields, gridColumnsOf, type Row } from "./cells.ts";
+import { gridColumnsOf, type Row } from "./cells.ts";
+import { GridRowFields } from "./gridRowFields.ts";
 
 const AddDatasetRow = graphql(`
   mutation AddDatasetRow($slug: String!, $input: DatasetItemInput!) {

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "react";
+import { useLayoutEffect, useRef, useState } from "react";
 import styles from "./Dataset.module.css";
 import type { Move } from "./useCells.ts";
 
@@ -19,21 +19,22 @@ export function CellEditor({ text, typed, hasFocus, onFocus, onSave, onCancel }:
   const field = useRef<HTMLTextAreaElement>(null);
   const [value, setValue] = useState(typed ?? text);
   const isDone = useRef(false);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!hasFocus) return;
     field.current?.focus();
-    if (typed === undefined) field.current?.select();
-    else field.current?.setSelectionRange(typed.length, typed.length);
-  }, [hasFocus, typed]);
+    const end = field.current?.value.length ?? 0; // as in spreadsheets: what stands there goes on
+    field.current?.setSelectionRange(end, end);
+  }, [hasFocus]);
   const finish = (end: () => void) => {
     if (isDone.current) return; // leaving the field after a key would end it twice
     isDone.current = true;
     end();
   };
   const onKeyDown = (event: React.KeyboardEvent) => {
+    if (event.nativeEvent.isComposing) return; // the key chooses among signs of Japanese, Chinese or Korean
     if (event.key === "Escape") finish(onCancel);
     else if (event.key === "Enter" && !event.shiftKey) finish(() => onSave(value, [1, 0]));
-    else if (event.key === "Tab") finish(() => onSave(value, [0, 1]));
+    else if (event.key === "Tab") finish(() => onSave(value, [0, event.shiftKey ? -1 : 1]));
     else return;
     event.preventDefault();
     event.stopPropagation();

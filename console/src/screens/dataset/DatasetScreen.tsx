@@ -4,19 +4,20 @@ import type { DatasetHeadQuery } from "../../gql/graphql.ts";
 import { graphql } from "../../gql/index.ts";
 import { Badge, TagBadge } from "../../parts/Badge.tsx";
 import { Button, buttonClass } from "../../parts/Button.tsx";
-import { formatCount } from "../../parts/format.ts";
+import { formatCount, formatRows } from "../../parts/format.ts";
 import { Icon } from "../../parts/Icon.tsx";
 import { Loaded } from "../../parts/Loaded.tsx";
 import { Page } from "../../parts/Page.tsx";
-import { AddRow } from "./AddRow.tsx";
 import { gridColumnsOf } from "./cells.ts";
 import styles from "./Dataset.module.css";
-import { DropFile, ImportButton, ImportProgress } from "./DropFile.tsx";
+import { DropFile, ImportButton } from "./DropFile.tsx";
 import { ExportDialog } from "./ExportDialog.tsx";
 import { ReportNotice } from "./Report.tsx";
 import { Sheet } from "./Sheet.tsx";
+import { StoringProgress } from "./StoringProgress.tsx";
 import { useImport } from "./useImport.ts";
 import { usePlace } from "./usePlace.ts";
+import { useRefetch } from "./useRefetch.ts";
 import { useRows } from "./useRows.ts";
 
 const route = getRouteApi("/shell/datasets/$slug");
@@ -29,7 +30,6 @@ const DatasetHead = graphql(`
       name
       version
       rowCount
-      warning
       columns {
         name
         type
@@ -43,6 +43,16 @@ const DatasetHead = graphql(`
   }
 `);
 
+/** Apart from the others, as it reads all rows: 2 s for a million. */
+const DatasetWarning = graphql(`
+  query DatasetWarning($slug: String!, $version: Int) {
+    dataset(slug: $slug, version: $version) {
+      id
+      warning
+    }
+  }
+`);
+
 type Dataset = NonNullable<DatasetHeadQuery["dataset"]>;
 
 export function DatasetScreen() {
@@ -50,28 +60,46 @@ export function DatasetScreen() {
   const { version } = route.useSearch();
   const variables = { slug, version: version ? Number(version) : null };
   const result = useData(DatasetHead, variables, { isExact: true });
+  const refetch = useRefetch(result);
   return (
     <Loaded result={result}>
-      {({ dataset }) =>
-        dataset && <DatasetPage key={`${slug} ${version}`} dataset={dataset} onChange={result.retry} />
+      {(data) =>
+        data.dataset && (
+          <DatasetPage
+            key={`${slug} ${version}`}
+            dataset={data.dataset}
+            isStale={result.isStale || data !== result.data}
+            onChange={refetch}
+          />
+        )
       }
     </Loaded>
   );
 }
 
-function DatasetPage({ dataset, onChange }: { dataset: Dataset; onChange: () => void }) {
-  const { slug, name, columns, tags, rowCount, warning } = dataset;
+interface Props {
+  dataset: Dataset;
+  /** Whether a newer answer is on its way. */
+  isStale: boolean;
+  onChange: () => void;
+}
+
+function DatasetPage({ dataset, isStale, onChange }: Props) {
+  const { slug, name, columns, rowCount } = dataset;
   const { version, dialog } = route.useSearch();
   const navigate = route.useNavigate();
   const place = usePlace(slug, version);
-  const rows = useRows(slug, version ? Number(version) : null, place.rowCount);
+  const rows = useRows({
+    ...{ slug, version: version ? Number(version) : null, rowCount, isStale },
+    ...{ columns: JSON.stringify(columns), firstRow: place.row, onOtherCount: onChange },
+  });
   const setDialog = (next: string | undefined) =>
     void navigate({ search: (now) => ({ ...now, dialog: next }), replace: true });
   const isOld = version !== undefined;
   const { start, cancel, progress, report, closeReport } = useImport({
     ...{ slug, columns: gridColumnsOf(columns) },
     onDone: () => {
-      rows.reload();
+      rows.held.reload();
       onChange();
     },
   });
@@ -79,18 +107,8 @@ function DatasetPage({ dataset, onChange }: { dataset: Dataset; onChange: () => 
   return (
     <Page
       title={name}
-      heading={
-        <>
-          {name} <code className={styles.slug}>{slug}</code>{" "}
-          <Badge tone={isOld ? "warn" : "neutral"}>Version {formatCount(dataset.version)}</Badge>{" "}
-          {tags.map(({ id, label, version: tagged }) => (
-            <Link key={id} to="/datasets/$slug" params={{ slug }} search={{ version: String(tagged) }}>
-              <TagBadge label={label} />
-            </Link>
-          ))}
-        </>
-      }
-      about={`${formatCount(rowCount)} rows${isOld ? ", as they were: an old version cannot be changed" : ""}`}
+      heading={<Heading dataset={dataset} isOld={isOld} />}
+      about={`${formatRows(rowCount)}${isOld ? ", as they were: an old version cannot be changed" : ""}`}
       back={
         <Link to="/datasets">
           <Icon name="back" size={13} /> Datasets
@@ -116,8 +134,8 @@ function DatasetPage({ dataset, onChange }: { dataset: Dataset; onChange: () => 
         )
       }
     >
-      {warning && <p>{warning}</p>}
-      {progress && <ImportProgress progress={progress} onCancel={cancel} />}
+      <Warning key={columns.map((column) => column.name).join()} slug={slug} version={version} />
+      {progress && <StoringProgress progress={progress} onCancel={cancel} />}
       {report && <ReportNotice report={report} onClose={closeReport} />}
       <DropFile onFile={isOld ? () => {} : onFile}>
         <Sheet
@@ -132,17 +150,27 @@ function DatasetPage({ dataset, onChange }: { dataset: Dataset; onChange: () => 
         />
       </DropFile>
       {dialog === "export" && <ExportDialog dataset={dataset} onClose={() => setDialog(undefined)} />}
-      {dialog === "add" && (
-        <AddRow
-          slug={slug}
-          columns={columns}
-          onClose={() => setDialog(undefined)}
-          onAdded={(row) => {
-            rows.append(row);
-            onChange();
-          }}
-        />
-      )}
     </Page>
   );
+}
+
+function Heading({ dataset, isOld }: { dataset: Dataset; isOld: boolean }) {
+  const { slug, name, version, tags } = dataset;
+  return (
+    <>
+      {name} <code className={styles.slug}>{slug}</code>{" "}
+      <Badge tone={isOld ? "warn" : "neutral"}>Version {formatCount(version)}</Badge>{" "}
+      {tags.map(({ id, label, version: tagged }) => (
+        <Link key={id} to="/datasets/$slug" params={{ slug }} search={{ version: String(tagged) }}>
+          <TagBadge label={label} />
+        </Link>
+      ))}
+    </>
+  );
+}
+
+/** Names the columns that are gone and have values in rows. */
+function Warning({ slug, version }: { slug: string; version: string | undefined }) {
+  const { data } = useData(DatasetWarning, { slug, version: version ? Number(version) : null });
+  return data?.dataset?.warning && <p>{data.dataset.warning}</p>;
 }

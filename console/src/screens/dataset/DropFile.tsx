@@ -1,8 +1,6 @@
 import { type DragEvent, type ReactNode, useRef, useState } from "react";
 import { Button } from "../../parts/Button.tsx";
-import { formatCount } from "../../parts/format.ts";
 import styles from "./Dataset.module.css";
-import type { Progress } from "./useImport.ts";
 
 /** Takes a file that is dragged onto its content. */
 export function DropFile({ onFile, children }: { onFile: (file: File) => void; children: ReactNode }) {
@@ -51,18 +49,5 @@ export function ImportButton({ onFile }: { onFile: (file: File) => void }) {
         }}
       />
     </>
-  );
-}
-
-export function ImportProgress({ progress, onCancel }: { progress: Progress; onCancel: () => void }) {
-  const { fileName, share, stored } = progress;
-  return (
-    <div className={styles.progress} role="status">
-      <progress aria-label={`Import of ${fileName}`} value={share} />
-      <span>
-        {fileName}: {formatCount(stored)} rows
-      </span>
-      <Button onClick={onCancel}>Cancel</Button>
-    </div>
   );
 }

@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from "react";
-import { useClient } from "urql";
+import { uncachedClient } from "../../data.ts";
 import { Button } from "../../parts/Button.tsx";
 import { Dialog } from "../../parts/Dialog.tsx";
 import { Form, FormButtons, Select } from "../../parts/Field.tsx";
-import { formatCount } from "../../parts/format.ts";
+import { formatCount, formatRows } from "../../parts/format.ts";
 import { saveFile } from "../../parts/saveFile.ts";
 import styles from "./Dataset.module.css";
 import { type Exported, exportFile, type FileFormat, MAX_FILE_MB } from "./exportRows.ts";
@@ -20,7 +20,6 @@ interface Props {
 
 /** Saves the version that is shown as a file. */
 export function ExportDialog({ dataset, onClose }: Props) {
-  const client = useClient();
   const [format, setFormat] = useState<FileFormat>("csv");
   const [read, setRead] = useState<number | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
@@ -33,7 +32,7 @@ export function ExportDialog({ dataset, onClose }: Props) {
     setProblem(null);
     setRead(0);
     try {
-      const file = await exportFile(client, dataset, format, { signal, onRows: setRead });
+      const file = await exportFile(uncachedClient, dataset, format, { signal, onRows: setRead });
       if (signal.aborted) return;
       saveFile(file, `${slug}-v${version}.${format}`);
       onClose();
@@ -53,14 +52,14 @@ export function ExportDialog({ dataset, onClose }: Props) {
           onChange={({ target }) => setFormat(target.value === "jsonl" ? "jsonl" : "csv")}
         />
         <p>
-          Version {formatCount(version)} with {formatCount(rowCount)} rows, as{" "}
+          Version {formatCount(version)} with {formatRows(rowCount)}, as{" "}
           <code>npx gabbro import dataset</code> reads it. The browser makes files of at most {MAX_FILE_MB}{" "}
           MB; <code>npx gabbro export dataset</code> has no limit.
         </p>
         {read !== null && (
           <div className={styles.progress} role="status">
             <progress aria-label="Export" value={read} max={Math.max(1, rowCount)} />
-            <span>{formatCount(read)} rows</span>
+            <span>{formatRows(read)}</span>
           </div>
         )}
         {problem && <p role="alert">{problem}</p>}

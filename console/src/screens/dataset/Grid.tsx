@@ -1,22 +1,22 @@
 import { type CSSProperties, useRef } from "react";
 import { PlainText } from "../../parts/CodeText.tsx";
-import { type GridColumn, type Row, toText, valueIn } from "./cells.ts";
+import type { GridColumn } from "./cells.ts";
 import styles from "./Dataset.module.css";
-import { GridRow } from "./GridRow.tsx";
+import { GridRow, UnreadRow } from "./GridRow.tsx";
 import type { GridActions } from "./gridActions.ts";
 import { useCells } from "./useCells.ts";
-import type { Edits } from "./useEdits.ts";
+import { useColumnInView } from "./useColumnInView.ts";
+import { type Edits, textIn } from "./useEdits.ts";
 import { useGridKeys } from "./useGridKeys.ts";
-import { type Place, useArrival } from "./usePlace.ts";
+import type { Place } from "./usePlace.ts";
+import type { useRows } from "./useRows.ts";
 import { useRowsInView } from "./useRowsInView.ts";
 
 interface Props {
-  rows: Row[];
+  rows: ReturnType<typeof useRows>;
   place: Place;
   columns: GridColumn[];
   edits: Edits;
-  hasMore: boolean;
-  onMore: () => void;
   /** What can be done to the rows; nothing in an old version. */
   actions: GridActions | null;
 }
@@ -25,17 +25,22 @@ const MIN_COLUMN_PX = 160;
 /** A longer text is shown in full below the grid. */
 const MIN_LONG_CHARACTERS = 60;
 
-/** Rows as in a sheet: only those in view are rendered. Arrow keys move, Enter edits, Escape takes back. */
-export function Grid({ rows, place, columns, edits, hasMore, onMore, actions }: Props) {
+/** Rows as in a sheet: only those in view are read and rendered. Arrow keys move, Enter edits, Escape takes back. */
+export function Grid({ rows, place, columns, edits, actions }: Props) {
+  const { count } = rows.list;
   const frame = useRef<HTMLDivElement>(null);
-  const cells = useCells(rows, columns.length);
-  const { at, setAt, editing, edited, begin } = cells;
-  const { virtual, shown } = useRowsInView(frame, { count: rows.length, edited, hasMore, onMore });
-  const selected = rows[at.row];
-  const scrollTo = (row: number) => virtual.scrollToIndex(row);
-  useArrival(place, rows.length, scrollTo);
-  const { onKeyDown, onPaste, end } = useGridKeys({ frame, cells, selected, actions, scrollTo });
-  const style = styleOf(columns, actions !== null);
+  const cells = useCells(rows.list, columns.length);
+  const { at, setAt, rowAt, editing, edited, begin } = cells;
+  const view = { count, edited, place, onView: rows.held.view };
+  const { shown, height, scrollTo } = useRowsInView(frame, view);
+  const selected = rowAt(at.row);
+  const text = selected ? textIn(edits, selected, columns[at.column]!) : "";
+  const showColumn = useColumnInView(frame, place, at.column);
+  const { end, ...events } = useGridKeys({
+    ...{ frame, cells, selected, text, columns, actions },
+    ...{ scrollTo, showColumn },
+  });
+  const style = styleOf({ count, columnCount: columns.length, hasActions: actions !== null });
   return (
     <>
       <div
@@ -44,37 +49,34 @@ export function Grid({ rows, place, columns, edits, hasMore, onMore, actions }: 
         className={styles.grid}
         role="grid"
         aria-label="Rows"
-        aria-rowcount={hasMore ? -1 : rows.length + 1}
-        data-empty={(rows.length === 0 && !hasMore) || undefined}
+        aria-rowcount={count + 1}
+        data-empty={count === 0 || undefined}
         aria-activedescendant={selected && `cell-${at.row}-${at.column}`}
         tabIndex={0}
-        onKeyDown={onKeyDown}
-        onPaste={onPaste}
+        {...events}
       >
         <Head columns={columns} style={style} onColumns={actions?.changeColumns} />
-        <div
-          role={rows.length > 0 ? "rowgroup" : undefined}
-          style={{ position: "relative", height: virtual.getTotalSize() }}
-        >
-          {shown.map(({ index, start }) => (
-            <GridRow
-              key={rows[index]!.id}
-              index={index}
-              row={rows[index]!}
-              columns={columns}
-              edits={edits}
-              style={{ ...style, transform: `translateY(${start}px)` }}
-              selected={at.row === index ? at.column : null}
-              editing={edited === index ? editing : null}
-              onSelect={(column) => setAt({ row: index, column })}
-              onBegin={(column) => actions && begin(rows[index]!, column)}
-              onEnd={end}
-              actions={actions}
-            />
-          ))}
+        <div role={count > 0 ? "rowgroup" : undefined} style={{ position: "relative", height }}>
+          {shown.map(({ index, top }) => {
+            const row = rowAt(index);
+            const placed = { ...style, transform: `translateY(${top}px)` };
+            if (!row) return <UnreadRow key={`unread ${index}`} index={index} style={placed} />;
+            return (
+              <GridRow
+                key={row.id}
+                {...{ index, row, columns, edits, actions }}
+                style={placed}
+                selected={at.row === index ? at.column : null}
+                editing={edited === index ? editing : null}
+                onSelect={(column) => setAt({ row: index, column })}
+                onBegin={(column) => actions && begin(row, column)}
+                onEnd={end}
+              />
+            );
+          })}
         </div>
       </div>
-      {selected && <LongText text={toText(valueIn(selected, columns[at.column]!))} />}
+      <LongText text={text} />
     </>
   );
 }
@@ -83,10 +85,17 @@ function LongText({ text }: { text: string }) {
   return text.length > MIN_LONG_CHARACTERS && <PlainText text={text} />;
 }
 
-function styleOf({ length }: GridColumn[], hasActions: boolean): CSSProperties {
+interface Layout {
+  count: number;
+  columnCount: number;
+  hasActions: boolean;
+}
+
+function styleOf({ count, columnCount, hasActions }: Layout): CSSProperties {
+  const numberPx = Math.max(52, 28 + 8 * String(count).length);
   return {
-    gridTemplateColumns: `52px repeat(${length}, minmax(${MIN_COLUMN_PX}px, 1fr)) ${hasActions ? "40px" : ""}`,
-    minWidth: 52 + length * MIN_COLUMN_PX,
+    gridTemplateColumns: `${numberPx}px repeat(${columnCount}, minmax(${MIN_COLUMN_PX}px, 1fr)) ${hasActions ? "40px" : ""}`,
+    minWidth: numberPx + columnCount * MIN_COLUMN_PX,
   };
 }
 

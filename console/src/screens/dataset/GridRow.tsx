@@ -2,11 +2,11 @@ import type { CSSProperties } from "react";
 import { IconButton } from "../../parts/Button.tsx";
 import { CellContent } from "./CellContent.tsx";
 import { CellEditor } from "./CellEditor.tsx";
-import { type GridColumn, type Row, toText, valueIn } from "./cells.ts";
+import type { GridColumn, Row } from "./cells.ts";
 import styles from "./Dataset.module.css";
 import type { GridActions } from "./gridActions.ts";
 import type { Editing, Move } from "./useCells.ts";
-import { cellOf, type Edits } from "./useEdits.ts";
+import { cellOf, type Edits, textIn } from "./useEdits.ts";
 
 interface Props {
   index: number;
@@ -25,6 +25,17 @@ interface Props {
   actions: GridActions | null;
 }
 
+/** Stands where a row will be once it is read. */
+export function UnreadRow({ index, style }: Pick<Props, "index" | "style">) {
+  return (
+    <div role="row" aria-rowindex={index + 2} aria-busy className={styles.row} style={style}>
+      <span role="rowheader" className={styles.index}>
+        {index + 1}
+      </span>
+    </div>
+  );
+}
+
 export function GridRow(props: Props) {
   const { index, row, columns, edits, style, selected, editing, onSelect, onBegin, onEnd, actions } = props;
   return (
@@ -34,7 +45,7 @@ export function GridRow(props: Props) {
       </span>
       {columns.map((column, n) => {
         const edit = edits.get(cellOf(row, column));
-        const text = edit?.text ?? toText(valueIn(row, column));
+        const text = textIn(edits, row, column);
         const isEdited = editing?.column === n;
         return (
           <span

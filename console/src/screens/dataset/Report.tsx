@@ -1,5 +1,5 @@
 import { Button } from "../../parts/Button.tsx";
-import { formatCount } from "../../parts/format.ts";
+import { formatCount, formatRows } from "../../parts/format.ts";
 import notice from "../../parts/Notice.module.css";
 
 /** What became of many rows. */
@@ -21,10 +21,10 @@ export function ReportNotice({ report, onClose }: { report: Report; onClose: () 
   const { changed, added, stored, refused, problem } = report;
   const isBad = problem !== null || refused.length > 0;
   const counts = [
-    changed > 0 && `${rowsText(changed)} changed`,
-    added > 0 && `${rowsText(added)} added`,
-    stored > 0 && `${rowsText(stored)} stored`,
-    refused.length > 0 && `${rowsText(refused.length)} refused`,
+    changed > 0 && `${formatRows(changed)} changed`,
+    added > 0 && `${formatRows(added)} added`,
+    stored > 0 && `${formatRows(stored)} stored`,
+    refused.length > 0 && `${formatRows(refused.length)} refused`,
   ].filter(Boolean);
   return (
     <div className={isBad ? `${notice.notice} ${notice.bad}` : notice.notice} role="status">
@@ -45,5 +45,3 @@ export function ReportNotice({ report, onClose }: { report: Report; onClose: () 
     </div>
   );
 }
-
-const rowsText = (count: number): string => (count === 1 ? "1 row" : `${formatCount(count)} rows`);

@@ -4,12 +4,17 @@ import { AskToLeave } from "../../parts/AskToLeave.tsx";
 import { Button } from "../../parts/Button.tsx";
 import { Confirm } from "../../parts/Confirm.tsx";
 import { Empty, ErrorNotice } from "../../parts/Notice.tsx";
+import { useSettled } from "../../parts/useSettled.ts";
 import type { Search } from "../../search.ts";
+import { AddRow } from "./AddRow.tsx";
 import { ColumnsDialog } from "./ColumnsDialog.tsx";
 import { type GridColumn, gridColumnsOf, type Row } from "./cells.ts";
 import type { Column } from "./columnChanges.ts";
 import { Grid } from "./Grid.tsx";
+import { LostTexts } from "./LostTexts.tsx";
 import { ReportNotice } from "./Report.tsx";
+import { isColumnGone, isRowGone } from "./rowChanges.ts";
+import { StoringProgress } from "./StoringProgress.tsx";
 import { useColumnChange } from "./useColumnChange.ts";
 import { useEdits } from "./useEdits.ts";
 import { usePaste } from "./usePaste.ts";
@@ -32,19 +37,21 @@ interface Props {
 }
 
 /** The grid, and what happens to its rows and columns. */
-export function Sheet({ slug, rows: read, place, columns, isOld, dialog, onDialog, onChange }: Props) {
-  const { rows, hasMore, error, loadMore } = read;
+export function Sheet({ slug, rows, place, columns, isOld, dialog, onDialog, onChange }: Props) {
+  const { list, error, held } = rows;
   const gridColumns = gridColumnsOf(columns);
-  const storing = useStoring({ slug, rows: read, onStored: onChange });
-  const { edit, remove, undo } = useRowChanges(storing);
+  const storing = useStoring({ slug, rows: held, onStored: onChange });
+  const { edit, added, remove, takeStep } = useRowChanges(storing);
   const { edits, save, dropFailed, isUnsaved } = useEdits(edit);
-  const { paste, report, closeReport } = usePaste(storing, gridColumns, dropFailed);
-  useUndoKey(() => isOld || undo());
+  const { paste, progress, cancel, report, closeReport } = usePaste(storing, gridColumns, dropFailed);
+  const isPasting = useSettled(progress !== null);
+  useUndoKey((kind) => isOld || takeStep(kind));
   const columnChange = useColumnChange(storing);
   const [deleting, setDeleting] = useState<Row | null>(null);
-  const notice = error && <ErrorNotice error={error} onRetry={() => void loadMore()} />;
-  if (error && rows.length === 0) return notice;
-  const failed = [...edits.values()].filter((edit) => edit.error);
+  const notice = error && <ErrorNotice error={error} onRetry={() => held.retry()} />;
+  const unsaved = [...edits.values()].filter(({ error }) => error);
+  const lost = unsaved.filter(({ error }) => isRowGone(error) || isColumnGone(error));
+  const failed = unsaved.filter((edit) => !lost.includes(edit));
   const retry = () => {
     for (const { row, column, text } of failed) save(row, column, text);
   };
@@ -56,23 +63,20 @@ export function Sheet({ slug, rows: read, place, columns, isOld, dialog, onDialo
   };
   return (
     <>
-      <AskToLeave placeOf={shownAt} isUnsaved={isUnsaved} onLeave={leaveField}>
-        A text that you typed into a cell is not stored yet.
+      <AskToLeave placeOf={shownAt} isUnsaved={() => storing.isBusy || isUnsaved()} onLeave={leaveField}>
+        What you typed or pasted is not all stored yet.
       </AskToLeave>
       {notice}
       {failed[0]?.error && <ErrorNotice error={failed[0].error} keepsText onRetry={retry} />}
+      <LostTexts edits={lost} onDrop={({ row, column }) => dropFailed(row, [column])} />
+      {isPasting && progress && <StoringProgress progress={progress} onCancel={cancel} />}
       {report && <ReportNotice report={report} onClose={closeReport} />}
-      <Grid
-        rows={rows}
-        place={place}
-        columns={gridColumns}
-        edits={edits}
-        hasMore={hasMore}
-        onMore={() => void loadMore()}
-        actions={isOld ? null : actions}
-      />
-      {rows.length === 0 && !hasMore && <NoRows onAdd={isOld ? null : () => onDialog("add")} />}
+      <Grid rows={rows} place={place} columns={gridColumns} edits={edits} actions={isOld ? null : actions} />
+      {list.count === 0 && <NoRows onAdd={isOld ? null : () => onDialog("add")} />}
       {deleting && <DeleteRowDialog row={deleting} onDelete={remove} onClose={() => setDeleting(null)} />}
+      {dialog === "add" && !isOld && (
+        <AddRow slug={slug} columns={columns} onClose={() => onDialog(undefined)} onAdded={added} />
+      )}
       {dialog === "columns" && !isOld && (
         <ColumnsDialog
           columns={columns}
@@ -104,7 +108,7 @@ const shownAt = ({ pathname, search }: { pathname: string; search: Search }): st
 
 interface DeleteProps {
   row: Row;
-  onDelete: (row: Row) => Promise<{ error?: CombinedError | undefined }>;
+  onDelete: (row: Row) => Promise<{ error?: CombinedError }>;
   onClose: () => void;
 }
 

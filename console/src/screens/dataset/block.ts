@@ -1,43 +1,38 @@
 import type { DatasetItemInput, UpdateDatasetItemInput } from "../../gql/graphql.ts";
-import { csvReader } from "../../parts/csvReader.ts";
 import { type GridColumn, type Row, toValue, valueIn } from "./cells.ts";
+import { entryAt, type Sparse } from "./runs.ts";
 
 /** A cell's column with the text for it. */
 export type CellText = [column: GridColumn, text: string];
-
-/** The cells of a block that was copied from a spreadsheet: tabs between them, quotation marks as in RFC 4180. */
-export function parseBlock(text: string): string[][] {
-  const block = text.replace(/\r?\n$/, "");
-  const reader = csvReader("\t");
-  const records = [...reader.read(block), ...reader.end()];
-  // Some programs do not double the quotation marks of a cell that begins with one.
-  if (records.some(({ problem }) => problem)) return block.split(/\r?\n/).map((line) => line.split("\t"));
-  return records.map(({ cells }) => cells.map((cell) => cell ?? ""));
-}
 
 export interface Placed {
   /** The rows that are there, with the cells that go into them. */
   updates: { index: number; row: Row; cells: CellText[] }[];
   /** Past the end, the rows to add. */
-  additions: { index: number; item: DatasetItemInput }[];
+  additions: { index: number; item: DatasetItemInput; characters: number }[];
+  /** How many columns of the block lie beyond the last one and are left out. */
+  leftOut: number;
 }
 
-/** Where the cells of a block go when it begins at a cell; what lies beyond the last column is left out. */
+/** Where the cells of a block go when it begins at a cell. */
 export function placeBlock(
   block: string[][],
   at: { row: number; column: number },
-  rows: Row[],
+  rows: Sparse<Row>,
   columns: GridColumn[],
 ): Placed {
-  const placed: Placed = { updates: [], additions: [] };
+  const placed: Placed = { updates: [], additions: [], leftOut: 0 };
   block.forEach((texts, line) => {
     const index = at.row + line;
-    const row = rows[index];
+    const row = entryAt(rows, index);
     const cells = columns.slice(at.column).flatMap((column, n): CellText[] => {
       const text = texts[n];
       return text === undefined ? [] : [[column, text]];
     });
-    if (!row) placed.additions.push({ index, item: itemOf(cells) });
+    const width = texts.findLastIndex((text) => text !== "") + 1;
+    placed.leftOut = Math.max(placed.leftOut, at.column + width - columns.length);
+    const characters = cells.reduce((sum, [, text]) => sum + text.length, 0);
+    if (!row) placed.additions.push({ index, item: itemOf(cells), characters });
     else placed.updates.push({ index, row, cells });
   });
   return placed;

@@ -1,15 +1,4 @@
 import type { ColumnType, GridRowFragment } from "../../gql/graphql.ts";
-import { graphql } from "../../gql/index.ts";
-
-export const GridRowFields = graphql(`
-  fragment GridRow on DatasetRow {
-    id
-    key
-    name
-    values
-    idealOutput
-  }
-`);
 
 export type Row = GridRowFragment;
 
@@ -38,6 +27,13 @@ export const valueIn = (row: Row, { title, isIdealOutput }: GridColumn): unknown
 export function toText(value: unknown): string {
   if (value == null) return "";
   return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** The text of a cell. In a column of JSON, a string that would be read as something else has its quotation marks. */
+export function textOf(row: Row, column: GridColumn): string {
+  const value = valueIn(row, column);
+  const isMisread = typeof value === "string" && toValue(value, value, column) !== value;
+  return isMisread ? JSON.stringify(value) : toText(value);
 }
 
 /** The value that an edited text stands for: JSON in columns of JSON and where JSON was before, as far as it is any. */

@@ -1,4 +1,4 @@
-import type { Client, CombinedError } from "urql";
+import { type Client, CombinedError } from "urql";
 import type {
   AddRowsMutation,
   DatasetItemInput,
@@ -8,13 +8,18 @@ import type {
   WholeRowQuery,
 } from "../../gql/graphql.ts";
 import { graphql, readFragment } from "../../gql/index.ts";
-import { GridRowFields, type Row } from "./cells.ts";
+import type { Row } from "./cells.ts";
+import { GridRowFields } from "./gridRowFields.ts";
 
 const UpdateRow = graphql(`
   mutation UpdateRow($id: ID!, $input: UpdateDatasetItemInput!) {
     updateDatasetItem(id: $id, input: $input) {
       datasetRow {
         ...GridRow
+      }
+      warnings {
+        code
+        message
       }
     }
   }
@@ -74,10 +79,20 @@ export async function updateRow(
   const { data, error } = await client
     .mutation<UpdateRowMutation>(String(UpdateRow), { id, input })
     .toPromise();
-  return data && !error
-    ? { data: readFragment(GridRowFields, data.updateDatasetItem.datasetRow) }
-    : { error };
+  if (!data || error) return { error };
+  const { datasetRow, warnings } = data.updateDatasetItem;
+  return warnings[0] ? { error: asError(warnings[0]) } : { data: readFragment(GridRowFields, datasetRow) };
 }
+
+/** Gabbro leaves out what goes into a column that is gone, and only warns: whoever typed it would lose it. */
+const asError = ({ message, code }: { message: string; code: string }) =>
+  new CombinedError({ graphQLErrors: [{ message, extensions: { code } }] });
+
+const hasCode = (error: CombinedError | undefined, code: string): boolean =>
+  (error?.graphQLErrors ?? []).some(({ extensions }) => extensions.code === code);
+
+export const isColumnGone = (error: CombinedError | undefined) => hasCode(error, "COLUMN_NOT_FOUND");
+export const isRowGone = (error: CombinedError | undefined) => hasCode(error, "ROW_NOT_FOUND");
 
 interface Added {
   /** The rows as they were stored, those that were refused as null. */
@@ -94,10 +109,20 @@ export const isTemporary = (error: CombinedError | undefined): boolean =>
   error?.networkError !== undefined ||
   (error?.graphQLErrors ?? []).some(({ extensions }) => TEMPORARY.includes(String(extensions.code)));
 
-/**
- * Adds up to 1,000 rows; when Gabbro cannot be reached or has too much to do it tries again. All tries with one key store
- * them once.
- */
+/** Sends again, after pauses, while Gabbro cannot be reached or has too much to do. */
+export async function sendPatiently<Result extends { error?: CombinedError | undefined }>(
+  send: () => Promise<Result>,
+): Promise<Result> {
+  let result = await send();
+  for (const waitMs of WAITS_MS) {
+    if (!isTemporary(result.error)) break;
+    await new Promise((resolve) => setTimeout(resolve, waitMs));
+    result = await send();
+  }
+  return result;
+}
+
+/** Adds up to 1,000 rows, patiently. All tries with one key store them once. */
 export async function addRows(
   client: Client,
   slug: string,
@@ -105,36 +130,33 @@ export async function addRows(
   key: string = crypto.randomUUID(),
 ): Promise<Outcome<Added>> {
   const fetchOptions = { headers: { "idempotency-key": key } };
-  const add = () =>
-    client.mutation<AddRowsMutation>(String(AddRows), { slug, items }, { fetchOptions }).toPromise();
-  let result = await add();
-  for (const waitMs of WAITS_MS) {
-    if (!isTemporary(result.error)) break;
-    await new Promise((resolve) => setTimeout(resolve, waitMs));
-    result = await add();
-  }
-  const { data, error } = result;
+  const { data, error } = await sendPatiently(() =>
+    client.mutation<AddRowsMutation>(String(AddRows), { slug, items }, { fetchOptions }).toPromise(),
+  );
   if (!data || error) return { error };
   const { datasetRows, errors, warnings } = data.addDatasetItems;
   const rows = datasetRows.map((row) => readFragment(GridRowFields, row) ?? null);
   return { data: { rows, errors, warning: warnings[0]?.message ?? null } };
 }
 
-/** Deletes a row, and returns all of it, to add it again. */
-export async function deleteRow(client: Client, id: string): Promise<Outcome<DatasetItemInput>> {
-  const read = await client
+/** All of a row, to add it again; null where it is gone. */
+export async function readWhole(client: Client, id: string): Promise<Outcome<DatasetItemInput | null>> {
+  const { data, error } = await client
     .query<WholeRowQuery>(String(WholeRow), { id }, { requestPolicy: "network-only" })
     .toPromise();
-  if (read.error) return { error: read.error };
-  const { data, error } = await client.mutation<DeleteRowMutation>(String(DeleteRow), { id }).toPromise();
   if (!data || error) return { error };
-  const node = read.data?.node;
-  if (node?.__typename !== "DatasetRow") return { error: undefined };
-  const { key, name, values, idealOutput, metadata } = node;
+  if (data.node?.__typename !== "DatasetRow") return { data: null };
+  const { key, name, values, idealOutput, metadata } = data.node;
   return {
     data: {
       ...{ key: key ?? null, name: name ?? null, values },
       ...{ idealOutput: idealOutput ?? null, metadata: metadata ?? null },
     },
   };
+}
+
+/** Deletes a row, if it is not gone: an attempt whose answer was lost may have deleted it. */
+export async function deleteRow(client: Client, id: string): Promise<Outcome<null>> {
+  const { error } = await client.mutation<DeleteRowMutation>(String(DeleteRow), { id }).toPromise();
+  return error && !isRowGone(error) ? { error } : { data: null };
 }

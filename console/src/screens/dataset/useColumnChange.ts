@@ -15,22 +15,19 @@ const ChangeColumns = graphql(`
   }
 `);
 
-/** Changes the columns once the changes before are stored, and can undo it. */
-export function useColumnChange({ client, slug, rows, onStored, inTurn, done }: Storing) {
+/** Changes the columns once the changes before are stored, and can undo and redo it. */
+export function useColumnChange({ client, slug, onStored, inTurn, done }: Storing) {
   const save = useSave(ChangeColumns);
-  const show = () => {
-    rows.reload(); // a column may bring back the values of a removed one of its name
-    onStored();
-  };
-  const undoOf = (change: ColumnChange) => {
-    const variables = { slug, input: inputOf(inverseOf(change)) };
-    const fetchOptions = { headers: { "idempotency-key": crypto.randomUUID() } };
+  const changeLater = (change: ColumnChange) => {
+    let key = crypto.randomUUID(); // of all tries until one succeeds
     return async (): Promise<Outcome<unknown>> => {
+      const fetchOptions = { headers: { "idempotency-key": key } };
+      const variables = { slug, input: inputOf(change) };
       const { data, error } = await client
         .mutation<ChangeColumnsMutation>(String(ChangeColumns), variables, { fetchOptions })
         .toPromise();
       if (!data || error) return { error };
-      show();
+      key = crypto.randomUUID();
       return { data };
     };
   };
@@ -38,9 +35,13 @@ export function useColumnChange({ client, slug, rows, onStored, inTurn, done }: 
     inTurn(async () => {
       const data = await save.run({ slug, input: inputOf(to) });
       if (!data) return null;
-      const end = to.removed.length > 0 ? "; what was removed stands at the end now" : "";
-      done({ name: `the change of columns${end}`, undo: undoOf(to) });
-      show();
+      done({
+        name: "the change of columns",
+        ...(to.removed.length > 0 && { note: "; what was removed stands at the end now" }),
+        undo: changeLater(inverseOf(to)),
+        redo: changeLater(to),
+      });
+      onStored();
       return data;
     });
   return { change, save };

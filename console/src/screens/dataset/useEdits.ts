@@ -1,6 +1,6 @@
 import { useCallback, useRef, useState } from "react";
 import type { CombinedError } from "urql";
-import { type GridColumn, type Row, toText, valueIn } from "./cells.ts";
+import { type GridColumn, type Row, textOf } from "./cells.ts";
 import type { Outcome } from "./rowChanges.ts";
 
 /** A text that was typed into a cell and is not stored yet. */
@@ -16,6 +16,10 @@ export interface Edit {
 export type Edits = ReadonlyMap<string, Edit>;
 
 export const cellOf = ({ id }: Row, { key }: GridColumn): string => `${id} ${key}`;
+
+/** What a cell shows: what was typed into it, or else its value. */
+export const textIn = (edits: Edits, row: Row, column: GridColumn): string =>
+  edits.get(cellOf(row, column))?.text ?? textOf(row, column);
 
 type Store = (row: Row, column: GridColumn, text: string) => Promise<Outcome<Row>>;
 
@@ -49,7 +53,7 @@ export function useEdits(store: Store) {
   const save = (row: Row, column: GridColumn, text: string) => {
     const cell = cellOf(row, column);
     const earlier = latest.current.get(cell);
-    const isShown = text === (earlier?.text ?? toText(valueIn(row, column)));
+    const isShown = text === (earlier?.text ?? textOf(row, column));
     if (isShown && !earlier?.error) return;
     const edit = { row, column, text, error: undefined };
     change((now) => new Map(now).set(cell, edit));

@@ -1,21 +1,12 @@
 import { useEffect, useRef, useState } from "react";
 import { type CombinedError, useClient } from "urql";
 import { sentenceOf } from "../../parts/Notice.tsx";
+import { batchesOf } from "./batches.ts";
 import type { GridColumn } from "./cells.ts";
 import { type FileRow, readRows } from "./fileRows.ts";
 import type { Report } from "./Report.tsx";
 import { addRows } from "./rowChanges.ts";
-
-/** An import that goes on. */
-export interface Progress {
-  fileName: string;
-  /** How much of the file is stored, from 0 to 1. */
-  share: number;
-  stored: number;
-}
-
-const BATCH_ROWS = 200;
-const BATCH_CHARACTERS = 300_000;
+import type { Progress } from "./StoringProgress.tsx";
 
 interface Options {
   slug: string;
@@ -35,7 +26,8 @@ export function useImport({ slug, columns, onDone }: Options) {
     running.current = new AbortController();
     const { signal } = running.current;
     const result: Report = { changed: 0, added: 0, stored: 0, refused: [], problem: null };
-    const show = (share: number) => setProgress({ fileName: file.name, share, stored: result.stored });
+    const show = (share: number) =>
+      setProgress({ title: `Import of ${file.name}`, share, stored: result.stored });
     const send = async (rows: FileRow[]) => {
       const { warning, error } = await sendRows(rows, result, (items) => addRows(client, slug, items));
       result.problem ??= warning;
@@ -84,18 +76,4 @@ async function sendRows(
   for (const { index, message } of data?.errors ?? []) refuse(valid[index]!, message);
   report.stored += (data?.rows ?? []).filter((row) => row !== null).length;
   return { warning: data?.warning ?? null, error: undefined };
-}
-
-function* batchesOf(rows: FileRow[]): Generator<FileRow[]> {
-  let batch: FileRow[] = [];
-  let characters = 0;
-  for (const row of rows) {
-    batch.push(row);
-    characters += row.characters;
-    if (batch.length < BATCH_ROWS && characters < BATCH_CHARACTERS) continue;
-    yield batch;
-    batch = [];
-    characters = 0;
-  }
-  if (batch.length > 0) yield batch;
 }

@@ -1,100 +1,69 @@
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { sentenceOf } from "../../parts/Notice.tsx";
-import { type Placed, parseBlock, placeBlock, restoreOf } from "./block.ts";
-import { type GridColumn, type Row, toText, valueIn } from "./cells.ts";
+import { placeBlock } from "./block.ts";
+import { parseBlock } from "./blockText.ts";
+import type { GridColumn } from "./cells.ts";
+import { type Attempt, type Part, type Pasted, type Pasting, partsOf } from "./pasting.ts";
 import type { Report } from "./Report.tsx";
-import { addRows, deleteRow, type Outcome } from "./rowChanges.ts";
+import type { Progress } from "./StoringProgress.tsx";
+import { pasteAgain, takeBack } from "./takeBack.ts";
 import type { Storing } from "./useStoring.ts";
 
-const BATCH = 200;
 const NOTHING = { changed: 0, added: 0, stored: 0, refused: [], problem: null };
 
 /** Pastes blocks of spreadsheets over cells and the edits of them that failed, and reports what became of each row. */
-export function usePaste(storing: Storing, columns: GridColumn[], dropFailed: DropFailed) {
+export function usePaste(storing: Storing, columns: GridColumn[], dropFailed: Pasting["dropFailed"]) {
   const [report, setReport] = useState<Report | null>(null);
+  const [progress, setProgress] = useState<Progress | null>(null);
+  const attempt = useRef<Attempt>({ request: "", key: "" });
+  const isCancelled = useRef(false);
   const { inTurn, done, onStored } = storing;
+  /** Stores part after part; returns why it stopped before the last one. */
+  const storeParts = async (parts: Part[], pasted: Pasted): Promise<string | null> => {
+    const total = parts.reduce((sum, { count }) => sum + count, 0);
+    let stored = 0;
+    for (const { index, count, store } of parts) {
+      if (isCancelled.current) return "Cancelled.";
+      setProgress({ title: "Paste", share: stored / total, stored });
+      const error = await store(pasted);
+      if (error)
+        return `Stopped at row ${index + 1}: ${sentenceOf(error)} Paste again at the same cell to go on.`;
+      stored += count;
+    }
+    return null;
+  };
   const paste = (text: string, at: { row: number; column: number }) =>
     inTurn(async () => {
-      const { rows, hasMore } = storing.rows.now();
-      const { updates, additions } = placeBlock(parseBlock(text), at, rows, columns);
-      if (additions.length > 0 && hasMore)
-        return setReport({
-          ...NOTHING,
-          problem: "It reaches below the rows that are read: scroll down first.",
+      isCancelled.current = false;
+      const block = parseBlock(text);
+      if (block.length === 0) return setReport({ ...NOTHING, problem: "There is no text to paste." });
+      setReport(null);
+      const areRead = await storing.rows.read({ from: at.row, to: at.row + block.length });
+      if (!areRead) return setReport({ ...NOTHING, problem: "The rows below cannot be read: try again." });
+      const placed = placeBlock(block, at, storing.rows.now().list, columns);
+      const pasted: Pasted = { changed: [], added: [], refused: [], warning: leftOutText(placed.leftOut) };
+      const parts = partsOf(placed, { storing, attempt: attempt.current, dropFailed });
+      const problem = (await storeParts(parts, pasted)) ?? pasted.warning;
+      setProgress(null);
+      const { changed, added, refused } = pasted;
+      setReport({ ...NOTHING, changed: changed.length, added: added.length, refused, problem });
+      if (changed.length + added.length > 0)
+        done({
+          name: "the paste",
+          undo: () => takeBack(storing, pasted),
+          redo: pasteAgain(storing, pasted),
         });
-      const changed = await storeUpdates(storing, updates, dropFailed);
-      const added = await storeAdditions(storing, additions);
-      const refused = [...changed.refused, ...added.refused];
-      setReport({ ...NOTHING, changed: changed.stored.length, added: added.stored.length, refused });
-      if (changed.stored.length + added.stored.length === 0) return;
-      done({ name: "the paste", undo: () => takeBack(storing, changed.stored, added.stored) });
       onStored();
     });
-  return { paste, report, closeReport: () => setReport(null) };
+  const cancel = () => {
+    isCancelled.current = true;
+  };
+  return { paste, progress, cancel, report, closeReport: () => setReport(null) };
 }
 
-interface Stored<Kind> {
-  stored: Kind[];
-  refused: Report["refused"];
-}
-
-type Update = Placed["updates"][number];
-type DropFailed = (row: Row, columns: GridColumn[]) => void;
-
-/** Stores the cells that differ. */
-async function storeUpdates(
-  { store }: Storing,
-  updates: Update[],
-  dropFailed: DropFailed,
-): Promise<Stored<Update>> {
-  const result: Stored<Update> = { stored: [], refused: [] };
-  for (const { index, row, cells } of updates) {
-    const changed = cells.filter(([column, text]) => text !== toText(valueIn(row, column)));
-    const { data, error } = changed.length > 0 ? await store(row, changed) : { data: row };
-    if (data) {
-      const columns = cells.map(([column]) => column);
-      dropFailed(row, columns);
-      if (changed.length > 0) result.stored.push({ index, row, cells: changed });
-    } else if (error) result.refused.push({ row: index + 1, message: sentenceOf(error) });
-  }
-  return result;
-}
-
-async function storeAdditions(
-  { client, slug, rows }: Storing,
-  additions: Placed["additions"],
-): Promise<Stored<Row>> {
-  const result: Stored<Row> = { stored: [], refused: [] };
-  for (let from = 0; from < additions.length; from += BATCH) {
-    const batch = additions.slice(from, from + BATCH);
-    const items = batch.map(({ item }) => item);
-    const { data, error } = await addRows(client, slug, items);
-    const stored = (data?.rows ?? []).filter((row) => row !== null);
-    stored.forEach(rows.append);
-    result.stored.push(...stored);
-    for (const { index, message } of data?.errors ?? [])
-      result.refused.push({ row: batch[index]!.index + 1, message });
-    if (error)
-      for (const { index } of batch) result.refused.push({ row: index + 1, message: sentenceOf(error) });
-  }
-  return result;
-}
-
-async function takeBack(
-  { client, rows, store, idOf }: Storing,
-  changed: Update[],
-  added: Row[],
-): Promise<Outcome<unknown>> {
-  for (const { row, cells } of changed) {
-    const { data, error } = await store(row, cells, restoreOf(row, cells));
-    if (!data) return { error };
-  }
-  for (const row of added) {
-    const id = idOf(row.id);
-    const { data, error } = await deleteRow(client, id);
-    const isGone = error?.graphQLErrors.some(({ extensions }) => extensions.code === "ROW_NOT_FOUND");
-    if (!data && !isGone) return { error };
-    rows.remove(id);
-  }
-  return { data: null };
+function leftOutText(columns: number): string | null {
+  if (columns === 0) return null;
+  return columns === 1
+    ? "1 column beyond the last one was left out."
+    : `${columns} columns beyond the last one were left out.`;
 }

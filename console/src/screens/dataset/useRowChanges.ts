@@ -1,41 +1,67 @@
+import { useRef } from "react";
+import type { DatasetItemInput } from "../../gql/graphql.ts";
 import { type CellText, restoreOf } from "./block.ts";
 import type { GridColumn, Row } from "./cells.ts";
-import { addRows, deleteRow, type Outcome } from "./rowChanges.ts";
+import { deleteRow, isColumnGone, isRowGone, readWhole } from "./rowChanges.ts";
+import { addAgain, deleteAgain, deletedOf } from "./takeBack.ts";
 import type { Storing } from "./useStoring.ts";
 
-/** Edits and deletes rows one by one, and undoes the last change. */
-export function useRowChanges({ client, slug, rows, onStored, inTurn, store, current, ...history }: Storing) {
-  const { done, undo, renamed, idOf } = history;
+/** Edits, adds and deletes rows one by one, and undoes and redoes changes. */
+export function useRowChanges(storing: Storing) {
+  const { rows, onStored, inTurn, store, current, done, takeStep } = storing;
+  const deleted = useRef(new Map<string, DatasetItemInput>());
   const edit = (row: Row, column: GridColumn, text: string) =>
     inTurn(async () => {
       const cells: CellText[] = [[column, text]];
       const before = current(row);
       const outcome = await store(before, cells);
-      if (!outcome.data) return outcome;
-      done({
-        name: `the edit of “${column.title}”`,
-        undo: () => store(before, cells, restoreOf(before, cells)),
-      });
+      if (outcome.data)
+        done({
+          name: `the edit of “${column.title}”`,
+          undo: () => store(before, cells, restoreOf(before, cells)),
+          redo: () => store(before, cells),
+        });
+      else if (isRowGone(outcome.error)) rows.remove(before.id);
+      else if (!isColumnGone(outcome.error)) return outcome;
       onStored();
       return outcome;
     });
-  const remove = (row: Row) =>
-    inTurn(async () => {
-      const { data: item, error } = await deleteRow(client, idOf(row.id));
-      if (!item) return { error };
-      rows.remove(row.id);
-      const key = crypto.randomUUID(); // of all tries, as one whose answer is lost may have stored the row
-      const addAgain = async (): Promise<Outcome<unknown>> => {
-        const added = await addRows(client, slug, [item], key);
-        const [back] = added.data?.rows ?? [];
-        if (!back) return { error: added.error };
-        renamed(idOf(row.id), back.id);
-        rows.append(back);
-        return { data: back };
-      };
-      done({ name: "the deletion; the row stands at the end now", undo: addAgain });
-      onStored();
-      return { data: item };
+  const added = (row: Row) => {
+    rows.append(row);
+    done({
+      name: "the new row",
+      undo: () => deleteAgain(storing, row.id),
+      redo: addAgain(storing, [deletedOf(row)]),
     });
-  return { edit, remove, undo: () => void inTurn(undo).then(onStored) };
+    onStored();
+  };
+  const remove = (row: Row) => inTurn(() => removeRow(storing, deleted.current, row));
+  return {
+    edit,
+    added,
+    remove,
+    takeStep: (kind: "undo" | "redo") => void inTurn(() => takeStep(kind)).then(onStored),
+  };
+}
+
+/** Deletes a row. What rows held is kept for the next attempt, as one whose answer is lost may have deleted them. */
+async function removeRow(storing: Storing, deleted: Map<string, DatasetItemInput>, row: Row) {
+  const { client, rows, onStored, done, idOf } = storing;
+  const id = idOf(row.id);
+  const whole = await readWhole(client, id);
+  if (whole.error) return { error: whole.error };
+  if (whole.data) deleted.set(id, whole.data);
+  const { error } = await deleteRow(client, id);
+  if (error) return { error };
+  rows.remove(id);
+  onStored();
+  const item = deleted.get(id);
+  deleted.delete(id);
+  if (item)
+    done({
+      ...{ name: "the deletion", note: "; the row stands at the end now" },
+      undo: addAgain(storing, [{ id, item }]),
+      redo: () => deleteAgain(storing, id),
+    });
+  return {};
 }

@@ -1,14 +1,15 @@
-import { useCallback, useRef } from "react";
+import { useCallback, useRef, useState } from "react";
 import { useClient } from "urql";
 import { type CellText, changeOf } from "./block.ts";
 import { type Row, valueIn, withValue } from "./cells.ts";
+import type { HeldRows } from "./HeldRows.ts";
 import { type Outcome, updateRow } from "./rowChanges.ts";
-import type { useRows } from "./useRows.ts";
+import { entryWith } from "./runs.ts";
 import { useUndo } from "./useUndo.ts";
 
 interface Options {
   slug: string;
-  rows: ReturnType<typeof useRows>;
+  rows: HeldRows<Row>;
   onStored: () => void;
 }
 
@@ -19,9 +20,11 @@ export function useStoring({ slug, rows, onStored }: Options) {
   const client = useClient();
   const history = useUndo();
   const turn = useRef<Promise<unknown>>(Promise.resolve());
+  const [unfinished, setUnfinished] = useState(0);
   const inTurn = useCallback(<Result>(work: () => Promise<Result>): Promise<Result> => {
+    setUnfinished((now) => now + 1);
     const result = turn.current.then(work);
-    turn.current = result.catch(() => {});
+    turn.current = result.catch(() => {}).then(() => setUnfinished((now) => now - 1));
     return result;
   }, []);
   /** Stores cells of a row, by default with their texts. */
@@ -36,8 +39,7 @@ export function useStoring({ slug, rows, onStored }: Options) {
   };
   /** A row as it is by now, after the changes that were sent before. */
   const current = (row: Row): Row => {
-    const id = history.idOf(row.id);
-    return rows.now().rows.find((other) => other.id === id) ?? row;
+    return entryWith(rows.now().list, history.idOf(row.id)) ?? row;
   };
-  return { ...history, client, slug, rows, onStored, inTurn, store, current };
+  return { ...history, client, slug, rows, onStored, inTurn, isBusy: unfinished > 0, store, current };
 }

@@ -3,31 +3,42 @@ import { sentenceOf } from "../../parts/Notice.tsx";
 import { useToast } from "../../parts/Toast.tsx";
 import { isTemporary, type Outcome } from "./rowChanges.ts";
 
-/** A change that is stored, and how it is taken back. */
+/** A change that is stored, how it is taken back, and how it is then done again. */
 export interface Step {
   /** What it was, such as "the edit". */
   name: string;
+  /** What to know once it is undone. */
+  note?: string;
   undo: () => Promise<Outcome<unknown>>;
+  redo: () => Promise<Outcome<unknown>>;
 }
 
 const MAX_STEPS = 100;
+const words = { undo: "undone", redo: "redone" };
 
-/** The last changes of a dataset, to be taken back one by one while its screen is open. */
+/** The last changes of a dataset, to be taken back and done again one by one while its screen is open. */
 export function useUndo() {
-  const steps = useRef<Step[]>([]);
+  const steps = useRef({ undo: [] as Step[], redo: [] as Step[] });
   const ids = useRef(new Map<string, string>());
   const toast = useToast();
   const done = useCallback((step: Step) => {
-    steps.current = [...steps.current, step].slice(-MAX_STEPS);
+    steps.current = { undo: [...steps.current.undo, step].slice(-MAX_STEPS), redo: [] };
   }, []);
-  const undo = useCallback(async () => {
-    const step = steps.current.pop();
-    if (!step) return toast("There is nothing to undo", "failed");
-    const { data, error } = await step.undo();
-    if (data !== undefined) return toast(`Undone: ${step.name}`);
-    if (isTemporary(error)) steps.current.push(step); // any other error would come again, before all earlier steps
-    toast(error ? sentenceOf(error) : "It cannot be undone", "failed");
-  }, [toast]);
+  const takeStep = useCallback(
+    async (kind: "undo" | "redo") => {
+      const { [kind]: from, [kind === "undo" ? "redo" : "undo"]: to } = steps.current;
+      const step = from.pop();
+      if (!step) return toast(`There is nothing to ${kind}`, "failed");
+      const { data, error } = await step[kind]();
+      if (data !== undefined) {
+        to.push(step);
+        return toast(kind === "undo" ? `Undone: ${step.name}${step.note ?? ""}` : `Redone: ${step.name}`);
+      }
+      if (isTemporary(error)) from.push(step); // any other error would come again, before all earlier steps
+      toast(error ? sentenceOf(error) : `It cannot be ${words[kind]}`, "failed");
+    },
+    [toast],
+  );
   /** A row that came back has another id, which earlier steps do not know. */
   const renamed = useCallback((from: string, to: string) => void ids.current.set(from, to), []);
   const idOf = useCallback((id: string): string => {
@@ -35,5 +46,5 @@ export function useUndo() {
     for (let next = ids.current.get(now); next; next = ids.current.get(now)) now = next;
     return now;
   }, []);
-  return { done, undo, renamed, idOf };
+  return { done, takeStep, renamed, idOf };
 }

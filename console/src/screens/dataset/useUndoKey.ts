@@ -1,17 +1,17 @@
 import { useEffect, useRef } from "react";
 import { isTyping } from "../../shell/useKeys.ts";
 
-/** Undoes by Ctrl Z or Cmd Z, but for the texts of fields, which the browser undoes itself. */
-export function useUndoKey(undo: () => void) {
-  const latest = useRef(undo);
-  latest.current = undo;
+/** Undoes by Ctrl Z or Cmd Z and redoes with Shift or by Ctrl Y, but for the texts of fields, as the browser does that. */
+export function useUndoKey(takeStep: (kind: "undo" | "redo") => void) {
+  const latest = useRef(takeStep);
+  latest.current = takeStep;
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
-      const { key, ctrlKey, metaKey, shiftKey, target } = event;
-      if (key !== "z" || !(ctrlKey || metaKey) || shiftKey) return;
-      if (isTyping(target)) return;
+      const { ctrlKey, metaKey, shiftKey, target } = event;
+      const key = event.key.toLowerCase(); // with Shift or Caps Lock, it is a capital
+      if (!(ctrlKey || metaKey) || !["z", "y"].includes(key) || isTyping(target)) return;
       event.preventDefault();
-      latest.current();
+      latest.current(key === "y" || shiftKey ? "redo" : "undo");
     };
     document.addEventListener("keydown", onKeyDown);
     return () => document.removeEventListener("keydown", onKeyDown);

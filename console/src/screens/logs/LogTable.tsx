@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import type { LogOfListFragment } from "../../gql/graphql.ts";
 import { type FragmentType, graphql, readFragment } from "../../gql/index.ts";
 import { formatCost, formatCount, formatJson, formatLatency } from "../../parts/format.ts";
-import { messageText } from "../../parts/messageText.ts";
+import { messageText } from "../../parts/messages.ts";
 import { type Column, Table } from "../../parts/Table.tsx";
 import { Time } from "../../parts/Time.tsx";
 import styles from "./Logs.module.css";

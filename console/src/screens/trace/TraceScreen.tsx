@@ -1,4 +1,5 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
+import { useState } from "react";
 import { useData } from "../../data.ts";
 import { CopyButton } from "../../parts/CopyButton.tsx";
 import { type Fact, Facts } from "../../parts/Facts.tsx";
@@ -25,7 +26,11 @@ export function TraceScreen() {
 }
 
 function TracePage({ trace, onChanged }: { trace: TraceFacts; onChanged: () => void }) {
-  const { steps, isWhole, error, liveError, retry } = useSteps(trace.id, onChanged);
+  const { q } = route.useSearch();
+  const [withTexts, setWithTexts] = useState(false);
+  if (q && !withTexts) setWithTexts(true); // from the first search on
+  const { error, liveError, retry, ...loaded } = useSteps({ id: trace.id, withTexts }, onChanged);
+  const { steps, isWhole } = loaded;
   return (
     <Page
       title={trace.name}
@@ -48,7 +53,7 @@ function TracePage({ trace, onChanged }: { trace: TraceFacts; onChanged: () => v
           {formatCount(steps.length)} of {formatCount(trace.logCount)} steps are here; the others follow.
         </p>
       )}
-      <TraceTree traceId={trace.id} steps={steps} isWhole={isWhole} />
+      <TraceTree traceId={trace.id} {...loaded} />
     </Page>
   );
 }

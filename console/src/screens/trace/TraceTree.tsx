@@ -19,10 +19,11 @@ interface Props {
   traceId: string;
   steps: readonly Step[];
   isWhole: boolean;
+  hasTexts: boolean;
 }
 
 /** The steps of a trace, what is selected among them, and its detail. */
-export function TraceTree({ traceId, steps, isWhole }: Props) {
+export function TraceTree({ traceId, steps, isWhole, hasTexts }: Props) {
   const { q, step } = route.useSearch();
   const navigate = route.useNavigate();
   const [selectedId, select] = useQuickPart(
@@ -83,7 +84,8 @@ export function TraceTree({ traceId, steps, isWhole }: Props) {
         </FilterBar>
         {matches && (
           <p role="status" className={styles.found}>
-            {formatCount(matches.length)} of {formatCount(steps.length)} steps have “{q}”.
+            {formatCount(matches.length)} of {formatCount(steps.length)} steps have “{q}”
+            {hasTexts ? "." : "; inputs and outputs are still being read."}
           </p>
         )}
         {shown.length > 0 && <Waterfall {...moves} found={found} scrollId={`steps of ${traceId}`} />}

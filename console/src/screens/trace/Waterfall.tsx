@@ -2,7 +2,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef } from "react";
 import { formatLatency } from "../../parts/format.ts";
 import { useSavedScroll } from "../../parts/useSavedScroll.ts";
-import { hasBelow, type Outline } from "./outline.ts";
+import { countBelow, hasBelow, type Outline } from "./outline.ts";
 import styles from "./Trace.module.css";
 import { WaterfallRow } from "./WaterfallRow.tsx";
 
@@ -84,7 +84,8 @@ export function Waterfall(props: Props) {
               top={start}
               step={step}
               spanMs={outline.spanMs}
-              below={hasBelow(outline, n) ? (collapsed.has(step.id) ? "collapsed" : "expanded") : "none"}
+              below={countBelow(outline, n)}
+              isCollapsed={hasBelow(outline, n) && collapsed.has(step.id)}
               isSelected={n === selected}
               isAside={found !== undefined && !found.has(n)}
               onSelect={() => onSelect(n)}

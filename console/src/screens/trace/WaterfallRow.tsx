@@ -13,7 +13,9 @@ interface Props {
   top: number;
   step: Step;
   spanMs: number;
-  below: "none" | "collapsed" | "expanded";
+  /** How many steps are below. */
+  below: number;
+  isCollapsed: boolean;
   isSelected: boolean;
   /** It is there only because something below it was found. */
   isAside: boolean;
@@ -22,11 +24,10 @@ interface Props {
 }
 
 export function WaterfallRow(props: Props) {
-  const { index, top, step, spanMs, below, isSelected, isAside, onSelect } = props;
+  const { index, top, step, spanMs, below, isCollapsed, isSelected, isAside, onSelect } = props;
   const { durationMs, subtree } = step;
   const hasError = step.status === "ERROR";
   const tokens = subtree ? subtree.inputTokens + subtree.outputTokens : 0;
-  const isCollapsed = below === "collapsed";
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the grid has the keys
     <div
@@ -35,10 +36,10 @@ export function WaterfallRow(props: Props) {
       aria-rowindex={index + 2}
       aria-level={step.depth + 1}
       aria-selected={isSelected}
-      aria-expanded={below === "none" ? undefined : !isCollapsed}
+      aria-expanded={below === 0 ? undefined : !isCollapsed}
       className={isAside ? `${styles.row} ${styles.aside}` : styles.row}
       style={{ transform: `translateY(${top}px)` }}
-      title={tooltipOf(step)}
+      title={tooltipOf(step, below)}
       onClick={onSelect}
     >
       <StepName {...props} />
@@ -58,16 +59,15 @@ export function WaterfallRow(props: Props) {
   );
 }
 
-function StepName({ step, below, onToggle }: Props) {
-  const { depth, name, type, status, missingParent, subtree } = step;
-  const isCollapsed = below === "collapsed";
+function StepName({ step, below, isCollapsed, onToggle }: Props) {
+  const { depth, name, type, status, missingParent } = step;
   return (
     <span
       role="gridcell"
       className={styles.step}
       style={{ paddingLeft: Math.min(depth, MAX_INDENTS) * INDENT_PX }}
     >
-      {below === "none" ? (
+      {below === 0 ? (
         <span className={styles.noToggle} />
       ) : (
         <button
@@ -93,7 +93,7 @@ function StepName({ step, below, onToggle }: Props) {
       )}
       {missingParent && <span className={styles.orphan}>no parent</span>}
       <span className={styles.name}>{name}</span>
-      {isCollapsed && subtree && <span className={styles.depth}>+{formatCount(subtree.logs - 1)}</span>}
+      {isCollapsed && <span className={styles.depth}>+{formatCount(below)}</span>}
     </span>
   );
 }
@@ -106,10 +106,10 @@ function barOf({ offsetMs, durationMs }: Step, spanMs: number) {
   return { left: `${left * 100}%`, width: `max(2px, ${width * 100}%)` };
 }
 
-function tooltipOf({ name, type, offsetMs, durationMs, subtree }: Step): string {
+function tooltipOf({ name, type, offsetMs, durationMs, subtree }: Step, below: number): string {
   const own = `${name}: ${stepTypes[type].words}, begins at ${formatLatency(offsetMs)}, takes ${formatLatency(durationMs)}`;
   if (!subtree) return own;
-  const { logs, errors, inputTokens, outputTokens, cost } = subtree;
-  const all = `${formatCount(logs)} ${logs === 1 ? "step" : "steps"}, ${formatCount(errors)} with an error, ${formatCount(inputTokens)} tokens in, ${formatCount(outputTokens)} out, ${formatCost(cost)}`;
+  const { errors, inputTokens, outputTokens, cost } = subtree;
+  const all = `${formatCount(below + 1)} ${below === 0 ? "step" : "steps"}, ${formatCount(errors)} with an error, ${formatCount(inputTokens)} tokens in, ${formatCount(outputTokens)} out, ${formatCost(cost)}`;
   return `${own}\nWith all below: ${all}`;
 }

@@ -4,6 +4,8 @@ import type { Step } from "./queries.ts";
 export interface Outline {
   steps: readonly Step[];
   indexOf: ReadonlyMap<string, number>;
+  /** Of each step the index of the one around it; undefined at the top. */
+  aboves: readonly (number | undefined)[];
   /** Of each step the index after the last one below it. */
   ends: readonly number[];
   /** The time that the waterfall shows, from 0. */
@@ -13,20 +15,23 @@ export interface Outline {
 
 export function outlineOf(steps: readonly Step[]): Outline {
   const ends = new Array<number>(steps.length).fill(steps.length);
+  const aboves: (number | undefined)[] = [];
   const open: number[] = [];
   let spanMs = 0;
   let errorCount = 0;
   steps.forEach(({ depth, offsetMs, durationMs, status }, n) => {
     while (open.length > 0 && steps[open.at(-1)!]!.depth >= depth) ends[open.pop()!] = n;
+    aboves.push(open.at(-1));
     open.push(n);
     spanMs = Math.max(spanMs, offsetMs + (durationMs ?? 0));
     if (status === "ERROR") errorCount += 1;
   });
-  return { steps, indexOf: new Map(steps.map(({ id }, n) => [id, n])), ends, spanMs, errorCount };
+  return { steps, indexOf: new Map(steps.map(({ id }, n) => [id, n])), aboves, ends, spanMs, errorCount };
 }
 
-/** Whether anything is below a step. */
-export const hasBelow = ({ ends }: Outline, n: number): boolean => ends[n]! > n + 1;
+/** How many steps are below a step. */
+export const countBelow = ({ ends }: Outline, n: number): number => ends[n]! - n - 1;
+export const hasBelow = (outline: Outline, n: number): boolean => countBelow(outline, n) > 0;
 
 /** The steps that are not below a collapsed one. */
 export function shownSteps({ steps, ends }: Outline, collapsed: ReadonlySet<string>): number[] {
@@ -44,22 +49,16 @@ export function matchesOf({ steps }: Outline, text: string): number[] {
 }
 
 /** The given steps with all above them, in display order. */
-export function withAbove({ steps, indexOf }: Outline, matches: readonly number[]): number[] {
+export function withAbove({ aboves }: Outline, matches: readonly number[]): number[] {
   const kept = new Set<number>();
   for (const match of matches) {
     let n: number | undefined = match;
     while (n !== undefined && !kept.has(n)) {
       kept.add(n);
-      n = aboveOf({ steps, indexOf }, n);
+      n = aboves[n];
     }
   }
   return [...kept].toSorted((a, b) => a - b);
-}
-
-/** The step around a step; undefined at the top. */
-export function aboveOf({ steps, indexOf }: Pick<Outline, "steps" | "indexOf">, n: number) {
-  const { parentId, depth } = steps[n]!;
-  return parentId && depth > 0 ? indexOf.get(parentId) : undefined;
 }
 
 /** The next step with an error after a step, from the first one again after the last. */

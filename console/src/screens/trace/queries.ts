@@ -35,15 +35,17 @@ export const TraceHead = graphql(`
   }
 `);
 
-/** What the tree and the waterfall show of each step. */
+/**
+ * What the tree and the waterfall show of each step. Parents and what is below follow from the order and the depths; the
+ * texts, which only a search needs, would make the answer two to three times as large.
+ */
 export const Steps = graphql(`
-  query Steps($id: ID!, $after: String) {
+  query Steps($id: ID!, $after: String, $withTexts: Boolean!) {
     trace(id: $id) {
       id
       logs(first: 2000, after: $after) {
         nodes {
           id
-          parentId
           depth
           missingParent
           name
@@ -51,11 +53,9 @@ export const Steps = graphql(`
           status
           offsetMs
           durationMs
-          cost
-          inputPreview
-          outputPreview
+          inputPreview @include(if: $withTexts)
+          outputPreview @include(if: $withTexts)
           subtree {
-            logs
             errors
             cost
             inputTokens

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "react";
 import { isTyping } from "../../shell/useKeys.ts";
-import { aboveOf, hasBelow, nextError, type Outline } from "./outline.ts";
+import { hasBelow, nextError, type Outline } from "./outline.ts";
 
 interface Moves {
   outline: Outline;
@@ -65,7 +65,7 @@ function move(key: string, moves: Moves): boolean {
 function turn(key: string, selected: number, { outline, collapsed, onSelect, onCollapse }: Moves): boolean {
   const isCollapsed = collapsed.has(outline.steps[selected]!.id);
   if (key === "ArrowLeft") {
-    const above = aboveOf(outline, selected);
+    const above = outline.aboves[selected];
     if (hasBelow(outline, selected) && !isCollapsed) onCollapse(selected, true);
     else if (above !== undefined) onSelect(above);
     return true;
