@@ -7,6 +7,8 @@ export interface ChangeFeed<Em = unknown> {
   countWrites(): number;
   /** The same count, which does not change while this process cannot hear of other processes. */
   countHeardWrites(): number;
+  /** A count that changes with each commit of anybody, the group commit included; null where only the server knows. */
+  countCommits(): number | null;
   /** Notifies other processes of a unit of work, in its transaction. */
   notify(unitOfWork: Em): Promise<void>;
   /** Notifies the subscribers at other processes of a change of a prompt, in its transaction. */

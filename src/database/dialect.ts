@@ -81,10 +81,7 @@ export interface Dialect {
   rowsPerStatement: number;
   /** Runs in one transaction the statements that a generator yields, which gets the rows of each. */
   runSteps<Result>(orm: Orm, steps: () => Steps<Result>): Promise<Result>;
-  /**
-   * Runs a removal of many logs of a workspace while no other process runs one; returns null when another does. The removed
-   * words then leave the full-text index in larger pieces of work.
-   */
+  /** Runs a removal of many logs of a workspace while no other process runs one; returns null when another does. */
   removeAlone<Result>(orm: Orm, workspaceId: string, remove: () => Promise<Result>): Promise<Result | null>;
   /** How many traces and logs a step of such a removal deletes at most. */
   maxRemovedRows: number;

@@ -21,6 +21,8 @@ export function createGeneration(changeFeed: ChangeFeed<SqlEntityManager>) {
     reuse: { hits: 0, misses: 0 },
     /** Null where no cache may be used. */
     now: (): string | null => `${ownCommits} ${changeFeed.countWrites()}`,
+    /** The same for values that depend on logs: changes with each commit. Null where no such value may be cached. */
+    commits: (): number | null => changeFeed.countCommits(),
     /**
      * The same for what subscribers share: it stays while this process cannot hear of other processes, as subscribers get what
      * they missed once it hears of them again.

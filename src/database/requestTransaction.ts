@@ -154,6 +154,7 @@ function joinedDatabase(
     generation: {
       ...database.generation,
       now: () => (em.isInTransaction() ? null : database.generation.now()),
+      commits: () => (em.isInTransaction() ? null : database.generation.commits()),
     },
     pubSub: {
       ...pubSub,

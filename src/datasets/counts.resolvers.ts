@@ -32,6 +32,53 @@ export async function rowCount(context: Context, parent: DatasetHead): Promise<n
   return rows;
 }
 
+interface Skip {
+  /** Begins after this row. */
+  after: string | null;
+  offset: number;
+}
+
+/**
+ * The id of the last of the `offset` rows after a row: that of the dataset's last row where it has fewer. Takes 10 ms for
+ * 100,000 rows, and in an old version, whose rows an index alone does not tell, some times as long.
+ */
+export async function lastSkippedRow(
+  context: Context,
+  parent: DatasetHead,
+  skip: Skip,
+): Promise<string | null> {
+  if (!parent.isOld) {
+    const last = await lastSkippedInNewest(context, parent.id, skip);
+    if (await isNewest(context, parent)) return last;
+  }
+  let { after: last, offset: left } = skip;
+  const walk = { datasetId: parent.id, after: last, isWanted: isIn(parent.version!) };
+  for await (const entries of walkEntries(context, walk)) {
+    const rows = [...new Set(entries.map(({ row }) => row))].slice(0, left);
+    last = rows.at(-1)!;
+    left -= rows.length;
+    if (left === 0) break;
+  }
+  return last;
+}
+
+async function lastSkippedInNewest(
+  context: Context,
+  dataset: string,
+  { after, offset }: Skip,
+): Promise<string | null> {
+  const skipped: Count = { dataset, rows: 0, last: after };
+  for (;;) {
+    const limit = Math.min(offset - skipped.rows, MAX_ROWS_IN_STATEMENT);
+    checkDeadline(context);
+    const [part] = await inTurn(context, () => context.database.rows(nextRows(context, skipped, limit)));
+    const { rows, last } = part!;
+    skipped.last = last ?? skipped.last;
+    skipped.rows += Number(rows);
+    if (Number(rows) < limit || skipped.rows === offset) return skipped.last;
+  }
+}
+
 const newestRowCount: (context: Context, datasetId: string) => Promise<number> = createLoader(
   async (context, ids) => {
     const counts = ids.map((dataset): Count => ({ dataset, rows: 0, last: null }));

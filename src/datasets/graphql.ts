@@ -5,7 +5,7 @@ import { findsNode, Node } from "../graphql/nodes.ts";
 import { payloadType, warningField } from "../graphql/payloads.ts";
 import { selectedFields, selectedNodeFields } from "../graphql/selection.ts";
 import { ROW_COLUMNS, type RowColumn } from "./contents.resolvers.ts";
-import { rowCount } from "./counts.resolvers.ts";
+import { lastSkippedRow, rowCount } from "./counts.resolvers.ts";
 import type { Column } from "./entities.ts";
 import { addDatasetItemInput, datasetInput, datasetRowInput, MAX_ROWS_AT_ONCE, rowsInput } from "./inputs.ts";
 import { addDatasetItem } from "./items.resolvers.ts";
@@ -102,15 +102,19 @@ export const Dataset = builder.objectRef<DatasetHead>("Dataset").implement({
         "The rows in the order in which they were added. Without `first` all of them come; a dataset of more than 10,000 rows must be paged.",
       args: argumentsOf(t, rowsInput),
       extensions: { maxPageEntries: MAX_ROWS_AT_ONCE },
-      resolve: (parent, args, context, info) => {
+      resolve: async (parent, { first, after: begin = null, offset }, context, info) => {
         const columns = columnsFor(selectedNodeFields(info));
-        const isWhole = args.first == null && args.after == null;
-        return connect(args, {
-          read: ({ after, limit }) =>
-            datasetRows(context, parent, { after, limit: isWhole ? undefined : limit, columns }),
-          key: ({ id }) => id,
-          size: MAX_ROWS_AT_ONCE,
-        });
+        const isWhole = first == null && begin === null && !offset;
+        const after = offset ? await lastSkippedRow(context, parent, { after: begin, offset }) : begin;
+        return connect(
+          { first, after },
+          {
+            read: ({ after, limit }) =>
+              datasetRows(context, parent, { after, limit: isWhole ? undefined : limit, columns }),
+            key: ({ id }) => id,
+            size: MAX_ROWS_AT_ONCE,
+          },
+        );
       },
     }),
     warning: t.string({

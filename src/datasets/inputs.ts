@@ -60,6 +60,13 @@ const { first, after } = idPage({ max: MAX_ROWS_AT_ONCE });
 export const rowsInput = z.object({
   first: first.describe(`How many rows at most, up to ${MAX_ROWS_AT_ONCE.toLocaleString("en")}.`),
   after,
+  offset: z
+    .int()
+    .min(0)
+    .nullish()
+    .describe(
+      "How many rows to skip, from the beginning or from `after`: 100,000 rows take about 10 ms. To read all rows page by page, `after` alone is faster.",
+    ),
 });
 
 const MAX_KEY_CHARACTERS = 512;

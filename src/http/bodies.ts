@@ -2,6 +2,7 @@ import { Transform } from "node:stream";
 import type { FastifyReply } from "fastify";
 import { GabbroError } from "../errors.ts";
 import { createFairQueue } from "../limits/fairQueue.ts";
+import { onceDone } from "../limits/handlerWork.ts";
 import { createShares, type Share } from "../limits/shares.ts";
 import { afterTurns } from "../limits/turns.ts";
 import { chunksTooSmall, countChunks, discardBody } from "./unreadBodies.ts";
@@ -9,8 +10,11 @@ import { chunksTooSmall, countChunks, discardBody } from "./unreadBodies.ts";
 interface IncomingBody {
   workspaceId: string;
   reply: FastifyReply;
-  /** Whether the route reads the body as a stream: its bytes then are not in memory until it is answered. */
-  reading: "whole" | "streamed";
+  /**
+   * How the route reads the body. A streamed one is not in memory until it is answered; of one that may be unpacked the route
+   * says how long it is.
+   */
+  reading: "whole" | "unpacked" | "streamed";
   /** Called when the body is complete; calls back when it may be parsed. */
   onComplete: (parse: () => void) => void;
   /** The error when the bodies exceed their limit. */
@@ -19,8 +23,13 @@ interface IncomingBody {
 
 /** What work on a body holds, for example the unpacked body. */
 export interface HeldBytes {
-  /** Counts further bytes; false when there is no room for them. */
+  /** Counts further bytes; false when there is no room for them, or after the release. */
   take(bytes: number): boolean;
+  /**
+   * Waits for the large bodies of the workspace before, if this one is large with so many bytes; others then wait for its
+   * release. Throws when it is released meanwhile: nobody waits for the answer any more.
+   */
+  waitForOthers(bytes: number): Promise<void>;
   release(): void;
 }
 
@@ -42,15 +51,15 @@ export function createBodies(maxBytes: number) {
   const busy = "Too many large bodies are under way; try again in a moment.";
   const largeBodies = createFairQueue({ places: 1_000, share: 1, maxWaiting: 500, maxWaitMs: 10_000, busy });
   /** Waits until the large bodies before are answered, and as many turns as accept the connections of others. */
-  const waitForOthers = async (workspaceId: string, reply: FastifyReply) => {
+  const waitForOthers = async (workspaceId: string, bytes: number): Promise<() => void> => {
+    if (bytes <= MAX_BYTES_BESIDE_OTHERS) return () => {};
     const release = await largeBodies.acquire(workspaceId);
-    const end = () => afterTurns(performance.now() - TURNS_BETWEEN, release);
-    if (reply.raw.closed) return end();
-    reply.raw.once("finish", end).once("close", end);
+    return () => afterTurns(performance.now() - TURNS_BETWEEN, release);
   };
   return {
     /** Counts bytes that are held beside the bodies, until they are released. */
-    hold: (workspaceId: string): HeldBytes => holdBytes(shares, workspaceId),
+    hold: (workspaceId: string): HeldBytes =>
+      holdBytes(shares, workspaceId, (bytes) => waitForOthers(workspaceId, bytes)),
     /** Passes a body on while it arrives, and fails it when it would exceed the limit. */
     count: ({ workspaceId, reply, reading, refusal, onComplete }: IncomingBody): Transform => {
       const chunks = countChunks();
@@ -58,7 +67,7 @@ export function createBodies(maxBytes: number) {
       let turnBytes = 0;
       const body = new Transform({
         transform: (chunk: Buffer, _, done) => {
-          if (reading === "whole") {
+          if (reading !== "streamed") {
             const workspaceShare = shares.take(workspaceId, chunk.length);
             if (!workspaceShare) return done(refusal());
             share = workspaceShare;
@@ -71,16 +80,23 @@ export function createBodies(maxBytes: number) {
           setImmediate(done, null, chunk);
         },
         flush: (done) => {
-          if (reading === "streamed") done();
-          else if (chunks.bytes() <= MAX_BYTES_BESIDE_OTHERS) onComplete(done);
-          else waitForOthers(workspaceId, reply).then(() => onComplete(done), done);
+          if (reading !== "whole") return done();
+          waitForOthers(workspaceId, chunks.bytes()).then((endTurn) => {
+            if (reply.raw.closed) return endTurn();
+            onceDone(reply.raw, endTurn);
+            onComplete(done);
+          }, done);
         },
       });
-      if (reading === "streamed") body.on("error", () => {}); // the route may not have begun to read
-      const end = () => {
+      body.on("error", () => {}); // the route may not have begun to read
+      onceDone(reply.raw, () => {
         share?.giveBack(chunks.bytes());
         share = undefined;
-        if (reading === "streamed" && !reply.request.raw.complete) body.destroy(brokenOff());
+      });
+      const end = () => {
+        // Else up to 500 bodies that wait for others stay in memory, for which nobody waits any more.
+        const isRead = reading === "streamed" ? reply.request.raw.complete : body.readableEnded;
+        if (!isRead) body.destroy(brokenOff());
         // The body may not be read to its end, for example because it is too large.
         reply.request.raw.unpipe(body);
         discardBody(reply.request.raw);
@@ -91,20 +107,38 @@ export function createBodies(maxBytes: number) {
   };
 }
 
-function holdBytes(shares: ReturnType<typeof createShares>, workspaceId: string): HeldBytes {
+function holdBytes(
+  shares: ReturnType<typeof createShares>,
+  workspaceId: string,
+  waitForOthers: (bytes: number) => Promise<() => void>,
+): HeldBytes {
   let share: Share | undefined;
   let held = 0;
+  let endTurn = () => {};
+  const released = Promise.withResolvers<void>();
+  let isReleased = false;
   return {
     take: (bytes) => {
-      const workspaceShare = shares.take(workspaceId, bytes);
+      const workspaceShare = isReleased ? undefined : shares.take(workspaceId, bytes);
       if (!workspaceShare) return false;
       share = workspaceShare;
       held += bytes;
       return true;
     },
+    waitForOthers: async (bytes) => {
+      const turn = waitForOthers(bytes).then((end) => {
+        if (isReleased) end();
+        else endTurn = end;
+      });
+      await Promise.race([turn, released.promise]);
+      if (isReleased) throw brokenOff();
+    },
     release: () => {
+      isReleased = true;
+      released.resolve();
       share?.giveBack(held);
       share = undefined;
+      endTurn();
     },
   };
 }

@@ -10,10 +10,22 @@ type ErrorHandler = (error: FastifyError | GabbroError, request: FastifyRequest,
  * errors of lower layers; any other error becomes INTERNAL and is logged in full with the id of the request.
  */
 export function createErrorHandler(translate: (error: unknown) => GabbroError | undefined): ErrorHandler {
+  const toExpected = (error: FastifyError | GabbroError) =>
+    error instanceof GabbroError ? error : (toHttpError(error) ?? translate(error));
   return (error, request, reply) => {
-    const expected = error instanceof GabbroError ? error : (toHttpError(error) ?? translate(error));
+    const isClosed = reply.raw.destroyed && isBrokenOff(error);
+    const expected = isClosed ? closedByClient() : toExpected(error);
     sendError(expected ?? internalError(request.id, error), request, reply);
   };
+}
+
+/** Whether a connection closed before the whole response was sent, or before the whole body had arrived. */
+const isBrokenOff = ({ code, message }: FastifyError | GabbroError): boolean =>
+  code === "ERR_STREAM_PREMATURE_CLOSE" || (code === "ECONNRESET" && message === "aborted");
+
+/** Nobody receives this error; it keeps callers from filling the log by closing connections. */
+function closedByClient(): GabbroError {
+  return new GabbroError("BAD_REQUEST", "The connection was closed before the request was answered.");
 }
 
 function sendError(error: GabbroError, request: FastifyRequest, reply: FastifyReply): void {

@@ -2,11 +2,11 @@ import type { Readable } from "node:stream";
 import { getHeapStatistics } from "node:v8";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { createEventLoopSlots, type Place } from "../limits/eventLoop.ts";
+import { beginWork, endWork, onceDone } from "../limits/handlerWork.ts";
 import { createShares, type Share } from "../limits/shares.ts";
 import type { App } from "./app.ts";
 import { createBodies } from "./bodies.ts";
-import { type ErrorBody, refusalError, refuse } from "./refusals.ts";
-import { discardBody } from "./unreadBodies.ts";
+import { createRefusals, type ErrorBody } from "./refusals.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -33,7 +33,7 @@ declare module "fastify" {
 
 /** Requests beyond these limits are refused, so that accepted ones are answered soon. */
 export interface Limits {
-  /** Requests that are accepted and not answered, including those that wait for a body, a worker or the database. */
+  /** Requests that are worked on or not answered yet, including those that wait for a body, a worker or the database. */
   maxInFlight: number;
   /** Refusals whose answer is delayed; further ones are answered at once. */
   maxDelayedRefusals: number;
@@ -90,15 +90,16 @@ export function createLimiter(options: Partial<Limits>, corsOrigins: string[]) {
         return done();
       }
       if (!enter(request, NO_WORKSPACE)) return refusals.answer(request, reply);
-      reply.raw.once("close", () => leave(request));
+      onceDone(reply.raw, () => leave(request));
       done();
     });
-    app.addHook("onSend", (request, _, payload, done) => {
+    app.addHook("onSend", (request, reply, payload, done) => {
       // Nobody reads it, but Fastify would do so to its end, after the response and so outside of all limits.
       if (request.method === "HEAD" && isStream(payload)) payload.destroy();
       const isStreaming = isStream(payload) && !request.routeOptions.config.streamsEvents;
       if (!isStreaming) leave(request); // from here on it waits only for the client, or for events
       request.place?.end();
+      endWork(reply.raw);
       done();
     });
   };
@@ -106,9 +107,11 @@ export function createLimiter(options: Partial<Limits>, corsOrigins: string[]) {
     // The first hook after authentication, before the body is read.
     app.addHook("preParsing", (request, reply, payload, done) => {
       if (request.isProbe) return done(null, payload);
+      // It closed while its token was looked up: nobody waits for it, and no event would give back what it takes from here on.
+      if (reply.raw.closed) return void reply.hijack();
       if (!enter(request, workspaceOf(request))) return refusals.answer(request, reply);
-      const reading = request.routeOptions.config.streamsBody ? "streamed" : "whole";
-      if (reading === "whole" && isSmall(request)) return done(null, payload);
+      const reading = readingOf(request);
+      if (reading !== "streamed" && isSmall(request)) return done(null, payload);
       done(null, payload.pipe(bodies.count(request, reply, reading)));
     });
     // Once the body is parsed: Fastify leaves the async context of the place when it reads a body.
@@ -143,7 +146,7 @@ function createBodyLimits({ maxBodyBytes, maxKeptBytes }: Limits, places: Slots,
   const bodies = createBodies(maxBodyBytes);
   const keptBodies = createBodies(maxKeptBytes);
   return {
-    count: (request: FastifyRequest, reply: FastifyReply, reading: "whole" | "streamed") => {
+    count: (request: FastifyRequest, reply: FastifyReply, reading: ReturnType<typeof readingOf>) => {
       // A request takes its place when its body is complete: parsing takes the time, not receiving.
       const onComplete = (parse: () => void) => begin(places, request, reply, parse);
       const counted = request.routeOptions.config.keepsBytes ? keptBodies : bodies;
@@ -170,11 +173,20 @@ function createInFlight(max: number) {
 
 /** Continues a request once it has a place. */
 function begin(places: Slots, request: FastifyRequest, reply: FastifyReply, next: () => void): void {
-  request.place = places.enter(workspaceOf(request), next);
-  if (reply.raw.destroyed) request.place.end();
+  const place = places.enter(workspaceOf(request), () => {
+    beginWork(reply.raw);
+    next();
+  });
+  request.place = place;
+  if (reply.raw.closed) onceDone(reply.raw, place.end);
 }
 
 type Slots = ReturnType<typeof createEventLoopSlots>;
+
+function readingOf({ routeOptions: { config } }: FastifyRequest): "whole" | "unpacked" | "streamed" {
+  if (config.streamsBody) return "streamed";
+  return config.keepsBytes ? "unpacked" : "whole";
+}
 
 /** Whether a request has no body, or one whose parsing takes next to no time. */
 function isSmall({ headers }: FastifyRequest): boolean {
@@ -188,57 +200,4 @@ function workspaceOf({ context }: FastifyRequest): string {
 
 function isStream(payload: unknown): payload is Readable {
   return typeof (payload as Readable | null)?.pipe === "function";
-}
-
-const REPORT_INTERVAL_MS = 1_000;
-/**
- * A refusal takes 45 microseconds. Without a delay, a thousand callers who retry at once are refused 10,000 times a second,
- * and the service serves a fifth of its capacity; with the delay it serves 80 % (docs/internals/decisions.md).
- */
-const REFUSAL_DELAY_MS = 250;
-
-/** Refuses requests, and counts them. */
-function createRefusals(corsOrigins: string[], maxDelayed: number) {
-  let total = 0;
-  let delayedCount = 0;
-  let unreported = 0;
-  let app: App;
-  /** Logs the number once a second: a line for each refusal would cost as much as serving the request. */
-  const count = () => {
-    total += 1;
-    unreported += 1;
-    if (unreported > 1) return;
-    setTimeout(() => {
-      app.log.warn({ refused: unreported }, "overloaded: requests were refused");
-      unreported = 0;
-    }, REPORT_INTERVAL_MS).unref();
-  };
-  return {
-    watch: (newApp: App) => {
-      app = newApp;
-    },
-    count: () => total,
-    /** Answers after a delay, without the hooks of Fastify, which cost twice as much. */
-    answer: (request: FastifyRequest, reply: FastifyReply) => {
-      count();
-      request.isRefused = true;
-      request.errorCode = "UNAVAILABLE";
-      reply.hijack();
-      discardBody(request.raw, request.routeOptions.config.keepsBytes);
-      const respond = () => {
-        delayedCount -= 1;
-        if (app.isStopping()) reply.raw.setHeader("connection", "close");
-        const { errorBody } = request.routeOptions.config;
-        refuse(request, reply.raw, { corsOrigins, ...(errorBody && { errorBody }) });
-      };
-      delayedCount += 1;
-      if (delayedCount > maxDelayed) respond();
-      else setTimeout(respond, REFUSAL_DELAY_MS);
-    },
-    /** The error that refuses a request whose body is arriving; counts it as a refusal. */
-    error: () => {
-      count();
-      return refusalError();
-    },
-  };
 }

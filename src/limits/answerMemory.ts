@@ -2,6 +2,7 @@ import type { Writable } from "node:stream";
 import { getHeapStatistics } from "node:v8";
 import { GabbroError } from "../errors.ts";
 import { MAX_ANSWER_BYTES } from "./answerBudget.ts";
+import { onceDone } from "./handlerWork.ts";
 
 /** Rows take a few times as much memory until they are written as text: at most a quarter of the heap. */
 const MAX_HELD_BYTES = Math.max(2 * MAX_ANSWER_BYTES, getHeapStatistics().heap_size_limit / 16);
@@ -24,14 +25,14 @@ export function createAnswerMemory(maxBytes = MAX_HELD_BYTES) {
     ofAnswer.delete(answer);
   };
   return {
-    /** Holds bytes until the answer is closed. Throws UNAVAILABLE when other answers hold too much. */
+    /** Holds bytes until the answer is closed and nobody works on it. Throws UNAVAILABLE when other answers hold too much. */
     hold: (answer: Writable, workspaceId: string, bytes: number): void => {
-      if (answer.destroyed) return; // the client is gone; the deadline ends the work
       const workspaceBytes = ofWorkspace.get(workspaceId) ?? 0;
       if (total + bytes > maxBytes || workspaceBytes + bytes > maxBytes / 2) throw tooMuch();
-      if (!ofAnswer.has(answer)) answer.once("close", () => release(answer, workspaceId));
-      ofAnswer.set(answer, (ofAnswer.get(answer) ?? 0) + bytes);
+      const held = ofAnswer.get(answer);
+      ofAnswer.set(answer, (held ?? 0) + bytes);
       add(workspaceId, bytes);
+      if (held === undefined) onceDone(answer, () => release(answer, workspaceId));
     },
     /** How many bytes all answers hold. */
     heldBytes: (): number => total,

@@ -14,7 +14,8 @@ export function jsonSize(root: unknown, max: number): number {
     if (typeof value === "string") size += value.length;
     else if (Array.isArray(value)) for (const item of value) pending.push(item);
     else if (typeof value === "object" && value !== null)
-      for (const key in value) {
+      // `for in` takes half as long again for objects without a prototype, such as the results of GraphQL.
+      for (const key of Object.keys(value)) {
         size += key.length;
         pending.push((value as Record<string, unknown>)[key]);
       }

@@ -1,6 +1,7 @@
 import { type TokenParts, tokenParts } from "../usage/tokenParts.ts";
 import type { AggregateUsage } from "./entities.ts";
-import type { Placed, TreeLog } from "./tree.ts";
+import type { SummedLog } from "./rollups.ts";
+import { NONE, type Tree } from "./tree.ts";
 
 /** The types of logs that call a model, which takes tokens and costs something. */
 const CALLS: readonly string[] = ["generation", "embedding"];
@@ -8,7 +9,7 @@ const CALLS: readonly string[] = ["generation", "embedding"];
 export const isCall = ({ type }: { type: string }): boolean => CALLS.includes(type);
 
 /** A log, and the usage that its client reported of it. */
-export interface ReportingLog extends TreeLog {
+export interface ReportingLog extends SummedLog {
   model: string | null;
   responseId: string | null;
   reported: AggregateUsage | null;
@@ -22,20 +23,22 @@ export const hasUsage = (usage: TokenParts & { cost: number | null }): boolean =
  * single call of the same model with the same numbers, and for further reports of one answer, which two instrumentations make
  * beside each other; and other steps that report usage while nothing below them does.
  */
-export function countedIds(placed: Placed<ReportingLog>[]): Set<string> {
+export function countedIds({ logs, parents }: Tree<ReportingLog>): Set<string> {
   const counted = new Set<string>();
   const answers = new Set<string>();
-  const below = new Map<string, ReportingLog[]>(); // by log: those that count, of which two are enough to know
-  for (const { log, parentId } of placed.toReversed()) {
-    const inner = below.get(log.id) ?? [];
+  const below = new Map<number, ReportingLog[]>(); // by place: those that count, of which two are enough to know
+  for (let at = logs.length - 1; at >= 0; at--) {
+    const log = logs[at]!;
+    const inner = below.get(at) ?? [];
     const isWrapper = inner.length === 1 && isSameCall(log, inner[0]!);
     const isKnown = log.responseId !== null && log.reported !== null && answers.has(log.responseId);
     const counts = isCall(log) ? !isWrapper && !isKnown : log.reported !== null && inner.length === 0;
     if (counts) counted.add(log.id);
     if (counts && log.reported && log.responseId !== null) answers.add(log.responseId);
-    if (parentId === null) continue;
-    const above = below.get(parentId) ?? [];
-    below.set(parentId, [...above, ...(counts && log.reported ? [log] : []), ...inner].slice(0, 2));
+    const parent = parents[at]!;
+    if (parent === NONE) continue;
+    const above = below.get(parent) ?? [];
+    below.set(parent, [...above, ...(counts && log.reported ? [log] : []), ...inner].slice(0, 2));
   }
   return counted;
 }

@@ -3,6 +3,7 @@ import { json, timestamp } from "../database/columnTypes.ts";
 import { Prompt } from "../prompts/entities.ts";
 import { Workspace } from "../workspaces/entities.ts";
 import type { ReportedEvent, TokenParts } from "./reported.ts";
+import type { Rollup } from "./rollups.ts";
 
 /** The user or the organization that a call was made for. */
 export interface Party {
@@ -197,7 +198,20 @@ type OfTree = (typeof treeColumns)[number];
 type Relations = "workspace" | "trace" | "prompt";
 type Unread = "createdAt" | "provider" | "userId" | "organizationId" | "searchId";
 export type LogRow = Omit<Log, Relations | Payload | OfTree | Unread> &
-  Partial<Pick<Log, Payload | OfTree>> & { trace: string; prompt: string | null };
+  Partial<Pick<Log, Payload | OfTree>> & { trace: string; prompt: string | null; place?: PlaceInTrace };
+
+/**
+ * Where a log stands in its trace. In the row, if it was read as a part of a page: a WeakMap from rows to places costs a
+ * twentieth of the time of an answer with 10,000 logs.
+ */
+export interface PlaceInTrace {
+  parentId: string | null;
+  depth: number;
+  missingParent: boolean;
+  /** From the start of the trace to its own. */
+  offsetMs: number;
+  subtree: Rollup;
+}
 
 /** A try of a feature whose traces are compared. */
 export const Experiment = defineEntity({

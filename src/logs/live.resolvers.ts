@@ -8,7 +8,7 @@ import { mayStillRead, subscriberOf } from "../workspaces/subscribers.resolvers.
 import type { LogRecord } from "./entities.ts";
 import { share } from "./payloads.resolvers.ts";
 import { getTrace } from "./resolvers.ts";
-import { findLogRow } from "./rows.resolvers.ts";
+import { findLogRows } from "./rows.resolvers.ts";
 
 /** The time limit of one event. */
 const MAX_EVENT_MS = 10_000;
@@ -95,6 +95,6 @@ const newCache = () =>
   });
 
 async function readLog(context: Context, id: string): Promise<LogRecord | null> {
-  const row = await findLogRow(context, id);
+  const [row] = await findLogRows(context, [id]);
   return row ? share(row) : null;
 }

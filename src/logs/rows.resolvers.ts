@@ -1,5 +1,5 @@
 import type { Context } from "../context.ts";
-import { createFinder } from "../database/loader.ts";
+import { createLoader } from "../database/loader.ts";
 import { readInPieces } from "../database/pieces.ts";
 import { authenticated } from "../workspaces/resolvers.ts";
 import { type LogRow, treeColumns } from "./entities.ts";
@@ -12,8 +12,15 @@ const columns = [
 
 type StoredRow = LogRow & { id: string };
 
-/** A log without its payload as a plain row; null when the workspace has none with that id. */
-export const findLogRow: (context: Context, id: string) => Promise<LogRow | null> = createFinder(readLogRows);
+/**
+ * Logs without their payload as plain rows, in the order of their ids; null for those that the workspace does not have. Pages
+ * that are asked for together are read together: a promise for each log takes as long as reading it.
+ */
+export const findLogRows = createLoader<string[], (LogRow | null)[]>(async (context, pages) => {
+  const rows = await readLogRows(context, [...new Set(pages.flat())]);
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return pages.map((ids) => ids.map((id) => byId.get(id) ?? null));
+});
 
 async function readLogRows(context: Context, ids: string[]): Promise<LogRow[]> {
   const { workspaceId } = authenticated(context);

@@ -16,7 +16,8 @@ export interface Batch {
  * logs of the batch. It bounds the time that a batch holds the transaction, in which SQLite stores nothing else.
  */
 export const MAX_COMPARED_LOGS = 5_000;
-const PAGE_LOGS = 2_000;
+/** As many as a page of a tree has. */
+const PAGE_LOGS = 500;
 
 /** A stored log without its payload. */
 export interface StoredLog extends ReportingLog {

@@ -119,16 +119,16 @@ builder.objectFields(Trace, (t) => ({
     nullable: true,
     description: "The first log at the top whose parent is not missing; null while it has not come.",
     resolve: async (trace, _, context) => {
-      const { placed } = await treeOfTrace(context, trace);
-      const root = placed.find(({ depth, missingParent }) => depth === 0 && !missingParent);
-      return root ? findLog(context, root.log.id) : null;
+      const { logs, depths, missingParents } = await treeOfTrace(context, trace);
+      const root = logs.find((_, place) => depths[place] === 0 && missingParents[place] === 0);
+      return root ? findLog(context, root.id) : null;
     },
   }),
   complete: t.boolean({
     description: "Whether a root is there, and the parent of every other log.",
     resolve: async (trace, _, context) => {
-      const { placed } = await treeOfTrace(context, trace);
-      return placed.every(({ missingParent }) => !missingParent);
+      const { missingParents } = await treeOfTrace(context, trace);
+      return !missingParents.includes(1);
     },
   }),
   logCount: t.int({

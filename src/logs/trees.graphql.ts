@@ -4,7 +4,7 @@ import type { LogRecord } from "./entities.ts";
 import { logPayload } from "./payloads.resolvers.ts";
 import { previewOfLog } from "./previews.resolvers.ts";
 import type { ReportedEvent } from "./reported.ts";
-import type { Rollup } from "./tree.ts";
+import type { Rollup } from "./rollups.ts";
 import { fromPlace } from "./trees.resolvers.ts";
 import { Log, LogStatus } from "./types.ts";
 
@@ -115,8 +115,7 @@ builder.objectFields(Log, (t) => ({
   }),
   offsetMs: t.float({
     description: "Milliseconds from the start of the trace to its own.",
-    resolve: (log, _, context) =>
-      fromPlace(context, log, (place) => (place ? log.startTime.getTime() - place.tree.startMs : 0)),
+    resolve: (log, _, context) => fromPlace(context, log, (place) => place?.offsetMs ?? 0),
   }),
   durationMs: t.float({
     nullable: true,

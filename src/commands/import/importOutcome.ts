@@ -53,7 +53,7 @@ export function createOutcome() {
 /** Prints what an import did. Sets the exit code when something was refused. */
 export async function reportOutcome(
   outcome: Outcome,
-  { dryRun = false, json = false }: { dryRun?: boolean; json?: boolean },
+  { dryRun, json }: { dryRun: boolean; json: boolean },
 ): Promise<void> {
   const { counts, refusals, leftOut } = outcome;
   const refused = outcome.refused();

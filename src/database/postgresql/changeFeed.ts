@@ -45,6 +45,7 @@ export function openPostgresqlChangeFeed(
     // While the connection is lost, the count changes with each call, so that cached values are not used.
     countWrites: () => changes + (listener.isLive() ? countsWhileDeaf : ++countsWhileDeaf),
     countHeardWrites: () => changes,
+    countCommits: () => null,
     notify: async (em) => void (await em.execute(`notify ${CHANGES}, '${self}'`)),
     notifyOfPrompt: async (em, workspaceId, message) => {
       const payload = JSON.stringify({ origin: self, workspaceId, ...message });

@@ -7,6 +7,8 @@ const CHECK_MS = 1_000;
 /** Follows the commits of other processes by `data_version`, which does not change for writes of the same connection. */
 export const openSqliteChangeFeed: Dialect["openChangeFeed"] = async ({ em }, pubSub) => {
   const statement = (await handleOf(em, "write")).prepare<[], number>("pragma data_version").pluck();
+  // On the connection for reads, which commits nothing itself.
+  const commits = (await handleOf(em, "read")).prepare<[], number>("pragma data_version").pluck();
   let version: number | undefined;
   // Reads the count once per turn of the event loop: this covers all writes acknowledged before its requests arrived.
   const countWrites = () => {
@@ -32,6 +34,7 @@ export const openSqliteChangeFeed: Dialect["openChangeFeed"] = async ({ em }, pu
   return {
     countWrites,
     countHeardWrites: countWrites,
+    countCommits: () => commits.get()!,
     notify: async () => {},
     notifyOfPrompt: async () => {},
     close,

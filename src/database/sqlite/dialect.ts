@@ -1,23 +1,18 @@
 import { resolve } from "node:path";
 import type { Database, Statement } from "better-sqlite3";
-import { CompiledQuery } from "kysely";
 import { assignVersionsSync } from "../datasetVersions.ts";
 import type { Dialect, Steps } from "../dialect.ts";
 import type { Insert } from "../inserts.ts";
 import { sqliteMigrations } from "../migrations/sqlite/list.ts";
-import { retryWhileLocked } from "../retry.ts";
 import { openSqliteChangeFeed } from "./changeFeed.ts";
 import { Driver, handleOf, placeholder } from "./connection.ts";
 import { createSqliteCopier } from "./copier.ts";
 import { createFile, inspectFile, isWorldReadable } from "./file.ts";
+import { BUSY_MS, READER_PRAGMAS, setPragmas, WRITER_PRAGMAS } from "./pragmas.ts";
 import { createSqliteSearch } from "./search.ts";
-import { createWordIndexer, keepRemovedWords, MAX_REMOVED_ROWS } from "./wordIndex.ts";
+import { createWordIndexer, MAX_REMOVED_ROWS } from "./wordIndex.ts";
 
-// Waiting for another process blocks this one, so SQLite waits only at the start, and groupCommit.ts retries.
-const BUSY_MS = 5;
 const OPENING_MS = 1_500;
-/** With the 16 MB of the library, a trace of 10,000 logs is fetched from the system again for each page of it. */
-const READER = ["query_only = on", "cache_size = -65536"];
 
 /** The dialect of `sqlite:PATH`; file and folder are made when missing. */
 export function sqlite(url: string): Dialect {
@@ -28,8 +23,8 @@ export function sqlite(url: string): Dialect {
       driver: Driver,
       dbName: path,
       // Reads have a connection of their own: a long read never blocks a write.
-      replicas: [{ name: "reader", dbName: path, onCreateConnection: setPragmas(READER) }],
-      onCreateConnection: setPragmas([]),
+      replicas: [{ name: "reader", dbName: path, onCreateConnection: setPragmas(READER_PRAGMAS) }],
+      onCreateConnection: setPragmas(WRITER_PRAGMAS),
       driverOptions: { timeout: OPENING_MS },
       // The full-text index, its view and triggers, and the statistics are no entities.
       schemaGenerator: {
@@ -54,10 +49,7 @@ export function sqlite(url: string): Dialect {
     rowsPerStatement: 1, // a prepared statement per row takes half the time of one for all rows
     runSteps: (orm, steps) => writeAlone(orm, runSteps(steps)),
     // Each step finds what there is and removes it in one transaction, so two processes do not remove the same.
-    removeAlone: async (orm, _, remove) => {
-      await retryWhileLocked(() => writeAlone(orm, keepRemovedWords));
-      return remove();
-    },
+    removeAlone: (_orm, _workspaceId, remove) => remove(),
     maxRemovedRows: MAX_REMOVED_ROWS,
     insertEach: (orm, inserts) => writeAlone(orm, insertEach(inserts)),
     insertEachWithin: async (em, pieces, pause) => {
@@ -184,38 +176,4 @@ function writeAlone<Result>(
         throw error;
       }
     });
-}
-
-interface PragmaConnection {
-  executeQuery(query: CompiledQuery): Promise<{ rows: Record<string, unknown>[] }>;
-}
-
-const SYNCHRONOUS_FULL = 2;
-
-/** WAL with FULL sync: less may lose the last commits in a power cut (https://sqlite.org/pragma.html#pragma_synchronous). */
-function setPragmas(extraPragmas: string[]) {
-  return async (connection: unknown) => {
-    const pragma = async (statement: string) => {
-      const { rows } = await (connection as PragmaConnection).executeQuery(
-        CompiledQuery.raw(`pragma ${statement}`),
-      );
-      return Object.values(rows[0] ?? {})[0];
-    };
-    for (const statement of [
-      "journal_mode = wal",
-      "synchronous = full",
-      "temp_store = memory",
-      ...extraPragmas,
-    ]) {
-      await pragma(statement);
-    }
-    await pragma(`busy_timeout = ${BUSY_MS}`);
-    const journal = await pragma("journal_mode");
-    const synchronous = await pragma("synchronous");
-    if (journal !== "wal" || synchronous !== SYNCHRONOUS_FULL) {
-      throw new Error(
-        `it runs with journal_mode=${journal} and synchronous=${synchronous}, not with wal and full`,
-      );
-    }
-  };
 }

@@ -39,20 +39,5 @@ export function createWordIndexer(prepare: Prepare) {
   };
 }
 
-/**
- * The share of a segment of the full-text index that is removed, in percent, before SQLite writes the segment again without
- * it. With its default of 10 it writes the words of the logs that stay ten times over while the old ones go: removing logs
- * then takes five times as long. With 90 it has ten times as much to read for what it writes in a step.
- */
-const DELETE_MERGE = 50;
-const STORED = "select v from log_texts_config where k = 'deletemerge'";
-const STORE = `insert into log_texts (log_texts, rank) values ('deletemerge', ${DELETE_MERGE})`;
-
 /** A commit rewrites as much of the index for each 64 logs that it removes: more rows make the longest step longer. */
 export const MAX_REMOVED_ROWS = 128;
-
-/** Has the full-text index keep the words of removed logs longer; stored in the index for good. */
-export function keepRemovedWords(prepare: Prepare): void {
-  const [stored] = prepare(STORED).all([]) as { v: number }[];
-  if (stored?.v !== DELETE_MERGE) prepare(STORE).run([]);
-}

@@ -2,21 +2,19 @@ import { pipeline, type Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { GabbroError } from "../../errors.ts";
 import type { FastifyRequest } from "../../http/app.ts";
+import type { HeldBytes } from "../../http/bodies.ts";
 import { MAX_BODY_BYTES } from "./bounds.ts";
 
 const CHUNK_BYTES = 64 * 1024;
 
-/** Takes room for bytes beyond those of the body itself; false when there is none. */
-export type TakeBytes = (bytes: number) => boolean;
-
 /**
- * Reads the body of a request, unpacked. Throws BODY_TOO_LARGE as soon as it has more than 64 MB, so that a small one that
- * unpacks to gigabytes costs no more memory than that.
+ * Reads the body of a request, unpacked, and waits until it may be decoded. Throws BODY_TOO_LARGE as soon as it has more than
+ * 64 MB, so that a small one that unpacks to gigabytes costs no more memory than that.
  */
 export async function readBody(
   { headers, context }: FastifyRequest,
   payload: Readable,
-  { take, overloaded }: { take: TakeBytes; overloaded: () => Error },
+  { held, overloaded }: { held: HeldBytes; overloaded: () => Error },
 ): Promise<Buffer> {
   const encoding = headers["content-encoding"]?.trim().toLowerCase() || "identity";
   if (encoding !== "identity" && encoding !== "gzip" && encoding !== "x-gzip") throw unsupportedEncoding();
@@ -29,12 +27,13 @@ export async function readBody(
     for await (const chunk of bytes as AsyncIterable<Buffer>) {
       length += chunk.length;
       if (length > MAX_BODY_BYTES) throw tooLarge();
-      if (isPacked && !take(chunk.length)) throw overloaded();
+      if (isPacked && !held.take(chunk.length)) throw overloaded();
       chunks.push(chunk);
     }
   } catch (error) {
     throw isOfZlib(error) ? notGzip(error) : error;
   }
+  await held.waitForOthers(length);
   return joined(chunks, length, () => context.database.turn(context.access!.workspaceId));
 }
 

@@ -1,10 +1,11 @@
-import { PassThrough } from "node:stream";
+import { PassThrough, type Writable } from "node:stream";
 import grpc from "@grpc/grpc-js";
 import type { FastifyBaseLogger } from "fastify";
 import type { Context } from "../../context.ts";
 import type { GabbroError } from "../../errors.ts";
 import { timedOut } from "../../limits/deadline.ts";
 import { createFairQueue } from "../../limits/fairQueue.ts";
+import { onceDone } from "../../limits/handlerWork.ts";
 import { authenticated } from "../../workspaces/resolvers.ts";
 import { toGrpcError } from "./grpcErrors.ts";
 import type { OtlpOptions } from "./options.ts";
@@ -12,6 +13,8 @@ import type { OtlpOptions } from "./options.ts";
 /** What the interceptor leaves for the method. */
 export interface Admitted {
   context: Context;
+  /** Stands for the stream of the answer. */
+  answer: Writable;
 }
 
 /** For sending a whole request, and then for the work on it. */
@@ -39,19 +42,20 @@ export function createAdmission({ contextOf, limiter }: OtlpOptions, log: Fastif
     const { workspaceId } = authenticated(context);
     const share = limiter.enterCall(workspaceId);
     if (!share) throw limiter.overloaded();
-    call.onEnd(() => share.giveBack(1));
+    onceDone(call.answer, () => share.giveBack(1));
     const hasArrived = await arriving.acquire(workspaceId);
     call.onEnd(hasArrived);
     call.startTimer(RECEIVE_MS);
     const held = limiter.holdBytes(workspaceId);
-    call.onEnd(held.release);
-    call.onMessage = (message) => {
+    onceDone(call.answer, held.release);
+    call.onMessage = async (message) => {
       hasArrived();
       if (!held.take(message.length)) throw limiter.overloaded();
+      await held.waitForOthers(message.length);
       deadline.atMs = performance.now() + WORK_MS;
       call.startTimer(WORK_MS);
     };
-    admitted.set(metadata, { context });
+    admitted.set(metadata, { context, answer: call.answer });
   };
 
   return {
@@ -77,14 +81,8 @@ export function createAdmission({ contextOf, limiter }: OtlpOptions, log: Fastif
         start: (start) =>
           start({
             onReceiveMetadata: (metadata, pass) => void admit(metadata, call).then(() => pass(metadata), end),
-            onReceiveMessage: (message: Buffer, pass) => {
-              try {
-                call.onMessage(message);
-              } catch (error) {
-                return end(error);
-              }
-              pass(message);
-            },
+            onReceiveMessage: (message: Buffer, pass) =>
+              void call.onMessage(message).then(() => pass(message), end),
             onReceiveHalfClose: (pass) => pass(),
             onCancel: () => call.end(), // grpc-js calls it at every end
           }),
@@ -101,11 +99,11 @@ function newCall(fail: (error: GabbroError) => void) {
   let hasEnded = false;
   let timer: NodeJS.Timeout | undefined;
   return {
-    /** Stands for the stream of the answer: what is held for the answer is released when it closes. */
+    /** Stands for the stream of the answer: what is held for the call is released once it is closed and its work has ended. */
     answer: new PassThrough(),
     /** The status that was sent; that of a call that its client ended, or grpc-js, before one is. */
     code: grpc.status.CANCELLED as number,
-    onMessage: (_: Buffer): void => {},
+    onMessage: async (_: Buffer): Promise<void> => {},
     /** Runs at the end of the call; at once when it has ended. */
     onEnd: (release: () => void): void => {
       if (hasEnded) release();

@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import grpc from "@grpc/grpc-js";
 import type { FastifyBaseLogger } from "fastify";
 import { clientOf } from "../../inbox/client.ts";
+import { beginWork, endWork } from "../../limits/handlerWork.ts";
 import { MAX_BODY_BYTES } from "./bounds.ts";
 import type { Encoded, Signal } from "./decode.ts";
 import { type Admitted, createAdmission } from "./grpcAdmission.ts";
@@ -42,16 +43,20 @@ export function createGrpcServer(options: OtlpOptions, log: FastifyBaseLogger) {
   const exportOf = (signal: Signal): grpc.handleUnaryCall<Buffer, Buffer> => {
     return ({ request, metadata }, callback) => {
       const body: Encoded = { bytes: request, encoding: "protobuf" };
-      const { context } = admission.admitted(metadata);
+      const { context, answer } = admission.admitted(metadata);
       const origin = { endpoint: `${serviceOf(signal)} (gRPC)`, client: clientOf(headersOf(metadata)) };
-      receive(signal, body, { context, counts: options.counts }).then(
-        (receipt) =>
-          callback(null, exportResponse(recordPartial(context, origin, receipt), signal, "protobuf").body),
-        (error) => {
-          recordRefused(context, origin, error);
-          callback(toGrpcError(error, log));
-        },
-      );
+      beginWork(answer);
+      const received = receive(signal, body, { context, counts: options.counts });
+      received
+        .finally(() => endWork(answer))
+        .then(
+          (receipt) =>
+            callback(null, exportResponse(recordPartial(context, origin, receipt), signal, "protobuf").body),
+          (error) => {
+            recordRefused(context, origin, error);
+            callback(toGrpcError(error, log));
+          },
+        );
     };
   };
   for (const signal of ["traces", "logs", "metrics"] as const)
@@ -86,7 +91,7 @@ const unary = (path: string): grpc.MethodDefinition<Buffer, Buffer> => ({
 function receive(
   signal: Signal,
   body: Encoded,
-  { context, counts }: Admitted & Pick<OtlpOptions, "counts">,
+  { context, counts }: Pick<Admitted, "context"> & Pick<OtlpOptions, "counts">,
 ): Promise<Receipt> {
   if (signal === "traces") return receiveSpans(context, body, counts);
   return signal === "logs" ? receiveLogRecords(context, body) : rejectMetrics(context, body);

@@ -1,8 +1,10 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Context } from "../../context.ts";
 import { GabbroError } from "../../errors.ts";
 import type { App } from "../../http/app.ts";
-import type { Limiter } from "../../http/limiter.ts";
+import type { HeldBytes } from "../../http/bodies.ts";
 import { clientOf } from "../../inbox/client.ts";
+import { onceDone } from "../../limits/handlerWork.ts";
 import { authenticated } from "../../workspaces/resolvers.ts";
 import { readBody } from "./body.ts";
 import { MAX_BODY_BYTES } from "./bounds.ts";
@@ -15,7 +17,7 @@ import { recordPartial } from "./rejections.ts";
 declare module "fastify" {
   interface FastifyRequest {
     /** What the unpacked body takes of the memory for bodies. */
-    heldBytes?: ReturnType<Limiter["holdBytes"]>;
+    heldBytes?: HeldBytes;
   }
 }
 
@@ -27,12 +29,22 @@ export function otlpRoutes(app: App, { contextOf, limiter, counts }: OtlpOptions
     const { workspaceId } = authenticated(request.context);
     if (!encodingOf(request)) throw unsupportedType();
     request.heldBytes = limiter.holdBytes(workspaceId);
-    reply.raw.once("close", request.heldBytes.release);
+    onceDone(reply.raw, request.heldBytes.release);
   });
   parseBodies(app, limiter);
 
-  const storeSpans = async ({ context, body }: FastifyRequest, reply: FastifyReply) =>
-    sendReceipt(reply, "traces", await receiveSpans(context, encoded(reply, body), counts));
+  const receipts = {
+    traces: (context: Context, body: Encoded) => receiveSpans(context, body, counts),
+    logs: receiveLogRecords,
+    metrics: rejectMetrics,
+  };
+  const receive =
+    (signal: keyof typeof receipts) =>
+    async ({ context, body }: FastifyRequest, reply: FastifyReply) => {
+      const sent = encoded(reply, body);
+      return sendReceipt(reply, signal, await receipts[signal](context, sent));
+    };
+  const storeSpans = receive("traces");
   app.addConstraintStrategy(otlpType);
   app.post("/", { ...options, constraints: { otlpType: "yes" } }, storeSpans);
   app.post("/api/public/otel/v1/traces", options, storeSpans);
@@ -40,12 +52,8 @@ export function otlpRoutes(app: App, { contextOf, limiter, counts }: OtlpOptions
     if (!isDryRun(request.query)) return storeSpans(request, reply);
     return reply.send(await previewSpans(request.context, encoded(reply, request.body)));
   });
-  app.post("/v1/logs", options, async ({ context, body }, reply) =>
-    sendReceipt(reply, "logs", await receiveLogRecords(context, encoded(reply, body))),
-  );
-  app.post("/v1/metrics", options, async ({ context, body }, reply) =>
-    sendReceipt(reply, "metrics", await rejectMetrics(context, encoded(reply, body))),
-  );
+  app.post("/v1/logs", options, receive("logs"));
+  app.post("/v1/metrics", options, receive("metrics"));
 }
 
 /** OpenTelemetry describes its own interface, so the OpenAPI document leaves it out. */
@@ -93,7 +101,7 @@ const unsupportedType = () =>
 function parseBodies(app: App, limiter: OtlpOptions["limiter"]): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", async (request: FastifyRequest, payload: FastifyRequest["raw"]) =>
-    readBody(request, payload, { take: request.heldBytes!.take, overloaded: limiter.overloaded }),
+    readBody(request, payload, { held: request.heldBytes!, overloaded: limiter.overloaded }),
   );
 }
 

@@ -14,6 +14,7 @@ import { Migration20261124203121_files } from "./Migration20261124203121_files.t
 import { Migration20261124210000_rejected_items } from "./Migration20261124210000_rejected_items.ts";
 import { Migration20261125004153_failed_logs } from "./Migration20261125004153_failed_logs.ts";
 import { Migration20261125005414_version_source } from "./Migration20261125005414_version_source.ts";
+import { Migration20261125214500_removed_words } from "./Migration20261125214500_removed_words.ts";
 
 /** The migrations of SQLite in their order; `npm run migration -- NAME` writes the next one, which is then added here. */
 export const sqliteMigrations = [
@@ -33,4 +34,5 @@ export const sqliteMigrations = [
   { name: "Migration20261124210000_rejected_items", class: Migration20261124210000_rejected_items },
   { name: "Migration20261125004153_failed_logs", class: Migration20261125004153_failed_logs },
   { name: "Migration20261125005414_version_source", class: Migration20261125005414_version_source },
+  { name: "Migration20261125214500_removed_words", class: Migration20261125214500_removed_words },
 ];
