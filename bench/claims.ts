@@ -5,7 +5,7 @@ import { execute, urlOf } from "../test/support/postgresSetup.ts";
 import { cases } from "./cases.ts";
 import type { Claim } from "./claim.ts";
 import { consoleSpeed } from "./console.ts";
-import { grown } from "./grown.ts";
+import { grown, grownOnPostgresql } from "./grown.ts";
 import { withKeys } from "./keys.ts";
 import { largeDataset } from "./largeDataset.ts";
 import { startPostgresql } from "./postgresql.ts";
@@ -112,5 +112,6 @@ export const claims: Claim[] = [
   spansByOtlp,
   largeTrace,
   grown,
+  grownOnPostgresql,
   ...consoleSpeed,
 ];

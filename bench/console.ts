@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { type BrowserContext, chromium, type Page } from "playwright-core";
 import { unpackChromium } from "../test/support/chromiumSetup.ts";
 import type { Claim, Finding } from "./claim.ts";
+import { fill } from "./largeDataset.ts";
 import { TOKEN } from "./prepare.ts";
 import { headers, median, start } from "./processes.ts";
 import { batchOf, send } from "./spans.ts";
@@ -19,10 +20,15 @@ interface Opened {
   fresh: () => Promise<Page>;
 }
 
-/** Measures in Chromium against a server with a dataset of 10,000 rows and a trace of 10,000 logs. */
-async function inBrowser(folder: string, measure: (opened: Opened) => Promise<Finding>): Promise<Finding> {
+/** Measures in Chromium against a server with what was prepared, what `add` puts into its file, and a trace of 10,000 logs. */
+async function inBrowser(
+  folder: string,
+  measure: (opened: Opened) => Promise<Finding>,
+  add = async (_file: string) => {},
+): Promise<Finding> {
   const file = join(folder, "console.sqlite");
   await copyFile(join(folder, "prepared.sqlite"), file);
+  await add(file);
   const running = await start("gabbro", file);
   const own = await unpackChromium();
   const browser = await chromium.launch({
@@ -113,13 +119,14 @@ async function changeTo(name: string): Promise<number> {
 }
 
 const scrolling: Claim = {
-  name: "console: scrolling a dataset of 10,000 rows, and a trace of 10,000 logs",
+  name: "console: scrolling a dataset of 1,000,000 rows by the wheel and by its bar, and a trace of 10,000 logs",
   wanted: "no frame of more than 50 ms",
-  measure: (folder) =>
-    inBrowser(folder, async ({ url, fresh }) => {
+  measure: (folder) => {
+    const measure = async ({ url, fresh }: Opened) => {
       const page = await fresh();
-      await page.goto(`${url}/console/datasets/large`);
-      const grid = await framesOf(page, page.getByRole("grid"));
+      await page.goto(`${url}/console/datasets/million`);
+      const wheel = await framesOf(page, page.getByRole("grid"));
+      const bar = await framesOf(page, page.getByRole("grid"), "bar");
       const { data } = await (
         await fetch(`${url}/graphql`, {
           method: "POST",
@@ -129,15 +136,18 @@ const scrolling: Claim = {
       ).json();
       await page.goto(`${url}/console/traces/${data.traces.nodes[0].id}`);
       const trace = await framesOf(page, page.getByRole("treegrid"));
-      const words = [grid, trace].map(
+      const found = [wheel, bar, trace];
+      const words = found.map(
         ({ longest, late, all }) => `${Math.round(longest)} ms, ${late} of ${all} late`,
       );
-      return { measured: words.join("; "), isMet: Math.max(grid.longest, trace.longest) <= 50 };
-    }),
+      return { measured: words.join("; "), isMet: found.every(({ longest }) => longest <= 50) };
+    };
+    return inBrowser(folder, measure, fill);
+  },
 };
 
-/** The frames while the wheel turns over a list. */
-async function framesOf(page: Page, list: ReturnType<Page["getByRole"]>) {
+/** The frames while the wheel turns over a list, or while its bar is dragged to its end. */
+async function framesOf(page: Page, list: ReturnType<Page["getByRole"]>, by: "wheel" | "bar" = "wheel") {
   await list.getByRole("row").nth(5).waitFor();
   await list.hover();
   const frames = page.evaluate(async (forMs) => {
@@ -151,12 +161,17 @@ async function framesOf(page: Page, list: ReturnType<Page["getByRole"]>) {
     return times;
   }, SCROLL_MS);
   for (let turned = 0; turned < SCROLL_MS - 500; turned += 50) {
-    await page.mouse.wheel(0, 400);
+    if (by === "wheel") await page.mouse.wheel(0, 400);
+    else await list.evaluate(scrollTo, turned / (SCROLL_MS - 500));
     await page.waitForTimeout(50);
   }
   const times = await frames;
   return { longest: Math.max(...times), late: times.filter((time) => time > 50).length, all: times.length };
 }
+
+const scrollTo = (list: Element, share: number) => {
+  list.scrollTop = share * list.scrollHeight;
+};
 
 const typing: Claim = {
   name: "console: typing 30 characters into the search of logs",

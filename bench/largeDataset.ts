@@ -38,7 +38,8 @@ export const largeDataset: Claim = {
   },
 };
 
-async function fill(file: string): Promise<void> {
+/** Adds a dataset "million" of so many rows. */
+export async function fill(file: string): Promise<void> {
   const database = await openDatabase(`sqlite:${file}`, entities);
   const context = commandLineContext(database, await getWorkspaceId(database, "default"));
   const columns = COLUMNS.map((name) => ({ name, type: "text" as const }));

@@ -75,19 +75,22 @@ export async function send(url: string, bodies: Buffer[]): Promise<void> {
   await Promise.all(Array.from({ length: CALLERS }, call));
 }
 
+/** Spans a second that a server takes over OTLP, once it is warm; what it stores stays there. */
+export async function rateOfSpans(url: string): Promise<number> {
+  const batches = (count: number) => Array.from({ length: count }, () => batchOf());
+  await send(url, batches(WARM_UP_BATCHES));
+  const bodies = batches(BATCHES);
+  const sinceMs = performance.now();
+  await send(url, bodies);
+  return (BATCHES * SPANS * 1_000) / (performance.now() - sinceMs);
+}
+
 async function spansPerSecond(server: Server, folder: string): Promise<number> {
   const file = join(folder, `spans-${server}.sqlite`);
   await copyFile(join(folder, "prepared.sqlite"), file);
   const running = await start(server, file);
   try {
-    await send(
-      running.url,
-      Array.from({ length: WARM_UP_BATCHES }, () => batchOf()),
-    );
-    const bodies = Array.from({ length: BATCHES }, () => batchOf());
-    const sinceMs = performance.now();
-    await send(running.url, bodies);
-    return (BATCHES * SPANS * 1_000) / (performance.now() - sinceMs);
+    return await rateOfSpans(running.url);
   } finally {
     await running.stop();
     for (const end of ["", "-wal", "-shm"]) await rm(`${file}${end}`, { force: true });
