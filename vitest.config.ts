@@ -57,6 +57,8 @@ export default defineConfig({
     // For a hanging test only: a busy machine may take long for any.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 30_000 } },
+    tags: [{ name: "slow", description: "Takes seconds; `npm run test:fast` leaves it out." }],
     projects: [
       {
         extends: true,
@@ -64,7 +66,7 @@ export default defineConfig({
           name: "sqlite",
           include,
           exclude: ["test/postgresql/**", ...frontEnds, ...apart],
-          globalSetup: ["test/support/chromiumSetup.ts"],
+          globalSetup: ["test/support/chromiumSetup.ts", "test/support/sqliteSetup.ts"],
           provide: { postgresql: null },
         },
       },

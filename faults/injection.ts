@@ -19,7 +19,7 @@ export type Send = (request: Sent) => Promise<{ status: number; body: unknown }>
 /**
  * Puts payloads in place of every field of every input by both APIs. Each must be refused, or be stored as the text that it
  * is; no row may change but those that the operation changes without it. `perField` says how many each field gets, in turn; those of
- * queries get all. Stops after the first operation with a fault.
+ * queries get four times as many. Stops after the first operation with a fault.
  */
 export async function injectEverywhere(
   send: Send,
@@ -38,28 +38,38 @@ export async function injectEverywhere(
   const result: InjectionResult = { fields: 0, requests: 0, taken: 0, faults: [] };
   // What is made under the name of a payload would be what others are to leave alone.
   const isMaking = ({ name }: Target) => /^create|publish/.test(name);
+  let rows = await storedRows(database);
   for (const target of targets.toSorted((one, next) => Number(isMaking(one)) - Number(isMaking(next))))
-    if (result.faults.length === 0) await attack(send, database, own, target, result);
+    if (result.faults.length === 0) rows = await attack({ send, database, own, rows }, target, result);
   return result;
 }
 
 /** The next payloads for a field; all of them come in turn. */
 function inTurn(perField: number): Take {
   let next = 0;
-  return () => Array.from({ length: perField }, () => payloads[next++ % payloads.length]);
+  return (share) => {
+    const length = Math.min(perField * share, payloads.length);
+    return Array.from({ length }, () => payloads[next++ % payloads.length]);
+  };
 }
 
+interface Attacked {
+  send: Send;
+  database: Database;
+  own: string;
+  /** All that is stored. */
+  rows: Rows;
+}
+
+/** Gives what is stored afterwards. */
 async function attack(
-  send: Send,
-  database: Database,
-  own: string,
+  { send, database, own, rows: untouched }: Attacked,
   { name, isRead, fields, base, attacks }: Target,
   result: InjectionResult,
-): Promise<void> {
+): Promise<Rows> {
   const report = (fault: string) => result.faults.push(`${name}: ${fault}`);
-  const untouched = await storedRows(database);
   if (base) await send(base);
-  const before = await storedRows(database);
+  const before = base ? await storedRows(database) : untouched;
   const stored: { sent: string; text: string }[] = [];
   for (const [at, { field, payload, method, path, body }] of attacks.entries()) {
     const sent = `${field.path.join(".")} = ${JSON.stringify(payload)}`;
@@ -81,6 +91,7 @@ async function attack(
   for (const fault of changesBeyond({ untouched, before, after }, own, new Set(keys))) report(fault);
   const all = [...after.values()].map(({ text }) => text.toLowerCase()).join("\n");
   for (const { sent, text } of stored) if (!holds(all, text)) report(`${sent} was not stored as it is`);
+  return after;
 }
 
 /** What is made gets a name of its own, as it is made again and again. */

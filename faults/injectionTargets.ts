@@ -2,7 +2,6 @@ import type { OpenAPIV3_1 } from "openapi-types";
 import type { Fixtures } from "../test/support/fixtures.ts";
 import { mutationOperations, queryOperations, restOperations } from "../test/support/operations.ts";
 import { type Field, fieldsOfBody, fieldsOfGraphql, parametersOf, valueAt, withValue } from "./fields.ts";
-import { payloads } from "./payloads.ts";
 
 export interface Sent {
   method: string;
@@ -25,8 +24,11 @@ export interface Target {
   attacks: Attack[];
 }
 
-/** What is put in place of a field. */
-export type Take = (field: Field) => unknown[];
+/** What is put in place of a field: `share` times as many payloads as for the fields of what is written. */
+export type Take = (share: number) => unknown[];
+
+/** Queries change nothing that has to be restored. */
+const SHARE_OF_QUERIES = 4;
 
 /** Every operation of GraphQL about some fixtures. */
 export function graphqlTargets(fixtures: Fixtures, extras: Record<string, unknown>[], take: Take): Target[] {
@@ -39,22 +41,22 @@ export function graphqlTargets(fixtures: Fixtures, extras: Record<string, unknow
       body: { query, variables: given },
     });
     const isRead = queryOperations.some((operation) => operation.name === name);
-    const taken: Take = isRead ? () => payloads : take;
+    const share = isRead ? SHARE_OF_QUERIES : 1;
     const attacks = fields.flatMap((field) => {
       // What its base did to the columns of a dataset cannot be done again.
       const [, member = ""] = field.path;
       const given = (variables.input as Record<string, unknown> | undefined)?.[member];
       const lean = { slug: variables.slug, input: { [member]: given } };
       const input = name === "updateDataset" ? lean : variables;
-      return attacksOn(field, input, extras, taken).map((made) => ({ ...made, ...send(made.input) }));
+      return attacksOn(field, input, extras, take(share)).map((made) => ({ ...made, ...send(made.input) }));
     });
     const base = /^(?:create|delete|revoke|remove|rollback)/.test(name) ? null : send(variables);
     return { name, isRead, fields, attacks, base };
   });
 }
 
-function attacksOn(field: Field, input: unknown, extras: Record<string, unknown>[], take: Take) {
-  const replaced = take(field).map((payload) => ({
+function attacksOn(field: Field, input: unknown, extras: Record<string, unknown>[], payloads: unknown[]) {
+  const replaced = payloads.map((payload) => ({
     field,
     payload,
     input: withValue(input, field, payload),
@@ -79,12 +81,12 @@ export function restTargets(
     const base = request(fixtures);
     const fields = fieldsOfBody(document, route, base.method.toLowerCase());
     const inBody = fields.flatMap((field) =>
-      attacksOn(field, base.body, extras, take).map((made) => ({ ...made, ...base, body: made.input })),
+      attacksOn(field, base.body, extras, take(1)).map((made) => ({ ...made, ...base, body: made.input })),
     );
     const parameters = parametersOf(document, route, base.method.toLowerCase());
     const inUrl = parameters.flatMap((parameter) => {
       const field = { path: [parameter.name], isObject: false, isText: true, holders: [] };
-      return take(field).map((payload) => ({
+      return take(1).map((payload) => ({
         ...base,
         field,
         payload,

@@ -2,8 +2,11 @@ import { hash } from "node:crypto";
 import type { Database } from "../src/database/open.ts";
 import { tablesOf } from "../src/database/tables.ts";
 
-/** What every request with a token may change, to the minute, and what nobody but the index asks for. */
-const IN_PASSING = new Set(["last_used_at", "search_id"]);
+/**
+ * When a token was last used and how many equal requests were rejected, which are stored after the answer, and what
+ * nobody but the index asks for.
+ */
+const IN_PASSING = new Set(["last_used_at", "count", "search_id"]);
 
 export interface StoredRow {
   table: string;

@@ -11,13 +11,13 @@ const executablePath = [process.env.CHROMIUM_PATH, fromNpm?.executablePath, ...i
 export const hasChromium = executablePath !== undefined;
 export const skipReason = hasChromium ? "" : " (skipped: no Chromium found, set CHROMIUM_PATH)";
 
-export function openBrowser(): Promise<Browser> {
+export function openBrowser(...args: string[]): Promise<Browser> {
   const quiet = ["--disable-background-networking", "--disable-component-update", "--disable-sync"];
   const plain = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"];
   const env = executablePath === fromNpm?.executablePath ? fromNpm?.env : undefined;
   return chromium.launch({
     executablePath: executablePath!,
-    args: [...plain, ...quiet],
+    args: [...plain, ...quiet, ...args],
     env: { ...process.env, ...env } as Record<string, string>,
   });
 }

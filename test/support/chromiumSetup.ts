@@ -15,7 +15,8 @@ declare module "vitest" {
 }
 
 const version = packageJson.devDependencies["@sparticuz/chromium"];
-const cache = fileURLToPath(new URL("../../node_modules/.cache/gabbro", import.meta.url));
+/** Not where the program keeps what it compiled: it takes no folder that others may open. */
+const cache = fileURLToPath(new URL("../../node_modules/.cache/gabbro-tests", import.meta.url));
 const isForThis = process.platform === "linux" && process.arch === "x64";
 
 export default async function setup(project: TestProject): Promise<void> {

@@ -4,7 +4,6 @@ import type { Server } from "./server.ts";
 /** Opens the console in a new page and signs in by the token. */
 export async function openConsole(server: Pick<Server, "url" | "token">, context: BrowserContext) {
   const page = await context.newPage();
-  page.setDefaultTimeout(15_000);
   const complaints = collectComplaints(page);
   const seen = new Set<string>();
   context.on("request", (request) => seen.add(new URL(request.url()).origin));

@@ -27,7 +27,7 @@ const screens: Record<string, (page: Page, show: Show) => Promise<void>> = {
   trace: async (page, show) => {
     await show("/traces");
     await page.getByRole("link", { name: "plan a trip" }).first().click();
-    await page.getByRole("treegrid", { name: "Steps" }).getByRole("row").nth(2).click();
+    await page.getByRole("treegrid", { name: "Steps" }).getByRole("row").nth(3).click();
   },
   usage: (_, show) => show("/usage"),
 };

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -29,9 +29,9 @@ export interface Answer {
 
 type Call = { token?: string | null; headers?: Record<string, string> };
 
-/** What another process did is seen at once on SQLite, and within a second on PostgreSQL. */
+/** What another process did is seen at once on SQLite, and soon on PostgreSQL. */
 export const heard = async (check: () => Promise<void>): Promise<void> =>
-  isOnPostgresql ? vi.waitFor(check, 1_000) : check();
+  isOnPostgresql ? vi.waitFor(check, 30_000) : check();
 
 export const isOnPostgresql = inject("postgresql") !== null;
 
@@ -51,9 +51,12 @@ export async function newPostgresqlDatabase(schema: "migrated" | "bare" = "migra
 export async function startServer({ sample = false, log, ...settings }: Options = {}) {
   const folder = await mkdtemp(join(tmpdir(), "gabbro-"));
   const own = isOnPostgresql ? await newPostgresqlDatabase() : null;
-  const databaseUrl = own?.url ?? `sqlite:${join(folder, "gabbro.sqlite")}`;
+  const file = join(folder, "gabbro.sqlite");
+  const databaseUrl = own?.url ?? `sqlite:${file}`;
+  const migratedFile = inject("migratedFile");
+  if (!own && migratedFile) await copyFile(migratedFile, file);
   const database = await openDatabase(databaseUrl, entities, { poolSize: 5 });
-  if (!own) await migrate(database);
+  if (!own && !migratedFile) await migrate(database);
   const seeded = await seedDatabase(database, {
     firstToken: null,
     sample: sample ? "with sample" : "empty",
