@@ -2,6 +2,7 @@ import { join } from "node:path";
 import BetterSqlite3 from "better-sqlite3";
 import { type GraphQLOutputType, getNamedType, isObjectType } from "graphql";
 import { afterAll, expect, test, vi } from "vitest";
+import { createCache } from "../../src/database/cache.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { entities } from "../../src/entities.ts";
 import { updatePrompt } from "../../src/prompts/authoring.resolvers.ts";
@@ -147,6 +148,25 @@ test("what is cached for one token is not answered to who may not read it", asyn
   expect(await statuses(writing.token)).toEqual(["FORBIDDEN", "FORBIDDEN"]);
   expect(await statuses(null)).toEqual(["UNAUTHENTICATED", "UNAUTHENTICATED"]);
   expect(await statuses()).toEqual([200, 200]);
+});
+
+test("a cached value gives way to one that was read beside the cache, unless it is newer", async () => {
+  const of = { workspaceId: "ours", key: "read" };
+  const seen = async () => {
+    const cache = createCache<{ version: number }>();
+    const read = () => cache(server.database, of, async () => ({ version: 2 }));
+    const replaceBy = (version: number) =>
+      cache.replace(server.database, of, { version }, (cached) => cached.version < version);
+    replaceBy(9); // nothing is cached yet
+    const versions = [await read()];
+    for (const version of [3, 1]) {
+      replaceBy(version);
+      versions.push(await read());
+    }
+    return versions.map((value) => value?.version);
+  };
+  // A write of the server itself in between empties every cache.
+  await vi.waitFor(async () => expect(await seen()).toEqual([2, 3, 3]), 30_000);
 });
 
 test("answers of GraphQL that are cached differ with everything that was asked", async () => {

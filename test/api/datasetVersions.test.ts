@@ -48,6 +48,27 @@ const runPages = async (query: string, variables: object): Promise<any> =>
 
 const pinned = (rows: Row[], version: number) => rows.map((row) => ({ ...row, id: `${row.id}@${version}` }));
 
+test("an offset skips as many rows, from the beginning or a cursor, in the newest version and in each before it", async () => {
+  const page = `query ($version: Int, $after: String, $offset: Int!) {
+    dataset(slug: "history", version: $version) { rows(first: 2, after: $after, offset: $offset) { nodes { id } pageInfo { hasNextPage hasPreviousPage endCursor } } }
+  }`;
+  const newest = await stateOf(server, "history");
+  for (const { rows, version } of [...history.slice(-25), { ...newest, version: null }]) {
+    const ids = (version === null ? rows : pinned(rows, version)).map(({ id }) => id);
+    for (const offset of [0, 1, 3, ids.length - 1, ids.length, ids.length + 5].filter((one) => one >= 0)) {
+      const { rows: found } = (await runPages(page, { version, offset })).dataset;
+      expect(found.nodes.map(({ id }: Row) => id)).toEqual(ids.slice(offset, offset + 2));
+      expect(found.pageInfo.hasNextPage).toBe(ids.length > offset + 2);
+      if (offset > 0) expect(found.pageInfo.hasPreviousPage).toBe(ids.length > 0);
+    }
+    const { rows: first } = (await runPages(page, { version, offset: 0 })).dataset;
+    const after = first.pageInfo.endCursor;
+    if (after === null) continue;
+    const { rows: found } = (await runPages(page, { version, after, offset: 3 })).dataset;
+    expect(found.nodes.map(({ id }: Row) => id)).toEqual(ids.slice(5, 7));
+  }
+});
+
 test("every version of a dataset reads exactly as it was, at both APIs", async () => {
   const { id } = await run('{ dataset(slug: "history") { id } }');
   for (const { rows, ...state } of history) {
@@ -95,7 +116,7 @@ test("the command line lists what each version changed, and how many rows it has
 
 const rowsById = (rows: Row[]) => new Map(rows.map((row) => [row.id, row]));
 
-test("the pages of a version hold each of its rows once, in their order", async () => {
+test("the pages of a version hold each of its rows once, in their order", { tags: "slow" }, async () => {
   const { below } = createRandom(7);
   const PAGE =
     'query ($version: Int, $first: Int, $after: String) { dataset(slug: "history", version: $version) { rows(first: $first, after: $after) { nodes { id values } pageInfo { endCursor hasNextPage } } } }';
@@ -172,7 +193,9 @@ test("a diff of two versions has exactly the rows that differ, forwards and back
   }
 });
 
-test("a read that lasts while a dataset changes is exactly the version that it names", async () => {
+test("a read that lasts while a dataset changes is exactly the version that it names", {
+  tags: "slow",
+}, async () => {
   // The long ones are read after their page.
   const rows = Array.from({ length: 1_500 }, (_, at) => ({
     values: { a: String(at), b: at % 3 ? "" : "x".repeat(5_000) },

@@ -1,7 +1,10 @@
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
+import { pino } from "pino";
 import { afterAll, expect, test } from "vitest";
+import { type ErrorCode, GabbroError } from "../../src/errors.ts";
+import { errorResult, presentErrors } from "../../src/graphql/errors.ts";
 import { errorBody } from "../../src/rest/errorResponses.ts";
 import { type Server, startServer } from "../support/server.ts";
 
@@ -108,6 +111,7 @@ test("a compressed body is 415 at both APIs, and a stray Content-Encoding does n
 test.each([
   ["nothing", ""],
   ["half of it", '{"slug": "x", '],
+  ["a text that does not end", '{"slug": "x'],
   ["a comment", "{} // done"],
   ["bytes that are not UTF-8", Buffer.from('{"slug":"x","output":"\xff"}', "latin1")],
   ["UTF-16", Buffer.from('{"slug":"x","output":1}', "utf16le")],
@@ -305,6 +309,23 @@ test("a fault of ours is answered without its insides and logged whole under the
     });
   }
 });
+
+test.each<[ErrorCode, number]>([
+  ["UNAVAILABLE", 1],
+  ["TIMED_OUT", 1],
+  ["CONFLICT", 0],
+])(
+  "an error of GraphQL with the code %s is logged %i times: the faults of callers are not",
+  (code, times) => {
+    const logged: string[] = [];
+    const log = pino({}, { write: (line: string) => logged.push(line) });
+    const context = { requestId: "r-1", log, topField: undefined, errorCode: undefined };
+    const [error] = presentErrors(errorResult(new GabbroError(code, "It failed.")), context);
+    expect(error).toMatchObject({ message: "It failed.", extensions: { code } });
+    const expected = { level: 50, msg: "It failed.", err: { code } };
+    expect(logged.map((line) => JSON.parse(line))).toMatchObject(Array(times).fill(expected));
+  },
+);
 
 test("the log has one line a request, with its id and never a token, a payload or a query", async () => {
   lines.length = 0;

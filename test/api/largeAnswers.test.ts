@@ -147,7 +147,9 @@ test("REST gives a dataset of any size; of its long rows a statement reads a meg
   expect(statements).toHaveLength(1 + MORE_THAN_AN_ANSWER);
 });
 
-test("the audit log is read without what was before and after, unless it is asked for and fits into the answer", async () => {
+test("the audit log is read without what was before and after, unless it is asked for and fits into the answer", {
+  tags: "slow",
+}, async () => {
   for (let n = 0; n < 36; n++) {
     const input = {
       version: `${n}`,

@@ -104,7 +104,9 @@ test("a log that is asked for twelve times counts twelve times", async () => {
   expect((await times(12)).body.errors[0].extensions.code).toBe("QUERY_TOO_COMPLEX");
 });
 
-test("long logs are read a few megabytes at a time, with others served in between", async () => {
+test("long logs are read a few megabytes at a time, with others served in between", {
+  tags: "slow",
+}, async () => {
   const query = `{ logs(${ofLong}, first: 8) { nodes { output } } }`;
   await server.graphql(query);
   let turns = 0;

@@ -9,6 +9,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 const other = await addWorkspace(server, "other");
 await addPrompt(server, { slug: "guide", versions: [{ version: "1.0.0" }], tags: { production: "1.0.0" } });
 
+const SOME_ID = "01900000-0000-7000-8000-000000000001";
 const at = (minute: number) => new Date(Date.UTC(2026, 0, 31, 10, minute)).toISOString();
 
 /** One record a minute, each known by its name; what a case looks for is in some of them. */
@@ -155,6 +156,13 @@ test.each<[string, object, RegExp]>([
   ["a page of less than nothing", { n: -1 }, /first must be at least 0/],
   ["a page too large", { n: 101 }, /first must be at most 100/],
   ["a cursor of another list", { a: toCursor("a-slug") }, /after is not a cursor of this list/],
+  ["a cursor at no time", { a: toCursor(`noon ${SOME_ID}`) }, /after is not a cursor of this list/],
+  [
+    "a cursor after the year 9999",
+    { a: toCursor(`253402300800000 ${SOME_ID}`) },
+    /after is not a cursor of this list/,
+  ],
+  ["a cursor with more", { a: toCursor(`0 ${SOME_ID} more`) }, /after is not a cursor of this list/],
 ])("%s is refused by both lists, naming it", async (_, variables, message) => {
   for (const list of [LOGS, TRACES]) {
     const { error } = await server.run(list, variables as Record<string, unknown>);

@@ -203,6 +203,7 @@ test("every list that can be read from its end is read from there", () => {
 
 test.each(Object.entries(LISTS))(
   "pages of %s have every entry once and in order, whatever is removed between them",
+  { tags: "slow" },
   async (_, list) => {
     await using own = await startServer();
     await fill(own);

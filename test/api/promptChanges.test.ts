@@ -244,28 +244,28 @@ test("who listens with a token that expires hears no more", async () => {
 
 test("who hangs up is not listened for any more", async () => {
   await twoVersions("hung");
-  await vi.waitFor(() => expect(pubSub.count()).toBe(0));
+  await expect.poll(() => pubSub.count()).toBe(0);
   const events = await follow("hung");
   await events.next();
   expect(pubSub.count()).toBe(2);
   await events[Symbol.asyncDispose]();
-  await vi.waitFor(() => expect(pubSub.count()).toBe(0));
+  await expect.poll(() => pubSub.count()).toBe(0);
 });
 
 test("who hangs up before the first event is not listened for, either", async () => {
   await twoVersions("gone");
-  await vi.waitFor(() => expect(pubSub.count()).toBe(0));
+  await expect.poll(() => pubSub.count()).toBe(0);
   const held = Promise.withResolvers<void>();
   const turn = vi.spyOn(server.database, "turn").mockReturnValue(held.promise);
   const abort = new AbortController();
   const headers = { authorization: `Bearer ${server.token}` };
   const asked = fetch(`${server.url}/prompts/gone/events`, { headers, signal: abort.signal });
-  await vi.waitFor(() => expect(pubSub.count()).toBe(1));
+  await expect.poll(() => pubSub.count()).toBe(1);
   abort.abort();
   await expect(asked).rejects.toThrow();
   turn.mockRestore();
   held.resolve();
-  await vi.waitFor(() => expect(pubSub.count()).toBe(0));
+  await expect.poll(() => pubSub.count()).toBe(0);
 });
 
 test("a stream whose first event takes too long is refused, and not listened for", async () => {
@@ -276,7 +276,7 @@ test("a stream whose first event takes too long is refused, and not listened for
   expect(await refused.next()).toMatchObject({ code: "TIMED_OUT" });
   turn.mockRestore();
   held.resolve();
-  await vi.waitFor(() => expect(own.database.pubSub.count()).toBe(0));
+  await expect.poll(() => own.database.pubSub.count()).toBe(0);
 });
 
 test("a service that stops ends the streams, and does not wait for them", async () => {

@@ -144,7 +144,10 @@ const LOGS =
 const TRACES =
   "query($f: LogFilter, $n: Int, $a: String) { found: traces(filter: $f, first: $n, after: $a) { nodes { id } } }";
 
-test("whatever filters meet, each page has the logs that looking at every one of them finds", async () => {
+test("whatever filters meet, each page has the logs that looking at every one of them finds", {
+  tags: "slow",
+  timeout: 120_000,
+}, async () => {
   for (let run = 0; run < 150; run++) {
     const chosen = conditions.flatMap(([share, make]) => (random() < share ? [make()] : []));
     const to = maybe(0.2, () => new Date(oneOf(rows).startTime.getTime() + below(2)));
@@ -170,4 +173,4 @@ test("whatever filters meet, each page has the logs that looking at every one of
       begin = newestFirst.indexOf(expected.at(-1)!) + 1;
     }
   }
-}, 120_000);
+});

@@ -17,7 +17,7 @@ await addDataset(server, { slug: "quiz", columns: [{ name: "q", type: "text" }] 
 const reader = await addToken(server, { scopes: ["read"] });
 
 const LIST = "{ rejectedItems { nodes { id createdAt endpoint client code reason sample count } } }";
-const WAIT = { timeout: 10_000, interval: 50 };
+const WAIT = { timeout: 30_000, interval: 50 };
 
 type Item = Record<"id" | "createdAt" | "endpoint" | "code" | "reason", string> & {
   client: string | null;

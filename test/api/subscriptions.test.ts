@@ -1,6 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { afterAll, expect, test, vi } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { logAdded } from "../../src/logs/live.resolvers.ts";
 import { traceOf } from "../../src/logs/resolvers.ts";
 import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
@@ -96,11 +96,11 @@ test("a log that is refused is not published", async () => {
 });
 
 test("who hangs up is not listened for any more", async () => {
-  await vi.waitFor(() => expect(listeners(server)).toBe(0));
+  await expect.poll(() => listeners(server)).toBe(0);
   const events = await subscribe(server, ADDED);
   expect(listeners(server)).toBe(1);
   await events[Symbol.asyncDispose]();
-  await vi.waitFor(() => expect(listeners(server)).toBe(0));
+  await expect.poll(() => listeners(server)).toBe(0);
 });
 
 test("a revoked token gets no more events", async () => {
@@ -118,7 +118,7 @@ test.each<[string, string | null, string]>([
   ["no token", null, "UNAUTHENTICATED"],
   ["a token that may only write", (await addToken(server, { scopes: ["write"] })).token, "FORBIDDEN"],
 ])("with %s there is nothing to listen to", async (_, token, code) => {
-  await vi.waitFor(() => expect(listeners(server)).toBe(0));
+  await expect.poll(() => listeners(server)).toBe(0);
   await using events = await subscribe(server, ADDED, {}, token);
   expect(await events.next()).toMatchObject({ errors: [{ extensions: { code } }] });
   expect(await events.next()).toBeNull();
@@ -216,7 +216,7 @@ test("a listener that falls a thousand logs behind is cut off, and the others ar
   expect((await events.next()).data.logAdded.id).toBe(body.log.id);
   for (let n = 0; n < 1_100; n++)
     own.database.pubSub.publish(workspace, { id: body.log.id, traceId: "", promptSlug: "x" });
-  await vi.waitFor(() => expect(own.database.pubSub.count()).toBeLessThan(2));
+  await expect.poll(() => own.database.pubSub.count()).toBeLessThan(2);
   let received = 0;
   for await (const _ of slow) received++;
   expect(received).toBeLessThan(1_100);

@@ -45,7 +45,7 @@ function slowRequest(path: string) {
 test("a request that takes too long is answered 503 TIMED_OUT by both APIs, and in full when it is sent again with its key", async () => {
   const add = () => send("/monitor/log", { slug: "x", output: 1 });
   const isServed = async () => expect((await add()).status).toBe(200);
-  await vi.waitFor(isServed, { timeout: 10_000 }); // what is needed for the first one is loaded
+  await vi.waitFor(isServed, { timeout: 30_000 }); // what is needed for the first one is loaded
   const logged = 'mutation { logPrompt(input: { slug: "x", output: "once" }) { log { prompt { slug } } } }';
   const key = { "idempotency-key": "late" };
   const release = await lockWrites(server);
@@ -64,7 +64,7 @@ test("a request that takes too long is answered 503 TIMED_OUT by both APIs, and 
     body: { errors: [{ message, extensions: { code: "TIMED_OUT" } }] },
   });
   expect((await repriced).body).toEqual({ data: { repriceLogs: { examined: expect.any(Number) } } });
-  await vi.waitFor(isServed);
+  await vi.waitFor(isServed, { timeout: 30_000 });
   const again = await send("/graphql", { query: logged }, key);
   expect(again).toMatchObject({
     status: 200,

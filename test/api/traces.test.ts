@@ -315,6 +315,14 @@ test("REST and GraphQL store the same trace", async () => {
   expect(withoutIds(byGraphql)).toBe(withoutIds((await send(body)).trace));
 });
 
+test("the logs of a trace are found by its user and by its organization", async () => {
+  const parties = { user: { id: "u-found" }, organization: { id: "o-found" } };
+  await send({ featureSlug: "f", ...parties, logs: [{ id: "step", type: "span", name: "step" }] });
+  const listed = "query($f: LogFilter) { logs(filter: $f) { nodes { name } } }";
+  for (const filter of [{ userId: ["u-found"] }, { organizationId: ["o-found"] }])
+    expect(await server.run(listed, { f: filter })).toEqual([{ name: "step" }]);
+});
+
 test("a token of another workspace sees neither the trace nor its logs", async () => {
   const { id, logs } = await send({ logs: [span("a")] });
   const asked = "query($id: ID!, $log: ID!) { node(id: $log) { id } trace(id: $id) { id } }";

@@ -98,6 +98,10 @@ test.each<[string, [string | null, number][]]>([
   },
 );
 
+test.each(["MODEL", "USER", "ORGANIZATION", "DAY"])("grouped by %s, no group names a prompt", async (by) => {
+  for (const { promptSlug } of await usage({ by })) expect(promptSlug).toBeNull();
+});
+
 test("versions are grouped by prompt, and usage can be limited to one prompt", async () => {
   const versions = await usage({ by: "VERSION" });
   const found = versions.map(({ promptSlug, key, logs }: Record<string, unknown>) => [promptSlug, key, logs]);

@@ -22,6 +22,7 @@ const BOUNDS: Record<string, string[]> = {
   ],
   "databases that are open, each with a bounded value": [
     "database/cache.ts createCache.caches",
+    "database/commitCache.ts createCommitCache.states",
     "database/writeQueue.ts queues",
     "inbox/recording.resolvers.ts queues",
     "logs/live.resolvers.ts sharedLogs",
@@ -53,10 +54,10 @@ const BOUNDS: Record<string, string[]> = {
     "graphql/rootFieldTurns.ts separateRootFields.startedFields",
     "http/unreadBodies.ts discarded",
     "limits/answerMemory.ts createAnswerMemory.ofAnswer",
+    "limits/handlerWork.ts underWork",
     "logs/otlp/grpcAdmission.ts createAdmission.admitted",
     "logs/payloads.resolvers.ts shared",
     "logs/rest.ts formWarnings",
-    "logs/trees.resolvers.ts places",
   ],
   "one request, in which it is made": [
     "logs/otlp/largeParts.ts createLargeParts.kept",

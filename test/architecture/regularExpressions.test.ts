@@ -44,7 +44,10 @@ async function superLinearIn(text: string): Promise<string[]> {
   return judged.flat();
 }
 
-test("every regular expression of the sources takes linear time", { timeout: 240_000 }, async () => {
+test("every regular expression of the sources takes linear time", {
+  tags: "slow",
+  timeout: 240_000,
+}, async () => {
   const folder = fileURLToPath(new URL("../../src", import.meta.url));
   let count = 0;
   for (const { path } of await readSources(folder)) {

@@ -209,7 +209,7 @@ describe.skipIf(!hasChromium)(`the console in Chromium${skipReason}`, () => {
           });
           return grid.getByText("Question 2000?").count();
         },
-        { timeout: 15_000 },
+        { timeout: 60_000 },
       )
       .toBe(1);
     expect(await grid.getByRole("row").count()).toBeLessThan(80);
@@ -221,6 +221,7 @@ describe.skipIf(!hasChromium)(`the console in Chromium${skipReason}`, () => {
     const { page, complaints } = await openConsole(server, await browser.newContext());
     await page.goto(`${server.url}/console/datasets/country-quiz`);
     const grid = page.getByRole("grid", { name: "Rows" });
+    await grid.getByRole("gridcell").first().waitFor();
     await grid.focus();
     await page.keyboard.press("End");
     await page.keyboard.press("Enter");
@@ -275,7 +276,6 @@ describe.skipIf(!hasChromium)(`the console in Chromium${skipReason}`, () => {
     const code = await createSignInLink(server.database, server.token);
     await using browser = await openBrowser();
     const page = await (await browser.newContext()).newPage();
-    page.setDefaultTimeout(15_000);
     await page.goto(`${server.url}/console/start#${code}`);
     await page.waitForURL(/overview/);
     expect(await page.evaluate("JSON.stringify(localStorage) + document.cookie")).toBe("{}");

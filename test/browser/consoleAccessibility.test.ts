@@ -61,7 +61,6 @@ describe.skipIf(!hasChromium)(`axe in Chromium${skipReason}`, () => {
         viewport: { width: look.width, height: 900 },
         bypassCSP: true, // for axe alone, which the page would not run
       });
-      page.setDefaultTimeout(15_000);
       const found: Record<string, string[]> = {};
       await page.goto(`${server.url}/console/sign-in`);
       await page.getByLabel("Access token").waitFor();

@@ -125,8 +125,14 @@ describe.skipIf(!hasChromium)(`the columns of a dataset in Chromium${skipReason}
     const { page, grid, complaints } = await openWords(server, browser, 0);
     await page.getByText("No rows yet").waitFor();
     await grid.focus();
+    const reads: string[] = [];
+    page.on("request", (request) => {
+      if (request.postData()?.includes("query DatasetRows")) reads.push(request.url());
+    });
     await pasteInto(page, "w1\tn1\n");
     await grid.getByText("w1", { exact: true }).waitFor();
+    await page.getByText("1 row", { exact: true }).waitFor();
+    expect(reads).toEqual([]);
     await page.keyboard.press("Delete");
     await page.getByRole("button", { name: "Delete", exact: true }).click();
     await page.getByText("No rows yet").waitFor();

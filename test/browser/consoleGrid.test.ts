@@ -1,55 +1,30 @@
-import type { Browser, Page, Route } from "playwright-core";
+import type { Page, Route } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { hasChromium, openBrowser, skipReason } from "../support/chromium.ts";
 import { openConsole, pasteInto } from "../support/console.ts";
-import { addDataset } from "../support/data.ts";
 import { type Server, startServer } from "../support/server.ts";
+import { DELETE, holdChanges, openWords, setNote, storedWords } from "../support/words.ts";
 
-/** Opens a dataset "words" with so many rows in the columns "word" and "note": w1, n1 and so on. */
-async function openWords(server: Server, browser: Browser, rowCount: number) {
-  const columns = ["word", "note"].map((name) => ({ name, type: "text" as const }));
-  const rows = Array.from({ length: rowCount }, (_, n) => ({
-    values: { word: `w${n + 1}`, note: `n${n + 1}` },
-  }));
-  const { rowIds } = await addDataset(server, { slug: "words", columns, rows });
-  const opened = await openConsole(server, await browser.newContext());
-  const grid = await showWords(opened.page, server);
-  return { ...opened, grid, rowIds };
-}
-
-async function showWords(page: Page, server: Server) {
-  await page.goto(`${server.url}/console/datasets/words`);
-  const grid = page.getByRole("grid", { name: "Rows" });
-  await grid.getByText("w1", { exact: true }).waitFor();
-  return grid;
-}
-
-/** The first rows as they are stored, each as the texts of its cells. */
-async function storedWords(server: Server, first = 3): Promise<unknown[]> {
-  const query = `{ dataset(slug: "words") { rows(first: ${first}) { nodes { values idealOutput } } } }`;
-  const { rows } = await server.run(query);
-  return rows.map(({ values, idealOutput }: { values: Record<string, unknown>; idealOutput: string }) =>
-    [values.word, values.note, idealOutput].map((value) => value ?? ""),
+/** Copies a row until there are a million. */
+const addUpToAMillion = (server: Server, id: string) =>
+  server.database.orm.em.fork().execute(
+    `insert into dataset_rows (id, workspace_id, dataset_id, "values", created_at)
+     with recursive numbers (n) as (select 2 union all select n + 1 from numbers where n < 1000000)
+     select printf('f%07d-0000-7000-8000-000000000000', n), workspace_id, dataset_id, json_object('word', 'w' || n), created_at
+     from numbers cross join dataset_rows where id = '${id}'`,
   );
-}
 
-/** Keeps changes from reaching the server until the returned function is called. */
-async function holdChanges(page: Page): Promise<() => void> {
-  const released = Promise.withResolvers<void>();
-  await page.route("**/graphql", async (route) => {
-    if (route.request().postData()?.includes("mutation")) await released.promise;
-    await route.continue();
+/** How many rows each page has asked for since. */
+function countRows(page: Page): number[] {
+  const firsts: number[] = [];
+  page.on("request", (request) => {
+    const { variables } = request.url().endsWith("/graphql") ? request.postDataJSON() : {};
+    if (variables?.first) firsts.push(variables.first);
   });
-  return released.resolve;
+  return firsts;
 }
 
-async function setNote(server: Server, id: string, note: string): Promise<void> {
-  const update =
-    "mutation ($id: ID!, $input: UpdateDatasetItemInput!) { updateDatasetItem(id: $id, input: $input) { datasetRow { id } } }";
-  expect(await server.run(update, { id, input: { values: { note } } })).not.toHaveProperty("error");
-}
-
-const LONG = { timeout: 15_000 };
+const LONG = { timeout: 60_000 };
 
 describe.skipIf(!hasChromium)(`the grid of a dataset in Chromium${skipReason}`, () => {
   it("saves what was typed when another cell is clicked, which is then the selected one", async () => {
@@ -79,6 +54,158 @@ describe.skipIf(!hasChromium)(`the grid of a dataset in Chromium${skipReason}`, 
     await expect.poll(async () => (await storedWords(server))[0]).toEqual(["far above", "n1", ""]);
   });
 
+  it("shows the cell of its address among many rows, and any other place, reading little else", async () => {
+    await using server = await startServer({ console: true });
+    await using browser = await openBrowser();
+    const { page, grid, rowIds, complaints } = await openWords(server, browser, 20_000);
+    const firsts = countRows(page);
+    await page.goto(`${server.url}/console/datasets/words?cell=15000.2`);
+    await grid.getByText("n15000", { exact: true }).waitFor();
+    expect(await grid.locator('[aria-selected="true"]').innerText()).toBe("n15000");
+    expect(await grid.getAttribute("aria-rowcount")).toBe("20001");
+    await grid.focus();
+    await page.keyboard.press("Control+End");
+    await grid.getByText("w20000", { exact: true }).waitFor();
+    await page.keyboard.press("Home");
+    await page.keyboard.type("the last one");
+    await page.keyboard.press("Enter");
+    await expect
+      .poll(() =>
+        server.run("query ($id: ID!) { node(id: $id) { ... on DatasetRow { values } } }", {
+          id: rowIds.at(-1),
+        }),
+      )
+      .toMatchObject({ values: { word: "the last one" } });
+    await grid.evaluate((element: { scrollTop: number }) => {
+      element.scrollTop = 34 * 9_999;
+    });
+    await grid.getByText("w10000", { exact: true }).waitFor();
+    await expect.poll(() => page.url()).toContain("cell=20000.1"); // what is scrolled to is not selected
+    await page.reload();
+    await grid.getByText("w10000", { exact: true }).waitFor();
+    expect(await grid.getByText("w9990", { exact: true }).count()).toBe(1);
+    await page.keyboard.press("Tab");
+    await grid.focus();
+    await page.keyboard.press("Control+Home");
+    await grid.getByText("w1", { exact: true }).waitFor();
+    expect(firsts.reduce((sum, first) => sum + first, 0)).toBeLessThan(3_000);
+    expect(complaints).toEqual([]);
+  });
+
+  it("shows every one of a million rows, though a browser cannot draw that many below each other", async () => {
+    await using server = await startServer({ console: true });
+    await using browser = await openBrowser();
+    const { page, grid, rowIds } = await openWords(server, browser, 1);
+    await addUpToAMillion(server, rowIds[0]!);
+    await page.reload();
+    await page.getByText("1,000,000 rows", { exact: true }).waitFor();
+    await grid.focus();
+    for (const [key, at] of [
+      ["Control+End", 1_000_000],
+      ["ArrowUp", 999_999],
+      ["PageUp", 999_987],
+      ["PageUp", 999_975],
+      ["Control+Home", 1],
+      ["PageDown", 13],
+      ["PageDown", 25],
+    ] as const) {
+      await page.keyboard.press(key);
+      const cell = grid.getByText(`w${at}`, { exact: true });
+      await cell.waitFor();
+      const [row, frame] = [(await cell.boundingBox())!, (await grid.boundingBox())!];
+      expect(row.y, key).toBeGreaterThanOrEqual(frame.y + 32); // below the head
+      expect(row.y + row.height, key).toBeLessThanOrEqual(frame.y + frame.height + 1);
+    }
+    await grid.evaluate((element: { scrollTop: number; scrollHeight: number }) => {
+      element.scrollTop = element.scrollHeight;
+    });
+    await grid.getByText("w1000000", { exact: true }).waitFor();
+    const last = (await grid.getByText("w1000000", { exact: true }).boundingBox())!;
+    const frame = (await grid.boundingBox())!;
+    expect(last.y + last.height).toBeLessThanOrEqual(frame.y + frame.height + 1);
+  });
+
+  it("shows the last of a million rows also at a large zoom", async () => {
+    await using server = await startServer({ console: true });
+    await using browser = await openBrowser("--force-device-scale-factor=4");
+    const { rowIds } = await openWords(server, browser, 1);
+    await addUpToAMillion(server, rowIds[0]!);
+    const { page } = await openConsole(server, await browser.newContext({ viewport: null }));
+    await page.goto(`${server.url}/console/datasets/words`);
+    const grid = page.getByRole("grid", { name: "Rows" });
+    await page.getByText("1,000,000 rows", { exact: true }).waitFor();
+    expect(await page.evaluate("devicePixelRatio")).toBe(4);
+    await grid.focus();
+    await page.keyboard.press("Control+End");
+    const cell = grid.getByText("w1000000", { exact: true });
+    await cell.waitFor();
+    const [row, frame] = [(await cell.boundingBox())!, (await grid.boundingBox())!];
+    expect(row.y + row.height).toBeLessThanOrEqual(frame.y + frame.height + 1);
+    await page.keyboard.press("Control+Home");
+    await grid.getByText("w1", { exact: true }).waitFor();
+  });
+
+  it("shows rows that are too large for an answer of a whole page", async () => {
+    await using server = await startServer({ console: true });
+    await using browser = await openBrowser();
+    const { page, grid, rowIds } = await openWords(server, browser, 310);
+    await server.database.orm.em
+      .fork()
+      .execute(
+        `update dataset_rows set "values" = json_set("values", '$.note', replace(hex(zeroblob(60000)), '0', 'x')) where id < '${rowIds[305]}'`,
+      );
+    await page.reload();
+    await grid.getByText("w1", { exact: true }).waitFor();
+    await grid.focus();
+    await page.keyboard.press("Control+End");
+    await grid.getByText("w310", { exact: true }).waitFor();
+    expect(await page.getByRole("alert").count()).toBe(0);
+  });
+
+  it("pastes over rows that it has not read, and deletes and undoes far below", async () => {
+    await using server = await startServer({ console: true });
+    await using browser = await openBrowser();
+    const { page, grid } = await openWords(server, browser, 1_500);
+    await grid.focus();
+    await pasteInto(page, Array.from({ length: 350 }, (_, n) => `p${n + 1}\n`).join(""));
+    await page.getByText("350 rows changed.").waitFor(LONG);
+    const word = async (n: number) => {
+      const query = `{ dataset(slug: "words") { rows(first: 1, offset: ${n - 1}) { nodes { values } } } }`;
+      return (await server.run(query)).rows[0]?.values.word;
+    };
+    expect(await Promise.all([1, 350, 351, 1_500].map(word))).toEqual(["p1", "p350", "w351", "w1500"]);
+    await page.keyboard.press("Control+End");
+    await grid.getByText("w1500", { exact: true }).waitFor();
+    await page.keyboard.press("PageUp");
+    await page.keyboard.press("Delete");
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    await page.getByText("1,499 rows", { exact: true }).waitFor();
+    await grid.getByText("w1488", { exact: true }).waitFor({ state: "detached" });
+    expect(await word(1_488)).toBe("w1489");
+    await page.keyboard.press("Control+z");
+    await page.getByText("1,500 rows", { exact: true }).waitFor();
+    await grid.getByText("w1488", { exact: true }).waitFor();
+    expect(await word(1_500)).toBe("w1488");
+  });
+
+  it("goes on with an edit whose row others have moved, and shows what stands there now", async () => {
+    await using server = await startServer({ console: true });
+    await using browser = await openBrowser();
+    const { page, grid, rowIds } = await openWords(server, browser, 1_000);
+    await grid.getByText("w3", { exact: true }).dblclick();
+    await page.getByLabel("Value").fill("typed meanwhile");
+    for (const id of rowIds.slice(3, 303)) await server.run(DELETE, { id });
+    await grid.evaluate((element: { scrollTop: number; scrollHeight: number }) => {
+      element.scrollTop = element.scrollHeight;
+    });
+    await grid.getByText("w1000", { exact: true }).waitFor();
+    await page.getByText("700 rows", { exact: true }).waitFor();
+    await page.keyboard.press("Enter");
+    await expect.poll(() => storedWords(server, 4)).toContainEqual(["typed meanwhile", "n3", ""]);
+    await page.keyboard.press("Control+Home");
+    await grid.getByText("w304", { exact: true }).waitFor();
+  });
+
   it("begins to edit by the first letter, also by those that are keys of the console", async () => {
     await using server = await startServer({ console: true });
     await using browser = await openBrowser();
@@ -98,6 +225,25 @@ describe.skipIf(!hasChromium)(`the grid of a dataset in Chromium${skipReason}`, 
     expect(page.url()).toContain("/datasets/words");
     expect(await page.getByRole("dialog").count()).toBe(0);
     await expect.poll(() => grid.locator('[aria-selected="true"]').innerText()).toBe("n2");
+  });
+
+  it("begins to edit with what was typed before the row was read", async () => {
+    await using server = await startServer({ console: true });
+    await using browser = await openBrowser();
+    const { page, grid } = await openWords(server, browser, 3);
+    const released = Promise.withResolvers<void>();
+    await page.route("**/graphql", async (route) => {
+      if (route.request().postData()?.includes("query DatasetRows")) await released.promise;
+      await route.continue();
+    });
+    await page.reload();
+    await grid.focus();
+    await page.keyboard.type("ed");
+    released.resolve();
+    await page.getByLabel("Value").waitFor();
+    await page.keyboard.type("ited");
+    await page.keyboard.press("Enter");
+    await expect.poll(async () => (await storedWords(server))[0]).toEqual(["edited", "n1", ""]);
   });
 
   it("keeps the text of a cell that cannot be saved, in its editor, until it is saved again", async () => {
@@ -188,6 +334,7 @@ describe.skipIf(!hasChromium)(`the grid of a dataset in Chromium${skipReason}`, 
       "mutation ($id: ID!, $input: UpdateDatasetItemInput!) { updateDatasetItem(id: $id, input: $input) { datasetRow { id } } }";
     await server.run(update, { id: rowIds[0]!, input: { metadata, name: "a name" } });
     await page.reload();
+    await grid.getByText("w1", { exact: true }).waitFor();
     await grid.focus();
     await page.keyboard.type("edited");
     await page.keyboard.press("Enter");
@@ -316,6 +463,7 @@ describe.skipIf(!hasChromium)(`the grid of a dataset in Chromium${skipReason}`, 
     const openAgain = async () => {
       await page.getByRole("link", { name: "Datasets" }).first().click();
       await page.getByRole("link", { name: "words" }).click();
+      await grid.getByText("n1", { exact: true }).waitFor();
       await grid.focus();
     };
     await openAgain();

@@ -91,3 +91,26 @@ describe.skipIf(!hasChromium)(`logs by their facets in Chromium${skipReason}`, (
     expect(counts).toBe(1);
   });
 });
+
+describe.skipIf(!hasChromium)(`a log in Chromium${skipReason}`, () => {
+  it("shows the messages of a call as a conversation, or as their JSON", async () => {
+    await using server = await startServer({ console: true, sample: true });
+    await using browser = await openBrowser();
+    const { page, complaints } = await openConsole(server, await browser.newContext());
+    const { logs } = await server
+      .graphql("{ logs(first: 100) { nodes { id name input } } }")
+      .then(({ body }) => body.data);
+    const call = logs.nodes.find(
+      ({ input }: { input: unknown }) => Array.isArray(input) && input[0].role === "user",
+    );
+    await page.goto(`${server.url}/console/logs/${call.id}`);
+    const input = page.getByRole("region", { name: "Input" });
+    await input.getByRole("heading", { name: "user" }).waitFor();
+    await input.getByText(call.input[0].parts[0].content, { exact: true }).waitFor();
+    await input.getByRole("button", { name: "JSON" }).click();
+    await input.getByText('"role": "user"').waitFor();
+    await input.getByRole("button", { name: "JSON" }).click();
+    await input.getByRole("heading", { name: "user" }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+});

@@ -41,7 +41,6 @@ describe.skipIf(!hasChromium)(`stored scripts in the console in Chromium${skipRe
     const origins = new Set<string>();
     context.on("request", (request) => origins.add(new URL(request.url()).origin));
     const page = await context.newPage();
-    page.setDefaultTimeout(15_000);
     page.on("console", (message) => message.type() === "error" && ran.push(message.text()));
     await page.goto(`${server.url}/console/sign-in?next=${encodeURIComponent("//127.0.0.2/evil")}`);
     await page.getByLabel("Access token").fill(server.token);

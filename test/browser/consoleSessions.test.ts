@@ -37,7 +37,6 @@ describe.skipIf(!hasChromium)(`in Chromium${skipReason}`, () => {
     const opening = context.waitForEvent("page");
     await page.getByRole("button", { name: "Open the queries of this screen in GraphiQL" }).click();
     const graphiql = await opening;
-    graphiql.setDefaultTimeout(15_000);
     await graphiql.getByRole("tab", { name: "Datasets", selected: true }).waitFor();
     expect(await graphiql.getByLabel("Access token").inputValue()).toBe("");
     expect(new URL(graphiql.url()).hash).toBe("");
@@ -57,7 +56,6 @@ describe.skipIf(!hasChromium)(`in Chromium${skipReason}`, () => {
     await using server = await startServer();
     await using browser = await openBrowser();
     const page = await browser.newPage();
-    page.setDefaultTimeout(15_000);
     await page.goto(`${server.url}/graphql#${encodeURIComponent(fragment)}`);
     await page.getByRole("tab", { name: "ReadDataset" }).waitFor();
     expect(await page.getByRole("tab").count()).toBe(examples.length);

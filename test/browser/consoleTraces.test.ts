@@ -130,9 +130,7 @@ describe.skipIf(!hasChromium)(`traces in Chromium${skipReason}`, { timeout: 60_0
     await sendTrace(server, { trace: 1, at: new Date("2026-01-01T12:00:00Z"), spans: agentSpans("old") });
     await sendTrace(server, { trace: 2, at: new Date(), spans: agentSpans("new") });
     await server.post("/monitor/log", { slug: 5, input: HOSTILE });
-    await expect
-      .poll(() => server.run("{ rejectedItems { nodes { id } } }"), { timeout: 10_000 })
-      .toHaveLength(1);
+    await expect.poll(() => server.run("{ rejectedItems { nodes { id } } }")).toHaveLength(1);
     await using browser = await openBrowser();
     const { page, complaints } = await openConsole(server, await browser.newContext());
     await page.goto(`${server.url}/console/settings`);
@@ -155,9 +153,7 @@ describe.skipIf(!hasChromium)(`traces in Chromium${skipReason}`, { timeout: 60_0
     const spans = [agent!, search!, chat!, hotel!, { ...search!, id: 9, parent: 99, name: "an orphan" }];
     const id = await sendTrace(server, { trace: 1, at: yesterdayNoon(), spans });
     await server.post("/monitor/log", { slug: 5 });
-    await expect
-      .poll(() => server.run("{ rejectedItems { nodes { id } } }"), { timeout: 10_000 })
-      .toHaveLength(1);
+    await expect.poll(() => server.run("{ rejectedItems { nodes { id } } }")).toHaveLength(1);
     await using browser = await openBrowser();
     const viewport = { width: look.width, height: 900 };
     const context = await browser.newContext({

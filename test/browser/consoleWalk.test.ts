@@ -15,7 +15,6 @@ it.skipIf(!hasChromium)(
     const code = await createSignInLink(server.database, server.token);
     await using browser = await openBrowser();
     const page = await browser.newPage({ timezoneId: "UTC" });
-    page.setDefaultTimeout(15_000);
     const complaints = collectComplaints(page);
 
     // Follows the printed link.

@@ -100,7 +100,6 @@ describe.skipIf(!hasChromium)(`each walk in Chromium${skipReason}`, () => {
   ])("is done by %s, without a message of the console or a request to elsewhere", async (_, handsOf) => {
     const context = await browser.newContext();
     const page = await context.newPage();
-    page.setDefaultTimeout(30_000);
     const complaints = collectComplaints(page);
     const origins = new Set<string>();
     context.on("request", (request) => origins.add(new URL(request.url()).origin));

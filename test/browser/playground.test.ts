@@ -134,7 +134,6 @@ describe.skipIf(!hasChromium)(`in Chromium${skipReason}`, () => {
     const origins = new Set<string>();
     context.on("request", (request) => origins.add(new URL(request.url()).origin));
     const page = await context.newPage();
-    page.setDefaultTimeout(15_000);
     const complaints = collectComplaints(page);
 
     await page.goto(`${server.url}/graphql`);
@@ -157,7 +156,6 @@ describe.skipIf(!hasChromium)(`in Chromium${skipReason}`, () => {
     const origins = new Set<string>();
     context.on("request", (request) => origins.add(new URL(request.url()).origin));
     const page = await context.newPage();
-    page.setDefaultTimeout(15_000);
     const complaints = collectComplaints(page);
     await openDocs(page, server);
     await page.locator("#operations-datasets-dataset").click();
@@ -173,7 +171,6 @@ describe.skipIf(!hasChromium)(`in Chromium${skipReason}`, () => {
     await using server = await startServer({ sample: true });
     await using browser = await openBrowser();
     const page = await browser.newPage();
-    page.setDefaultTimeout(15_000);
     const complaints = collectComplaints(page);
     await page.goto(`${server.url}/graphql`);
     await page.getByLabel("Access token").fill(server.token);
@@ -193,7 +190,6 @@ describe.skipIf(!hasChromium)(`in Chromium${skipReason}`, () => {
     await using server = await startServer({ sample: true });
     await using browser = await openBrowser();
     const page = await browser.newPage();
-    page.setDefaultTimeout(15_000);
     const complaints = collectComplaints(page);
     await page.goto(`${server.url}/graphql`);
     await page.getByLabel("Access token").fill(server.token);
@@ -211,7 +207,6 @@ describe.skipIf(!hasChromium)(`in Chromium${skipReason}`, () => {
     await using server = await startServer({ sample: true });
     await using browser = await openBrowser();
     const page = await browser.newPage();
-    page.setDefaultTimeout(15_000);
     await page.goto(`${server.url}/graphql`);
     await page.getByLabel("Access token").fill(`Bearer ${server.token} `);
     await runTab(page, "AddRow");
@@ -259,7 +254,7 @@ async function runTab(page: Page, name: string): Promise<Request> {
         page.waitForRequest(isWanted, { timeout: 1_000 }),
         page.getByRole("button", { name: /^Execute query/ }).click(),
       ]),
-    { timeout: 15_000 },
+    { timeout: 60_000 },
   );
   await request.response();
   return request;

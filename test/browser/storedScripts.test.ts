@@ -30,7 +30,6 @@ async function visit(context: BrowserContext, urls: string[]): Promise<void> {
   const rest = urls.values();
   const visitor = async () => {
     const page = await context.newPage();
-    page.setDefaultTimeout(15_000);
     for (const url of rest) {
       if (url.includes("#")) await page.goto("about:blank"); // else nothing would be loaded
       await page.goto(url, { waitUntil: "commit" }).catch((error: Error) => {
@@ -136,7 +135,7 @@ describe.skipIf(!hasChromium)(title, { timeout: TIMEOUT_MS }, () => {
     const { context, ran } = await openPages(browser);
     const { port } = careless.address() as AddressInfo;
     await visit(context, [`http://127.0.0.1:${port}/`]);
-    await expect.poll(() => new Set(ran).size, { timeout: 15_000 }).toBeGreaterThan(5);
+    await expect.poll(() => new Set(ran).size).toBeGreaterThan(5);
     await context.close();
     careless.close();
   });
@@ -144,7 +143,6 @@ describe.skipIf(!hasChromium)(title, { timeout: TIMEOUT_MS }, () => {
   it("in GraphiQL, with what a query answers, what a subscription sends and what is refused", async () => {
     const { context, ran } = await openPages(browser);
     const page = await context.newPage();
-    page.setDefaultTimeout(15_000);
     await openPlayground(page, server);
     for (const title of Object.keys(asked)) await runTab(page, title, server);
     for (const text of payloads) await server.post("/monitor/log", logOf(text));
@@ -156,7 +154,6 @@ describe.skipIf(!hasChromium)(title, { timeout: TIMEOUT_MS }, () => {
   it("in the page of the REST interface, with what it answers", async () => {
     const { context, ran } = await openPages(browser);
     const page = await context.newPage();
-    page.setDefaultTimeout(15_000);
     await openDocs(page, server);
     for (const [operation, slug] of [["datasets-dataset", "texts"], ["prompts-prompts"]] as const) {
       const block = page.locator(`#operations-${operation}`);
@@ -199,7 +196,7 @@ describe.skipIf(!hasChromium)(title, { timeout: TIMEOUT_MS }, () => {
     const opened = visit(context, [
       server.url + query("subscription { logAdded { output trace { name } } }"),
     ]);
-    await expect.poll(() => server.database.pubSub.count(), { timeout: 15_000 }).toBeGreaterThan(0);
+    await expect.poll(() => server.database.pubSub.count()).toBeGreaterThan(0);
     for (const text of payloads) await server.post("/monitor/log", logOf(text));
     await opened;
     await context.close();

@@ -27,7 +27,14 @@ async function newFolder(): Promise<string> {
 async function serve(folder: string, args: string[] = [], env: Record<string, string> = {}) {
   const child = spawn(process.execPath, [program, "serve", ...args], {
     cwd: folder,
-    env: { PATH: process.env.PATH, HOST: "127.0.0.1", PORT: "0", OTLP_GRPC_PORT: "0", ...env },
+    env: {
+      PATH: process.env.PATH,
+      HOST: "127.0.0.1",
+      PORT: "0",
+      OTLP_GRPC_PORT: "0",
+      DRAIN_SECONDS: "0",
+      ...env,
+    },
   });
   let stdout = "";
   let stderr = "";
@@ -555,7 +562,7 @@ test("an address that the machine lacks is named with the setting that changes i
 
 test("SIGTERM lets a request in flight finish, refuses new ones, and ends with 0 although a client keeps its connection", async () => {
   const folder = await newFolder();
-  const service = await serve(folder, ["--empty"]);
+  const service = await serve(folder, ["--empty"], { DRAIN_SECONDS: "2" });
   const { hostname, port } = new URL(service.url);
   const body = JSON.stringify({ slug: "country-guide", input: "in flight", output: "done" });
   const socket = connect(Number(port), hostname);
@@ -589,7 +596,13 @@ test.each(["at once", "when it is stopped"])(
     const port = String(await freePort());
     const child = spawn(process.execPath, [program, "serve"], {
       cwd: await newFolder(),
-      env: { PATH: process.env.PATH, HOST: "127.0.0.1", PORT: port, OTLP_GRPC_PORT: "off" },
+      env: {
+        PATH: process.env.PATH,
+        HOST: "127.0.0.1",
+        PORT: port,
+        OTLP_GRPC_PORT: "off",
+        DRAIN_SECONDS: "0",
+      },
     });
     const ended = once(child, "exit");
     if (leaves === "at once") child.stdout.destroy();

@@ -182,6 +182,9 @@ test("models without a price are reported with their calls of the last day", asy
   await own.post("/monitor/log", { ...LOG, inputTokens: 5, outputTokens: 5 });
   const { stdout } = await doctor(own);
   expect(stdout).toContain("1 call of the model own-1 within the last day has no price.\n");
+  await own.post("/monitor/log", { ...LOG, inputTokens: 5, outputTokens: 5 });
+  const again = await doctor(own);
+  expect(again.stdout).toContain("2 calls of the model own-1 within the last day have no price.\n");
 });
 
 test("requests without a valid token are counted where the metrics can be read, and need no attention", async () => {

@@ -154,7 +154,7 @@ const numbers: [page: string, sentence: RegExp, unit: number, file: string, cons
   ["datasets", /expires after (\d+) minutes/, 60 * SECOND, "files/signatures.ts", "LIFETIME_MS"],
   ["operations", /up to (\d+) s to finish, and exits/, SECOND, "http/shutdown.ts", "GRACE_MS"],
   ["operations", /for up to ([\d,]+) tokens and as many addresses/, 1, "http/rateLimits.ts", "MAX_COUNTERS"],
-  ["operations", /requests after (\d+) ms with 503/, 1, "http/limiter.ts", "REFUSAL_DELAY_MS"],
+  ["operations", /requests after (\d+) ms with 503/, 1, "http/refusals.ts", "REFUSAL_DELAY_MS"],
   ["operations", /requests beyond (\d+) in flight/, 1, "http/limiter.ts", "maxInFlight"],
   ["operations", /allow more than ([\d,]+) connections/, 1, "http/limiter.ts", "maxDelayedRefusals"],
   [

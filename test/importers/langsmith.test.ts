@@ -30,6 +30,33 @@ test("commits become versions in the order of their times, in the formats of Lan
   expect(renderPrompt.text).toBe("Ada\n\nx\n");
 });
 
+test("the model that a prompt is piped into is the model of its version, also where tools are bound to it", async () => {
+  const prompt = { id: ["prompts", "PromptTemplate"], kwargs: { template: "Hi {name}" } };
+  const secret = { lc: 1, type: "secret", id: ["OPENAI_API_KEY"] };
+  const model = {
+    id: ["chat_models", "openai", "ChatOpenAI"],
+    kwargs: { model_name: "gpt-4o-mini", temperature: 0, openai_api_key: secret },
+  };
+  const bound = { id: ["runnables", "RunnableBinding"], kwargs: { bound: model, kwargs: { tools: [] } } };
+  const sequenceOf = (last: object) => ({
+    id: ["runnables", "RunnableSequence"],
+    kwargs: { first: prompt, last },
+  });
+  const path = await at.write(
+    "prompts.jsonl",
+    { repo: "plain", commit_hash: "aaaa1111", manifest: sequenceOf(model) },
+    { repo: "bound", commit_hash: "bbbb2222", manifest: sequenceOf(bound) },
+  );
+  expect(await at.importFrom(path)).toMatchObject({ counts: { versions: { added: 2 } }, refusals: [] });
+  const latest = "latest { text model { provider model parameters } }";
+  const found = await at.graphql(
+    `{ plain: prompt(slug: "plain") { ${latest} } bound: prompt(slug: "bound") { ${latest} } }`,
+  );
+  const expected = { provider: "openai", model: "gpt-4o-mini", parameters: { temperature: 0 } };
+  for (const slug of ["plain", "bound"])
+    expect(found[slug].latest).toEqual({ text: "Hi {{ name }}", model: expected });
+});
+
 test("examples become rows, those without an id under a key of their content", async () => {
   await importAll();
   const { dataset } = await at.graphql(

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { sql } from "kysely";
 import pg from "pg";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import { createApp } from "../../src/app.ts";
@@ -108,6 +109,17 @@ describe("a primary and its replica, of which the last test promotes the replica
     await ask(urls.replica, "select pg_wal_replay_resume()");
     await vi.waitFor(async () => expect(await rowsAtReplica()).toBe(before + 10), 10_000);
     await expectReadingFromReplica();
+  });
+
+  test("a read that the replica aborts is repeated on the primary", async () => {
+    await expectReadingFromReplica();
+    const reading = sql<{ answered: string }>`
+      select case when pg_is_in_recovery() then cast(pg_sleep(60) as text) else 'by the primary' end as answered`;
+    const result = reading.execute(database.read);
+    const aborted =
+      "select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep(60)%' and pid <> pg_backend_pid()";
+    await vi.waitFor(async () => expect(await ask(urls.replica, aborted)).toBeDefined(), 10_000);
+    expect((await result).rows).toEqual([{ answered: "by the primary" }]);
   });
 
   test("when the replica dies the primary serves all reads, and it is taken back when it is there again", async () => {

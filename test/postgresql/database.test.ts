@@ -318,7 +318,7 @@ test("a server that ends connections is answered as UNAVAILABLE, and served agai
     await em.execute("lock table datasets");
     const answer = server.get("/datasets/d");
     const cut = () => lock.orm.em.fork().execute(`select pg_terminate_backend(pid) ${waiting}`);
-    await vi.waitUntil(async () => (await cut()).length > 0);
+    await expect.poll(async () => (await cut()).length).toBeGreaterThan(0);
     return answer;
   });
   expect(await slow).toMatchObject({
@@ -326,7 +326,7 @@ test("a server that ends connections is answered as UNAVAILABLE, and served agai
     headers: { "retry-after": "1" },
     body: { code: "UNAVAILABLE" },
   });
-  await vi.waitFor(async () => expect((await server.get("/datasets/d")).status).toBe(200));
+  await expect.poll(async () => (await server.get("/datasets/d")).status).toBe(200);
   await lock.close();
 });
 
@@ -339,7 +339,7 @@ test("a statement that is ended because it takes too long is answered as UNAVAIL
     const answer = server.graphql('{ dataset(slug: "d") { slug } }');
     const cancel =
       "select pg_cancel_backend(pid) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
-    await vi.waitUntil(async () => (await lock.orm.em.fork().execute(cancel)).length > 0);
+    await expect.poll(async () => (await lock.orm.em.fork().execute(cancel)).length).toBeGreaterThan(0);
     return answer;
   });
   expect((await slow).body.errors[0].extensions.code).toBe("UNAVAILABLE");
@@ -464,7 +464,7 @@ test("a workspace whose statements all wait leaves connections to another one, w
   const stuck = Array.from({ length: 8 }, () => server.graphql("{ modelPrices { nodes { id } } }"));
   const held =
     "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
-  await vi.waitUntil(async () => (await lock.orm.em.fork().execute(held)).length === 4); // of 5 connections
+  await expect.poll(async () => (await lock.orm.em.fork().execute(held)).length).toBe(4); // of 5 connections
   expect((await server.get("/prompts", { token })).status).toBe(200);
   const log = await server.post("/monitor/log", { slug: "none", output: "a" }, { token });
   expect(log.status).toBe(200);

@@ -183,7 +183,7 @@ test("while a gateway cannot listen, all who subscribe with a token have it look
   const all = await Promise.all(
     Array.from({ length: 20 }, () => subscribe(one, "subscription { logAdded { id } }", {}, token)),
   );
-  await vi.waitFor(() => expect(one.database.pubSub.count()).toBe(20));
+  await expect.poll(() => one.database.pubSub.count()).toBe(20);
   {
     await using deaf = await withoutListening();
     for (let n = 0; n < 5; n++) {

@@ -1,6 +1,6 @@
 import type { AddressInfo } from "node:net";
 import { platform } from "node:os";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { entities } from "../../src/entities.ts";
@@ -30,7 +30,7 @@ test.skipIf(platform() !== "linux")(
         body: JSON.stringify({ slug: "x", output: n }),
       }).then(({ status }) => status),
     );
-    await vi.waitFor(() => expect(connected).toBe(2 + writes.length), { interval: 1 });
+    await expect.poll(() => connected, { interval: 1 }).toBe(2 + writes.length);
     await app.close();
     expect(new Set(await Promise.all(writes))).toEqual(new Set([200]));
     await expect(ask("127.0.0.2")).rejects.toThrow();

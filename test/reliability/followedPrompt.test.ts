@@ -83,7 +83,7 @@ test.concurrent.each(["mjs", "python"] as const)(
     await using client = await startClient(language, gateway.url);
     expect(await client.version()).toBe("1.0.0");
     await publish(gateway.url, "1.1.0");
-    await vi.waitFor(async () => expect(await client.version()).toBe("1.1.0"), 5_000);
+    await vi.waitFor(async () => expect(await client.version()).toBe("1.1.0"), 30_000);
 
     await gateway.kill();
     await expect(fetch(gateway.url)).rejects.toThrow();
@@ -91,7 +91,7 @@ test.concurrent.each(["mjs", "python"] as const)(
 
     const again = await startGateway({ ...database, env: { PORT: new URL(gateway.url).port } });
     await publish(again.url, "1.0.0");
-    await vi.waitFor(async () => expect(await client.version()).toBe("1.0.0"), 10_000);
+    await vi.waitFor(async () => expect(await client.version()).toBe("1.0.0"), 30_000);
     await again.kill();
   },
   TIMEOUT_MS,

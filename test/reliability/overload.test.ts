@@ -64,11 +64,11 @@ test("refusals are readable for pages of allowed origins only, and are counted",
   expect(await metrics.text()).toContain("\ngabbro_refused_requests_total 2\n");
 });
 
-test("who asks again as soon as it is refused is refused four times a second, so that refusing takes no time of others", async () => {
+test("who asks again as soon as it is refused is refused twice a second, so that refusing takes no time of others", async () => {
   await using server = await startServer({ limits: { maxInFlight: 0 } });
   const begun = performance.now();
   for (let n = 0; n < 3; n++) expect((await fetch(`${server.url}/datasets`)).status).toBe(503);
-  expect(performance.now() - begun).toBeGreaterThan(740);
+  expect(performance.now() - begun).toBeGreaterThan(1_480);
 });
 
 test("beyond the refusals that may wait, others are answered at once", async () => {
@@ -83,7 +83,7 @@ test("beyond the refusals that may wait, others are answered at once", async () 
   };
   const [one, other] = (await Promise.all([refused(), refused()])) as [number, number];
   expect(Math.abs(one - other)).toBeGreaterThan(100);
-  expect(Math.max(one, other)).toBeGreaterThan(240);
+  expect(Math.max(one, other)).toBeGreaterThan(490);
 });
 
 test("a refusal of a service that is about to stop closes the connection, so that clients go elsewhere", async () => {

@@ -322,7 +322,7 @@ test.each([
   await server.get("/prompts/country-guide/describe", { token });
   const next = await addToken(server); // Uses are noted one after another, and nobody waits for them.
   await server.get("/prompts/country-guide/describe", { token: next.token });
-  await vi.waitFor(async () => expect(await lastUseOf(next.id)).not.toBeNull());
+  await expect.poll(() => lastUseOf(next.id)).not.toBeNull();
   const after = (await lastUseOf(id))!.getTime();
   if (what === "kept") expect(after).toBe(before.getTime());
   else expect(after).toBeGreaterThan(before.getTime());

@@ -13,6 +13,7 @@ import {
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { program } from "../support/program.ts";
@@ -46,6 +47,12 @@ test("compiled code is cached in a folder of the package that only its user may 
   expect((await lstat(installed.cache)).mode & 0o777).toBe(0o700);
   expect(await readdir(installed.cache)).not.toEqual([]);
   expect(await installed.run()).toContain(installed.cache);
+});
+
+test("the programs that the tests start keep compiled code, too: no test leaves a folder that they refuse", async () => {
+  await promisify(execFile)(process.execPath, [program, "--version"]);
+  const cache = fileURLToPath(new URL("../../node_modules/.cache/gabbro", import.meta.url));
+  expect((await lstat(cache)).mode & 0o777).toBe(0o700);
 });
 
 test("nothing is put into, or taken from, the shared folder for temporary files", async () => {

@@ -48,7 +48,7 @@ test("messages of eight calls of a workspace may be arriving; a ninth waits, and
     expect(await Promise.race([sent, client.send(spans, { token: other.token }).then(() => "waits")])).toBe(
       "waits",
     );
-  });
+  }, 30_000);
   const waiting = client.send(spans);
   arriving[0]!.close();
   expect(await waiting).toMatchObject({ code: codes.OK });

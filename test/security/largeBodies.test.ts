@@ -1,13 +1,18 @@
-import { randomBytes } from "node:crypto";
 import { Agent, request } from "node:http";
 import { connect } from "node:net";
 import { finished } from "node:stream/promises";
+import { gzipSync } from "node:zlib";
 import { afterAll, expect, test } from "vitest";
+import { encodeSpans, JSON_TYPE, newSpan, PROTOBUF } from "../support/otlp.ts";
+import { connectGrpc } from "../support/otlpGrpc.ts";
 import { startServer } from "../support/server.ts";
 import { turnsDuring } from "../support/turns.ts";
 
 const server = await startServer();
 afterAll(() => server[Symbol.asyncDispose]());
+
+const grpc = await connectGrpc(server);
+afterAll(() => grpc[Symbol.dispose]());
 
 const agent = new Agent({ keepAlive: true });
 afterAll(() => agent.destroy());
@@ -16,8 +21,8 @@ const soon = { timeout: 20_000 };
 const MEGABYTE = 1024 * 1024;
 
 /** Sends a body over a connection of its own; gives the status. */
-async function send(body: Buffer, path = "/monitor/log"): Promise<number> {
-  const headers = { "content-type": "application/json", authorization: `Bearer ${server.token}` };
+async function send(body: Buffer, path = "/monitor/log", more: Record<string, string> = {}): Promise<number> {
+  const headers = { "content-type": "application/json", authorization: `Bearer ${server.token}`, ...more };
   const sent = request(server.url + path, { method: "POST", headers, agent });
   const status = new Promise<number>((resolve, reject) => {
     sent.on("response", (response) => {
@@ -37,21 +42,27 @@ const log = (bytes: number) =>
   );
 
 /** A request of OpenTelemetry with one span. */
-const span = (bytes: number) => {
+const span = (bytes: number, type = JSON_TYPE) => {
   const attributes = [{ key: "input.value", value: { stringValue: "x".repeat(bytes) } }];
-  const ids = { traceId: randomBytes(16).toString("hex"), spanId: randomBytes(8).toString("hex") };
-  const spans = [{ ...ids, name: "large", startTimeUnixNano: `${Date.now()}000000`, attributes }];
-  return Buffer.from(JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] }));
+  return encodeSpans([newSpan({ attributes })], type);
 };
 
+const GZIP = { "content-encoding": "gzip" };
+const byGrpc = async (bytes: number) => (await grpc.send(span(bytes, PROTOBUF))).code === 0;
+
 test.each([
-  ["logs", "/monitor/log", log],
-  ["spans of OpenTelemetry", "/v1/traces", span],
+  ["logs", async (bytes: number) => (await send(log(bytes))) === 200],
+  ["spans of OpenTelemetry", async (bytes: number) => (await send(span(bytes), "/v1/traces")) === 200],
+  [
+    "spans that are large once they are unpacked",
+    async (bytes: number) => (await send(gzipSync(span(bytes)), "/v1/traces", GZIP)) === 200,
+  ],
+  ["spans by gRPC", byGrpc],
 ])(
   "large bodies of a workspace are answered one after another, and others are accepted between them: %s",
-  async (_, path, body) => {
+  async (_, isTaken) => {
     const several = (bytes: number) => () =>
-      Promise.all(Array.from({ length: 8 }, async () => expect(await send(body(bytes), path)).toBe(200)));
+      Promise.all(Array.from({ length: 8 }, async () => expect(await isTaken(bytes)).toBe(true)));
     await several(1_000)();
     expect(await turnsDuring(several(0.3 * MEGABYTE))).toBeGreaterThan(7 * 60);
   },

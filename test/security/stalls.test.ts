@@ -7,7 +7,7 @@ import { isOnPostgresql } from "../support/server.ts";
 // The long form, with larger inputs and on a quiet machine: npm run faults -- stalls
 const TIMEOUT_MS = 600_000;
 const ANSWER_TIMEOUT_MS = 20_000;
-const CASES = isOnPostgresql ? 80 : 160;
+const CASES = 80;
 const MAX_FROM = 1_000_000;
 
 const within: Within = async (run) => {
@@ -32,11 +32,13 @@ test(
   TIMEOUT_MS,
 );
 
-test(
-  "that test sees an expression that looks at the rest of a body again from each of its characters",
-  async () => {
-    const { faults } = await look({ cases: 50, from: 0, maxFaults: 1, how: { preload: "quadratic" } });
-    expect(faults).toEqual([expect.stringMatching(/ms of processor time|no answer/)]);
-  },
-  TIMEOUT_MS,
-);
+// What it sees is the time of the process, whatever the database.
+if (!isOnPostgresql)
+  test(
+    "that test sees an expression that looks at the rest of a body again from each of its characters",
+    async () => {
+      const { faults } = await look({ cases: 50, from: 0, maxFaults: 1, how: { preload: "quadratic" } });
+      expect(faults).toEqual([expect.stringMatching(/ms of processor time|no answer/)]);
+    },
+    TIMEOUT_MS,
+  );

@@ -29,19 +29,19 @@ test("an event that would have too many fields is an error, as the answer of a q
   for (let n = 0; n < 25; n++) await server.run(create, { input: { version: `${n}`, text: "x", variables } });
   const labels = Array.from({ length: 9 }, (_, n) => `a${n}: label`).join(" ");
   const fields = `prompt { versions { nodes { variables { ${labels} } } } }`;
-  await vi.waitFor(() => expect(pubSub.count()).toBe(0));
+  await expect.poll(() => pubSub.count()).toBe(0);
   await using events = await subscribe(server, `subscription { logAdded(slug: "wide") { ${fields} } }`);
-  await vi.waitFor(() => expect(pubSub.count()).toBe(1));
+  await expect.poll(() => pubSub.count()).toBe(1);
   await log({ slug: "wide" });
   expect(await events.next()).toMatchObject({ errors: [{ extensions: { code: "QUERY_TOO_COMPLEX" } }] });
 });
 
 test("a token may have twenty subscriptions open, and another one when it has closed one", async () => {
-  await vi.waitFor(() => expect(pubSub.count()).toBe(0));
+  await expect.poll(() => pubSub.count()).toBe(0);
   const { token } = await addToken(server, { scopes: ["read"] });
   const open = () => subscribe(server, "subscription { logAdded { id } }", {}, token);
   const opened = await Promise.all(Array.from({ length: MAX_SUBSCRIPTIONS.token }, open));
-  await vi.waitFor(() => expect(pubSub.count()).toBe(MAX_SUBSCRIPTIONS.token));
+  await expect.poll(() => pubSub.count()).toBe(MAX_SUBSCRIPTIONS.token);
   const refused = await open();
   const { errors } = await refused.next();
   expect(errors).toMatchObject([
@@ -51,7 +51,7 @@ test("a token may have twenty subscriptions open, and another one when it has cl
     },
   ]);
   await opened.pop()![Symbol.asyncDispose]();
-  await vi.waitFor(() => expect(pubSub.count()).toBe(MAX_SUBSCRIPTIONS.token - 1));
+  await expect.poll(() => pubSub.count()).toBe(MAX_SUBSCRIPTIONS.token - 1);
   await using another = await open();
   const { body } = await log({});
   expect((await another.next()).data.logAdded.id).toBe(body.log.id);
@@ -63,10 +63,10 @@ test("many who come at once are no more than a token may have", async () => {
   const all = await Promise.all(
     Array.from({ length: 60 }, () => subscribe(server, "subscription { logAdded { id } }", {}, token)),
   );
-  await vi.waitFor(() => expect(pubSub.count()).toBeGreaterThanOrEqual(MAX_SUBSCRIPTIONS.token));
+  await expect.poll(() => pubSub.count()).toBeGreaterThanOrEqual(MAX_SUBSCRIPTIONS.token);
   expect(pubSub.count()).toBe(MAX_SUBSCRIPTIONS.token);
   for (const events of all) await events[Symbol.asyncDispose]();
-  await vi.waitFor(() => expect(pubSub.count()).toBe(0));
+  await expect.poll(() => pubSub.count()).toBe(0);
 });
 
 test.each(["workspace", "process"] as const)(
@@ -134,13 +134,13 @@ test("whether a caller has ended is asked once a second for all its subscription
   expect(asked.toSorted()).toEqual(["one", "other"]);
   ended.add("one");
   await vi.advanceTimersByTimeAsync(1_000);
-  await vi.waitFor(() => expect(own.count()).toBe(10));
+  await expect.poll(() => own.count()).toBe(10);
   own.close();
 });
 
 test("a stream of a prompt beyond the limits is refused before it begins", async () => {
   await addPrompt(server, { slug: "followed" });
-  await vi.waitFor(() => expect(pubSub.count()).toBe(0));
+  await expect.poll(() => pubSub.count()).toBe(0);
   const { id, token } = await addToken(server, { scopes: ["read"] });
   const workspaceId = await getWorkspaceId(server.database, "default");
   const all = Array.from({ length: MAX_PROMPT_SUBSCRIPTIONS.token }, () =>
@@ -171,20 +171,20 @@ test("a stream on which nothing happens is kept alive by comments, which are no 
 
 test("a follower of a prompt that does not read is cut off, and nothing is gathered for it", async () => {
   await addPrompt(server, { slug: "busy", versions: [{ version: "1" }], tags: { production: "1" } });
-  await vi.waitFor(() => expect(pubSub.count()).toBe(0));
+  await expect.poll(() => pubSub.count()).toBe(0);
   const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
   socket.pause();
   socket.write(
     `GET /prompts/busy/events HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${server.token}\r\n\r\n`,
   );
-  await vi.waitFor(() => expect(pubSub.count()).toBe(1));
+  await expect.poll(() => pubSub.count()).toBe(1);
   const workspaceId = await getWorkspaceId(server.database, "default");
   const version = "v".repeat(65_536);
   for (let sent = 0; pubSub.count() > 0 && sent < 5_000; sent++) {
     pubSub.prompts.publish(workspaceId, { slug: "busy", action: "publishPrompt", tag: "t", version });
     await new Promise((resolve) => setImmediate(resolve));
   }
-  await vi.waitFor(() => expect(pubSub.count()).toBe(0));
+  await expect.poll(() => pubSub.count()).toBe(0);
   socket.destroy();
 });
 
@@ -222,7 +222,7 @@ test("a log is read once for all who hear of it", async () => {
   const all = await Promise.all(
     Array.from({ length: 10 }, () => subscribe(server, "subscription { logAdded { id output } }")),
   );
-  await vi.waitFor(() => expect(pubSub.count()).toBe(10));
+  await expect.poll(() => pubSub.count()).toBe(10);
   const stop = await captureStatements(server);
   const { body } = await log({ output: { answer: 42 } });
   for (const events of all)
@@ -257,21 +257,21 @@ test("an event that would be too large is an error, and the next one is sent", a
 });
 
 test("a listener that does not read is cut off, and nothing is gathered for it", async () => {
-  await vi.waitFor(() => expect(pubSub.count()).toBe(0));
+  await expect.poll(() => pubSub.count()).toBe(0);
   const body = JSON.stringify({ query: "subscription { logAdded { id output } }" });
   const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
   socket.pause();
   socket.write(
     `POST /graphql HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${server.token}\r\naccept: text/event-stream\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
   );
-  await vi.waitFor(() => expect(pubSub.count()).toBe(1));
+  await expect.poll(() => pubSub.count()).toBe(1);
   const workspace = await getWorkspaceId(server.database, "default");
   const { body: logged } = await log({ output: "word ".repeat(200_000) });
   for (let sent = 0; pubSub.count() > 0 && sent < 3_000; sent++) {
     pubSub.publish(workspace, { id: logged.log.id, traceId: "", promptSlug: "x" });
     await new Promise((resolve) => setImmediate(resolve));
   }
-  await vi.waitFor(() => expect(pubSub.count()).toBe(0));
+  await expect.poll(() => pubSub.count()).toBe(0);
   socket.destroy();
 });
 

@@ -35,10 +35,6 @@ const exceptions: [RegExp, string][] = [
     /^insert into log_texts \(rowid, workspace, input, output\) values \(:id,( ?\(select \w+ from log_words where search_id = :id\),?){3}\)$/,
     "the words of one such row",
   ],
-  [
-    /^insert into log_texts \(log_texts, rank\) values \('deletemerge', \d+\)$/,
-    "a setting of the full-text index",
-  ],
 ];
 
 const tables = [...server.database.orm.getMetadata()]

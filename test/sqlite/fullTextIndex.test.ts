@@ -25,3 +25,14 @@ test.skipIf(isOnPostgresql)(
     expect(found).toEqual([{ count: 51 }]);
   },
 );
+
+test.skipIf(isOnPostgresql)(
+  "on SQLite, the full-text index keeps removed words until half of a segment is removed",
+  async () => {
+    await using server = await startServer();
+    const stored = await server.database.orm.em
+      .fork()
+      .execute("select v from log_texts_config where k = 'deletemerge'");
+    expect(stored).toEqual([{ v: 50 }]);
+  },
+);

@@ -19,7 +19,7 @@ function createSlowCommit() {
     const stored = [];
     for (let n = 0; n < AT_ONCE; n++) {
       stored.push(commit(rows(`${n}`)));
-      await vi.waitUntil(() => inserting.length === n + 1);
+      await expect.poll(() => inserting.length).toBe(n + 1);
     }
     return stored;
   };
@@ -33,7 +33,7 @@ test("what comes while a few transactions are under way shares the next one", as
   await new Promise(setImmediate);
   expect(inserting).toHaveLength(AT_ONCE);
   inserting[2]!.done();
-  await vi.waitUntil(() => inserting.length === AT_ONCE + 1);
+  await expect.poll(() => inserting.length).toBe(AT_ONCE + 1);
   expect(inserting.at(-1)!.names).toEqual(["a", "b", "c"]);
   for (const { done } of inserting) done();
   await Promise.all([...first, ...later]);
@@ -45,7 +45,7 @@ test("where few wait, those that come a turn later share the transaction", async
   const first = commit(rows("first"));
   await new Promise(setImmediate);
   const second = commit(rows("second"));
-  await vi.waitUntil(() => inserting.length > 0);
+  await expect.poll(() => inserting.length).toBeGreaterThan(0);
   expect(inserting[0]!.names).toEqual(["first", "second"]);
   inserting[0]!.done();
   await Promise.all([first, second]);
@@ -72,7 +72,7 @@ test("who waited too long for a transaction is refused, and nothing of it is sto
   for (const { done } of inserting) done();
   await Promise.all(first);
   clock.mockRestore();
-  await vi.waitUntil(() => inserting.length === AT_ONCE + 1);
+  await expect.poll(() => inserting.length).toBe(AT_ONCE + 1);
   expect(inserting.at(-1)!.names).toEqual(["late"]);
   inserting.at(-1)!.done();
   await late;
@@ -88,7 +88,7 @@ test("large requests are stored in transactions of half a megabyte, one after an
   const [a, b, c, d, e, f] = all.map((name) => commit(rows(name)));
   const transaction = async (letters: string) => {
     const isStarted = ({ names }: { names: string[] }) => names.map((name) => name[0]).join("") === letters;
-    await vi.waitUntil(() => inserting.some(isStarted));
+    await expect.poll(() => inserting.some(isStarted)).toBe(true);
     return inserting.find(isStarted)!;
   };
   const first = await transaction("ab");
@@ -107,11 +107,11 @@ test("of two workspaces that store large requests none waits for more than 24 of
   const store = (workspaceId: string) =>
     runShared(workspaceId, () => commit(rows(`${workspaceId[0]}${large}`)));
   const all = [...Array.from({ length: 50 }, () => store("attacker")), store("neighbour")];
-  await vi.waitUntil(() => inserting.length === 1);
+  await expect.poll(() => inserting.length).toBe(1);
   expect(inserting[0]!.names.map((name) => name[0]).join("")).toBe(`${"a".repeat(24)}n`);
   await vi.waitUntil(() => {
     for (const { done } of inserting) done();
     return commit.waiting() === 0;
-  });
+  }, 30_000);
   await Promise.all(all);
 });

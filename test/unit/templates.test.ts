@@ -127,6 +127,11 @@ describe("a template that is none", () => {
       '2, column 4: "endif" where the block "for" of line 1 is still open',
     ],
     ["a wrong expression", "{{ a }}\n{{ a b }}", '2, column 6: unexpected "b"'],
+    [
+      "a wrong expression behind escapes",
+      String.raw`{{ '\u00e9\x4a\n' }}{{ "\u00e9\x4a\n" }}{{ a b }}`,
+      '1, column 46: unexpected "b"',
+    ],
     ["an empty expression", "{{ }}", '1, column 4: unexpected "}}"'],
     ["an open list", "{{ [a }}", '1, column 7: unexpected "}}"'],
     ["an open string", "{{ a }}\n{{ 'b }}", "2, column 4: the string that opens here is never closed"],
@@ -246,6 +251,7 @@ describe("the variables of a version", () => {
     [["a", "b"], {}, "No value was given for: a, b."],
     [[], { a: "1", b: "2" }, "The template does not use: a, b."],
     [["toString"], { a: "1" }, "No value was given for: toString. The template does not use: a."],
+    [Array(20).fill("v"), {}, `No value was given for: ${Array(20).fill("v").join(", ")}.`],
     [
       Array.from({ length: 22 }, () => "v"),
       {},
@@ -256,7 +262,7 @@ describe("the variables of a version", () => {
   });
 });
 
-test("a template is refused when its variables take more than 128 MB to find", async () => {
+test("a template is refused when its variables take more than 128 MB to find", { tags: "slow" }, async () => {
   const text = "{{ a }}".repeat(1_400_000);
   await expect(findVariables("ours", [{ path: "text", text }])).rejects.toThrow(
     "text takes more than 5 seconds or 128 MB to read",
@@ -304,7 +310,7 @@ describe("rendering", () => {
     await Promise.all([greedy, modest]);
   });
 
-  test("is refused as UNAVAILABLE when others keep it busy for seconds", async () => {
+  test("is refused as UNAVAILABLE when others keep it busy for seconds", { tags: "slow" }, async () => {
     const greedy = Promise.allSettled(Array.from({ length: 7 }, () => rendered(FOR_EVER, {})));
     const modest = rendered("Hello", {});
     await expect(modest).rejects.toMatchObject({ code: "UNAVAILABLE" });
