@@ -3,6 +3,7 @@ import { piecesOf } from "../database/pieces.ts";
 import { storedTime } from "../database/times.ts";
 import { totalInput, totalOutput } from "../usage/tokenParts.ts";
 import { authorize } from "../workspaces/resolvers.ts";
+import { withCopies } from "./copiedAttributes.ts";
 import { type Log, type Trace, treeColumns } from "./entities.ts";
 import { bytesOfLog } from "./payloads.resolvers.ts";
 
@@ -51,8 +52,9 @@ export type ExportedLog = Pick<Log, (typeof logFields)[number]> & {
 export function toExported<Row extends ExportedLog>(log: Row): Row {
   const totals = { inputTokens: totalInput(log), outputTokens: totalOutput(log) };
   const empty = treeFields.filter((field) => log[field] === null);
+  const attributes = log.attributes && withCopies(log.attributes, log);
   return Object.fromEntries(
-    Object.entries({ ...log, ...totals }).filter(([field]) => !empty.includes(field as "name")),
+    Object.entries({ ...log, ...totals, attributes }).filter(([field]) => !empty.includes(field as "name")),
   ) as Row;
 }
 

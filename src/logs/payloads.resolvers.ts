@@ -7,6 +7,7 @@ import { readInPieces } from "../database/pieces.ts";
 import { GabbroError } from "../errors.ts";
 import { spendAnswerBytes, spendAnswerValues } from "../limits/answerBudget.ts";
 import { authenticated } from "../workspaces/resolvers.ts";
+import { withCopies } from "./copiedAttributes.ts";
 import { type Log, logPayloadColumns as logColumns, type Trace, type TraceRecord } from "./entities.ts";
 
 /** The columns of a log that may have any length. */
@@ -23,6 +24,17 @@ const PLAIN_TEXTS = ["name", "statusMessage"];
 
 /** A column of the payload of a log: from the row, else from the database in one batch with those of other logs. */
 export const logPayload = payloadOf<LogPayload>("Log", logColumns);
+
+/** The attributes of a log as they came: what its input and output hold is stored in these alone. */
+export async function logAttributes(context: Context, log: RowOf<LogPayload>) {
+  const attributes = await logPayload(context, log, "attributes");
+  if (!attributes?.copies) return attributes;
+  const [input, output] = await Promise.all([
+    logPayload(context, log, "input"),
+    logPayload(context, log, "output"),
+  ]);
+  return withCopies(attributes, { input, output });
+}
 
 /** A column of the payload of a trace, likewise. */
 export const tracePayload = payloadOf<TracePayload>("Trace", traceColumns);

@@ -5,6 +5,7 @@ import { disableDeadline } from "../limits/deadline.ts";
 import { ownPriceFinder } from "../pricing/resolvers.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
+import { withCopies } from "./copiedAttributes.ts";
 import { logsInPeriod } from "./export.resolvers.ts";
 import { mapSpan } from "./otlp/mapping.ts";
 import { rebuildSpan } from "./otlp/rebuild.ts";
@@ -127,7 +128,7 @@ async function readStored({ database }: Context, workspaceId: string, ids: strin
     .orderBy("Log.startTime")
     .orderBy("Log.id")
     .execute();
-  return rows as StoredLog[];
+  return (rows as StoredLog[]).map((log) => ({ ...log, attributes: withCopies(log.attributes, log) }));
 }
 
 async function record(

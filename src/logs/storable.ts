@@ -1,4 +1,5 @@
 import { MAX_JSON_DEPTH } from "../validation/json.ts";
+import { withoutCopies } from "./copiedAttributes.ts";
 import { MAX_COST, MAX_INDEXED_CHARACTERS, MAX_TOKENS } from "./inputs.ts";
 import type { ReportedParty, ReportedSpan, ReportedTrace, TokenParts } from "./reported.ts";
 
@@ -13,9 +14,10 @@ export function toStorable(span: ReportedSpan): ReportedSpan {
   const cutLog = cut(safe, ["name", "promptSlug", "version", "tag", "provider", "model", "responseId"]);
   return {
     ...span,
-    trace: { ...storableTrace(trace), ...withoutCopies(span) },
+    trace: { ...storableTrace(trace), ...withoutOwnContent(span) },
     log: {
       ...cutLog,
+      attributes: withoutCopies(safe.attributes, safe),
       ...countsOf(safe),
       cost: safe.cost !== null && safe.cost >= 0 && safe.cost <= MAX_COST ? safe.cost : null,
       ...{ startTime, endTime },
@@ -27,7 +29,7 @@ export function toStorable(span: ReportedSpan): ReportedSpan {
 }
 
 /** Reads of a trace take its input and output from its root, unless the client gives the trace others. */
-const withoutCopies = ({ log, trace }: ReportedSpan) => ({
+const withoutOwnContent = ({ log, trace }: ReportedSpan) => ({
   ...(trace.input === log.input && { input: null }),
   ...(trace.output === log.output && { output: null }),
 });

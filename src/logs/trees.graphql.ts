@@ -1,7 +1,7 @@
 import { builder } from "../graphql/builder.ts";
 import { type TokenParts, totalInput, totalOutput } from "../usage/tokenParts.ts";
 import type { LogRecord } from "./entities.ts";
-import { logPayload } from "./payloads.resolvers.ts";
+import { logAttributes, logPayload } from "./payloads.resolvers.ts";
 import { previewOfLog } from "./previews.resolvers.ts";
 import type { ReportedEvent } from "./reported.ts";
 import type { Rollup } from "./rollups.ts";
@@ -170,7 +170,7 @@ builder.objectFields(Log, (t) => ({
     nullable: true,
     description:
       "Everything else that came with it, as it came: of a span its attributes, resource and scope.",
-    resolve: (log, _, context) => logPayload(context, log, "attributes"),
+    resolve: (log, _, context) => logAttributes(context, log),
   }),
   events: t.field({
     type: [LogEvent],

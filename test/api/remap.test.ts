@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { withCopies } from "../../src/logs/copiedAttributes.ts";
+import { Log } from "../../src/logs/entities.ts";
 import { importSpans } from "../../src/logs/importedSpans.resolvers.ts";
 import { mapSpan } from "../../src/logs/otlp/mapping.ts";
 import { remapSpans } from "../../src/logs/remap.resolvers.ts";
@@ -51,12 +53,21 @@ test("mapping the stored spans of every sender again changes nothing", async () 
   expect([await rows(), await rows("traces")]).toEqual(before);
 });
 
+/** Stores the attributes of calls as where neither the input nor the output is one of them: the damage leaves these whole. */
+async function storeWholeAttributes(): Promise<void> {
+  const { em } = await contextOf();
+  const logs = await em.find(Log, { type: "generation" }, { populate: ["attributes", "input", "output"] });
+  for (const log of logs) log.attributes = withCopies(log.attributes, log);
+  await em.flush();
+}
+
 const DAMAGE = `update logs set type = 'span', model = 'none', input = '"lost"', output = null, metadata = null,
   response_id = null, user_id = 'nobody', variables = null, provider = null`;
 
 test("a dry run counts the changed fields of damaged logs and stores nothing, not even in the audit log", async () => {
   const before = await contents();
   const entries = await audited();
+  await storeWholeAttributes();
   await change(`${DAMAGE} where type = 'generation'`);
   const damaged = [await rows(), await rows("traces")];
   const count = before.filter(({ type }) => type === "generation").length;

@@ -1,0 +1,66 @@
+import type { ReportedLog } from "./reported.ts";
+
+/** What names a copy takes some 60 bytes itself. */
+const MIN_COPIED_CHARACTERS = 100;
+
+type Content = Pick<ReportedLog, "input" | "output">;
+
+/** The attribute of a span that holds what a column of its log holds: the value itself, or its JSON text. */
+interface Copy {
+  attribute: string;
+  isJsonText: boolean;
+}
+
+type Copies = Partial<Record<keyof Content, Copy>>;
+
+/**
+ * The attributes of a log as they are stored. An attribute of its span that is the input or the output of the log, character by
+ * character, is null in them, and `copies` names it: messages would take twice their length. Each column stands for one
+ * attribute, so that a log is read in at most the bytes of its columns and of these two once more.
+ */
+export function withoutCopies(
+  attributes: ReportedLog["attributes"],
+  content: Content,
+): ReportedLog["attributes"] {
+  const span = attributes?.span as Record<string, unknown> | undefined;
+  if (!span) return attributes;
+  const copies: Copies = {};
+  for (const column of ["input", "output"] as const) {
+    const copy = findCopy(span, content[column], copies.input?.attribute);
+    if (copy) copies[column] = copy;
+  }
+  const keys = new Set(Object.values(copies).map(({ attribute }) => attribute));
+  if (keys.size === 0) return attributes;
+  const rest = Object.entries(span).map(([key, value]) => [key, keys.has(key) ? null : value]);
+  return { ...attributes, span: Object.fromEntries(rest), copies };
+}
+
+function findCopy(span: Record<string, unknown>, value: unknown, taken?: string): Copy | undefined {
+  if (value === null) return undefined;
+  const text = JSON.stringify(value);
+  if (text.length < MIN_COPIED_CHARACTERS) return undefined;
+  for (const [attribute, held] of Object.entries(span)) {
+    if (attribute === taken) continue;
+    if (held === text) return { attribute, isJsonText: true };
+    if (held === value || (typeof held === "object" && JSON.stringify(held) === text))
+      return { attribute, isJsonText: false };
+  }
+  return undefined;
+}
+
+/** The attributes of a stored log as they came. */
+export function withCopies(
+  attributes: ReportedLog["attributes"],
+  content: Content,
+): ReportedLog["attributes"] {
+  if (!attributes?.copies) return attributes;
+  const { copies, ...parts } = attributes;
+  const values = new Map(
+    Object.entries(copies as Record<keyof Content, Copy>).map(([column, { attribute, isJsonText }]) => {
+      const value = content[column as keyof Content];
+      return [attribute, isJsonText ? JSON.stringify(value) : value];
+    }),
+  );
+  const span = Object.entries(parts.span as object).map(([key, value]) => [key, values.get(key) ?? value]);
+  return { ...parts, span: Object.fromEntries(span) };
+}

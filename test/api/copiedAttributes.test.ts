@@ -1,0 +1,122 @@
+import { afterAll, expect, test } from "vitest";
+import { logsOfPeriod } from "../../src/logs/export.resolvers.ts";
+import { remapSpans } from "../../src/logs/remap.resolvers.ts";
+import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
+import { encodeSpans, newSpan, send } from "../support/otlp.ts";
+import { startServer } from "../support/server.ts";
+
+const server = await startServer();
+afterAll(() => server[Symbol.asyncDispose]());
+const context = commandLineContext(server.database, await getWorkspaceId(server.database, "default"));
+const always = { from: new Date(0), to: new Date(Date.now() + 1_000) };
+
+const MARK = "a word that is in the content alone";
+const words = `${MARK} ${"and many more ".repeat(20)}é "quoted" \\ 🦓`;
+const messages = [{ role: "user", parts: [{ type: "text", content: words }], index: 12 }];
+
+interface Attribute {
+  key: string;
+  value: object;
+}
+const text = (key: string, stringValue: string): Attribute => ({ key, value: { stringValue } });
+const model = text("gen_ai.request.model", "gpt-5");
+/** The list that `messages` is, as values of OpenTelemetry. */
+const listOfValues = {
+  arrayValue: {
+    values: [
+      {
+        kvlistValue: {
+          values: [
+            text("role", "user"),
+            {
+              key: "parts",
+              value: {
+                arrayValue: {
+                  values: [{ kvlistValue: { values: [text("type", "text"), text("content", words)] } }],
+                },
+              },
+            },
+            { key: "index", value: { intValue: 12 } },
+          ],
+        },
+      },
+    ],
+  },
+};
+
+async function store(attributes: Attribute[]) {
+  const span = newSpan({ attributes });
+  expect((await send(server, encodeSpans([span]))).status).toBe(200);
+  const externalId = span.spanId.toString("hex");
+  const row = await server.database.read
+    .selectFrom("Log")
+    .select(["id", "attributes"])
+    .where("externalId", "=", externalId)
+    .executeTakeFirstOrThrow();
+  const query = `query ($id: ID!) { log(id: $id) { input output attributes } }`;
+  const { body } = await server.graphql(query, { id: row.id });
+  expect(body.errors).toBeUndefined();
+  return { id: row.id, stored: JSON.stringify(row.attributes), ...body.data.log };
+}
+
+const json = JSON.stringify(messages);
+const ofSpan = (attributes: Record<string, unknown>) => ({ ...attributes, "gen_ai.request.model": "gpt-5" });
+
+const copied: [form: string, Attribute[], Record<string, unknown>][] = [
+  ["its JSON text", [text("gen_ai.input.messages", json)], { "gen_ai.input.messages": json }],
+  ["a text", [text("input.value", words)], { "input.value": words }],
+  [
+    "a list of values",
+    [{ key: "gen_ai.input.messages", value: listOfValues }],
+    { "gen_ai.input.messages": messages },
+  ],
+  [
+    "the same text for input and output",
+    [text("input.value", words), text("output.value", words)],
+    { "input.value": words, "output.value": words },
+  ],
+];
+
+test.each(copied)(
+  "the content of a span is stored once, and its attributes are as they came: %s",
+  async (_, attributes, sent) => {
+    const { stored, attributes: read, input } = await store([...attributes, model]);
+    expect(read.span).toEqual(ofSpan(sent));
+    expect(Object.keys(read.span)).toEqual([...Object.keys(sent), "gen_ai.request.model"]);
+    expect(read).not.toHaveProperty("copies");
+    expect(JSON.stringify(input)).toContain(MARK);
+    expect(stored).not.toContain(MARK);
+  },
+);
+
+const kept: typeof copied = [
+  [
+    "JSON with spaces",
+    [text("gen_ai.input.messages", json.replace(":", ": "))],
+    { "gen_ai.input.messages": json.replace(":", ": ") },
+  ],
+  ["less than 100 characters", [text("input.value", MARK)], { "input.value": MARK }],
+  ["a null beside it", [text("input.value", words), text("null", "")], { "input.value": words, null: "" }],
+];
+
+test.each(kept)(
+  "attributes are as they came also where the content is not theirs: %s",
+  async (_, attributes, sent) => {
+    const { attributes: read } = await store([...attributes, model]);
+    expect(read.span).toEqual(ofSpan(sent));
+  },
+);
+
+test("an export has the attributes as they came, and mapping them again changes nothing", async () => {
+  const { id } = await store([text("gen_ai.input.messages", json), model]);
+  const exported = [];
+  for await (const logs of logsOfPeriod(context, { from: null, to: null })) exported.push(...logs);
+  const log = exported.find((each) => each.id === id);
+  expect(log?.attributes).toEqual({
+    span: ofSpan({ "gen_ai.input.messages": json }),
+    scope: { name: "test" },
+  });
+  const { examined, changed } = await remapSpans(context, { ...always, dryRun: true });
+  expect(examined).toBeGreaterThan(0);
+  expect(changed).toBe(0);
+});
