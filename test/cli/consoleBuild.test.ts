@@ -2,7 +2,7 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startGateway } from "../../faults/gateway.ts";
 import { newDatabase } from "../support/bareDatabase.ts";
 import { readSources } from "../support/sources.ts";
@@ -15,17 +15,24 @@ mkdirSync("dist/assets", { recursive: true });
 appendFileSync("dist/builds", "I");
 writeFileSync("dist/index.html", "built " + readFileSync("dist/builds", "utf8"));`;
 
-/** A clone after `npm ci --ignore-scripts`, with or without the packages of the console. */
-async function makeClone({ build = QUICK_BUILD, packages = true }: { build?: string; packages?: boolean }) {
+/** A clone after `npm ci --ignore-scripts`. One serves all tests: each start in a new folder compiles the whole service. */
+async function makeClone() {
   const folder = await mkdtemp(join(tmpdir(), "gabbro-clone-"));
   const filter = (path: string) => !/\/console\/(?:node_modules|dist[^/]*|src\/gql)$/.test(path);
   for (const name of ["bin", "src", "package.json", "schema.graphql", "tsconfig.json", "console"])
     await cp(join(root, name), join(folder, name), { recursive: true, preserveTimestamps: true, filter });
-  const installed = packages ? ["node_modules", "console/node_modules"] : ["node_modules"];
-  for (const name of installed) await symlink(join(root, name), join(folder, name));
-  if (build !== "real") await writeFile(join(folder, "console/build.ts"), build);
+  await symlink(join(root, "node_modules"), join(folder, "node_modules"));
+  const at = (path: string) => join(folder, path);
   return {
-    at: (path: string) => join(folder, path),
+    at,
+    /** Leaves nothing that was built, and the packages of the console or none. */
+    reset: async ({ build = QUICK_BUILD, packages = true }: { build?: string; packages?: boolean }) => {
+      for (const path of ["console/dist", "console/node_modules"])
+        await rm(at(path), { recursive: true, force: true });
+      if (packages) await symlink(join(root, "console/node_modules"), at("console/node_modules"));
+      if (build === "real") await cp(join(root, "console/build.ts"), at("console/build.ts"));
+      else await writeFile(at("console/build.ts"), build);
+    },
     /** Starts the service, and gives the page of the console with its files, and what was logged about it. */
     start: async (env: Record<string, string> = {}) => {
       await using database = await newDatabase();
@@ -42,16 +49,22 @@ async function makeClone({ build = QUICK_BUILD, packages = true }: { build?: str
       const logged = [...lines].map(([line]): string => JSON.parse(line).msg);
       return { page, files, logged: logged.filter((message) => message.includes("the console")) };
     },
-    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+    remove: () => rm(folder, { recursive: true, force: true }),
   };
 }
+
+let clone: Awaited<ReturnType<typeof makeClone>>;
+beforeAll(async () => {
+  clone = await makeClone();
+});
+afterAll(() => clone.remove());
 
 const BUILDING = expect.stringContaining("building the console, which takes some seconds");
 const INSTALL = "run npm ci --prefix console && npm run console";
 const edit = async (path: string) => writeFile(path, `${await readFile(path, "utf8")}\n`);
 
 test("services that start at once build a missing console into one folder, each a whole one, and later starts none", async () => {
-  await using clone = await makeClone({ build: "real" });
+  await clone.reset({ build: "real" });
   const starts = await Promise.all([clone.start(), clone.start()]);
   for (const { page, files, logged } of starts) {
     expect(logged).toEqual([BUILDING]);
@@ -66,7 +79,7 @@ test("services that start at once build a missing console into one folder, each 
 
 describe("a start", () => {
   test("builds the console again when a source has changed since, and serves the one it has where that fails", async () => {
-    await using clone = await makeClone({});
+    await clone.reset({});
     expect(await clone.start()).toMatchObject({ page: "built I", logged: [BUILDING] });
     await edit(clone.at("console/src/main.tsx"));
     expect(await clone.start()).toMatchObject({ page: "built II", logged: [BUILDING] });
@@ -78,7 +91,7 @@ describe("a start", () => {
   });
 
   test("fetches nothing where the packages of the console are missing, and says what to run", async () => {
-    await using clone = await makeClone({ packages: false });
+    await clone.reset({ packages: false });
     const { page, logged } = await clone.start();
     expect(page).toContain("ROUTE_NOT_FOUND");
     expect(logged).toEqual([expect.stringMatching(`the console is not built.*${INSTALL}`)]);
@@ -93,7 +106,7 @@ describe("a start", () => {
   test.each<Record<string, string>>([{ CONSOLE: "false" }, { npm_lifecycle_event: "dev" }])(
     "builds none with %o",
     async (env) => {
-      await using clone = await makeClone({});
+      await clone.reset({});
       await clone.start(env);
       expect(await readdir(clone.at("console"))).not.toContain("dist");
     },

@@ -18,7 +18,14 @@ afterAll(() => at.close());
 
 /** Nothing but what the program asks for itself restricts what it makes. */
 const open = { NODE_OPTIONS: "--import=data:text/javascript,process.umask(0)" };
-const run = (...args: string[]) => gabbro(at.folder, args, open);
+async function run(...args: string[]) {
+  const before = process.umask(0);
+  try {
+    return await at.gabbro(...args);
+  } finally {
+    process.umask(before);
+  }
+}
 const give = (name: string, text: string) => writeFile(at.path(name), text);
 const modeOf = async (name: string) => ((await lstat(at.path(name))).mode & 0o777).toString(8);
 
