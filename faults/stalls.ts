@@ -7,6 +7,7 @@ import { graphqlInputs, restInputs } from "./stalls/fieldInputs.ts";
 import { type Bounds, type Growth, grow } from "./stalls/growth.ts";
 import { addressInputs, headerInputs, readHeaders } from "./stalls/headInputs.ts";
 import type { Input } from "./stalls/inputs.ts";
+import { otlpInputs } from "./stalls/otlpInputs.ts";
 import { type Served, serve } from "./stalls/served.ts";
 import { learned, type Shape, shapes } from "./stalls/shapes.ts";
 
@@ -131,6 +132,7 @@ async function allInputs({ fixtures, document }: Served): Promise<Input[]> {
     ...addressInputs(document),
     ...documentInputs(),
     ...bodyInputs(),
+    ...otlpInputs(),
   ];
 }
 

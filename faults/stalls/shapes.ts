@@ -27,7 +27,7 @@ const text = (name: string, make: Shape["make"]): Shape => ({ name, kind: "text"
 const json = (name: string, make: Shape["make"]): Shape => ({ name, kind: "json", make });
 const shown = (part: string) => JSON.stringify(part);
 
-const characters = Array.from("aTZ09 -+.,;:/\\\"'`{}[]()<>=&%_*#@$|?!~\n\t\ré\u0130\u0301😀");
+const characters = Array.from("aTZ09 -+.,;:/\\\"'`{}[]()<>=&%_*#@$|?!~\0\n\t\ré\u0130\u0301😀");
 /** Those whose runs something may look for up to the end of a text. */
 const ending = Array.from('aT09 -.,:;/="\\{\n\t');
 const pairs = [

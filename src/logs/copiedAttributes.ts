@@ -37,13 +37,16 @@ export function withoutCopies(
 
 function findCopy(span: Record<string, unknown>, value: unknown, taken?: string): Copy | undefined {
   if (value === null) return undefined;
+  const others = Object.entries(span).filter(([attribute]) => attribute !== taken);
+  if (typeof value === "string" && value.length >= MIN_COPIED_CHARACTERS) {
+    const same = others.find(([, held]) => held === value);
+    if (same) return { attribute: same[0], isJsonText: false };
+  }
   const text = JSON.stringify(value);
   if (text.length < MIN_COPIED_CHARACTERS) return undefined;
-  for (const [attribute, held] of Object.entries(span)) {
-    if (attribute === taken) continue;
+  for (const [attribute, held] of others) {
     if (held === text) return { attribute, isJsonText: true };
-    if (held === value || (typeof held === "object" && JSON.stringify(held) === text))
-      return { attribute, isJsonText: false };
+    if (typeof held === "object" && JSON.stringify(held) === text) return { attribute, isJsonText: false };
   }
   return undefined;
 }

@@ -2,6 +2,7 @@ import { MAX_JSON_DEPTH } from "../validation/json.ts";
 import { withoutCopies } from "./copiedAttributes.ts";
 import { MAX_COST, MAX_INDEXED_CHARACTERS, MAX_TOKENS } from "./inputs.ts";
 import type { ReportedParty, ReportedSpan, ReportedTrace, TokenParts } from "./reported.ts";
+import { withoutNul } from "./withoutNul.ts";
 
 // What the databases cannot store, or only without an index, is changed rather than refused: an exporter would drop the span.
 // The attributes keep each text in full, and each number as it came.
@@ -76,19 +77,16 @@ function countsOf(parts: TokenParts): TokenParts {
 
 /** JSON without the character NUL and halves of surrogate pairs; what is nested too deep becomes its JSON text. */
 function jsonOf(value: unknown, depth = 0): unknown {
-  if (typeof value === "string") return textOf(value);
+  if (typeof value === "string") return withoutNul(value);
   if (typeof value === "number") return Number.isFinite(value) ? value : String(value);
   if (typeof value !== "object" || value === null || value instanceof Date) return value;
-  if (depth > MAX_JSON_DEPTH) return textOf(JSON.stringify(value));
+  if (depth > MAX_JSON_DEPTH) return withoutNul(JSON.stringify(value));
   if (Array.isArray(value)) return value.map((item) => jsonOf(item, depth + 1));
   const safe: Record<string, unknown> = {};
   for (const key of Object.keys(value)) {
     const member = jsonOf((value as Record<string, unknown>)[key], depth + 1);
     if (key === "__proto__") continue; // JavaScript would not return it as a member
-    safe[textOf(key)] = member;
+    safe[withoutNul(key)] = member;
   }
   return safe;
 }
-
-const textOf = (text: string): string =>
-  text.includes("\0") ? text.replaceAll("\0", "\uFFFD").toWellFormed() : text.toWellFormed();

@@ -193,11 +193,26 @@ test.each(["protobuf", "json"] as const)(
     const { spans, rejected } = encoding === "protobuf" ? protobuf(request) : json(request);
     expect(rejected).toMatchObject([
       { index: 0, code: "too_large", reason: `has more than ${MAX_VALUES} values` },
-      { index: 1, code: "too_large", reason: "is larger than 10 MB" },
+      { index: 1, code: "too_large", reason: "is larger than 10 MB as JSON" },
     ]);
     expect(spans).toHaveLength(1);
   },
 );
+
+test.each([
+  ["control characters, in six bytes", "\u0001", 6],
+  ["lines, in two", "\n", 2],
+  ["backslashes, in two", "\\", 2],
+  ["letters, in one", "x", 1],
+])("a span of protobuf counts as JSON, which writes %s", (_, character, bytes) => {
+  const characters = Math.floor(MAX_SPAN_BYTES / bytes);
+  const reasonOf = (count: number) => {
+    const value = { stringValue: character.repeat(count) };
+    return protobuf(inRequest({ ...valid, ...ids, ...withValue(value) })).rejected[0]?.reason;
+  };
+  expect(reasonOf(characters + 1)).toBe("is larger than 10 MB as JSON");
+  expect(reasonOf(characters - 1_000)).toBeUndefined();
+});
 
 test.each(["protobuf", "json"] as const)(
   "a resource of %s is read once for all of its scopes",

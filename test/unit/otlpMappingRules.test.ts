@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { MAX_VALUES } from "../../src/logs/otlp/bounds.ts";
 import { mapSpan } from "../../src/logs/otlp/mapping.ts";
 import type { OtlpAttributes } from "../../src/logs/otlp/span.ts";
 import { toOtlpSpan } from "../support/otlpFixtures.ts";
@@ -37,6 +38,8 @@ describe("types", () => {
     [{ "llm.request.type": "embedding", "gen_ai.request.model": "text-embedding-3-small" }, "embedding"],
     [{ "mlflow.spanType": '"CHAT_MODEL"' }, "generation"],
     [{ "mlflow.spanType": '"UNKNOWN"' }, "span"],
+    [{ "mlflow.spanType": `${'"'.repeat(90)}LLM` }, "generation"],
+    [{ "mlflow.spanType": `${'"'.repeat(100)}LLM` }, "span"], // only the beginning is looked at
     [{ "operation.name": "ai.embedMany.doEmbed search" }, "embedding"],
     [{ "operation.name": "GET /users" }, "span"],
   ])("%j is of type %s", (attributes, type) => {
@@ -449,4 +452,33 @@ test("the time to map a span grows with its size, not with the square of it", ()
   timeOf(20_000);
   const growth = timeOf(640_000) / timeOf(20_000);
   expect(growth).toBeLessThan(32 * 8);
+});
+
+describe("JSON texts of a span", () => {
+  const list = (values: number) => `[${"1,".repeat(values - 2)}1]`;
+
+  test("are parsed up to 50,000 values together, one that several fields read counts once, and others stay texts", () => {
+    const fits = list(MAX_VALUES);
+    const both = mapSpan(toOtlpSpan({ attributes: { "input.value": fits, "output.value": fits } }));
+    expect([both.log.input, both.log.output]).toEqual([JSON.parse(fits), JSON.parse(fits)]);
+    expect(both.warnings).toEqual([]);
+
+    const other = list(MAX_VALUES - 1);
+    const { log, warnings } = mapSpan(
+      toOtlpSpan({ attributes: { "input.value": fits, "output.value": other } }),
+    );
+    expect([log.input, log.output]).toEqual([JSON.parse(fits), other]);
+    expect(warnings).toEqual([expect.stringContaining(`more than ${MAX_VALUES} values`)]);
+  });
+
+  test.each(['["cut', '["a"', '"a"]]', '["\\"]'])("that do not end are texts: %s", (text) => {
+    expect(logOf({ "input.value": text }).input).toBe(text);
+  });
+
+  test.each(['["a\\\\"]', '["\\\\\\""]', '[{"a]":"}"}]'])(
+    "are parsed whatever their texts hold: %s",
+    (text) => {
+      expect(logOf({ "input.value": text }).input).toEqual(JSON.parse(text));
+    },
+  );
 });

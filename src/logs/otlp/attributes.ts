@@ -1,4 +1,5 @@
 import { MAX_JSON_DEPTH } from "../../validation/json.ts";
+import { withoutNul } from "../withoutNul.ts";
 import { MAX_VALUES } from "./bounds.ts";
 import type { Problem } from "./decoded.ts";
 import type { OtlpAttributes } from "./span.ts";
@@ -41,7 +42,7 @@ export function setAttribute(target: OtlpAttributes, key: string, value: unknown
 export function storableText(text: string, reading: Reading): string {
   if (!text.includes("\0") && text.isWellFormed()) return text;
   reading.hasReplacedText = true;
-  return text.replaceAll("\0", "\uFFFD").toWellFormed();
+  return withoutNul(text);
 }
 
 /** JSON has neither infinite numbers nor NaN nor -0. */

@@ -35,6 +35,8 @@ export interface Encoded {
 }
 
 interface Readers {
+  /** What a part takes as JSON, about. */
+  jsonBytes(bytes: Buffer, slice: Slice): number;
   readResource(bytes: Buffer, slice: Slice, reading: Reading): OtlpAttributes;
   readScope(bytes: Buffer, slice: Slice, reading: Reading): OtlpScope;
   readSpan(bytes: Buffer, slice: Slice, reading: Reading): RawSpan;
@@ -187,8 +189,12 @@ function createDecoder({ bytes, encoding }: Encoded) {
     const reading = newReading();
     const length = element.end - element.start;
     if (around.problem) return { index, ...around.problem };
-    if (length > MAX_SPAN_BYTES)
-      return { index, code: "too_large", reason: `is larger than ${MAX_SPAN_BYTES / 1024 / 1024} MB` };
+    if (readers.jsonBytes(bytes, element) > MAX_SPAN_BYTES)
+      return {
+        index,
+        code: "too_large",
+        reason: `is larger than ${MAX_SPAN_BYTES / 1024 / 1024} MB as JSON`,
+      };
     const raw = readOrReject(reading, () => read(readers, reading));
     if (raw === undefined || reading.problem) return { index, ...reading.problem! };
     const checked = check(raw, around);

@@ -33,6 +33,9 @@ export interface Lists {
   elements: string;
 }
 
+/** What a part takes as JSON. */
+export const jsonBytes = (_: Uint8Array, { start, end }: Slice): number => end - start;
+
 /**
  * The places of the spans, log records or metrics in a request. Parsing 64 MB at once would hold the event loop for half a
  * second; what was found one by one is parsed one by one.

@@ -1,6 +1,6 @@
 import type { ReportedLog, ReportedParty, ReportedSpan, ReportedTrace } from "../reported.ts";
 import { shortenName } from "../storable.ts";
-import { parseStructure } from "./jsonTexts.ts";
+import { createJsonTexts } from "./jsonTexts.ts";
 import { mappingTable } from "./mappingTable.ts";
 import { readPrompt } from "./prompt.ts";
 import { findAll, type Reading, readField } from "./reading.ts";
@@ -16,7 +16,7 @@ const NANOS_DIGITS = 6;
 /** Reports a span of any instrumentation in Gabbro's terms. Takes time linear in its size. */
 export function mapSpan(span: OtlpSpan): ReportedSpan {
   const reading = toReading(span);
-  const log = isInternal(span) ? withoutContent(readLog(reading)) : readLog(reading);
+  const log = isInternal(reading) ? withoutContent(readLog(reading)) : readLog(reading);
   const trace = readTrace(reading, log);
   const startNanos = Number(span.startNanos.slice(-NANOS_DIGITS));
   return {
@@ -34,7 +34,8 @@ export function toReading(span: OtlpSpan): Reading {
   const isRoot = span.parentSpanId === null || span.hasRemoteParent;
   const keys = Object.keys(span.attributes);
   const { type } = findType(span.attributes);
-  return { span, keys, parsed: new Map(), type, isRoot, warnings: new Set() };
+  const warnings = new Set<string>();
+  return { span, keys, texts: createJsonTexts(warnings), type, isRoot, warnings };
 }
 
 function readLog(reading: Reading): ReportedSpan["log"] {
@@ -123,12 +124,12 @@ function readStatus({ status, attributes }: OtlpSpan): ReportedLog["status"] {
 }
 
 /** Basalt's SDKs make a span of each of their own calls, whose marks stand in the metadata or beside it. */
-function isInternal({ attributes }: OtlpSpan): boolean {
+function isInternal({ span: { attributes }, keys, texts }: Reading): boolean {
   const metadata = attributes["basalt.metadata"];
-  const marks = toObject(typeof metadata === "string" ? parseStructure(metadata) : metadata) ?? {};
+  const marks = toObject(typeof metadata === "string" ? texts.parseStructure(metadata) : metadata) ?? {};
   const isTrue = (value: unknown) => value === true || value === "true";
   if (isTrue(attributes["basalt.internal.api"]) || isTrue(marks["basalt.internal.api"])) return true;
-  return "basalt.operation" in marks || [...Object.keys(attributes), ...Object.keys(marks)].some(isSdkKey);
+  return "basalt.operation" in marks || keys.some(isSdkKey) || Object.keys(marks).some(isSdkKey);
 }
 
 const isSdkKey = (key: string): boolean => key === "basalt.sdk" || key.startsWith("basalt.sdk.");

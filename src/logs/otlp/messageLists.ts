@@ -1,5 +1,5 @@
-import { parseStructure } from "./jsonTexts.ts";
-import type { OtlpAttributes, OtlpEvent } from "./span.ts";
+import type { JsonTexts } from "./jsonTexts.ts";
+import type { OtlpSpan } from "./span.ts";
 
 /** The deepest nesting that a key can ask for. The rest of a longer key stays one key. */
 const MAX_KEY_PARTS = 12;
@@ -9,39 +9,48 @@ const WRAPPERS = new Set(["message", "message_content", "tool_call", "document",
 
 type Branch = Map<string, unknown>;
 
+/** The span whose attributes spell lists. */
+interface Spelled {
+  span: Pick<OtlpSpan, "attributes" | "events">;
+  /** The keys of its attributes. */
+  keys: string[];
+  texts: JsonTexts;
+}
+
 /**
  * The list that attributes such as `<prefix>.0.role` and `<prefix>.0.content` spell; undefined when there are none. The
  * numbers give the order of the entries, not their places: gaps take no memory.
  */
-export function readList(attributes: OtlpAttributes, keys: string[], prefix: string): unknown[] | undefined {
+export function readList({ span, keys, texts }: Spelled, prefix: string): unknown[] | undefined {
   const root: Branch = new Map();
   for (const key of keys) {
     if (!key.startsWith(prefix) || key[prefix.length] !== ".") continue;
     const path = toPath(key.slice(prefix.length + 1));
-    if (toIndex(path[0]!) !== null) addLeaf(root, path, attributes[key]);
+    if (toIndex(path[0]!) !== null) addLeaf(root, path, toValue(texts, span.attributes[key]));
   }
   return root.size === 0 ? undefined : toEntries(root);
 }
 
 /** The attributes whose keys begin with a prefix, by the rest of their keys; undefined when there are none. */
 export function readBelow(
-  attributes: OtlpAttributes,
-  keys: string[],
+  { span, keys, texts }: Spelled,
   prefix: string,
 ): Record<string, unknown> | undefined {
   const found = keys.filter((key) => key.startsWith(prefix) && key.length > prefix.length);
   if (found.length === 0) return undefined;
   // `fromEntries` defines members: a key `__proto__` is a member like any other.
-  return Object.fromEntries(found.map((key) => [key.slice(prefix.length), toValue(attributes[key])]));
+  return Object.fromEntries(
+    found.map((key) => [key.slice(prefix.length), toValue(texts, span.attributes[key])]),
+  );
 }
 
 /** The messages that events of the given names hold; undefined when there are none. */
-export function readEvents(events: OtlpEvent[], names: readonly string[]): unknown[] | undefined {
-  if (events.length === 0) return undefined;
-  const found = events.filter(({ name }) => names.includes(name));
+export function readEvents({ span, texts }: Spelled, names: readonly string[]): unknown[] | undefined {
+  if (span.events.length === 0) return undefined;
+  const found = span.events.filter(({ name }) => names.includes(name));
   if (found.length === 0) return undefined;
   return found.map(({ name, attributes }) => {
-    const members = Object.entries(attributes).map(([key, value]) => [key, toValue(value)] as const);
+    const members = Object.entries(attributes).map(([key, value]) => [key, toValue(texts, value)] as const);
     const role = /^gen_ai\.(\w+)\.message$/.exec(name)?.[1];
     return Object.fromEntries(role === undefined ? members : [["role", role], ...members]);
   });
@@ -72,7 +81,7 @@ function addLeaf(root: Branch, path: string[], value: unknown): void {
     branch = next;
   }
   const last = path.at(-1)!;
-  if (!branch.has(last)) branch.set(last, toValue(value));
+  if (!branch.has(last)) branch.set(last, value);
 }
 
 function toTree(node: unknown): unknown {
@@ -96,7 +105,8 @@ function unwrap(entry: unknown): unknown {
   return isWrapped ? only[1] : entry;
 }
 
-const toValue = (value: unknown): unknown => (typeof value === "string" ? parseStructure(value) : value);
+const toValue = (texts: JsonTexts, value: unknown): unknown =>
+  typeof value === "string" ? texts.parseStructure(value) : value;
 
 /** The number that a part of a key is; null when it is a name. */
 const toIndex = (part: string): number | null => (/^\d{1,15}$/.test(part) ? Number(part) : null);

@@ -1,5 +1,6 @@
 import type { PbfReader } from "pbf";
 import { mayRead, type Reading } from "./attributes.ts";
+import { MAX_SPAN_BYTES } from "./bounds.ts";
 import { type RawSpan, toIsoTime } from "./checkSpan.ts";
 import type { Elements, Slice } from "./decoded.ts";
 import type { RawLogRecord } from "./logRecord.ts";
@@ -39,6 +40,20 @@ function* lastMessage(bytes: Uint8Array, within: Slice, field: number): Generato
     else last = slice;
   }
   return last;
+}
+
+/** By how much JSON is longer for a byte: it escapes control characters in six bytes, and some characters in two. */
+const longerInJson = Uint8Array.from({ length: 256 }, (_, byte) => (byte < 0x20 ? 5 : 0));
+for (const character of '\b\t\n\f\r"\\') longerInJson[character.charCodeAt(0)] = 1;
+const MAX_ESCAPED_BYTES = 6;
+
+/** What a part takes as JSON, about; exactly its length where even escapes leave it small. */
+export function jsonBytes(bytes: Uint8Array, { start, end }: Slice): number {
+  const length = end - start;
+  if (length * MAX_ESCAPED_BYTES <= MAX_SPAN_BYTES) return length;
+  let size = length;
+  for (let at = start; at < end; at++) size += longerInJson[bytes[at]!]!;
+  return size;
 }
 
 export function readResource(bytes: Uint8Array, { start, end }: Slice, reading: Reading): OtlpAttributes {

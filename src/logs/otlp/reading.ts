@@ -1,5 +1,5 @@
 import type { ReportedType } from "../reported.ts";
-import { NOT_JSON, parseJson, parseStructure } from "./jsonTexts.ts";
+import { type JsonTexts, NOT_JSON } from "./jsonTexts.ts";
 import { joinInstructions, readBelow, readEvents, readList } from "./messageLists.ts";
 import type { AttributeSource, Field, Source, SpanCondition } from "./source.ts";
 import type { OtlpSpan } from "./span.ts";
@@ -9,8 +9,7 @@ export interface Reading {
   span: OtlpSpan;
   /** The keys of its attributes. */
   keys: string[];
-  /** Attributes of which several sources read members, each parsed once. */
-  parsed: Map<string, unknown>;
+  texts: JsonTexts;
   type: ReportedType;
   isRoot: boolean;
   /** Sentences, each once. */
@@ -68,18 +67,18 @@ function readersOf(field: Field<unknown>): Reader[] {
 
 function toReader(source: Source): Reader["read"] {
   if ("resource" in source) return ({ span }) => span.resource[source.resource];
-  if ("list" in source) return ({ span, keys }) => readList(span.attributes, keys, source.list);
-  if ("below" in source) return ({ span, keys }) => readBelow(span.attributes, keys, source.below);
-  if ("events" in source) return ({ span }) => readEvents(span.events, source.events);
+  if ("list" in source) return (reading) => readList(reading, source.list);
+  if ("below" in source) return (reading) => readBelow(reading, source.below);
+  if ("events" in source) return (reading) => readEvents(reading, source.events);
   if ("event" in source)
-    return ({ span }) =>
-      structureOf(span.events.find(({ name }) => name === source.event)?.attributes[source.attribute]);
-  if ("parts" in source) return ({ span }) => readParts(span, Object.entries(source.parts));
+    return ({ span, texts }) =>
+      structureOf(texts, span.events.find(({ name }) => name === source.event)?.attributes[source.attribute]);
+  if ("parts" in source) return (reading) => readParts(reading, Object.entries(source.parts));
   if ("instructions" in source)
-    return ({ span: { attributes } }) =>
+    return ({ span: { attributes }, texts }) =>
       joinInstructions(
-        structureOf(attributes[source.instructions]),
-        structureOf(attributes[source.messages]),
+        structureOf(texts, attributes[source.instructions]),
+        structureOf(texts, attributes[source.messages]),
       );
   if ("member" in source) return toMemberReader(source.attribute, source.member.split("."));
   return (reading) => {
@@ -89,12 +88,7 @@ function toReader(source: Source): Reader["read"] {
 }
 
 function toMemberReader(attribute: string, path: string[]): Reader["read"] {
-  return ({ span, parsed }) => {
-    const value = span.attributes[attribute];
-    if (value === undefined) return undefined;
-    if (!parsed.has(attribute)) parsed.set(attribute, structureOf(value));
-    return memberOf(parsed.get(attribute), path);
-  };
+  return ({ span, texts }) => memberOf(structureOf(texts, span.attributes[attribute]), path);
 }
 
 function meets({ span, type, isRoot }: Reading, condition: SpanCondition): boolean {
@@ -109,29 +103,30 @@ function decode(reading: Reading, source: AttributeSource, value: unknown): unkn
   if (isJson) return parseAlways(reading, source.attribute, value);
   if (typeof value !== "string") return value;
   if (source.beforeDot) return value.split(".", 1)[0];
-  return parseStructure(value, source.json === "quoted" ? '{["' : "{[");
+  return reading.texts.parseStructure(value, source.json === "quoted" ? '{["' : "{[");
 }
 
 /** Parses what the sender encodes as JSON. A text that was cut on the way is kept as it is. */
 function parseAlways(reading: Reading, key: string, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((entry) => parseAlways(reading, key, entry));
   if (typeof value !== "string" || value === "") return value;
-  const parsed = parseJson(value);
+  const parsed = reading.texts.parse(value);
   if (parsed !== NOT_JSON) return parsed;
   reading.warnings.add(`The attribute "${key}" is not complete JSON. Gabbro keeps it as a text.`);
   return value;
 }
 
 /** The parts that are there, or the only one as it is. */
-function readParts({ attributes }: OtlpSpan, parts: [name: string, attribute: string][]): unknown {
+function readParts({ span, texts }: Reading, parts: [name: string, attribute: string][]): unknown {
   const found = parts.flatMap(([name, attribute]) => {
-    const value = structureOf(attributes[attribute]);
+    const value = structureOf(texts, span.attributes[attribute]);
     return value === undefined || value === "" ? [] : [[name, value] as const];
   });
   return found.length === 1 ? found[0]![1] : found.length > 1 ? Object.fromEntries(found) : undefined;
 }
 
-const structureOf = (value: unknown): unknown => (typeof value === "string" ? parseStructure(value) : value);
+const structureOf = (texts: JsonTexts, value: unknown): unknown =>
+  typeof value === "string" ? texts.parseStructure(value) : value;
 
 function memberOf(value: unknown, path: string[]): unknown {
   return path.reduce<unknown>((object, member) => {

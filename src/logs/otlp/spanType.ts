@@ -20,6 +20,9 @@ const wordsOfType: Record<ReportedType, string> = {
   guardrail: "guardrail",
 };
 
+/** More than any word has. */
+const MAX_WORD_CHARACTERS = 100;
+
 const typeOfWord = new Map(
   Object.entries(wordsOfType).flatMap(([type, words]) =>
     words.split(" ").map((word) => [word, type as ReportedType] as const),
@@ -38,7 +41,7 @@ export function findType(attributes: OtlpAttributes): { type: ReportedType; sour
 function readWord(value: unknown): ReportedType | undefined {
   if (typeof value !== "string") return undefined;
   // MLflow's words are in quotation marks; the AI SDK's operation.name is "ai.generateText.doGenerate <function id>".
-  const [word = ""] = value.toLowerCase().replaceAll('"', "").split(" ", 1);
+  const [word = ""] = value.slice(0, MAX_WORD_CHARACTERS).toLowerCase().replaceAll('"', "").split(" ", 1);
   return typeOfWord.get(word.startsWith("ai.") ? word.slice(word.lastIndexOf(".") + 1) : word);
 }
 
