@@ -60,6 +60,7 @@ const BOUNDS: Record<string, string[]> = {
     "logs/rest.ts formWarnings",
   ],
   "one request, in which it is made": [
+    "logs/otlp/jsonTexts.ts createJsonTexts.known",
     "logs/otlp/largeParts.ts createLargeParts.kept",
     "logs/otlp/largeParts.ts createMeasure.known",
     "logs/otlp/notes.ts createSentences.sentences",
