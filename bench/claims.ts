@@ -11,6 +11,7 @@ import { largeDataset } from "./largeDataset.ts";
 import { startPostgresql } from "./postgresql.ts";
 import { prepare } from "./prepare.ts";
 import { headers, load, median, type Server, start } from "./processes.ts";
+import { bytesOfSpan } from "./spanBytes.ts";
 import { largeTrace, spansByOtlp } from "./spans.ts";
 
 const ROUNDS = 5;
@@ -110,6 +111,7 @@ export const claims: Claim[] = [
   onPostgresql,
   largeDataset,
   spansByOtlp,
+  bytesOfSpan,
   largeTrace,
   grown,
   grownOnPostgresql,

@@ -8,19 +8,19 @@ import { headers, median, type Server, start } from "./processes.ts";
 const ROUNDS = 5;
 const BATCHES = 60;
 const WARM_UP_BATCHES = 20;
-const SPANS = 512; // the batch of OpenTelemetry's exporters
-const SPANS_IN_TRACE = 20;
+export const SPANS = 512; // the batch of OpenTelemetry's exporters
+export const SPANS_IN_TRACE = 20;
 const CALLERS = 4;
 
 /** Words that do not repeat much, as in real text. */
 const words = Array.from({ length: 5_000 }, () => randomBytes(3).toString("hex"));
-function text(characters: number): string {
+export function text(characters: number): string {
   let some = "";
   while (some.length < characters) some += `${words[Math.floor(Math.random() * words.length)]} `;
   return some.slice(0, characters);
 }
 
-const message = (role: string, content: string) =>
+export const message = (role: string, content: string) =>
   JSON.stringify([{ role, parts: [{ type: "text", content }] }]);
 
 const attributesOf = (values: Record<string, string | number>) =>
