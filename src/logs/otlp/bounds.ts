@@ -7,11 +7,11 @@ export const MAX_BODY_BYTES = 64 * 1024 * 1024;
 export const MAX_SPANS = 10_000;
 /** Messages around the spans of one request, and pauses between them. */
 export const MAX_GROUPS = 100_000;
-/** As much as a log by REST may have. Decoding it takes up to 50 ms, which no other request can interrupt. */
+/** As much as a log by REST may have. Decoding it takes up to 20 ms of protobuf and 35 ms of JSON, which nothing interrupts. */
 export const MAX_SPAN_BYTES = 10 * 1024 * 1024;
 /** A resource and a scope together. Only small ones are stored with each of their spans: see `createLargeParts`. */
 export const MAX_RESOURCE_BYTES = 64 * 1024;
-/** Values in the attributes, events and links of a span, in all lists and objects. Decoding them takes up to 10 ms. */
+/** Values in the attributes, events and links of a span, in all lists and objects. Decoding them takes up to 20 ms. */
 export const MAX_VALUES = 50_000;
 /** A larger metric counts as one data point. Counting takes up to 30 ms, which no other request can interrupt. */
 export const MAX_METRIC_BYTES = 1024 * 1024;

@@ -50,39 +50,48 @@ const readersOf: Record<Encoding, Readers> = { protobuf, json };
  * The spans of a request, valid or rejected, in their order; null where others may have a turn. Throws BAD_REQUEST when the
  * body around the spans cannot be read, or when there are too many.
  */
-export function* decodeSpans(body: Encoded): Generator<DecodedSpan | Rejection | null> {
-  const decode = createDecoder(body);
+export const decodeSpans = (body: Encoded): Generator<DecodedSpan | Rejection | null> =>
+  decodeElements(body, "traces", {
+    read: ({ readSpan }, slice, reading) => readSpan(body.bytes, slice, reading),
+    check: checkSpan,
+  });
+
+/** The events of GenAI among the log records of a request; the others are rejected. Otherwise like `decodeSpans`. */
+export const decodeLogRecords = (body: Encoded): Generator<DecodedLogRecord | Rejection | null> =>
+  decodeElements(body, "logs", {
+    read: ({ readLogRecord }, slice, reading) => readLogRecord(body.bytes, slice, reading),
+    check: (raw, around) => {
+      const checked = checkLogRecord(raw, around);
+      return "record" in checked ? { ...checked, warnings: [] } : checked;
+    },
+  });
+
+const LARGE_BYTES = 1024 * 1024;
+
+function* decodeElements<Raw, Checked>(
+  body: Encoded,
+  signal: Signal,
+  steps: Steps<Raw, Checked>,
+): Generator<(Checked & Decoded) | Rejection | null> {
+  const { jsonBytes } = readersOf[body.encoding];
+  const decode = createDecoder(body, steps);
   let index = 0;
-  for (const element of elementsOf(body, "traces")) {
+  for (const element of elementsOf(body, signal)) {
     if (element === null) {
       yield null;
       continue;
     }
-    yield decode(element, index++, {
-      read: ({ readSpan }, reading) => readSpan(body.bytes, element, reading),
-      check: checkSpan,
-    });
+    const isTooLarge = jsonBytes(body.bytes, element) > MAX_SPAN_BYTES;
+    if (sizeOf(element) > LARGE_BYTES) yield null; // to look at 10 MB takes as long as to decode them
+    yield isTooLarge ? { index, ...LARGER } : decode(element, index);
+    index += 1;
   }
 }
 
-/** The events of GenAI among the log records of a request; the others are rejected. Otherwise like `decodeSpans`. */
-export function* decodeLogRecords(body: Encoded): Generator<DecodedLogRecord | Rejection | null> {
-  const decode = createDecoder(body);
-  let index = 0;
-  for (const element of elementsOf(body, "logs")) {
-    if (element === null) {
-      yield null;
-      continue;
-    }
-    yield decode(element, index++, {
-      read: ({ readLogRecord }, reading) => readLogRecord(body.bytes, element, reading),
-      check: (raw, around) => {
-        const checked = checkLogRecord(raw, around);
-        return "record" in checked ? { ...checked, warnings: [] } : checked;
-      },
-    });
-  }
-}
+const LARGER: Problem = {
+  code: "too_large",
+  reason: `is larger than ${MAX_SPAN_BYTES / 1024 / 1024} MB as JSON`,
+};
 
 /** Counts data points; yields where others may have a turn. */
 export function* countPoints(body: Encoded): Generator<null, number> {
@@ -173,34 +182,24 @@ interface Around {
 }
 
 interface Steps<Raw, Checked> {
-  read: (readers: Readers, reading: Reading) => Raw;
+  read: (readers: Readers, slice: Slice, reading: Reading) => Raw;
   check: (raw: Raw, around: Around) => (Checked & { warnings: string[] }) | Problem;
 }
 
-function createDecoder({ bytes, encoding }: Encoded) {
+function createDecoder<Raw, Checked>({ bytes, encoding }: Encoded, { read, check }: Steps<Raw, Checked>) {
   const readers = readersOf[encoding];
   const aroundOf = createAroundReader(bytes, readers);
-  return <Raw, Checked>(
-    element: Element,
-    index: number,
-    { read, check }: Steps<Raw, Checked>,
-  ): (Checked & Decoded) | Rejection => {
+  return (element: Element, index: number): (Checked & Decoded) | Rejection => {
     const around = aroundOf(element);
     const reading = newReading();
-    const length = element.end - element.start;
     if (around.problem) return { index, ...around.problem };
-    if (readers.jsonBytes(bytes, element) > MAX_SPAN_BYTES)
-      return {
-        index,
-        code: "too_large",
-        reason: `is larger than ${MAX_SPAN_BYTES / 1024 / 1024} MB as JSON`,
-      };
-    const raw = readOrReject(reading, () => read(readers, reading));
+    const raw = readOrReject(reading, () => read(readers, element, reading));
     if (raw === undefined || reading.problem) return { index, ...reading.problem! };
     const checked = check(raw, around);
     if ("reason" in checked) return { index, ...checked };
     const replaced = reading.hasReplacedText ? [REPLACED] : [];
-    return { ...checked, warnings: [...checked.warnings, ...replaced], bytes: length + around.bytes };
+    const warnings = [...checked.warnings, ...replaced];
+    return { ...checked, warnings, bytes: sizeOf(element) + around.bytes };
   };
 }
 
