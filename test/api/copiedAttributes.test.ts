@@ -71,6 +71,16 @@ const copied: [form: string, Attribute[], Record<string, unknown>][] = [
     { "gen_ai.input.messages": messages },
   ],
   [
+    "a text after another one",
+    [text("other", "o".repeat(200)), text("input.value", words)],
+    { other: "o".repeat(200), "input.value": words },
+  ],
+  [
+    "the JSON text of a text",
+    [text("traceloop.entity.input", JSON.stringify(words))],
+    { "traceloop.entity.input": JSON.stringify(words) },
+  ],
+  [
     "the same text for input and output",
     [text("input.value", words), text("output.value", words)],
     { "input.value": words, "output.value": words },
@@ -96,7 +106,19 @@ const kept: typeof copied = [
     { "gen_ai.input.messages": json.replace(":", ": ") },
   ],
   ["less than 100 characters", [text("input.value", MARK)], { "input.value": MARK }],
-  ["a null beside it", [text("input.value", words), text("null", "")], { "input.value": words, null: "" }],
+  [
+    "another list before it",
+    [
+      { key: "other", value: { arrayValue: { values: [{ stringValue: words }] } } },
+      text("gen_ai.input.messages", json),
+    ],
+    { other: [words], "gen_ai.input.messages": json },
+  ],
+  [
+    "an empty one beside it",
+    [text("input.value", words), text("null", "")],
+    { "input.value": words, null: "" },
+  ],
 ];
 
 test.each(kept)(
@@ -106,6 +128,24 @@ test.each(kept)(
     expect(read.span).toEqual(ofSpan(sent));
   },
 );
+
+test("content of 100 characters is stored once, and shorter content with each", async () => {
+  const storedOf = async (length: number) => (await store([text("input.value", "x".repeat(length))])).stored;
+  expect(await storedOf(100)).not.toContain("xx");
+  expect(await storedOf(99)).toContain("xx");
+  const jsonOf = async (length: number) =>
+    (await store([text("gen_ai.input.messages", JSON.stringify(["x".repeat(length - 4)]))])).stored;
+  expect(await jsonOf(100)).not.toContain("xx");
+  expect(await jsonOf(99)).toContain("xx");
+});
+
+test("what has no content keeps its attributes, and who asks for none is answered null", async () => {
+  expect((await store([model])).attributes.span).toEqual(ofSpan({}));
+  const { body } = await server.post("/monitor/log", { slug: "a", input: words, output: words });
+  const { body: found } = await server.graphql(`{ logs(first: 1) { nodes { id attributes } } }`);
+  expect(body).not.toHaveProperty("error");
+  expect(found.data.logs.nodes).toEqual([{ id: expect.any(String), attributes: null }]);
+});
 
 test("an export has the attributes as they came, and mapping them again changes nothing", async () => {
   const { id } = await store([text("gen_ai.input.messages", json), model]);
