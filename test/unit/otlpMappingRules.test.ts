@@ -471,6 +471,13 @@ describe("JSON texts of a span", () => {
     expect(warnings).toEqual([expect.stringContaining(`more than ${MAX_VALUES} values`)]);
   });
 
+  test("count lists and objects among their values", () => {
+    for (const item of ["[1]", '{"a":1}']) {
+      const text = `[${`${item},`.repeat(0.6 * MAX_VALUES)}1]`;
+      expect(logOf({ "input.value": text }).input).toBe(text);
+    }
+  });
+
   test.each(['["cut', '["a"', '"a"]]', '["\\"]'])("that do not end are texts: %s", (text) => {
     expect(logOf({ "input.value": text }).input).toBe(text);
   });
