@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import { GabbroError } from "../errors.ts";
 import { pauseAfter } from "../limits/turns.ts";
+import { checkJson } from "../validation/jsonLimits.ts";
 import type { App, FastifyRequest } from "./app.ts";
-import { checkJson } from "./jsonLimits.ts";
 import { discardUnreadBodies } from "./unreadBodies.ts";
 
 /** A larger body is used in the turn after the one that parses it: parsing a megabyte of small values takes 30 to 70 ms. */

@@ -1,3 +1,4 @@
+import { checkJson, type JsonCounts } from "../validation/jsonLimits.ts";
 import type { Warning } from "../warnings.ts";
 
 /**
@@ -11,24 +12,34 @@ export interface ClientForms {
 
 type Members = Record<string, unknown>;
 
+/** A body while its forms are read. */
+interface Reading {
+  warnings: Warning[];
+  /** Of all objects that are written as text. */
+  counts: JsonCounts;
+}
+
+const newReading = (): Reading => ({ warnings: [], counts: { values: 0, members: 0 } });
+
 const isObject = (value: unknown): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The body of a row or a single log, whose client may send `metadata` and times as text. */
 export function readFlatForms(body: unknown): ClientForms {
-  const warnings: Warning[] = [];
-  return { body: isObject(body) ? withTexts(body, "", warnings) : body, warnings };
+  const reading = newReading();
+  return { body: isObject(body) ? withTexts(body, "", reading) : body, warnings: reading.warnings };
 }
 
 /** The body of a trace. `sdk` is the client's own name for itself. */
 export function readTraceForms(body: unknown, sdk: unknown): ClientForms {
-  const warnings: Warning[] = [];
+  const reading = newReading();
+  const { warnings } = reading;
   if (!isObject(body)) return { body, warnings };
-  const texts = withSampleRate(withTexts(body, "", warnings));
+  const texts = withSampleRate(withTexts(body, "", reading));
   const trace = unwrap(texts, "evaluators", "evaluatorValues", "", warnings);
   if (!Array.isArray(trace.logs)) return { body: trace, warnings };
   const logs = trace.logs.map((log, at) =>
-    isObject(log) ? readLog(log, `logs.${at}.`, { sdk, warnings }) : log,
+    isObject(log) ? readLog(log, `logs.${at}.`, { ...reading, sdk }) : log,
   );
   return { body: { ...trace, logs }, warnings };
 }
@@ -41,12 +52,9 @@ function withSampleRate(trace: Members): Members {
   return { ...trace, evaluationConfig: { sampleRate, ...others } };
 }
 
-function readLog(
-  log: Members,
-  path: string,
-  { sdk, warnings }: { sdk: unknown; warnings: Warning[] },
-): Members {
-  let read = withTexts(log, path, warnings);
+function readLog(log: Members, path: string, { sdk, ...reading }: Reading & { sdk: unknown }): Members {
+  const { warnings } = reading;
+  let read = withTexts(log, path, reading);
   read = unwrap(read, "prompt", "promptValues", path, warnings);
   read = unwrap(read, "variables", "variableValues", path, warnings);
   read = unwrap(read, "evaluators", "evaluatorValues", path, warnings);
@@ -56,12 +64,12 @@ function readLog(
 
 const MAX_DIGITS = 16;
 
-function withTexts(object: Members, path: string, warnings: Warning[]): Members {
+function withTexts(object: Members, path: string, { warnings, counts }: Reading): Members {
   const { metadata, startTime, endTime } = object;
   const read = { ...object };
   if (metadata === "") read.metadata = null;
   else if (typeof metadata === "string") {
-    const parsed = parseObject(metadata);
+    const parsed = parseObject(metadata, counts, `${path}metadata`);
     if (parsed) {
       read.metadata = parsed;
       warnings.push(converted(`${path}metadata`, "is an object written as text; it was read as the object"));
@@ -77,7 +85,10 @@ function withTexts(object: Members, path: string, warnings: Warning[]): Members 
   return read;
 }
 
-function parseObject(text: string): Members | undefined {
+/** Throws BAD_INPUT when the object, or it with those of the body before, would be refused in a body of its own. */
+function parseObject(text: string, counts: JsonCounts, path: string): Members | undefined {
+  if (!text.trimStart().startsWith("{")) return undefined;
+  checkJson(text, counts, path);
   try {
     const value: unknown = JSON.parse(text);
     return isObject(value) ? value : undefined;

@@ -143,6 +143,22 @@ describe("a body of JSON", () => {
     );
   });
 
+  test("counts the values of all objects in it that are written as text, too", async () => {
+    const metadata = (values: number) => `{"a":[${"0,".repeat(values)}0]}`;
+    const within = await post(JSON.stringify({ slug: "x", output: "x", metadata: metadata(490_000) }));
+    expect(within.status).toBe(200);
+    const logs = [300_000, 300_000].map((values, n) => ({
+      ...{ id: `${n}`, type: "span", metadata: metadata(values) },
+    }));
+    const beyond = await server.post("/monitor/trace", JSON.stringify({ logs }));
+    const what = "logs.1.metadata has more than 500000 values; send less at once.";
+    expect(beyond).toMatchObject(refused(`Invalid input: ${what}`));
+    const inexact = await post(
+      JSON.stringify({ slug: "x", output: "x", metadata: '{"id":12345678901234567}' }),
+    );
+    expect(inexact.body.details).toMatchObject([{ path: "metadata" }]);
+  });
+
   test("names the member whose number is too long, whatever else it holds", SOON, async () => {
     const { body } = await post(
       `{"slug":"x","output":[${"0,".repeat(400_000)}0],"metadata":{"id":12345678901234567}}`,

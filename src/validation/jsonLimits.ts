@@ -1,7 +1,7 @@
 import { badInput, type GabbroError } from "../errors.ts";
 import { COMMA, endOfJsonString, OPENING_BRACE, OPENING_BRACKET, QUOTE } from "../limits/jsonSize.ts";
-import { MAX_JSON_DEPTH } from "../validation/json.ts";
-import { INEXACT, isInexact } from "../validation/numbers.ts";
+import { MAX_JSON_DEPTH } from "./json.ts";
+import { INEXACT, isInexact } from "./numbers.ts";
 
 /** A value to store stands a few levels deep in a body: in the variables of an operation, in a list of rows. */
 const MAX_BODY_DEPTH = MAX_JSON_DEPTH + 28;
@@ -20,14 +20,21 @@ const COLON = 0x3a;
 const CLOSING_BRACKET = 0x5d;
 const CLOSING_BRACE = 0x7d;
 
+/** What the JSON texts of one request have together. */
+export interface JsonCounts {
+  values: number;
+  members: number;
+}
+
 /**
  * Checks JSON in linear time before it is parsed: code that walks through values recurses for each level, and JavaScript
- * rounds long numbers silently. Throws BAD_INPUT. A text that is not JSON is left for the parser to refuse.
+ * rounds long numbers silently. Throws BAD_INPUT, with the path of the text where it is a part of a body. A text that is not
+ * JSON is left for the parser to refuse.
  */
-export function checkJson(text: string): void {
+export function checkJson(text: string, counts: JsonCounts = { values: 0, members: 0 }, path = ""): void {
   let depth = 0;
-  let values = 1;
-  let members = 0;
+  let values = counts.values + 1;
+  let members = counts.members;
   let key: [start: number, end: number] = [0, 0];
   let lastString = key;
   for (let at = 0; at < text.length; at++) {
@@ -47,14 +54,17 @@ export function checkJson(text: string): void {
     } else if (code === MINUS || isDigit(code)) {
       const end = endOfNumber(text, at);
       if (end - at >= MIN_INEXACT_CHARACTERS && isInexact(text.slice(at, end)))
-        throw invalid(text.slice(...key).slice(0, MAX_KEY_CHARACTERS), INEXACT);
+        throw invalid(path || text.slice(...key).slice(0, MAX_KEY_CHARACTERS), INEXACT);
       at = end - 1;
     }
-    if (depth > MAX_BODY_DEPTH) throw invalid("", `must not be nested deeper than ${MAX_BODY_DEPTH} levels`);
-    if (values > MAX_VALUES) throw invalid("", `has more than ${MAX_VALUES} values; send less at once`);
+    if (depth > MAX_BODY_DEPTH)
+      throw invalid(path, `must not be nested deeper than ${MAX_BODY_DEPTH} levels`);
+    if (values > MAX_VALUES) throw invalid(path, `has more than ${MAX_VALUES} values; send less at once`);
   }
   if (members > MAX_MEMBERS)
-    throw invalid("", `has more than ${MAX_MEMBERS} members of objects; send less at once`);
+    throw invalid(path, `has more than ${MAX_MEMBERS} members of objects; send less at once`);
+  counts.values = values;
+  counts.members = members;
 }
 
 function invalid(path: string, message: string): GabbroError {
