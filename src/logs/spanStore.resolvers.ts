@@ -1,11 +1,10 @@
 import { LockMode } from "@mikro-orm/core";
 import { piecesOf } from "../database/pieces.ts";
-import { jsonSize } from "../limits/jsonSize.ts";
-import { pauseAfter } from "../limits/turns.ts";
 import { ownPriceFinder } from "../pricing/resolvers.ts";
 import { measureUsage, type Usage } from "../usage/usage.ts";
 import { countedIds, isCall } from "./counted.ts";
 import { Log, Trace } from "./entities.ts";
+import { createPause, insertLogs } from "./insertLogs.resolvers.ts";
 import type { ReportedSpan, ReportedTrace } from "./reported.ts";
 import { NO_USAGE, type Step, toReporting, toRows } from "./steps.resolvers.ts";
 import { type Batch, MAX_COMPARED_LOGS, readStored, type StoredLog } from "./storedLogs.resolvers.ts";
@@ -21,12 +20,6 @@ export interface SpanStep {
 
 /** Stored logs that one transaction recounts, in 100 ms. One span can change a chain of 5,000 calls: all take 6 s. */
 const MAX_RECOUNTED_LOGS = 250;
-
-/** The longest work between two turns of others. */
-const MAX_WORK_MS = 10;
-
-/** SQLite indexes the words of so many characters in some 8 ms, in which no other request runs. */
-const MAX_CHARACTERS_AT_ONCE = 96 * 1024;
 
 /** For each 64 logs that are removed at once, SQLite rewrites some of their words in the same turn: for 512 in up to 0.57 s. */
 const MAX_REMOVED_AT_ONCE = 64;
@@ -56,11 +49,7 @@ export async function storeSpans(batch: Batch, steps: SpanStep[]) {
   );
   const { rows, toRecount } = await toCountedRows(batch, steps, { storedIds, pause });
   if (storedIds.length > 0) await removeStored(batch, rows, pause);
-  const sizeOf = (row: object) => jsonSize(row, MAX_CHARACTERS_AT_ONCE);
-  const pieces = piecesOf(rows, sizeOf, MAX_CHARACTERS_AT_ONCE).map(({ piece }) =>
-    piece.map((row): ["Log", typeof row] => ["Log", row]),
-  );
-  await context.database.insertInPieces(em, pieces, pause);
+  await insertLogs(batch, rows, pause);
   return { rows, toRecount };
 }
 
@@ -87,19 +76,6 @@ export async function recountTrace(batch: Batch, traceId: string, stored: number
   const changed = toRecounts(logs, countedIds(treeOf(logs)));
   await recountSome(batch, changed, pause);
   return changed.length > MAX_RECOUNTED_LOGS;
-}
-
-/**
- * Lets other requests run where work took long. Writers of all workspaces may wait for the transaction, so it does not wait for
- * the turns of its own workspace, which has others under way.
- */
-function createPause(): () => Promise<void> {
-  let sinceMs = performance.now();
-  return async () => {
-    if (performance.now() - sinceMs <= MAX_WORK_MS) return;
-    await pauseAfter(sinceMs);
-    sinceMs = performance.now();
-  };
 }
 
 /** The root among spans: the one that began first. Its id begins with its start. */

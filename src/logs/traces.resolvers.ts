@@ -1,10 +1,12 @@
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
+import { inTransaction } from "../database/transaction.ts";
 import { checkDeadline } from "../limits/deadline.ts";
 import { loadOwnPrices } from "../pricing/resolvers.ts";
 import type { Warning } from "../warnings.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { findExperiment } from "./experiments.resolvers.ts";
+import { createPause, insertLogs } from "./insertLogs.resolvers.ts";
 import type { ReportedLog } from "./reported.ts";
 import { type Step, toRows, toStep } from "./steps.resolvers.ts";
 import type { LogOfTrace, TraceReport } from "./traces.inputs.ts";
@@ -23,10 +25,7 @@ export async function logTrace(context: Context, report: TraceReport) {
   const trace = toTraceRow(workspaceId, report, { logs, arrival });
   const steps = await toSteps(context, workspaceId, { trace, logs, arrival });
   const rows = toRows(steps);
-  await context.database.commit([
-    ["Trace", trace],
-    ...rows.map((row) => ["Log", row] as ["Log", typeof row]),
-  ]);
+  await store(context, trace, rows);
   for (const { id, promptSlug } of rows)
     context.database.pubSub.publish(workspaceId, { id, traceId: trace.id, promptSlug: promptSlug ?? "" });
   const warnings = [
@@ -35,6 +34,20 @@ export async function logTrace(context: Context, report: TraceReport) {
     ...steps.flatMap((step, at) => promptWarnings(step, at)),
   ];
   return { trace, warnings };
+}
+
+/** Long traces have a transaction of their own, in which others are served: as one piece 10,000 logs took SQLite 0.3 to 0.5 s. */
+async function store(context: Context, trace: TraceRow, rows: ReturnType<typeof toRows>): Promise<void> {
+  if (rows.length <= LOGS_AT_ONCE)
+    return context.database.commit([
+      ["Trace", trace],
+      ...rows.map((row) => ["Log", row] as ["Log", typeof row]),
+    ]);
+  const pause = createPause();
+  await inTransaction(context.em, async (em) => {
+    await context.database.insertWithin(em, [["Trace", trace]]);
+    await insertLogs({ em, context }, rows, pause);
+  });
 }
 
 interface Reported {
