@@ -4,8 +4,10 @@ import { processRegularResult } from "graphql-yoga";
 import type { Context } from "../context.ts";
 import { GabbroError } from "../errors.ts";
 import { graphqlSessionSecretOf } from "../http/sessionCookie.ts";
+import { pauseAfter } from "../limits/turns.ts";
 import { bearerToken } from "../workspaces/authentication.resolvers.ts";
 import { type Answer, idempotencyKeyOf, runOnce } from "../workspaces/idempotency.resolvers.ts";
+import { isLarge } from "./answerSize.ts";
 import { deprecatedIn } from "./deprecations.ts";
 import type { DocumentCache } from "./documents.ts";
 import { causeOf, errorResult, presentErrors } from "./errors.ts";
@@ -97,6 +99,7 @@ async function toAnswer(
   mediaType: string,
   serverContext: ServerContext,
 ): Promise<Answer> {
+  if (isLarge(result)) await pauseAfter(performance.now());
   if (!result.errors) {
     const headers = { "content-type": `${mediaType}; charset=utf-8` };
     return { status: 200, headers, body: JSON.stringify(result) };

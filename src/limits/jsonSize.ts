@@ -3,20 +3,20 @@ export const VALUE_WEIGHT = 32;
 
 /**
  * The cost of writing a value as JSON, in characters of a string. Stops counting beyond `max`. For a value that is mostly
- * text it is never less than its length.
+ * text it is never less than its length. `lengthOf` is the length of a text, else that without escapes.
  */
-export function jsonSize(root: unknown, max: number): number {
+export function jsonSize(root: unknown, max: number, lengthOf = (text: string) => text.length): number {
   const pending: unknown[] = [root];
   let size = 0;
   while (pending.length > 0 && size <= max) {
     const value = pending.pop();
     size += VALUE_WEIGHT;
-    if (typeof value === "string") size += value.length;
+    if (typeof value === "string") size += lengthOf(value);
     else if (Array.isArray(value)) for (const item of value) pending.push(item);
     else if (typeof value === "object" && value !== null)
       // `for in` takes half as long again for objects without a prototype, such as the results of GraphQL.
       for (const key of Object.keys(value)) {
-        size += key.length;
+        size += lengthOf(key);
         pending.push((value as Record<string, unknown>)[key]);
       }
   }

@@ -47,6 +47,7 @@ const BOUNDS: Record<string, string[]> = {
     "database/lengths.ts readers",
     "database/loader.ts createLoader.loaders",
     "database/requestTransaction.ts joins",
+    "graphql/answerSize.ts largeData",
     "graphql/cost.ts fieldCounts",
     "graphql/deprecations.ts used",
     "graphql/lists.ts fieldCounts",
@@ -60,6 +61,7 @@ const BOUNDS: Record<string, string[]> = {
     "logs/rest.ts formWarnings",
   ],
   "one request, in which it is made": [
+    "limits/jsonBytes.ts createJsonBytes.known",
     "logs/otlp/jsonTexts.ts createJsonTexts.known",
     "logs/otlp/largeParts.ts createLargeParts.kept",
     "logs/otlp/largeParts.ts createMeasure.known",

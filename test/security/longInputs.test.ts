@@ -186,6 +186,20 @@ describe("a body of JSON", () => {
   );
 });
 
+test.each([
+  ["escapes", "\u0001"],
+  ["UTF-8", "漢"],
+])("an answer that %s make larger than 32 MB is refused", async (_, character) => {
+  const output = character.repeat(1_200_000);
+  const ask = (times: number) => {
+    const fields = Array.from({ length: times }, (_, n) => `a${n}: output`).join(" ");
+    const query = `mutation($output: JSON!) { logPrompt(input: {slug: "x", output: $output}) { log { ${fields} } } }`;
+    return server.graphql(query, { output });
+  };
+  expect((await ask(3)).body.data.logPrompt.log.a2).toBe(output);
+  expect((await ask(12)).body.errors[0].extensions.code).toBe("QUERY_TOO_COMPLEX");
+});
+
 test("an answer that aliases make larger than 32 MB is refused", async () => {
   const output = "x".repeat(MAX_ANSWER_BYTES / 8);
   const aliases = Array.from({ length: 10 }, (_, n) => `a${n}: output`).join(" ");

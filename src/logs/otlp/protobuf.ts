@@ -1,4 +1,5 @@
 import type { PbfReader } from "pbf";
+import { longerInJson, MAX_ESCAPED_BYTES } from "../../limits/jsonBytes.ts";
 import { mayRead, type Reading } from "./attributes.ts";
 import { MAX_SPAN_BYTES } from "./bounds.ts";
 import { type RawSpan, toIsoTime } from "./checkSpan.ts";
@@ -41,11 +42,6 @@ function* lastMessage(bytes: Uint8Array, within: Slice, field: number): Generato
   }
   return last;
 }
-
-/** By how much JSON is longer for a byte: it escapes control characters in six bytes, and some characters in two. */
-const longerInJson = Uint8Array.from({ length: 256 }, (_, byte) => (byte < 0x20 ? 5 : 0));
-for (const character of '\b\t\n\f\r"\\') longerInJson[character.charCodeAt(0)] = 1;
-const MAX_ESCAPED_BYTES = 6;
 
 /** What a part takes as JSON, about; exactly its length where even escapes leave it small. */
 export function jsonBytes(bytes: Uint8Array, { start, end }: Slice): number {
