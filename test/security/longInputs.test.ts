@@ -186,6 +186,29 @@ describe("a body of JSON", () => {
   );
 });
 
+test("a large object of a variable with wrong members is refused by the name of one, without its content", async () => {
+  const wrong = async (type: string, call: string, input: object) =>
+    (
+      await server.graphql(`${call.startsWith("add") ? "mutation" : "query"}($input: ${type}) { ${call} }`, {
+        input,
+      })
+    ).body.errors[0].message;
+  const add = (input: object) =>
+    wrong("DatasetItemInput!", 'addDatasetItem(slug: "x", input: $input) { warnings { path } }', input);
+  const long = "x".repeat(100_000);
+  expect(await add({ values: { a: 1 }, b: 1 })).toContain("not to include unknown field");
+  expect(await add({ values: { a: long }, b: 1 })).toBe(
+    'Invalid input: input has a DatasetItemInput with the unknown field "b".',
+  );
+  expect(await add({ name: long })).toBe(
+    "Invalid input: input has a DatasetItemInput without the field values.",
+  );
+  const members = Object.fromEntries(Array.from({ length: 50_000 }, (_, n) => [`k${n}`, 1]));
+  expect(await wrong("LogFilter", "logs(filter: $input) { nodes { id } }", { not: members })).toBe(
+    'Invalid input: input has a LogCondition with the unknown field "k0".',
+  );
+});
+
 test.each([
   ["escapes", "\u0001"],
   ["UTF-8", "漢"],
