@@ -9,6 +9,11 @@ const MAX_BODY_DEPTH = MAX_JSON_DEPTH + 28;
 export const MAX_VALUES = 500_000;
 /** Making an object with this many different names takes about 60 ms. */
 export const MAX_MEMBERS = 150_000;
+/** V8 keeps members whose names are large numbers in a table of its own, and sorts them for each look at all of them. */
+const MEMBERS_OF_INDEX = 3;
+const INDEX = /^[1-9]\d{4,9}$/;
+const MAX_INDEX_CHARACTERS = 10;
+
 /** Numbers with fewer characters are always exact. */
 const MIN_INEXACT_CHARACTERS = 16;
 const MAX_KEY_CHARACTERS = 100;
@@ -49,7 +54,7 @@ export function checkJson(text: string, counts: JsonCounts = { values: 0, member
     } else if (code === CLOSING_BRACE || code === CLOSING_BRACKET) depth -= 1;
     else if (code === COMMA) values += 1;
     else if (code === COLON) {
-      members += 1;
+      members += isIndex(text, lastString) ? MEMBERS_OF_INDEX : 1;
       key = lastString;
     } else if (code === MINUS || isDigit(code)) {
       const end = endOfNumber(text, at);
@@ -75,6 +80,14 @@ function endOfNumber(text: string, start: number): number {
   let at = start + 1;
   while (at < text.length && isInNumber(text.charCodeAt(at))) at += 1;
   return at;
+}
+
+function isIndex(text: string, [start, end]: [start: number, end: number]): boolean {
+  return (
+    end - start <= MAX_INDEX_CHARACTERS &&
+    isDigit(text.charCodeAt(start)) &&
+    INDEX.test(text.slice(start, end))
+  );
 }
 
 function isDigit(code: number): boolean {

@@ -143,6 +143,13 @@ describe("a body of JSON", () => {
     );
   });
 
+  test("counts members whose names are numbers of five digits or more three times", async () => {
+    const withNames = (count: number) =>
+      post(`{"slug":"x","output":{${Array.from({ length: count }, (_, n) => `"${10_000 + n}":0`).join()}}}`);
+    expect((await withNames(49_000)).status).toBe(200);
+    expect((await withNames(50_000)).status).toBe(400);
+  });
+
   test("counts the values of all objects in it that are written as text, too", async () => {
     const metadata = (values: number) => `{"a":[${"0,".repeat(values)}0]}`;
     const within = await post(JSON.stringify({ slug: "x", output: "x", metadata: metadata(490_000) }));
