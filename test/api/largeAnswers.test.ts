@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { v7 as uuidv7 } from "uuid";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { accessTokens, newToken } from "../../src/workspaces/tokens.resolvers.ts";
 import { addDataset, addPrompt, addWorkspace } from "../support/data.ts";
@@ -95,6 +95,16 @@ test("names count, too: 40,000 names of versions fit into an answer five times, 
 
 test("an answer of many fields has others served in between", async () => {
   expect(await turnsDuring(() => server.graphql(described(2)))).toBeGreaterThan(15); // 180,000 fields
+});
+
+test("the days of usage that an operation asks for many times are made with others served in between", async () => {
+  const period = 'from: "2024-01-01T00:00:00Z", to: "2026-12-30T00:00:00Z"';
+  const days = `usage(${period}, groupBy: DAY, timeZone: "America/New_York", first: 1) { nodes { key } }`;
+  const query = `{ ${Array.from({ length: 29 }, (_, n) => `a${n}: ${days}`).join(" ")} }`;
+  const turn = vi.spyOn(server.database, "turn");
+  await turnsDuring(() => server.graphql(query));
+  expect(turn.mock.calls.length).toBeGreaterThan(45); // 25 of them are of the fields
+  turn.mockRestore();
 });
 
 test("the rows of many datasets are read one piece after another, with others served in between", async () => {
