@@ -10,6 +10,7 @@ import {
 import { list } from "../validation/list.ts";
 import { text } from "../validation/text.ts";
 import { logStatuses, logTypes } from "./entities.ts";
+import { MAX_INDEXED_CHARACTERS } from "./inputs.ts";
 
 const MAX_METADATA_MEMBERS = 10;
 const MAX_SEARCH_CHARACTERS = 1_000;
@@ -48,14 +49,17 @@ export const usageFilter = conditionsWith(
     such: "of a model that is not known",
   },
 );
+/** The databases look for it in the metadata of one log after another: one of 5 MB took 10 s. */
+const member = () => text().max(MAX_INDEXED_CHARACTERS);
+
 export const metadataMatch = z
   .object({
-    key: text().describe("The name of a member of the metadata."),
+    key: member().describe("The name of a member of the metadata, of at most 4,096 characters."),
     value: z
-      .union([text(), z.number(), z.boolean(), z.null()], {
+      .union([member(), z.number(), z.boolean(), z.null()], {
         error: "must be a string, a number, true, false or null",
       })
-      .describe("Its value: a string, a number, true, false or null."),
+      .describe("Its value: a string of at most 4,096 characters, a number, true, false or null."),
   })
   .describe("A member that metadata must have.");
 

@@ -1,18 +1,38 @@
 import { z } from "zod";
-import "./messages.ts";
+import { MAX_ERRORS } from "./messages.ts";
 import { always, onlyOfItsType } from "./typeFirst.ts";
 
 /** A list that can be bounded. */
 const arrayOf = <Item extends z.ZodType>(item: Item) => z.array(item).refine(always, onlyOfItsType);
 
-/** A list of at most `maxItems` items; a longer one is refused before its items are validated, which could take long. */
+/**
+ * A list of at most `maxItems` items; a longer one is refused before its items are validated, which could take long. Items are
+ * validated up to the errors that an answer has: zod makes all of them, and 100,000 took 0.3 s.
+ */
 export const list = <Item extends z.ZodType>(item: Item, maxItems: number) => {
   const items = arrayOf(item).max(maxItems);
   const { $schema: _, ...schema } = z.toJSONSchema(items, { io: "input", unrepresentable: "any" });
-  const refuseLong = (value: unknown, context: z.RefinementCtx) => {
-    if (!Array.isArray(value) || value.length <= maxItems) return value;
-    context.addIssue({ code: "custom", message: `must have at most ${maxItems} items` });
-    return z.NEVER;
+  const validate = (value: unknown, context: z.RefinementCtx): z.output<Item>[] => {
+    const refuse = (issue: { message: string; path?: PropertyKey[] }) =>
+      context.addIssue({ ...issue, code: "custom", continue: false });
+    if (!Array.isArray(value)) {
+      for (const issue of items.safeParse(value).error!.issues) refuse(issue);
+      return z.NEVER;
+    }
+    if (value.length > maxItems) {
+      refuse({ message: `must have at most ${maxItems} items` });
+      return z.NEVER;
+    }
+    const validated: z.output<Item>[] = [];
+    let errors = 0;
+    for (const [at, each] of value.entries()) {
+      const { data, error } = item.safeParse(each);
+      if (!error) validated.push(data);
+      for (const { message, path } of error?.issues ?? []) refuse({ message, path: [at, ...path] });
+      errors += error?.issues.length ?? 0;
+      if (errors >= MAX_ERRORS) break;
+    }
+    return errors === 0 ? validated : z.NEVER;
   };
-  return z.preprocess(refuseLong, items).meta(schema);
+  return z.unknown().transform(validate).meta(schema);
 };

@@ -34,7 +34,7 @@ function errorMessage(issue: Parameters<z.core.$ZodErrorMap>[0]): string | undef
   return undefined;
 }
 
-const MAX_ERRORS = 100;
+export const MAX_ERRORS = 100;
 const MAX_STEPS = 10;
 const MAX_STEP_CHARACTERS = 100;
 const MAX_PATH_CHARACTERS = 200;

@@ -132,6 +132,16 @@ test.each<[string, object, RegExp]>([
   ],
   ["a text too long", { f: { text: "a".repeat(1_001) } }, /filter\.text must have at most 1000 characters/],
   [
+    "a long key of metadata",
+    { f: { metadata: [{ key: "k".repeat(4_097), value: 1 }] } },
+    /metadata\.0\.key must have at most 4096 characters/,
+  ],
+  [
+    "a long value of metadata",
+    { f: { metadata: [{ key: "k", value: "v".repeat(4_097) }] } },
+    /metadata\.0\.value must have at most 4096 characters/,
+  ],
+  [
     "too much metadata",
     { f: { metadata: Array(11).fill({ key: "a", value: 1 }) } },
     /filter\.metadata must have at most 10 items/,
