@@ -174,6 +174,12 @@ const nested = (depth: number): object =>
   depth === 0 ? { stringValue: "x" } : { arrayValue: { values: [nested(depth - 1)] } };
 const withValue = (value: object) => ({ attributes: [{ key: "a", value }] });
 
+test.each(["events", "links", "other"])("a span of JSON with too many %s is rejected", (name) => {
+  const many = name === "other" ? 8 * MAX_VALUES : MAX_VALUES + 1;
+  const { rejected } = json(inRequest({ ...valid, [name]: Array(many).fill({}) }));
+  expect(rejected).toEqual([{ index: 0, code: "too_large", reason: `has more than ${MAX_VALUES} values` }]);
+});
+
 test.each(["protobuf", "json"] as const)("values are nested up to 100 levels deep in %s", (encoding) => {
   const decodeOne = (value: object) => {
     const request = inRequest({ ...valid, ...(encoding === "protobuf" && ids), ...withValue(value) });

@@ -23,10 +23,12 @@ export function addProblem(reading: Reading, code: Problem["code"], reason: stri
   reading.problem ??= { code, reason };
 }
 
+export const TOO_MANY_VALUES = `has more than ${MAX_VALUES} values`;
+
 /** Counts a value at a depth; false when the span has too many values, or this one is nested too deep. */
 export function mayRead(reading: Reading, depth: number): boolean {
   reading.valuesLeft -= 1;
-  if (reading.valuesLeft < 0) addProblem(reading, "too_large", `has more than ${MAX_VALUES} values`);
+  if (reading.valuesLeft < 0) addProblem(reading, "too_large", TOO_MANY_VALUES);
   if (depth > MAX_JSON_DEPTH)
     addProblem(reading, "too_deep", `has a value that is nested deeper than ${MAX_JSON_DEPTH} levels`);
   return reading.problem === null;
