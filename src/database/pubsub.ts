@@ -99,12 +99,14 @@ function createTopic<Message>(limits: Limits, first: Message[] = []) {
       takePlace(subscriber).giveBack(1);
       return new Repeater<Message>(async (push, stop) => {
         if (isClosed) return stop();
+        let isFull = false; // the queue of the repeater, which throws for each further message: 10,000 may come in one turn
         const deliver = (message: Message) => {
-          if (!isWanted(message)) return;
+          if (isFull || !isWanted(message)) return;
           try {
             void push(message);
           } catch {
-            stop(); // the queue of the repeater is full
+            isFull = true;
+            stop();
           }
         };
         const listener = { ...subscriber, deliver, end: stop };
