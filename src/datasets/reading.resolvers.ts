@@ -2,6 +2,7 @@ import type { Context } from "../context.ts";
 import { createLoader } from "../database/loader.ts";
 import { badInput } from "../errors.ts";
 import { spendAnswerBytes, spendAnswerValues } from "../limits/answerBudget.ts";
+import { authenticated } from "../workspaces/resolvers.ts";
 import { valuesDecoder } from "./columns.ts";
 import { ROW_COLUMNS, type RowColumn, type StoredRow } from "./contents.resolvers.ts";
 import { MAX_ROWS_AT_ONCE } from "./inputs.ts";
@@ -128,12 +129,22 @@ export async function allDatasetRowTexts(
   const hold = holdLargest(context);
   const columns = ["values", "idealOutput", "metadata"] as const;
   const { parent, rows } = await openRows(context, head, { columns, hold });
-  return { parent, pieces: toTexts(parent, rows) };
+  return { parent, pieces: toTexts(context, parent, rows) };
 }
 
-async function* toTexts(parent: DatasetHead, rows: AsyncGenerator<StoredRow[]>): AsyncGenerator<RowTexts> {
+/** The objects of a larger piece can take 60 ms, and results of PostgreSQL arrive for several requests in one turn. */
+const MAX_CHARACTERS_WITHIN_TURN = 1024 * 1024;
+
+async function* toTexts(
+  context: Context,
+  parent: DatasetHead,
+  rows: AsyncGenerator<StoredRow[]>,
+): AsyncGenerator<RowTexts> {
   const decode = valuesDecoder(parent);
+  const { workspaceId } = authenticated(context);
   for await (const piece of rows) {
+    const characters = piece.reduce((sum, { values }) => sum + values.length, 0);
+    if (characters > MAX_CHARACTERS_WITHIN_TURN) await context.database.turn(workspaceId);
     const omittedHere: string[] = [];
     const texts = piece.map(({ id, values, idealOutput, metadata }) => {
       const parsed = JSON.parse(values);

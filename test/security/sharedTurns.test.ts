@@ -126,6 +126,23 @@ test.each([
   expect(Math.max(...inOneTurn)).toBeLessThanOrEqual(3);
 });
 
+test("the rows of a streamed dataset are read and written in turns of their own", async () => {
+  await addDataset(server, {
+    slug: "pieces",
+    columns,
+    rows: Array(6).fill({ values: { a: "x".repeat(2_000_000) } }),
+  });
+  const context = contextWith({ hold: () => {} });
+  const parent = await dataset(context, { slug: "pieces" });
+  const turn = vi.spyOn(server.database, "turn");
+  const { pieces } = await allDatasetRowTexts(context, parent);
+  let count = 0;
+  for await (const _ of pieces) count += 1;
+  expect(count).toBeGreaterThanOrEqual(3);
+  expect(turn.mock.calls.length).toBeGreaterThanOrEqual(2 * count);
+  turn.mockRestore();
+});
+
 test("a streamed dataset holds memory for its largest piece of rows, and keeps no rows before", async () => {
   const row = (length: number) => ({ values: { a: "y".repeat(length) } });
   const rows = [...Array.from({ length: 90 }, () => row(500_000)), row(3_000_000)];

@@ -181,9 +181,11 @@ export function readLogRecord(bytes: Buffer, slice: Slice, reading: Reading): Ra
 
 const POINTS_OF_METRICS = ["gauge", "sum", "histogram", "exponentialHistogram", "summary"];
 
-/** How many data points a metric has. */
+/** How many data points a metric has; one with too many values counts as one. */
 export function countPoints(bytes: Buffer, slice: Slice): number {
-  const metric = membersOf(parseSlice(bytes, slice, newReading())) ?? {};
+  const reading = newReading();
+  const metric = membersOf(parseSlice(bytes, slice, reading)) ?? {};
+  if (reading.problem) return 1;
   const lists = POINTS_OF_METRICS.map((kind) => membersOf(metric[kind])?.dataPoints);
   return lists.reduce<number>((sum, list) => sum + (Array.isArray(list) ? list.length : 0), 0);
 }
