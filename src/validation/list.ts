@@ -13,14 +13,15 @@ export const list = <Item extends z.ZodType>(item: Item, maxItems: number) => {
   const items = arrayOf(item).max(maxItems);
   const { $schema: _, ...schema } = z.toJSONSchema(items, { io: "input", unrepresentable: "any" });
   const validate = (value: unknown, context: z.RefinementCtx): z.output<Item>[] => {
-    const refuse = (issue: { message: string; path?: PropertyKey[] }) =>
-      context.addIssue({ ...issue, code: "custom", continue: false });
+    // As they are, since what reads them asks for more than their messages; what is checked after them is not reached.
+    const add = (issue: z.core.$ZodIssue) =>
+      context.addIssue({ ...issue, continue: false } as z.core.$ZodRawIssue); // zod adds the input, which the type demands
     if (!Array.isArray(value)) {
-      for (const issue of items.safeParse(value).error!.issues) refuse(issue);
+      for (const issue of items.safeParse(value).error!.issues) add(issue);
       return z.NEVER;
     }
     if (value.length > maxItems) {
-      refuse({ message: `must have at most ${maxItems} items` });
+      add({ code: "custom", message: `must have at most ${maxItems} items`, path: [] });
       return z.NEVER;
     }
     const validated: z.output<Item>[] = [];
@@ -28,7 +29,7 @@ export const list = <Item extends z.ZodType>(item: Item, maxItems: number) => {
     for (const [at, each] of value.entries()) {
       const { data, error } = item.safeParse(each);
       if (!error) validated.push(data);
-      for (const { message, path } of error?.issues ?? []) refuse({ message, path: [at, ...path] });
+      for (const issue of error?.issues ?? []) add({ ...issue, path: [at, ...issue.path] });
       errors += error?.issues.length ?? 0;
       if (errors >= MAX_ERRORS) break;
     }

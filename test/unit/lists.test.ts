@@ -19,6 +19,13 @@ test("each error names its item", () => {
   ]);
 });
 
+test("an error keeps what it says beside its message", () => {
+  const objects = list(z.strictObject({ a: z.number() }), 2);
+  expect(objects.safeParse([{ a: 1, b: 2 }]).error?.issues).toMatchObject([
+    { code: "unrecognized_keys", keys: ["b"], path: [0] },
+  ]);
+});
+
 test("items after a hundred errors are not validated", () => {
   even.mockClear();
   expect(errorsOf(Array(1_000).fill(1))).toHaveLength(MAX_ERRORS);
