@@ -114,8 +114,9 @@ test.each(named)("%s gives the error %s that its description names", async (name
   const { body } = await server.post("/monitor/log", { slug: "guide", output: 1 });
   const request = requests[name]![code]!.replace("<log>", body.log.id);
   const send = () => firstAnswer(`${operation} { ${name}${request} }`);
-  if (name === "pruneTraces") await addLogs(server, 200, () => ({ startTime: new Date("1999-01-01") }));
-  const answers = name === "pruneTraces" ? await Promise.all([send(), send()]) : [await send()];
+  if (name === "pruneTraces") await addLogs(server, 2_000, () => ({ startTime: new Date("1999-01-01") }));
+  const answers =
+    name === "pruneTraces" ? await Promise.all([send(), send(), send(), send()]) : [await send()];
   expect(answers).toContainEqual({ error: expect.objectContaining({ code }) });
 });
 
