@@ -5,6 +5,7 @@ import Database from "better-sqlite3";
 import pg from "pg";
 import { expect, test, vi } from "vitest";
 import type { Snapshot } from "../../src/database/copy/copier.ts";
+import { copyDatabase } from "../../src/database/copy/copyDatabase.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { tablesOf } from "../../src/database/tables.ts";
 import { entities } from "../../src/entities.ts";
@@ -190,3 +191,30 @@ test("a copy holds to no limit of time, neither where it reads nor where it writ
   expect(await dialect.copier.fill(orm, tablesOf(orm.getMetadata()), ask)).toEqual([{ a: "0", b: "0" }]);
   await database.close();
 });
+
+test("a copy that ends after any portion leaves nothing in the target, not even what it was writing", async () => {
+  await using server = await startServer();
+  await using target = await newTarget("migrated");
+  await addLogs(server, 1_200, () => ({}));
+  /** Whether the copy was over before as many portions were copied or checked. */
+  const isCopiedWithin = async (maxPortions: number): Promise<boolean> => {
+    const stop = new AbortController();
+    let portions = 0;
+    const report = () => {
+      portions += 1;
+      if (portions === maxPortions) stop.abort(new Error("Enough."));
+    };
+    const run = { begin: () => {}, report, signal: stop.signal, entities };
+    return copyDatabase(server.databaseUrl, target.url, run).then(
+      () => true,
+      () => false,
+    );
+  };
+  let maxPortions = 1;
+  for (; !(await isCopiedWithin(maxPortions)); maxPortions += 1) {
+    const filled = Object.entries(await dump(target.url)).filter(([, { length }]) => length > 0);
+    const [words] = await execute(target.url, "select count(*)::int as count from log_texts");
+    expect({ filled, words, maxPortions }).toEqual({ filled: [], words: { count: 0 }, maxPortions });
+  }
+  expect(maxPortions).toBeGreaterThan(10);
+}, 120_000);
