@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Context } from "../context.ts";
+import { runWithPauses } from "../database/pauses.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
+import { authorize } from "../workspaces/resolvers.ts";
 import { keyOf } from "./columns.ts";
 import { ROW_COLUMNS, readEntries, type StoredRow } from "./contents.resolvers.ts";
 import type { Column } from "./entities.ts";
@@ -97,16 +99,26 @@ async function readChanges(context: Context, diff: DatasetDiff, sides: Sides[]):
   const spend = (bytes: number) => spendAnswerBytes(context, bytes);
   for await (const piece of readEntries(context, entries, { columns: ROW_COLUMNS, spend }))
     for (const [entry, content] of piece) contents.set(entry, content);
-  const [parseBefore, parseAfter] = [rowParser(diff.from), rowParser(diff.to)];
-  return sides.flatMap(({ before, after }): RowChange[] => {
+  return runWithPauses(context, authorize(context, "read"), toChanges(context, diff, sides, contents));
+}
+
+function* toChanges(
+  context: Context,
+  diff: DatasetDiff,
+  sides: Sides[],
+  contents: Map<Entry, StoredRow>,
+): Generator<void, RowChange[]> {
+  const [parseBefore, parseAfter] = [rowParser(context, diff.from), rowParser(context, diff.to)];
+  const changes: RowChange[] = [];
+  for (const { before, after } of sides) {
+    yield;
     const [old, now] = [before && contents.get(before), after && contents.get(after)];
-    if (old && now && ROW_COLUMNS.every((column) => isDeepStrictEqual(old[column], now[column]))) return [];
-    return [
-      {
-        id: (before ?? after)!.row,
-        before: old ? parseBefore(old).row : null,
-        after: now ? parseAfter(now).row : null,
-      },
-    ];
-  });
+    if (old && now && ROW_COLUMNS.every((column) => isDeepStrictEqual(old[column], now[column]))) continue;
+    changes.push({
+      id: (before ?? after)!.row,
+      before: old ? parseBefore(old).row : null,
+      after: now ? parseAfter(now).row : null,
+    });
+  }
+  return changes;
 }

@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import type { Context } from "../context.ts";
 import { inTurn, lengthOf, readByLength } from "../database/lengths.ts";
 import { createLoader } from "../database/loader.ts";
+import { runWithPauses } from "../database/pauses.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { ROW_COLUMNS, readEntries, type StoredRow } from "./contents.resolvers.ts";
@@ -40,59 +41,80 @@ export async function findDatasetAt(
 }
 
 /** The row with that id, of whichever dataset; null when the workspace has none. */
-export async function findDatasetRow(context: Context, id: string): Promise<Row | null> {
-  const found = await findEntry(context, id);
-  const parent = found && (await findDataset(context, found.dataset));
-  return parent ? rowParser(parent)({ ...found.content }).row : null; // as the parser changes it
-}
+export const findDatasetRow = (context: Context, id: string): Promise<Row | null> => findRow(context, id);
 
 /** The row with that id as it was in a version of its dataset; null when it was not there. */
-export async function findDatasetRowAt(
+export const findDatasetRowAt = (
   context: Context,
   { id, version }: { id: string; version: number },
-): Promise<Row | null> {
-  const found = await findEntry(context, `${id}@${version}`);
-  const parent = found && (await findDatasetAt(context, { id: found.dataset, version }));
-  return parent ? rowParser(parent)({ ...found.content }).row : null; // as the parser changes it
-}
-
-interface FoundEntry {
-  dataset: string;
-  content: StoredRow;
-}
+): Promise<Row | null> => findRow(context, `${id}@${version}`);
 
 type Located = Entry & { dataset: string };
 
-/** What rows hold, by their ids, or did, by their ids, @ and a version of their dataset. */
-const findEntry: (context: Context, key: string) => Promise<FoundEntry | null> = createLoader(
+/** Rows by their ids, or as they were, by their ids, @ and a version of their dataset. */
+const findRow: (context: Context, key: string) => Promise<Row | null> = createLoader(
   async (context, keys) => {
-    const ids = [...new Set(keys.map((key) => key.split("@")[0]!))];
-    const query = context.database.read
-      .selectFrom("DatasetRow")
-      .select(["id as row", "dataset as dataset", "version as version"])
-      .where("workspace", "=", authorize(context, "read"))
-      .where("id", "in", ids);
-    const rows = await inTurn(context, () => context.database.rows(query));
-    const current = new Map(
-      rows.map((row): [string, Located] => [row.row, { ...row, version: Number(row.version), until: null }]),
-    );
-    const located = new Map<string, Located>();
-    const others: string[] = [];
-    for (const key of keys) {
-      const [id, version] = key.split("@") as [string, string | undefined];
-      const entry = current.get(id);
-      if (entry && (version === undefined || isIn(Number(version))(entry))) located.set(key, entry);
-      else if (version !== undefined) others.push(key);
-    }
-    for (const [key, entry] of await findRevisions(context, others)) located.set(key, entry);
-    const contents = await readAll(context, [...located.values()]);
-    return keys.map((key) => {
-      const entry = located.get(key);
-      const content = entry && contents.get(entry);
-      return content ? { dataset: entry.dataset, content } : null;
-    });
+    const located = await locate(context, keys);
+    const [contents, parents] = await Promise.all([
+      readAll(context, [...located.values()]),
+      Promise.all(keys.map((key) => parentOf(context, key, located.get(key)))),
+    ]);
+    const found = keys.map((key, at) => ({ content: contents.get(located.get(key)!), parent: parents[at] }));
+    return runWithPauses(context, authorize(context, "read"), toRows(context, found));
   },
 );
+
+interface Found {
+  content: StoredRow | undefined;
+  parent: DatasetHead | null | undefined;
+}
+
+function* toRows(context: Context, found: Found[]): Generator<void, (Row | null)[]> {
+  const rows: (Row | null)[] = [];
+  for (const { content, parent } of found) {
+    // A copy, as the parser changes it, and several keys may have the same content.
+    rows.push(content && parent ? rowParser(context, parent)({ ...content }).row : null);
+    yield;
+  }
+  return rows;
+}
+
+async function parentOf(
+  context: Context,
+  key: string,
+  entry: Located | undefined,
+): Promise<DatasetHead | null> {
+  if (!entry) return null;
+  const version = key.split("@")[1];
+  const id = entry.dataset;
+  return version === undefined
+    ? findDataset(context, id)
+    : findDatasetAt(context, { id, version: Number(version) });
+}
+
+/** Where the rows of these keys are stored; a key that is not there is not among them. */
+async function locate(context: Context, keys: readonly string[]): Promise<Map<string, Located>> {
+  const ids = [...new Set(keys.map((key) => key.split("@")[0]!))];
+  const query = context.database.read
+    .selectFrom("DatasetRow")
+    .select(["id as row", "dataset as dataset", "version as version"])
+    .where("workspace", "=", authorize(context, "read"))
+    .where("id", "in", ids);
+  const rows = await inTurn(context, () => context.database.rows(query));
+  const current = new Map(
+    rows.map((row): [string, Located] => [row.row, { ...row, version: Number(row.version), until: null }]),
+  );
+  const located = new Map<string, Located>();
+  const others: string[] = [];
+  for (const key of keys) {
+    const [id, version] = key.split("@") as [string, string | undefined];
+    const entry = current.get(id);
+    if (entry && (version === undefined || isIn(Number(version))(entry))) located.set(key, entry);
+    else if (version !== undefined) others.push(key);
+  }
+  for (const [key, entry] of await findRevisions(context, others)) located.set(key, entry);
+  return located;
+}
 
 async function readAll(context: Context, entries: Located[]): Promise<Map<Entry, StoredRow>> {
   const contents = new Map<Entry, StoredRow>();

@@ -1,12 +1,14 @@
+import type { Context } from "../context.ts";
+import { spendAnswerValues } from "../limits/answerBudget.ts";
 import { valuesDecoder } from "./columns.ts";
 import type { StoredRow } from "./contents.resolvers.ts";
 import type { DatasetHead, Row } from "./resolvers.ts";
 
-/** Parses stored rows; calls `spend` with each text before parsing it. */
-export function rowParser(parent: DatasetHead, spend: (text: string) => void = () => {}) {
+/** Parses stored rows, whose values it takes off the budget of the answer. */
+export function rowParser(context: Pick<Context, "answerBudget">, parent: DatasetHead) {
   const decode = valuesDecoder(parent);
   const parse = (text: string) => {
-    spend(text);
+    spendAnswerValues(context, text);
     return JSON.parse(text);
   };
   return (stored: StoredRow): { row: Row; omitted: string[] } => {

@@ -1,7 +1,7 @@
 import type { Context } from "../context.ts";
 import { createLoader } from "../database/loader.ts";
 import { badInput } from "../errors.ts";
-import { spendAnswerBytes, spendAnswerValues } from "../limits/answerBudget.ts";
+import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { authenticated } from "../workspaces/resolvers.ts";
 import { valuesDecoder } from "./columns.ts";
 import { ROW_COLUMNS, type RowColumn, type StoredRow } from "./contents.resolvers.ts";
@@ -35,7 +35,7 @@ interface RowSet {
 }
 
 async function rowsIn(context: Context, parent: DatasetHead, range: Range): Promise<RowSet> {
-  const parse = rowParser(parent, (text) => spendAnswerValues(context, text));
+  const parse = rowParser(context, parent);
   const result: RowSet = { rows: [], omitted: new Set() };
   const spend = (bytes: number) => spendAnswerBytes(context, bytes);
   for await (const piece of storedRows(context, parent, { ...range, spend })) {
@@ -105,7 +105,7 @@ export async function* allDatasetRows(
   context: Context,
   parent: DatasetHead,
 ): AsyncGenerator<{ rows: Row[]; omitted: string[] }> {
-  const parse = rowParser(parent);
+  const parse = rowParser(context, parent);
   for await (const piece of storedRows(context, parent, { ...ALL, columns: ROW_COLUMNS })) {
     const parsed = piece.map(parse);
     yield { rows: parsed.map(({ row }) => row), omitted: parsed.flatMap(({ omitted }) => omitted) };

@@ -47,7 +47,7 @@ const MAX_UNCOUNTED_BYTES = 1024 * 1024;
  */
 export function spendAnswerValues(budgeted: Budgeted, text: string): void {
   const { maxBytes, leftBytes } = budgeted.answerBudget;
-  if (maxBytes - leftBytes <= MAX_UNCOUNTED_BYTES) return;
+  if (leftBytes >= maxBytes - MAX_UNCOUNTED_BYTES) return;
   spendAnswerBytes(budgeted, VALUE_WEIGHT * countJsonValues(text));
 }
 

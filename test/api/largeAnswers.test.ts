@@ -114,6 +114,44 @@ test("the rows of many datasets are read one piece after another, with others se
   expect(await turnsDuring(() => server.graphql(warnings))).toBeGreaterThan(19);
 });
 
+const DENSE = Array.from({ length: 50_000 }, () => []);
+const PLAIN = "x".repeat(JSON.stringify(DENSE).length);
+
+test.each([
+  ["nodes", (_: string, ids: string[]) => `{ nodes(ids: ${JSON.stringify(ids)}) { id } }`],
+  [
+    "datasetDiff",
+    (slug: string, { length }: string[]) =>
+      `{ datasetDiff(slug: "${slug}", from: { version: 1 }, to: { version: ${length + 1} }) { nodes { after { id } } } }`,
+  ],
+])(
+  "%s parses rows with others served in between, and no more values than an answer may have",
+  async (field, queryFor) => {
+    const addRows = async (slug: string, rows: number, a: unknown) => {
+      await server.graphql(
+        `mutation { createDataset(input: { slug: "${slug}", columns: [{ name: "a", type: JSON }] }) { dataset { id } } }`,
+      );
+      const ids: string[] = [];
+      for (let n = 0; n < rows; n++)
+        ids.push((await server.post(`/datasets/${slug}/items`, { values: { a } })).body.datasetRow.id);
+      return queryFor(slug, ids);
+    };
+    const countTurns = async (query: string) => {
+      const turn = vi.spyOn(server.database, "turn");
+      expect((await server.graphql(query)).body.errors).toBeUndefined();
+      const turns = turn.mock.calls.length;
+      turn.mockRestore();
+      return turns;
+    };
+    const name = field.toLowerCase();
+    const turnsOfPlain = await countTurns(await addRows(`${name}-plain`, 8, PLAIN));
+    expect(await countTurns(await addRows(`${name}-dense`, 8, DENSE))).toBeGreaterThan(turnsOfPlain);
+    expect(codeOf(await server.graphql(await addRows(`${name}-too-dense`, 12, DENSE)))).toBe(
+      "QUERY_TOO_COMPLEX",
+    );
+  },
+);
+
 test("the newest and the production version are read alone, without texts that nobody asks for", async () => {
   const fields = "latest { version } production { version variables { label } }";
   let answer: Answer | undefined;
