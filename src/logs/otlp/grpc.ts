@@ -3,6 +3,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import type { App } from "../../http/app.ts";
 import type { GrpcServer } from "./grpcServer.ts";
 import type { OtlpOptions } from "./options.ts";
+import { createPacer } from "./pacedConnections.ts";
 
 declare module "fastify" {
   interface FastifyInstance {
@@ -17,6 +18,7 @@ const GRACE_MS = 10_000;
 /** Adds `app.listenForGrpc`. Call it after the hook that closes the database: hooks run in reverse, and calls in flight need it. */
 export function offerGrpc(app: App, options: OtlpOptions, graceMs = GRACE_MS): void {
   const listeners: Server[] = [];
+  const paced = createPacer();
   const sockets = new Set<Socket>();
   let server: GrpcServer | undefined;
   let loading: Promise<void> | undefined;
@@ -33,7 +35,7 @@ export function offerGrpc(app: App, options: OtlpOptions, graceMs = GRACE_MS): v
       // Loaded for the first connection: it would delay every start by 100 ms.
       loading ??= load();
       loading.then(
-        () => server!.connect(socket),
+        () => server!.connect(paced(socket)),
         (error) => {
           loading = undefined; // for the next connection to try again
           app.log.error(error, "cannot load gRPC");
