@@ -4,22 +4,26 @@ import { connect, type Socket } from "node:net";
 import grpc from "@grpc/grpc-js";
 import { afterEach, expect, test, vi } from "vitest";
 import { addWorkspace } from "../support/data.ts";
+import { callHeaders, dataFrame, endOfCall, openHttp2, reset, sendFrames } from "../support/http2Frames.ts";
 import { newSpan } from "../support/otlp.ts";
 import { connectGrpc } from "../support/otlpGrpc.ts";
 import { encode } from "../support/otlpProto.ts";
 import { startServer } from "../support/server.ts";
+import { turnsDuring } from "../support/turns.ts";
 
 const { status: codes } = grpc;
 afterEach(() => vi.restoreAllMocks());
 
 const spans = encode("TraceRequest", { resourceSpans: [{ scopeSpans: [{ spans: [newSpan()] }] }] });
 
+const TRACES = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
+
 /** A call whose message does not come. */
 function beginCall(session: ClientHttp2Session, token: string): ClientHttp2Stream {
   const stream = session.request(
     {
       ":method": "POST",
-      ":path": "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
+      ":path": TRACES,
       "content-type": "application/grpc",
       te: "trailers",
       authorization: `Bearer ${token}`,
@@ -94,4 +98,37 @@ test("beyond a thousand connections for gRPC further ones are closed at once", a
   await once(oneMore, "close");
   expect(sockets.filter(({ destroyed }) => destroyed)).toEqual([]);
   for (const socket of sockets) socket.destroy();
+});
+
+const calls = Array.from({ length: 100 }, (_, at) => 2 * at + 1);
+
+test("others are served between any two of the calls that a packet begins", async () => {
+  await using server = await startServer();
+  using client = await connectGrpc(server);
+  const sockets = await Promise.all(Array.from({ length: 5 }, () => openHttp2(client.port)));
+  for (const socket of sockets) await sendFrames(socket, []);
+  const frames = calls.flatMap((call) => [callHeaders(call, TRACES), endOfCall(call)]);
+  const turns = await turnsDuring(() => Promise.all(sockets.map((socket) => sendFrames(socket, frames))));
+  expect(turns).toBeGreaterThan(sockets.length * calls.length);
+  for (const socket of sockets) socket.destroy();
+});
+
+test("calls of an unknown method that are reset in the packet that begins them do not end the service", async () => {
+  await using server = await startServer();
+  using client = await connectGrpc(server);
+  const socket = await openHttp2(client.port);
+  socket.write(Buffer.concat(calls.flatMap((call) => [callHeaders(call, "/unknown"), reset(call)])));
+  expect(await client.send(spans)).toMatchObject({ code: codes.OK });
+  socket.destroy();
+});
+
+test("a connection whose messages come in frames of a few bytes is closed", async () => {
+  await using server = await startServer();
+  using client = await connectGrpc(server);
+  const socket = await openHttp2(client.port);
+  socket.write(callHeaders(1, TRACES));
+  const tinyFrames = Array.from({ length: 1_001 }, () => dataFrame(1, Buffer.from("x")));
+  socket.write(Buffer.concat(tinyFrames));
+  await expect.poll(() => socket.closed, { timeout: 30_000 }).toBe(true);
+  expect(await client.send(spans)).toMatchObject({ code: codes.OK });
 });
