@@ -478,6 +478,17 @@ describe("JSON texts of a span", () => {
     }
   });
 
+  test("that are not JSON count as 50 values each", () => {
+    const wrong = Array.from({ length: MAX_VALUES / 50 }, (_, n) => [`gen_ai.${n}`, `[x${n}]`] as const);
+    const events = wrong.map(([, content]) => ({
+      ...{ name: "gen_ai.user.message", time: null },
+      attributes: { content },
+    }));
+    const { log, warnings } = mapSpan(toOtlpSpan({ attributes: { "output.value": "[1]" }, events }));
+    expect(log.output).toBe("[1]");
+    expect(warnings).toEqual([expect.stringContaining(`more than ${MAX_VALUES} values`)]);
+  });
+
   test.each(['["cut', '["a"', '"a"]]', '["\\"]'])("that do not end are texts: %s", (text) => {
     expect(logOf({ "input.value": text }).input).toBe(text);
   });
@@ -488,4 +499,22 @@ describe("JSON texts of a span", () => {
       expect(logOf({ "input.value": text }).input).toEqual(JSON.parse(text));
     },
   );
+});
+
+describe("keys that spell lists", () => {
+  const keysOf = (parts: number, keys: number) =>
+    Object.fromEntries(
+      Array.from({ length: keys }, (_, n) => [`llm.input_messages.${n}${".a".repeat(parts - 1)}`, "x"]),
+    );
+
+  test("make a list of up to 25,000 parts, and stay attributes beyond", () => {
+    const fits = mapSpan(toOtlpSpan({ attributes: keysOf(5, 5_000), parentSpanId: null }));
+    expect(fits.log.input).toHaveLength(5_000);
+    expect(fits.warnings).toEqual([]);
+
+    const attributes = keysOf(5, 5_001);
+    const { log, warnings } = mapSpan(toOtlpSpan({ attributes }));
+    expect(log).toMatchObject({ input: null, attributes: { span: attributes } });
+    expect(warnings).toEqual([expect.stringContaining(`more than ${MAX_VALUES} values`)]);
+  });
 });

@@ -8,12 +8,17 @@ const MAX_PARSED_DEPTH = MAX_JSON_DEPTH - 20;
 /** What parsing returns for a text that is not JSON, nests too deep, or has too many values. */
 export const NOT_JSON = Symbol("not JSON");
 
+/** A SyntaxError takes as long as this many values: 20 microseconds. */
+const VALUES_OF_WRONG_TEXT = 50;
+
 /** Parses the texts of one span that hold JSON. */
 export interface JsonTexts {
   /** The value of a JSON text, or NOT_JSON. */
   parse(text: string): unknown;
   /** The value of a text that holds a JSON object or list, or one of the given first characters; else the text itself. */
   parseStructure(text: string, firstCharacters?: string): unknown;
+  /** Counts further values, which keys spell; false, with a warning, when the span would have too many. */
+  countValues(values: number): boolean;
 }
 
 /**
@@ -23,17 +28,21 @@ export interface JsonTexts {
 export function createJsonTexts(warnings: Set<string>): JsonTexts {
   const known = new Map<string, unknown>();
   let valuesLeft = MAX_VALUES;
+  const countValues = (values: number): boolean => {
+    if (values > valuesLeft) {
+      warnings.add(TOO_MANY);
+      return false;
+    }
+    valuesLeft -= values;
+    return true;
+  };
   const parseNew = (text: string): unknown => {
     const size = measure(text, valuesLeft);
-    if (size === null || size.depth > MAX_PARSED_DEPTH) return NOT_JSON;
-    if (size.values > valuesLeft) {
-      warnings.add(TOO_MANY);
-      return NOT_JSON;
-    }
-    valuesLeft -= size.values;
+    if (size === null || size.depth > MAX_PARSED_DEPTH || !countValues(size.values)) return NOT_JSON;
     try {
       return JSON.parse(text);
     } catch {
+      valuesLeft -= VALUES_OF_WRONG_TEXT;
       return NOT_JSON;
     }
   };
@@ -43,6 +52,7 @@ export function createJsonTexts(warnings: Set<string>): JsonTexts {
   };
   return {
     parse,
+    countValues,
     parseStructure: (text, firstCharacters = "{[") => {
       if (!firstCharacters.includes(text.trimStart().slice(0, 1))) return text;
       const value = parse(text);
@@ -51,7 +61,7 @@ export function createJsonTexts(warnings: Set<string>): JsonTexts {
   };
 }
 
-const TOO_MANY = `The span has JSON texts with more than ${MAX_VALUES} values together. Gabbro keeps what is beyond them as texts.`;
+const TOO_MANY = `The span has JSON texts, or keys that spell lists, with more than ${MAX_VALUES} values together. Gabbro keeps what is beyond them as it came.`;
 
 const CLOSING_BRACKET = 0x5d;
 const CLOSING_BRACE = 0x7d;

@@ -7,6 +7,9 @@ const MAX_KEY_PARTS = 12;
 /** OpenInference puts each entry of a list into an object with this one member. */
 const WRAPPERS = new Set(["message", "message_content", "tool_call", "document", "embedding", "tool"]);
 
+/** Each part of a key makes an object and its entry. */
+const VALUES_OF_PART = 2;
+
 type Branch = Map<string, unknown>;
 
 /** The span whose attributes spell lists. */
@@ -22,13 +25,16 @@ interface Spelled {
  * numbers give the order of the entries, not their places: gaps take no memory.
  */
 export function readList({ span, keys, texts }: Spelled, prefix: string): unknown[] | undefined {
+  const found = keys
+    .filter((key) => key.startsWith(prefix) && key[prefix.length] === ".")
+    .map((key) => ({ key, path: toPath(key.slice(prefix.length + 1)) }))
+    .filter(({ path }) => toIndex(path[0]!) !== null);
+  if (found.length === 0) return undefined;
+  const parts = found.reduce((sum, { path }) => sum + path.length, 0);
+  if (!texts.countValues(VALUES_OF_PART * parts)) return undefined;
   const root: Branch = new Map();
-  for (const key of keys) {
-    if (!key.startsWith(prefix) || key[prefix.length] !== ".") continue;
-    const path = toPath(key.slice(prefix.length + 1));
-    if (toIndex(path[0]!) !== null) addLeaf(root, path, toValue(texts, span.attributes[key]));
-  }
-  return root.size === 0 ? undefined : toEntries(root);
+  for (const { key, path } of found) addLeaf(root, path, toValue(texts, span.attributes[key]));
+  return toEntries(root);
 }
 
 /** The attributes whose keys begin with a prefix, by the rest of their keys; undefined when there are none. */
