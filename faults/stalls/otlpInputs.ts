@@ -47,6 +47,22 @@ const lists: [name: string, characters: number, spansOf: (count: number) => obje
     ],
   ),
   [
+    "attributes of llm.input_messages that spell objects within each other",
+    70,
+    (count) => [
+      newSpan({
+        attributes: many(count, (n) => attribute(`llm.input_messages.${n}.a.b.c.d.e.f.g.h.i.j`, "a")),
+      }),
+    ],
+  ],
+  [
+    "texts of llm.input_messages that are not JSON",
+    60,
+    (count) => [
+      newSpan({ attributes: many(count, (n) => attribute(`llm.input_messages.${n}.content`, `[a${n}]`)) }),
+    ],
+  ],
+  [
     "JSON texts of llm.input_messages",
     400,
     (count) => [
