@@ -1,5 +1,6 @@
 import type { Context } from "../context.ts";
 import { createLoader } from "../database/loader.ts";
+import { createPauses } from "../database/pauses.ts";
 import { badInput } from "../errors.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { authenticated } from "../workspaces/resolvers.ts";
@@ -129,36 +130,55 @@ export async function allDatasetRowTexts(
   const hold = holdLargest(context);
   const columns = ["values", "idealOutput", "metadata"] as const;
   const { parent, rows } = await openRows(context, head, { columns, hold });
-  return { parent, pieces: toTexts(context, parent, rows) };
+  return { parent, pieces: toTexts(context, { parent, rows, hold }) };
 }
 
 /** The objects of a larger piece can take 60 ms, and results of PostgreSQL arrive for several requests in one turn. */
 const MAX_CHARACTERS_WITHIN_TURN = 1024 * 1024;
+/** Renamed to long names, the columns of a row can be 200 times as long as stored: texts are sent before a piece is done. */
+const MAX_CHARACTERS_AT_ONCE = 256 * 1024;
 
 async function* toTexts(
   context: Context,
-  parent: DatasetHead,
-  rows: AsyncGenerator<StoredRow[]>,
+  { parent, rows, hold }: { parent: DatasetHead; rows: AsyncGenerator<StoredRow[]>; hold: Hold },
 ): AsyncGenerator<RowTexts> {
-  const decode = valuesDecoder(parent);
+  const toText = rowTexts(parent);
   const { workspaceId } = authenticated(context);
   for await (const piece of rows) {
-    const characters = piece.reduce((sum, { values }) => sum + values.length, 0);
-    if (characters > MAX_CHARACTERS_WITHIN_TURN) await context.database.turn(workspaceId);
-    const omittedHere: string[] = [];
-    const texts = piece.map(({ id, values, idealOutput, metadata }) => {
-      const parsed = JSON.parse(values);
-      const decoded = decode(parsed);
-      omittedHere.push(...decoded.omitted);
-      const valuesText = decoded.values === parsed ? values : JSON.stringify(decoded.values);
-      return `{"id":"${id}","values":${valuesText},"idealOutput":${JSON.stringify(idealOutput)},"metadata":${metadata}}`;
-    });
-    yield { texts, omitted: omittedHere };
+    const stored = piece.reduce((sum, { values }) => sum + values.length, 0);
+    if (stored > MAX_CHARACTERS_WITHIN_TURN) await context.database.turn(workspaceId);
+    const pause = createPauses(context, workspaceId); // of this piece: its read had a turn
+    let part: RowTexts = { texts: [], omitted: [] };
+    let characters = 0;
+    for (const [at, row] of piece.entries()) {
+      const { text, omitted } = toText(row);
+      part.texts.push(text);
+      part.omitted.push(...omitted);
+      characters += text.length;
+      if (characters < MAX_CHARACTERS_AT_ONCE && at < piece.length - 1) continue;
+      hold(characters);
+      yield part;
+      [part, characters] = [{ texts: [], omitted: [] }, 0];
+      if (pause.isDue()) await pause.take();
+    }
   }
 }
 
+function rowTexts(parent: DatasetHead) {
+  const decode = valuesDecoder(parent);
+  return ({ id, values, idealOutput, metadata }: StoredRow) => {
+    const parsed = JSON.parse(values);
+    const decoded = decode(parsed);
+    const valuesText = decoded.values === parsed ? values : JSON.stringify(decoded.values);
+    const text = `{"id":"${id}","values":${valuesText},"idealOutput":${JSON.stringify(idealOutput)},"metadata":${metadata}}`;
+    return { text, omitted: decoded.omitted };
+  };
+}
+
+type Hold = (bytes: number) => void;
+
 /** Holds the memory of the largest piece that an answer has read: slow clients hold one piece each until they go on. */
-function holdLargest({ answerBudget }: Context): (bytes: number) => void {
+function holdLargest({ answerBudget }: Context): Hold {
   let held = 0;
   return (bytes) => {
     if (bytes <= held) return;

@@ -170,6 +170,39 @@ test("a streamed dataset holds memory for its largest piece of rows, and keeps n
   expect(heldBytes).toBeLessThan(3_001_000);
 });
 
+test("rows whose columns got long names are sent a few at a time, with others served in between", async () => {
+  const named = (n: number) => `${n}`.padEnd(250, "x");
+  const keys = Array.from({ length: 300 }, (_, n) => `${n}`);
+  const rows = Array.from({ length: 500 }, () => ({
+    values: Object.fromEntries(keys.map((key) => [key, 1])),
+  }));
+  const renamed = keys.map((key, n) => ({ key, name: named(n), type: "text" as const }));
+  await addDataset(server, { slug: "renamed", columns: renamed, rows });
+  const context = contextWith({});
+  const turn = vi.spyOn(server.database, "turn");
+  const { pieces } = await allDatasetRowTexts(context, await dataset(context, { slug: "renamed" }));
+  const lengths: number[] = [];
+  for await (const { texts } of pieces) lengths.push(texts.reduce((sum, text) => sum + text.length, 0));
+  const ofRow = 300 * 255;
+  expect(Math.max(...lengths)).toBeLessThan(256 * 1024 + 2 * ofRow);
+  expect(Math.max(...lengths)).toBeGreaterThan(256 * 1024);
+  expect(lengths.reduce((sum, length) => sum + length)).toBeGreaterThan(500 * ofRow);
+  expect(turn.mock.calls.length).toBeGreaterThan(3); // 40 MB of texts take 200 ms; all of one page, as before, one turn
+  turn.mockRestore();
+});
+
+test("an answer holds the memory of a text that is longer than what is stored", async () => {
+  const renamed = [{ key: "a", name: "x".repeat(250), type: "text" as const }];
+  const rows = Array.from({ length: 490 }, () => ({ values: { a: 1 } }));
+  await addDataset(server, { slug: "longer", columns: renamed, rows });
+  const held: number[] = [];
+  const context = contextWith({ hold: (bytes) => held.push(bytes) });
+  const { pieces } = await allDatasetRowTexts(context, await dataset(context, { slug: "longer" }));
+  let characters = 0;
+  for await (const { texts } of pieces) characters += texts.join("").length;
+  expect(held.reduce((sum, bytes) => sum + bytes)).toBeGreaterThanOrEqual(characters);
+});
+
 test("a stream for which there is no memory is refused", async () => {
   const context = contextWith({
     hold: () => {
