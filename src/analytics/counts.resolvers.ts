@@ -1,5 +1,6 @@
 import type { Context } from "../context.ts";
 import type { Page } from "../database/pages.ts";
+import { runWithPauses } from "../database/pauses.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { conditionsOf } from "../logs/filter.resolvers.ts";
 import { startOf } from "../logs/walk.resolvers.ts";
@@ -47,12 +48,12 @@ export async function logCounts(
       groups.set(key, addSums(groups.get(key) ?? noSums, row));
     }
   }
-  return largest([...groups], limit, after === undefined ? undefined : groupIn(after)).map(
-    ([group, { logs }]) => {
-      const [key]: (string | null)[] = JSON.parse(group);
-      return { sortKey: `${logs} ${group}`, key: key ?? null, logs };
-    },
-  );
+  const place = after === undefined ? undefined : groupIn(after);
+  const top = await runWithPauses(context, lead.workspaceId, largest(groups, limit, place));
+  return top.map(([group, { logs }]) => {
+    const [key]: (string | null)[] = JSON.parse(group);
+    return { sortKey: `${logs} ${group}`, key: key ?? null, logs };
+  });
 }
 
 function countsIn(logs: Logs, columns: Column[]) {

@@ -1,5 +1,6 @@
 import type { Context } from "../context.ts";
 import type { Page } from "../database/pages.ts";
+import { runWithPauses } from "../database/pauses.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { type Condition, conditionsOf } from "../logs/filter.resolvers.ts";
 import { logsIn, startOf } from "../logs/walk.resolvers.ts";
@@ -110,10 +111,11 @@ async function usageOf(
       groups.set(key, addSums(groups.get(key) ?? noSums, row));
     }
   }
-  const top = largest([...groups], limit, after === undefined ? undefined : groupIn(after));
+  const place = after === undefined ? undefined : groupIn(after);
+  const top = await runWithPauses(context, workspaceId, largest(groups, limit, place));
   const latencies = new Map<string, Latencies>(top.map(([key]) => [key, new Map()]));
   const isEmpty = top.every(([, { logs }]) => logs === 0); // spares days without calls the second read
-  if (isEmpty) return top.map(([key, sums]) => toUsage(key, sums, new Map(), columns));
+  if (isEmpty) return top.map(([key, sums]) => toUsage(key, sums, columns));
   for await (const logs of partsOf(context, lead, range, conditions)) {
     for (const row of await context.database.rows(unionAll(logs.map((part) => latenciesIn(part, columns))))) {
       const counts = latencies.get(keyOf(row, columns));
@@ -121,7 +123,7 @@ async function usageOf(
       counts?.set(row.latencyMs!, (counts.get(row.latencyMs!) ?? 0) + Number(row.logs));
     }
   }
-  return top.map(([key, sums]) => toUsage(key, sums, latencies.get(key)!, columns));
+  return runWithPauses(context, workspaceId, toUsages(top, latencies, columns));
 }
 
 function sumsIn(logs: Logs, columns: Column[]) {
@@ -144,11 +146,28 @@ function latenciesIn(logs: Logs, columns: Column[]) {
     .groupBy([...columns, "latencyMs"]);
 }
 
-const NOTHING = toUsage("[]", noSums, new Map(), []);
+function* toUsages(
+  top: [key: string, sums: Sums][],
+  latencies: Map<string, Latencies>,
+  columns: Column[],
+): Generator<void, Usage[]> {
+  const usages: Usage[] = [];
+  for (const [key, sums] of top) {
+    usages.push(toUsage(key, sums, columns, yield* percentiles(latencies.get(key)!, [50, 95, 99])));
+    yield;
+  }
+  return usages;
+}
 
-function toUsage(groupKey: string, sums: Sums, latencies: Latencies, columns: Column[]): Usage {
+const NOTHING = toUsage("[]", noSums, []);
+
+function toUsage(
+  groupKey: string,
+  sums: Sums,
+  columns: Column[],
+  [p50LatencyMs, p95LatencyMs, p99LatencyMs]: (number | null)[] = [],
+): Usage {
   const values: (string | null)[] = JSON.parse(groupKey);
-  const [p50LatencyMs, p95LatencyMs, p99LatencyMs] = percentiles(latencies, [50, 95, 99]);
   return {
     ...sums,
     inputTokens: totalInput(sums)!,
