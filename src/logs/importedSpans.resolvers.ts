@@ -5,8 +5,9 @@ import { inTransaction } from "../database/transaction.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { Log, logPayloadColumns } from "./entities.ts";
 import type { ReportedSpan } from "./reported.ts";
-import { type SpanStep, storeSpans } from "./spanStore.resolvers.ts";
+import { storeSpans } from "./spanStore.resolvers.ts";
 import { recountTraces, toSteps } from "./spans.resolvers.ts";
+import type { SpanStep } from "./spanTraces.resolvers.ts";
 
 /** What an import did with spans. */
 export interface SpanCounts {

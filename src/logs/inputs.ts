@@ -41,7 +41,7 @@ export const costInput = () =>
     .nullish()
     .transform((value) => value ?? null);
 
-/** The longest text that may stand in an index of logs. */
+/** The longest text that may stand in an index of logs; a name that is listed has no more, either. */
 export const MAX_INDEXED_CHARACTERS = 4_096;
 
 export const party = z
@@ -50,6 +50,7 @@ export const party = z
       .max(MAX_INDEXED_CHARACTERS)
       .describe("The id by which you know it. An empty id counts as no party at all."),
     name: text()
+      .max(MAX_INDEXED_CHARACTERS)
       .nullish()
       .transform((value) => value ?? null)
       .describe("The name to show."),

@@ -97,12 +97,18 @@ function payloadOf<Payload>(entity: "Log" | "Trace", columns: readonly (keyof Pa
 }
 
 /** The length of the whole payload of a log, in bytes. */
-export function bytesOfLog(ref: (column: (typeof logColumns)[number]) => Expression<unknown>) {
-  return sql<number>`(${sql.join(
-    logColumns.map((column) => lengthOf(ref(column))),
+export const bytesOfLog = (ref: (column: (typeof logColumns)[number]) => Expression<unknown>) =>
+  bytesOf(logColumns.map((column) => ref(column)));
+
+/** That of a trace. */
+export const bytesOfTrace = (ref: (column: (typeof traceColumns)[number]) => Expression<unknown>) =>
+  bytesOf(traceColumns.map((column) => ref(column)));
+
+const bytesOf = (columns: Expression<unknown>[]) =>
+  sql<number>`(${sql.join(
+    columns.map((column) => lengthOf(column)),
     sql` + `,
   )})`;
-}
 
 interface Table {
   entity: "Log" | "Trace";

@@ -5,18 +5,10 @@ import { measureUsage, type Usage } from "../usage/usage.ts";
 import { countedIds, isCall } from "./counted.ts";
 import { Log, Trace } from "./entities.ts";
 import { createPause, insertLogs } from "./insertLogs.resolvers.ts";
-import type { ReportedSpan, ReportedTrace } from "./reported.ts";
-import { NO_USAGE, type Step, toReporting, toRows } from "./steps.resolvers.ts";
+import { type SpanStep, storeTraces } from "./spanTraces.resolvers.ts";
+import { NO_USAGE, toReporting, toRows } from "./steps.resolvers.ts";
 import { type Batch, MAX_COMPARED_LOGS, readStored, type StoredLog } from "./storedLogs.resolvers.ts";
 import { treeOf } from "./tree.ts";
-
-/** A span, and the log that it becomes. */
-export interface SpanStep {
-  span: ReportedSpan;
-  /** The id of its trace here. */
-  traceId: string;
-  step: Step;
-}
 
 /** Stored logs that one transaction recounts, in 100 ms. One span can change a chain of 5,000 calls: all take 6 s. */
 const MAX_RECOUNTED_LOGS = 250;
@@ -29,24 +21,8 @@ const MAX_REMOVED_AT_ONCE = 64;
  * whose stored logs `recountTrace` has yet to recount.
  */
 export async function storeSpans(batch: Batch, steps: SpanStep[]) {
-  const { em, workspaceId, context } = batch;
   const pause = createPause();
-  const byTrace = Map.groupBy(steps, ({ traceId }) => traceId);
-  // In the order of their ids, so that two batches do not wait for each other.
-  const traceIds = [...byTrace.keys()].toSorted();
-  const stored = await em.find(
-    Trace,
-    { id: { $in: traceIds } },
-    { lockMode: LockMode.PESSIMISTIC_WRITE, orderBy: { id: "asc" }, populate: ["user", "organization"] },
-  );
-  for (const trace of stored) update(trace, byTrace.get(trace.id)!);
-  await em.flush();
-  const storedIds = stored.map(({ id }) => id);
-  const news = traceIds.filter((id) => !storedIds.includes(id));
-  await context.database.insertWithin(
-    em,
-    news.map((id) => ["Trace", toTraceRow(workspaceId, id, byTrace.get(id)!)]),
-  );
+  const storedIds = await storeTraces(batch, steps, pause);
   const { rows, toRecount } = await toCountedRows(batch, steps, { storedIds, pause });
   if (storedIds.length > 0) await removeStored(batch, rows, pause);
   await insertLogs(batch, rows, pause);
@@ -76,84 +52,6 @@ export async function recountTrace(batch: Batch, traceId: string, stored: number
   const changed = toRecounts(logs, countedIds(treeOf(logs)));
   await recountSome(batch, changed, pause);
   return changed.length > MAX_RECOUNTED_LOGS;
-}
-
-/** The root among spans: the one that began first. Its id begins with its start. */
-function rootOf(spans: SpanStep[]): SpanStep | undefined {
-  return spans
-    .filter(({ span }) => span.isRoot)
-    .toSorted((a, b) => (a.step.row.id < b.step.row.id ? -1 : 1))[0];
-}
-
-/** What the first span that says it says of the trace, the root before all others. */
-function saysOf<Name extends keyof ReportedTrace>(
-  spans: SpanStep[],
-  root: SpanStep | undefined,
-  name: Name,
-): ReportedTrace[Name] | null {
-  const ofRoot = root?.span.trace[name] ?? null;
-  if (ofRoot !== null) return ofRoot;
-  return spans.find(({ span }) => span.trace[name] !== null)?.span.trace[name] ?? null;
-}
-
-function times(spans: SpanStep[]) {
-  const starts = spans.map(({ span }) => span.log.startTime.getTime());
-  const ends = spans.flatMap(({ span }) => span.log.endTime?.getTime() ?? []);
-  return {
-    startTime: new Date(starts.reduce((a, b) => Math.min(a, b))),
-    endTime: ends.length === 0 ? null : new Date(ends.reduce((a, b) => Math.max(a, b))),
-  };
-}
-
-const FROM_ROOT = ["input", "output", "metadata", "evaluators", "sampleRate"] as const;
-const FROM_ANY = [
-  ...["featureSlug", "experimentId", "sessionId", "environment", "user", "organization"],
-] as const satisfies (keyof ReportedTrace)[];
-
-function toTraceRow(workspaceId: string, id: string, spans: SpanStep[]) {
-  const root = rootOf(spans);
-  const trace = root?.span.trace;
-  const [first] = spans;
-  return {
-    id,
-    workspace: workspaceId,
-    externalId: first!.span.traceId,
-    rootId: root?.step.row.id ?? null,
-    name: saysOf(spans, root, "name") ?? nameOf(first!.span),
-    ...times(spans),
-    createdAt: new Date(),
-    ...Object.fromEntries(FROM_ROOT.map((name) => [name, trace?.[name] ?? null])),
-    ...(Object.fromEntries(FROM_ANY.map((name) => [name, saysOf(spans, root, name)])) as Pick<
-      ReportedTrace,
-      (typeof FROM_ANY)[number]
-    >),
-    idealOutput: null,
-  };
-}
-
-const nameOf = ({ log }: ReportedSpan): string => log.name ?? log.type;
-
-/**
- * Adds what spans say of a stored trace: a root that began before the known one replaces what that one said. The casts are
- * there because TypeScript does not see that the name on both sides of an assignment is the same one.
- */
-function update(trace: Trace, spans: SpanStep[]): void {
-  const { startTime, endTime } = times(spans);
-  if (startTime < trace.startTime) trace.startTime = startTime;
-  if (endTime && (!trace.endTime || endTime > trace.endTime)) trace.endTime = endTime;
-  const root = rootOf(spans);
-  const isRoot = root !== undefined && (trace.rootId === null || root.step.row.id <= trace.rootId);
-  for (const name of FROM_ANY) {
-    const value = saysOf(spans, root, name);
-    if (value !== null && (trace[name] === null || isRoot)) trace[name] = value as never;
-  }
-  if (!isRoot) return;
-  trace.rootId = root.step.row.id;
-  trace.name = root.span.trace.name ?? nameOf(root.span);
-  for (const name of FROM_ROOT) {
-    const value = root.span.trace[name];
-    if (value !== null) trace[name] = value as never;
-  }
 }
 
 /** The rows of the logs, after looking at their traces as a whole: a log may stop counting when one below it comes. */

@@ -45,7 +45,7 @@ function storableTrace(trace: ReportedTrace): ReportedTrace {
   };
 }
 
-const storableParty = (party: ReportedParty | null) => (party?.id ? cut(party, ["id"]) : null);
+const storableParty = (party: ReportedParty | null) => (party?.id ? cut(party, ["id", "name"]) : null);
 
 function cut<Values extends object>(values: Values, names: (keyof Values)[]): Values {
   const shortened = { ...values };

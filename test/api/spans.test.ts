@@ -78,7 +78,7 @@ async function sendWith(warning: RegExp, traceId: string, spans: TestSpan[]) {
   expect(body.partialSuccess).toEqual({ rejectedSpans: 0, errorMessage: expect.stringMatching(warning) });
 }
 
-const FIELDS = `name externalId sessionId environment featureSlug input output user { id } startTime endTime complete logCount
+const FIELDS = `name externalId sessionId environment featureSlug input output user { id name } organization { id name } startTime endTime complete logCount
   generationCount cost unpricedCount usage { inputTokens cacheReadTokens outputTokens reasoningTokens } root { name }
   logs(first: 2000) { nodes { externalId depth missingParent name type costSource cost model version attributes
     usage { inputTokens cacheReadTokens cacheWriteTokens outputTokens reasoningTokens }
@@ -315,6 +315,24 @@ test("a span whose name is too long has its beginning, and keeps the whole among
   expect(name).toBe(`trace ${"n".repeat(4_089)}…`);
   expect(logs.nodes[0].name).toBe(`${"n".repeat(4_094)}…`);
   expect(logs.nodes[0].attributes).toMatchObject({ name: long, kind: "internal" });
+});
+
+test("so has the name of a user and of an organization", async () => {
+  const traceId = newTraceId();
+  const [user, organization] = ["u", "o"].map((letter) => letter.repeat(5_000));
+  await send(traceId, [
+    {
+      id: 0,
+      attributes: {
+        ...{ "basalt.user.id": "1", "basalt.user.name": user! },
+        ...{ "basalt.organization.id": "2", "basalt.organization.name": organization! },
+      },
+    },
+  ]);
+  const { logs, ...trace } = await read(traceId);
+  expect(trace.user.name).toBe(`${"u".repeat(4_095)}…`);
+  expect(trace.organization.name).toBe(`${"o".repeat(4_095)}…`);
+  expect(logs.nodes[0].attributes.span).toMatchObject({ "basalt.user.name": user });
 });
 
 test("long spans are stored few at a time, with others served in between", async () => {

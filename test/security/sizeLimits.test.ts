@@ -174,7 +174,12 @@ test.each([
   ["the slug", { slug: "x".repeat(4_097), output: "o" }],
   ["the id of a user", { slug: "x", output: "o", user: { id: "x".repeat(4_097) } }],
   ["the id of an organization", { slug: "x", output: "o", organization: { id: "x".repeat(4_097) } }],
-])("what logs are found by has at most 4,096 characters: %s", async (_, log) => {
+  ["the name of a user", { slug: "x", output: "o", user: { id: "x", name: "x".repeat(4_097) } }],
+  [
+    "the name of an organization",
+    { slug: "x", output: "o", organization: { id: "x", name: "x".repeat(4_097) } },
+  ],
+])("what logs are found and listed by has at most 4,096 characters: %s", async (_, log) => {
   const { status, body } = await server.post("/monitor/log", log);
   expect([status, body.code]).toEqual([400, "BAD_INPUT"]);
   expect(body.error).toContain("4096");
