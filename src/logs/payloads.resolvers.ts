@@ -153,7 +153,8 @@ async function readPayloads(
     for (const [key, value] of pairs) values.set(key, value);
   }
   return cells.map((cell) =>
-    lengths.has(cell.id) ? { value: values.get(cell.key) ?? null, bytes: bytesOf(cell) } : notFound(source),
+    // A row that was measured may be gone when it is read.
+    values.has(cell.key) ? { value: values.get(cell.key), bytes: bytesOf(cell) } : notFound(source),
   );
 }
 

@@ -108,13 +108,15 @@ export async function findLog(context: Context, id: string): Promise<Log | null>
   return reference.isInitialized() ? log : null;
 }
 
-/** The trace that a log belongs to. */
+/** The trace that a log belongs to; TRACE_NOT_FOUND when it was removed since the log was read. */
 export async function traceOf(context: Context, child: LogRecord): Promise<Trace> {
   authenticated(context);
   const { trace } = child;
   const reference =
     typeof trace === "string" ? context.em.getReference(Trace, trace, { wrapped: true }) : trace;
-  return reference.loadOrFail({ dataloader: true });
+  const loaded = await reference.load({ dataloader: true });
+  if (loaded && reference.isInitialized()) return loaded;
+  throw new GabbroError("TRACE_NOT_FOUND", "The trace has just been removed.");
 }
 
 /** The prompt that a log is linked to; null when there is none any more. */
