@@ -13,6 +13,7 @@ import { startPostgresql } from "./postgresql.ts";
 import { cutPower, whyNoPowerCut } from "./powerCut.ts";
 import { sendAgain } from "./retries.ts";
 import { stalls } from "./stalls.ts";
+import { storedStalls } from "./storedStalls.ts";
 
 // npm run faults -- NAME [CASES [SEED]]: runs a fault test at length, and its control, which must find a loss. Prints a line of
 // the table in docs/internals/fault-runs.md for each; ends with 1 when the promise is broken or the control finds nothing.
@@ -151,6 +152,7 @@ const tests: Record<string, Test> = {
   },
   ...attacks({ withFile, withPostgresql }),
   ...stalls({ withFile, withPostgresql }),
+  ...storedStalls({ withFile, withPostgresql }),
   ...longRuns({ withFile, withPostgresql }),
   backups: {
     cases: 12,

@@ -1,0 +1,93 @@
+import { count, type Outcome, type Test, type Within } from "./outcome.ts";
+import { NoAnswerError } from "./stalls/requests.ts";
+import { serve } from "./stalls/served.ts";
+import { allStoredData } from "./stalls/storedData.ts";
+import type { StoredData } from "./stalls/storing.ts";
+
+/** How often each request is sent. */
+const TIMES = 3;
+const MAX_WAIT_MS = 250;
+const TIMEOUT_MS = 60_000;
+/** Answers of any size are read to their end, and leave nothing. */
+const MAX_KEPT_MB = 128;
+
+/** The codes of a request that asks for nothing that is stored. */
+const MISTAKE = /"(?:BAD_INPUT|\w+_NOT_FOUND|NOT_FOUND|GRAPHQL_\w+)"/;
+
+interface Found {
+  requests: number;
+  longestWaitMs: number;
+  faults: string[];
+}
+
+/**
+ * Stores much in the ways that a caller can, and asks for it, while a neighbour asks for a prompt every 25 ms. A request that
+ * keeps the neighbour waiting each time, fails by an error of the server or leaves memory behind is a fault.
+ */
+export async function lookForStoredStalls(within: Within, scale: number, maxWaitMs: number): Promise<Found> {
+  const found: Found = { requests: 0, longestWaitMs: 0, faults: [] };
+  for (const data of allStoredData)
+    await within((databaseUrl) => ask({ databaseUrl, data, scale, maxWaitMs }, found));
+  return found;
+}
+
+interface Asked {
+  databaseUrl: string;
+  data: StoredData;
+  scale: number;
+  maxWaitMs: number;
+}
+
+async function ask({ databaseUrl, data, scale, maxWaitMs }: Asked, found: Found): Promise<void> {
+  const served = await serve({ databaseUrl }, TIMEOUT_MS);
+  try {
+    const requests = await data.store(async (request) => {
+      const { status, text } = await served.send(request);
+      if (status >= 300 || text.includes('"errors":[')) throw new Error(`${request.path}: ${status} ${text}`);
+      return text;
+    }, scale);
+    const heldMb = await served.heldMb();
+    for (const [name, request] of Object.entries(requests)) {
+      const waits: number[] = [];
+      for (let n = 0; n < TIMES; n++) {
+        const { waitMs, status, text } = await served.cost(request);
+        found.requests += 1;
+        waits.push(waitMs);
+        if (MISTAKE.test(text)) throw new Error(`${name}: ${text}`);
+        if (status === 500 || text.includes('"INTERNAL"'))
+          found.faults.push(`${data.name}, ${name}: ${text}`);
+      }
+      const shortestMs = Math.min(...waits);
+      found.longestWaitMs = Math.max(found.longestWaitMs, ...waits);
+      if (shortestMs > maxWaitMs)
+        found.faults.push(
+          `${data.name}, ${name}: the neighbour waits ${waits.map(Math.round).join(", ")} ms`,
+        );
+    }
+    const leftMb = (await served.heldMb()) - heldMb;
+    if (leftMb > MAX_KEPT_MB)
+      found.faults.push(`${data.name}: ${Math.round(leftMb)} MB more are held afterwards`);
+  } catch (error) {
+    if (!(error instanceof NoAnswerError)) throw error;
+    found.faults.push(`${data.name}: ${error.message}`);
+  } finally {
+    await served.stop();
+  }
+}
+
+/** The requests about stored data at length, on both databases; the cases are the percentage of the full size. */
+export function storedStalls({ withFile, withPostgresql }: Record<"withFile" | "withPostgresql", Within>) {
+  const outcome = ({ requests, longestWaitMs, faults }: Found): Outcome => ({
+    result: `${count(requests)} requests; the neighbour waited ${Math.round(longestWaitMs)} ms at most; ${faults.join("; ") || "no faults"}`,
+    isAsWanted: faults.length === 0,
+  });
+  const test = (within: Within): Test => ({
+    cases: 100,
+    run: async (percent) => outcome(await lookForStoredStalls(within, percent / 100, MAX_WAIT_MS)),
+    control: async () => {
+      const { faults } = await lookForStoredStalls(within, 0.05, 0);
+      return { result: `${faults.length} found when no wait is allowed`, isAsWanted: faults.length > 0 };
+    },
+  });
+  return { "stored-stalls": test(withFile), "stored-stalls-on-postgresql": test(withPostgresql) };
+}
