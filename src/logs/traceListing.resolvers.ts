@@ -22,6 +22,7 @@ type Filter = Partial<LogFilter>;
 
 /** Rows that are examined in one turn. */
 const STEP_ROWS = 500;
+const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
 /**
  * A page of the traces with a log that matches a filter, the newest first: each at the time of its newest match, or without a
@@ -57,6 +58,15 @@ async function byTime({ context, workspaceId, filter }: Source, limit: number, a
     let query = database.read
       .selectFrom("Trace")
       .select(["startTime as startTime", "id as id"])
+      .select(({ selectFrom }) =>
+        selectFrom("Log")
+          .select("Log.type")
+          .where("Log.workspace", "=", workspaceId)
+          .whereRef("Log.trace", "=", "Trace.id")
+          .orderBy("Log.id")
+          .limit(1)
+          .as("firstType"),
+      )
       .where("workspace", "=", workspaceId)
       .orderBy("startTime", "desc")
       .orderBy("id", "desc")
@@ -67,12 +77,13 @@ async function byTime({ context, workspaceId, filter }: Source, limit: number, a
       );
     if (downTo) query = query.where("startTime", ">=", downTo.startTime);
     const page = await database.rows(query);
-    const visible = await visibleAmong(
+    const doubtful = page.filter(({ firstType }) => firstType === "internal");
+    const unlisted = await onlyInternal(
       { context, workspaceId, filter },
-      page.map(({ id }) => id),
+      doubtful.map(({ id }) => id),
     );
     for (const { id, startTime } of page)
-      if (matches.length < limit && visible.has(id))
+      if (matches.length < limit && !unlisted.has(id))
         matches.push({ id, startTime, trace: id, searchId: null });
     if (matches.length === limit || page.length < limit) return matches;
     last = page.at(-1)!;
@@ -81,17 +92,36 @@ async function byTime({ context, workspaceId, filter }: Source, limit: number, a
   }
 }
 
-async function visibleAmong({ context, workspaceId }: Source, ids: string[]): Promise<Set<string>> {
-  if (ids.length === 0) return new Set();
+/** The traces of which all logs are internal, among some whose first log is; at most 500 logs in a statement. */
+async function onlyInternal({ context, workspaceId }: Source, traces: string[]): Promise<Set<string>> {
   const { database } = context;
-  const logs = database.read.selectFrom("Log").where("workspace", "=", workspaceId).where("trace", "in", ids);
-  const hasLogs = await database.rows(logs.select("trace as trace").distinct());
-  const visible = await database.rows(
-    logs.select("trace as trace").where("type", "<>", "internal").distinct(),
-  );
-  const hiddenIds = new Set(hasLogs.map(({ trace }) => trace));
-  for (const { trace } of visible) hiddenIds.delete(trace);
-  return new Set(ids.filter((id) => !hiddenIds.has(id)));
+  const internal = new Set(traces);
+  let remaining = traces.toSorted();
+  let after = FIRST_ID; // in the first trace that remains, whose other logs are then read before those of the rest
+  while (remaining.length > 0) {
+    const some = after === FIRST_ID ? remaining : remaining.slice(0, 1);
+    const page = await database.rows(
+      database.read
+        .selectFrom("Log")
+        .select(["trace as trace", "id as id", "type as type"])
+        .where("workspace", "=", workspaceId)
+        .where("trace", "in", some)
+        .where("id", ">", after)
+        .orderBy("trace")
+        .orderBy("id")
+        .limit(STEP_ROWS),
+    );
+    for (const { trace, type } of page) if (type !== "internal") internal.delete(trace);
+    const last = page[STEP_ROWS - 1];
+    remaining = last
+      ? remaining.filter((trace) => trace >= last.trace && internal.has(trace))
+      : remaining.slice(some.length);
+    after = last && remaining[0] === last.trace ? last.id : FIRST_ID;
+    if (remaining.length === 0) break;
+    await database.turn(workspaceId);
+    checkDeadline(context);
+  }
+  return internal;
 }
 
 /** Traces at their newest logs that match; those whose newest match is on an earlier page are left out. */

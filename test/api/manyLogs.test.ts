@@ -1,8 +1,10 @@
+import { v7 as uuidv7 } from "uuid";
 import { afterAll, expect, test, vi } from "vitest";
 import { countTracesBefore, pruneTraces } from "../../src/logs/prune.resolvers.ts";
 import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { addLogs, logLister, names, TRACES } from "../support/logs.ts";
 import { isOnPostgresql, startServer } from "../support/server.ts";
+import { captureStatements } from "../support/statements.ts";
 
 const server = await startServer();
 afterAll(() => server[Symbol.asyncDispose]());
@@ -55,6 +57,48 @@ test("logs that began in the same millisecond keep one order over the pages", as
     if (page.length < 7) break;
   }
   expect(paged).toEqual(ids.toReversed());
+});
+
+test("traces are listed by the first log of each; more are read of those that begin with an internal one, 500 at a time", async () => {
+  await using own = await startServer();
+  const sizes = [1, 2, 499, 500, 501, 1_000, 1_001];
+  const named = { first: 0, last: -1, none: undefined }; // where the one log is that is not internal
+  const traces = sizes.flatMap((size) =>
+    Object.entries(named).map(([where, place]) => ({ name: `${where} of ${size}`, size, place })),
+  );
+  const listTraces = async () => {
+    const stop = await captureStatements(own);
+    const listed = names(await own.run(TRACES, { n: 100 }));
+    return {
+      listed: listed.toSorted(),
+      ofLogs: stop().filter(({ sql }) => /^select (distinct )?.trace_id/.test(sql)),
+    };
+  };
+  const store = async (some: typeof traces) => {
+    const made = await addLogs(own, some.length, (at) => ({ output: some[at]!.name }));
+    for (const [at, { name, size, place }] of some.entries()) {
+      const { id, trace, ...first } = made.rows[at]!;
+      await own.database.write.updateTable("Trace").set({ name }).where("id", "=", trace).execute();
+      await own.database.write.deleteFrom("Log").where("id", "=", id).execute();
+      const types = Array(size).fill("internal");
+      if (place !== undefined) types[(place + size) % size] = "span";
+      const rows = types.map((type) => ({ ...first, id: uuidv7(), trace, type }));
+      for (let from = 0; from < size; from += 500)
+        await own.database.commit(rows.slice(from, from + 500).map((row) => ["Log", row]));
+    }
+  };
+  await store(traces.filter(({ place }) => place === 0));
+  const visible = (some: typeof traces) =>
+    some.flatMap(({ name, place }) => (place === undefined ? [] : [name])).toSorted();
+  expect(await listTraces()).toEqual({
+    listed: visible(traces.filter(({ place }) => place === 0)),
+    ofLogs: [],
+  });
+  await store(traces.filter(({ place }) => place !== 0));
+  const { listed, ofLogs } = await listTraces();
+  expect(listed).toEqual(visible(traces));
+  expect(ofLogs.length).toBeGreaterThanOrEqual(14);
+  for (const { sql } of ofLogs) expect(sql).toContain("limit");
 });
 
 test("among thousands of logs each filter finds the same as looking at every one of them", async () => {
