@@ -1,6 +1,9 @@
+import { sql } from "kysely";
 import { deleteInBatches } from "../database/deleteInBatches.ts";
+import { lengthOf } from "../database/lengths.ts";
 import type { Database, EntityManager } from "../database/open.ts";
 import { retryWhileLocked } from "../database/retry.ts";
+import { TEXTS } from "./contents.resolvers.ts";
 import { type Dataset, DatasetColumnsRevision, DatasetRow, DatasetRowRevision } from "./entities.ts";
 
 /** Rows or revisions that are deleted with their dataset in one statement: 100 of 9 MB take SQLite half a second. */
@@ -44,8 +47,14 @@ export async function removeDeletedDatasets({ read, write }: Database, signal: A
   }
 }
 
+const textsOf = {
+  DatasetRow: TEXTS,
+  DatasetRowRevision: TEXTS,
+  DatasetColumnsRevision: ["columns", "removedColumns"],
+} as const;
+
 interface Part {
-  part: "DatasetRow" | "DatasetRowRevision" | "DatasetColumnsRevision";
+  part: keyof typeof textsOf;
   workspace: string;
   dataset: string;
 }
@@ -57,7 +66,7 @@ async function removePart(
 ): Promise<void> {
   const entries = read
     .selectFrom(part)
-    .select("id")
+    .select(["id", sql<number>`${sql.join(textsOf[part].map(lengthOf), sql` + `)}`.as("bytes")])
     .where("workspace", "=", workspace)
     .where("dataset", "=", dataset)
     .orderBy("id");

@@ -98,6 +98,51 @@ test("a step that keeps others waiting has a smaller one follow", async () => {
   expect(asked).toEqual([5, 3, 2, 1, 2, 4, 8]);
 });
 
+test("a step deletes 16 MB, or one larger row, however short the rows before were", async () => {
+  const lengths = [...Array(100).fill(10), ...Array(9).fill(4_000_000), 30_000_000, 1, 1];
+  const rows = lengths.map((bytes, n) => ({ id: `${1_000 + n}`, bytes }));
+  const steps: number[][] = [];
+  await deleteInBatches({
+    find: async (maxRows, after) => rows.filter(({ id }) => id > after).slice(0, maxRows),
+    remove: async (ids) => steps.push(ids.map((id) => lengths[Number(id) - 1_000])),
+  });
+  expect(steps.flat()).toEqual(lengths);
+  const sums = steps
+    .filter((step) => step.length > 1)
+    .map((step) => step.reduce((sum, bytes) => sum + bytes));
+  expect(Math.max(...sums)).toBeLessThanOrEqual(16 * 1024 * 1024);
+  expect(steps.length).toBeLessThan(20);
+});
+
+const revision = {
+  ...{ version: 1, until: 2, createdAt: new Date() },
+  ...{ logId: null, name: null, key: null, idealOutput: null, metadata: null },
+};
+
+test.each(["rows", "revisions"])(
+  "long %s after many short ones are removed 16 MB at a time",
+  async (parts) => {
+    const long = { values: { a: "x".repeat(3_000_000) } };
+    const rows = [...Array(200).fill({ values: { a: "1" } }), ...Array(12).fill(long)];
+    const slug = `long-${parts}`;
+    const workspace = await getWorkspaceId(database, "default");
+    const { id: dataset, rowIds } = await addDataset(server, { slug, columns: LARGE.columns, rows });
+    if (parts === "revisions")
+      await database.commit(
+        rowIds.map((id, n) => [
+          "DatasetRowRevision",
+          { ...revision, ...rows[n], id: `${id}@0000000002`, dataset, workspace },
+        ]),
+      );
+    await remove(slug);
+    const stop = await captureStatements(server);
+    await removeDeletedDatasets(database, never);
+    const table = parts === "rows" ? "dataset_rows" : "dataset_row_revisions";
+    const removals = stop().filter(({ sql }) => new RegExp(`^delete from .${table}`).test(sql));
+    expect(removals.length).toBeGreaterThanOrEqual(8); // 200 short ones take 6, into the last of which the long ones would fit
+  },
+);
+
 test("what is broken off goes on later", async () => {
   const { id } = await addDataset(server, { slug: "broken-off", ...LARGE });
   await remove("broken-off");
