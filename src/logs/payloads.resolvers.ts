@@ -97,18 +97,16 @@ function payloadOf<Payload>(entity: "Log" | "Trace", columns: readonly (keyof Pa
 }
 
 /** The length of the whole payload of a log, in bytes. */
-export const bytesOfLog = (ref: (column: (typeof logColumns)[number]) => Expression<unknown>) =>
-  bytesOf(logColumns.map((column) => ref(column)));
-
+export const bytesOfLog = bytesIn(logColumns);
 /** That of a trace. */
-export const bytesOfTrace = (ref: (column: (typeof traceColumns)[number]) => Expression<unknown>) =>
-  bytesOf(traceColumns.map((column) => ref(column)));
+export const bytesOfTrace = bytesIn(traceColumns);
 
-const bytesOf = (columns: Expression<unknown>[]) =>
-  sql<number>`(${sql.join(
-    columns.map((column) => lengthOf(column)),
-    sql` + `,
-  )})`;
+function bytesIn<Column>(columns: readonly Column[]) {
+  return (ref: (column: Column) => Expression<unknown>) => {
+    const lengths = columns.map((column) => lengthOf(ref(column)));
+    return sql<number>`(${sql.join(lengths, sql` + `)})`;
+  };
+}
 
 interface Table {
   entity: "Log" | "Trace";

@@ -1,6 +1,6 @@
 import type { Compilable } from "kysely";
 import type { Context } from "../context.ts";
-import { inSteps } from "../database/deleteInBatches.ts";
+import { firstToDelete, inSteps } from "../database/deleteInBatches.ts";
 import type { Steps } from "../database/dialect.ts";
 import type { Database } from "../database/open.ts";
 import { joinOf } from "../database/requestTransaction.ts";
@@ -11,6 +11,7 @@ import { GabbroError } from "../errors.ts";
 import { checkDeadline, disableDeadline } from "../limits/deadline.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
+import { bytesOfLog, bytesOfTrace } from "./payloads.resolvers.ts";
 import type { PruneTracesInput } from "./prune.inputs.ts";
 import { type Place, startOf } from "./walk.resolvers.ts";
 
@@ -119,7 +120,7 @@ async function removeInSteps(
   const runStep = joinOf(em)
     ? (steps: Removal) => inTransaction(em, (nested) => runStepsIn(nested.getKysely(), steps))
     : (steps: Removal) => retryWhileLocked(() => dialect.runSteps(orm, steps));
-  let at: Progress = { last: startOf({ database }, FIRST_TIME), lastLog: null };
+  let at: Progress = { last: startOf({ database }, FIRST_TIME), begun: null };
   await inSteps(
     async (maxRows) => {
       const oldest = { workspaceId, before: run.before, at, maxRows };
@@ -138,8 +139,8 @@ async function removeInSteps(
 interface Progress {
   /** The last trace that was removed. */
   last: Place;
-  /** The last log that was removed of the traces that follow. */
-  lastLog: LogPlace | null;
+  /** Traces with more logs than a step deletes, and the last that was removed: logs before it of others would not be counted. */
+  begun: { traces: Place[]; lastLog: LogPlace } | null;
 }
 
 interface LogPlace {
@@ -166,22 +167,25 @@ function* removeOldest(
   const startMs = performance.now();
   const { read } = database; // only to write the statements, which the step runs
   const maxLogs = Math.ceil(maxRows / 2);
-  const next = tracesBetween(read, workspaceId, at.last, before).limit(maxLogs);
-  const traces = (yield statementOf(next)) as (Place & Row)[];
+  const next = tracesBetween(read, workspaceId, at.last, before)
+    .select(({ ref }) => bytesOfTrace(ref).as("bytes"))
+    .limit(maxLogs);
+  const traces = at.begun?.traces ?? startOfStep((yield statementOf(next)) as (Place & Sized)[]);
   const end = traces.at(-1);
   if (!end) return null;
   const ids = traces.map(({ id }) => id);
   const logs = (yield statementOf(
-    logsAfter(read, workspaceId, ids, at.lastLog).limit(maxLogs + 1),
-  )) as (LogPlace & Row)[];
+    logsAfter(read, workspaceId, ids, at.begun?.lastLog).limit(maxLogs + 1),
+  )) as (LogPlace & Sized)[];
+  const some = startOfStep(logs.slice(0, maxLogs));
   const tookMs = () => performance.now() - startMs;
-  if (logs.length > maxLogs) {
-    const some = logs.slice(0, maxLogs);
+  if (some.length < logs.length) {
     yield statementOf(deletionOf(read, "Log", workspaceId, some));
-    return { at: { ...at, lastLog: some.at(-1)! }, removed: 0, tookMs: tookMs() };
+    const begun = { traces, lastLog: some.at(-1)! };
+    return { at: { ...at, begun }, removed: 0, tookMs: tookMs() };
   }
   const removed = yield statementOf(deletionOf(read, "Trace", workspaceId, traces));
-  return { at: { last: end, lastLog: null }, removed: removed.length, tookMs: tookMs() };
+  return { at: { last: end, begun: null }, removed: removed.length, tookMs: tookMs() };
 }
 
 const deletionOf = (
@@ -200,10 +204,10 @@ const deletionOf = (
     )
     .returning("id as id");
 
-function logsAfter(database: Database["read"], workspaceId: string, traces: string[], last: LogPlace | null) {
+function logsAfter(database: Database["read"], workspaceId: string, traces: string[], last?: LogPlace) {
   const logs = database
     .selectFrom("Log")
-    .select(["trace as trace", "id as id"])
+    .select(({ ref }) => ["trace as trace", "id as id", bytesOfLog(ref).as("bytes")])
     .where("workspace", "=", workspaceId)
     .where("trace", "in", traces)
     .orderBy("trace")
@@ -214,7 +218,9 @@ function logsAfter(database: Database["read"], workspaceId: string, traces: stri
   );
 }
 
-type Row = Record<string, unknown>;
+type Sized = Record<string, unknown> & { bytes: number | string };
+
+const startOfStep = <Row extends Sized>(rows: Row[]) => firstToDelete(rows, ({ bytes }) => Number(bytes));
 
 const statementOf = (query: Compilable) => {
   const { sql, parameters } = query.compile();

@@ -179,6 +179,47 @@ test("what is pruned is not found any more, neither by its words nor by its time
   expect(await count()).toBe(0);
 });
 
+test("a step of a removal deletes 16 MB of logs, or one larger log, however short those before were", async () => {
+  await using own = await startServer();
+  const { dialect } = own.database;
+  // The ids of the traces are in the opposite order of their times.
+  const make = (length: number) => (n: number) => ({
+    output: "x".repeat(length),
+    startTime: new Date(start - n * 1_000),
+  });
+  const long = await addLogs(own, 40, make(1_500_000));
+  const short = await addLogs(own, 300, (n) => ({
+    ...make(1)(n),
+    startTime: new Date(start - 86_400_000 - n),
+  }));
+  const lengths = new Map<unknown, number>();
+  for (const { id, trace, output } of [...long.rows, ...short.rows])
+    for (const key of [id, trace]) lengths.set(key, String(output).length);
+  const traceOf = new Map<unknown, string>([...long.rows, ...short.rows].map(({ id, trace }) => [id, trace]));
+  const deleted: number[] = [];
+  const { runSteps } = dialect;
+  const spy = vi.spyOn(dialect, "runSteps").mockImplementation((orm, steps) =>
+    runSteps(orm, function* () {
+      const work = steps();
+      let step = work.next();
+      while (!step.done) {
+        const { statement, values } = step.value;
+        if (statement.startsWith("delete"))
+          deleted.push(values.reduce<number>((sum, id) => sum + (lengths.get(id) ?? 0), 0));
+        if (/^delete from .logs/.test(statement)) for (const id of values) lengths.delete(traceOf.get(id));
+        step = work.next(yield step.value);
+      }
+      return step.value;
+    }),
+  );
+  const before = new Date(start + 1).toISOString();
+  const pruned = await own.run(`mutation { pruneTraces(input: { before: "${before}" }) { traces } }`);
+  expect(pruned).toEqual({ traces: 340 });
+  expect(Math.max(...deleted)).toBeLessThanOrEqual(16 * 1024 * 1024);
+  expect(Math.max(...deleted)).toBeGreaterThan(14_000_000);
+  spy.mockRestore();
+});
+
 test("what began at the very time before which is pruned stays", async () => {
   const bound = new Date("2019-01-01T00:00:00.000Z");
   for (const [output, startTime] of [
