@@ -66,8 +66,9 @@ export function templatesOfMessages(messages: Message[]): NamedTemplate[] {
 }
 
 /** The warning of a version whose text shows several messages as one. */
-export function joinedWarnings(texts: Texts): Warning[] {
-  if (!followFromMessages(texts).text || !textsOf(texts.messages!).isJoined) return [];
+export function joinedWarnings({ text, messages }: Texts): Warning[] {
+  const ofMessages = messages && textsOf(messages); // once: it may have megabytes
+  if (!ofMessages?.isJoined || ofMessages.text !== text) return [];
   const message =
     "The text shows several messages as one, each under its role; use the messages where you can.";
   return [{ code: "MESSAGES_JOINED", message, path: "messages" }];
