@@ -36,14 +36,24 @@ function headingOf({ role, name }: { role: string; name?: string }): string {
   return `${role}${name === undefined ? "" : ` (${name})`}:`;
 }
 
-/** The form in which messages are compared: what is indented is content, so that it never looks like another message. */
-export function indentedMessages(messages: Message[]): string {
-  const blocks = messages.map((message) =>
-    "placeholder" in message
-      ? underRole(message)
-      : `${headingOf(message)}\n${message.content.replaceAll(/^/gm, "  ")}`,
-  );
-  return `${blocks.join("\n")}\n`;
+/** 64,000 line ends take 10 ms to indent. */
+const INDENTED_AT_ONCE = 64 * 1024;
+
+/**
+ * The form in which messages are compared, piece by piece: what is indented is content, so that it never looks like another
+ * message.
+ */
+export function* indentedMessages(messages: Message[]): Generator<string> {
+  for (const message of messages) {
+    if ("placeholder" in message) yield underRole(message);
+    else {
+      yield `${headingOf(message)}\n  `;
+      const { content } = message;
+      for (let at = 0; at < content.length; at += INDENTED_AT_ONCE)
+        yield content.slice(at, at + INDENTED_AT_ONCE).replaceAll(/[\n\r\u2028\u2029]/g, "$&  ");
+    }
+    yield "\n";
+  }
 }
 
 interface Texts {

@@ -1,9 +1,9 @@
 import type { Context } from "../context.ts";
 import { type Condition, combinationsOf, isOneOf } from "../database/conditions.ts";
 import { inPage, type Page } from "../database/pages.ts";
+import { createPauses } from "../database/pauses.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
-import { checkDeadline } from "../limits/deadline.ts";
 import type { Combined } from "../validation/filters.ts";
 import { type Warning, warningText } from "../warnings.ts";
 import { authorize } from "../workspaces/resolvers.ts";
@@ -128,13 +128,12 @@ export async function promptDiff(context: Context, { slug, from, to }: PromptDif
   const after = await getVersion(to);
   const { diffVersions } = await import("./diff.ts"); // seldom needed
   let diff = "";
-  const parts = diffVersions(before, after);
-  for (;;) {
-    await context.database.turn(workspaceId); // also before the first: requests, and aliases, come to it in one turn
-    checkDeadline(context);
-    const part = parts.next();
-    if (part.done) return diff;
-    diff += part.value;
-    spendAnswerBytes(context, part.value.length);
+  const pause = createPauses(context, workspaceId);
+  await pause.take(); // before the first part: requests, and aliases, come to it in one turn
+  for (const part of diffVersions(before, after)) {
+    diff += part ?? "";
+    spendAnswerBytes(context, part?.length ?? 0);
+    if (part !== undefined || pause.isDue()) await pause.take();
   }
+  return diff;
 }

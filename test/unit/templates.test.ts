@@ -403,6 +403,15 @@ describe("the difference of two versions", () => {
     expect(diff({ ...from, version: "2.0.0", ...changed })).toBe(expected);
   });
 
+  test("has content indented after each end of a line, whichever it is and wherever it is cut into pieces", () => {
+    const content = `${"x".repeat(64 * 1024 - 2)}\na\r\nb\u2028c`;
+    const messages = [{ role: "user", content }, { placeholder: "history" }];
+    const added = diff({ ...from, version: "2.0.0", messages });
+    expect(added.replace(/x+/, "x")).toBe(
+      "--- /dev/null\n+++ 2.0.0/messages\n@@ -0,0 +1,5 @@\n+user:\n+  x\n+  a\r  \n+  b\u2028  c\n+[history]\n",
+    );
+  });
+
   test("is all parts that differ, one after the other", () => {
     const patches = parsePatch(diff({ ...from, version: "2.0.0", text: "x", systemText: "y", model: null }));
     expect(patches.map(({ oldFileName, newFileName }) => `${oldFileName} ${newFileName}`)).toEqual([
@@ -419,7 +428,7 @@ describe("the difference of two versions", () => {
     return lines;
   };
   const LONG_TEXT = Array.from({ length: 30_000 }, (_, at) => `line ${at}`);
-  const equalLines = "a\n".repeat(MEGABYTE / 4);
+  const equalLines = "a\n".repeat(40_000);
   test.each([
     ["random lines", randomLines(MEGABYTE), `${randomLines(MEGABYTE)}end`],
     [
@@ -432,10 +441,21 @@ describe("the difference of two versions", () => {
       LONG_TEXT.join("\n"),
       LONG_TEXT.map((line, at) => (at % 500 === 0 ? "changed" : line)).join("\n"),
     ],
+    ["empty lines without an end", "\n".repeat(99_000), `${"\n".repeat(99_000)}end`],
+    ["a line without any end", "x".repeat(MEGABYTE), "\n".repeat(99_000)],
   ])("of megabytes of %s is coarse, but right", (_, before, after) => {
     const patch = diff({ ...from, version: "2.0.0", text: after }, { ...from, text: before });
     expect(parsePatch(patch)[0]!.hunks).toHaveLength(1);
     expect(applyPatch(before, patch) === after).toBe(true);
+  });
+
+  test("of more than 100,000 lines only says that they differ", () => {
+    const text = "\n".repeat(100_000);
+    expect(diff({ ...from, version: "2.0.0", text }, { ...from, text: "" })).toContain(
+      "@@ -0,0 +1,100000 @@",
+    );
+    const message = diff({ ...from, version: "2.0.0", text: `${text}end` }, { ...from, text });
+    expect(message).toBe("Files 1.0.0/text and 2.0.0/text differ\n");
   });
 });
 

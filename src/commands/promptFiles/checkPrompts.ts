@@ -66,7 +66,7 @@ function report(differences: Difference[]): void {
 }
 
 /** The diff of each version that differs, and that of each new version from the newest stored one. */
-function* textDiffs({ path, file, stored, conflicts }: PlannedPrompt): Generator<string> {
+function* textDiffs({ path, file, stored, conflicts }: PlannedPrompt): Generator<string | undefined> {
   const differing = new Set(conflicts.map(({ version }) => version));
   const byName = new Map(stored?.versions.map((each) => [each.version, each]));
   for (const input of file.versions ?? []) {
