@@ -10,7 +10,7 @@ import {
 } from "../datasets/resolvers.ts";
 import { badInput } from "../errors.ts";
 import { authorize } from "../workspaces/resolvers.ts";
-import type { Log } from "./entities.ts";
+import type { Log, LoggedVariable } from "./entities.ts";
 import type { AddLogToDatasetInput, LogColumn } from "./inputs.ts";
 import { type LogPayload, logPayload } from "./payloads.resolvers.ts";
 import { findLog, getLog } from "./resolvers.ts";
@@ -70,9 +70,13 @@ async function readCall(context: Context, log: Log, parts: Part[]): Promise<Call
 }
 
 function valuesBy(columns: LogColumn[], call: CallPayload): Record<string, unknown> {
+  // By label: a thousand columns and as many labels of 9,600 characters took 0.5 s to compare. The first of equal ones counts.
+  const variables = new Map<string | null | undefined, LoggedVariable>(
+    call.variables?.toReversed().map((each) => [each.label, each]),
+  );
   const values = columns.map(({ column, from, variable }, at) => {
     if (from !== "variable") return [column, call[from]];
-    const source = call.variables?.find(({ label }) => label === variable);
+    const source = variables.get(variable);
     if (source) return [column, source.value];
     throw badInput([
       { path: `columns.${at}.variable`, message: "names a variable that the log does not have" },

@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import { datasetsAnswer } from "../../src/datasets/rest.ts";
 import { toCursor } from "../../src/validation/pagination.ts";
 import { addToken, addWorkspace } from "../support/data.ts";
@@ -456,6 +456,20 @@ test("a logged call becomes a row, by the names of the columns or as given, and 
     error: { code: "LOG_NOT_FOUND" },
   });
   expect((await read("from-logs")).dataset.rows).toHaveLength(2);
+});
+
+test("a thousand columns find their variables without a look at each, and the first of equal labels", async () => {
+  const labels = Array.from({ length: 999 }, (_, n) => `v${n}`);
+  const variables = [...labels, "v0"].map((label, n) => ({ label, value: `${n}` }));
+  const { body } = await server.post("/monitor/log", { slug: "ghost", output: 1, variables });
+  await run(CREATE, { slug: "wide-log", columns: labels.map(text) });
+  const columns = labels.map((label) => ({ column: label, from: "VARIABLE", variable: label }));
+  const find = vi.spyOn(Array.prototype, "find");
+  const { datasetRow } = await run(FROM_LOG, { logId: body.log.id, slug: "wide-log", columns });
+  const searches = (find.mock.contexts as unknown[][]).filter(({ length }) => length === 1_000).length;
+  find.mockRestore();
+  expect(searches).toBe(0);
+  expect(datasetRow.values).toEqual(Object.fromEntries(labels.map((label, n) => [label, `${n}`])));
 });
 
 test.each<[string, unknown, string | null]>([
