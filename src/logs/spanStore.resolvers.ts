@@ -1,10 +1,11 @@
 import { LockMode } from "@mikro-orm/core";
-import { piecesOf } from "../database/pieces.ts";
+import { MAX_PIECE_BYTES, piecesOf } from "../database/pieces.ts";
 import { ownPriceFinder } from "../pricing/resolvers.ts";
 import { measureUsage, type Usage } from "../usage/usage.ts";
 import { countedIds, isCall } from "./counted.ts";
 import { Log, Trace } from "./entities.ts";
 import { createPause, insertLogs } from "./insertLogs.resolvers.ts";
+import { bytesOfLog } from "./payloads.resolvers.ts";
 import { type SpanStep, storeTraces } from "./spanTraces.resolvers.ts";
 import { NO_USAGE, toReporting, toRows } from "./steps.resolvers.ts";
 import { type Batch, MAX_COMPARED_LOGS, readStored, type StoredLog } from "./storedLogs.resolvers.ts";
@@ -29,16 +30,29 @@ export async function storeSpans(batch: Batch, steps: SpanStep[]) {
   return { rows, toRecount };
 }
 
-/** Removes the logs that rows replace. */
-async function removeStored(
-  { em, workspaceId }: Batch,
-  rows: { id: string }[],
-  pause: () => Promise<void>,
-): Promise<void> {
-  for (const { piece } of piecesOf(rows, () => 1, MAX_REMOVED_AT_ONCE)) {
+/** Removes the logs that rows replace: 30 of 6 MB, which 3 kB of spans may replace, took SQLite 0.1 s in one statement. */
+async function removeStored(batch: Batch, rows: { id: string }[], pause: () => Promise<void>): Promise<void> {
+  const { em, workspaceId } = batch;
+  const bytes = await lengthsOf(
+    batch,
+    rows.map(({ id }) => id),
+  );
+  const bytesOf = ({ id }: { id: string }) =>
+    Math.max(bytes.get(id) ?? 0, MAX_PIECE_BYTES / MAX_REMOVED_AT_ONCE);
+  for (const { piece } of piecesOf(rows, bytesOf)) {
     await em.nativeDelete(Log, { workspace: workspaceId, id: { $in: piece.map(({ id }) => id) } });
     await pause();
   }
+}
+
+/** The lengths of those logs that are stored. */
+async function lengthsOf({ context, em, workspaceId }: Batch, ids: string[]): Promise<Map<string, number>> {
+  const lengths = context.database.read
+    .selectFrom("Log")
+    .select(({ ref }) => ["id as id", bytesOfLog(ref).as("bytes")])
+    .where("workspace", "=", workspaceId)
+    .where("id", "in", ids);
+  return new Map((await context.database.rowsWithin(em, lengths)).map(({ id, bytes }) => [id, bytes]));
 }
 
 /**

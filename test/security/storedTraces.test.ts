@@ -49,3 +49,13 @@ test("one statement changes 4 MB of stored traces, as SQLite writes all of a row
   await store(roots.map((root) => below(root, { endTimeUnixNano: "1763800009000000000" })));
   expect(stop().filter(({ sql }) => /^update [`"]traces[`"]/i.test(sql))).toHaveLength(3);
 });
+
+test("one statement removes 4 MB of logs whose spans are sent again", async () => {
+  const roots = Array.from({ length: 6 }, () =>
+    newRoot([textAttribute("input.value", "x".repeat(1_500_000))]),
+  );
+  await store(roots);
+  const stop = await captureStatements(server);
+  await store(roots.map(({ traceId, spanId }) => newSpan({ traceId, spanId })));
+  expect(stop().filter(({ sql }) => /^delete from [`"]logs[`"]/i.test(sql))).toHaveLength(3);
+});
