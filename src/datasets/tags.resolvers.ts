@@ -1,6 +1,8 @@
 import { LockMode } from "@mikro-orm/core";
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
+import { createProtectedTagsLoader, sortByLabel } from "../database/labels.ts";
+import { readLists } from "../database/lengths.ts";
 import { createFinder, createLoader } from "../database/loader.ts";
 import type { EntityManager } from "../database/open.ts";
 import { inTransaction } from "../database/transaction.ts";
@@ -28,15 +30,20 @@ export interface DatasetTagState {
 
 /** The tags of a dataset, in the order of their names. */
 export const datasetTags = createLoader(async (context, ids: string[]) => {
-  const tags = await context.database.read
-    .selectFrom("DatasetTag")
-    .select(["id", "label", "version", "dataset"])
-    .where("workspace", "=", authorize(context, "read"))
-    .where("dataset", "in", ids)
-    .orderBy("label")
-    .execute();
-  const byDataset = Map.groupBy(tags, ({ dataset }) => dataset);
-  return ids.map((id) => byDataset.get(id) ?? []);
+  const workspaceId = authorize(context, "read");
+  const { read, rows } = context.database;
+  const lists = await readLists(context, ids, ({ parents, after, limit }) => {
+    let query = read
+      .selectFrom("DatasetTag")
+      .select(["id as id", "label as label", "version as version", "dataset as parent"])
+      .where("workspace", "=", workspaceId)
+      .where("dataset", "in", parents)
+      .limit(limit);
+    if (parents.length === 1) query = query.orderBy("id");
+    if (after !== null) query = query.where("id", ">", after);
+    return rows(query);
+  });
+  return sortByLabel(context, lists);
 });
 
 /** The tag with that id; null when the workspace has none. */
@@ -57,16 +64,9 @@ export const findDatasetTag: (
 });
 
 /** The protected tags of a dataset, by name. */
-export const protectedDatasetTags = createLoader(async (context, ids: string[]) => {
-  const datasets = await context.database.read
-    .selectFrom("Dataset")
-    .select(["id", "protectedTags"])
-    .where("workspace", "=", authorize(context, "read"))
-    .where("id", "in", ids)
-    .execute();
-  const byId = new Map(datasets.map(({ id, protectedTags }) => [id, protectedTags]));
-  return ids.map((id) => byId.get(id) ?? []);
-});
+export const protectedDatasetTags = createProtectedTagsLoader("Dataset", (context) =>
+  authorize(context, "read"),
+);
 
 /**
  * Has a tag name a version, given by number or by another tag; creates the tag when the dataset has none of that name.

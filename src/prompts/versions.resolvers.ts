@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import type { Context } from "../context.ts";
+import { createProtectedTagsLoader, sortByLabel } from "../database/labels.ts";
 import { inTurn, lengthOf, type RowLength, readByLength, readLists } from "../database/lengths.ts";
 import { createFinder, createLoader } from "../database/loader.ts";
 import { inPage, type Page } from "../database/pages.ts";
@@ -41,11 +42,6 @@ export function tagHistoryPage(context: Context, promptId: string, page: Page): 
   return inTurn(context, () => inPage(moves, "id", page, "desc").execute());
 }
 
-/** The order of texts in both databases. */
-function byBytesOfLabel(one: { label: string }, other: { label: string }): number {
-  return Buffer.compare(Buffer.from(one.label), Buffer.from(other.label));
-}
-
 /** The tags of a prompt, by name, with the version that each points to; without `latest`. */
 export const tagsOf: OfPrompt<{ id: string; label: string; version: string; versionId: string }[]> =
   createLoader(async (context, ids) => {
@@ -65,20 +61,13 @@ export const tagsOf: OfPrompt<{ id: string; label: string; version: string; vers
       if (after !== null) query = query.where("PromptTag.id", ">", after);
       return rows(query);
     });
-    return lists.map((tags) => tags.toSorted(byBytesOfLabel));
+    return sortByLabel(context, lists);
   });
 
 /** The protected tags of a prompt, by name. */
-export const protectedTagsOf: OfPrompt<string[]> = createLoader(async (context, ids) => {
-  const prompts = await context.database.read
-    .selectFrom("Prompt")
-    .select(["id", "protectedTags"])
-    .where("workspace", "=", authorize(context, "read"))
-    .where("id", "in", ids)
-    .execute();
-  const byId = new Map(prompts.map(({ id, protectedTags }) => [id, protectedTags]));
-  return ids.map((id) => byId.get(id) ?? []);
-});
+export const protectedTagsOf: OfPrompt<string[]> = createProtectedTagsLoader("Prompt", (context) =>
+  authorize(context, "read"),
+);
 
 /** The version of a prompt with the tag `production`; null when there is none. */
 export async function productionVersionOf(context: Context, promptId: string): Promise<NamedVersion | null> {

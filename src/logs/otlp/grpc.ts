@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import type { App } from "../../http/app.ts";
+import { createPacer } from "../../http/pacedConnections.ts";
 import type { GrpcServer } from "./grpcServer.ts";
 import type { OtlpOptions } from "./options.ts";
-import { createPacer } from "./pacedConnections.ts";
 
 declare module "fastify" {
   interface FastifyInstance {

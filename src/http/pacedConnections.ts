@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
-import { countChunks } from "../../http/unreadBodies.ts";
-import { afterTurns } from "../../limits/turns.ts";
+import { afterTurns } from "../limits/turns.ts";
+import { countChunks } from "./unreadBodies.ts";
 
 const PREFACE_BYTES = 24;
 const HEAD_BYTES = 9;
