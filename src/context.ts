@@ -21,6 +21,8 @@ export interface Context {
   origin: () => string;
   /** How many days traces are kept; null for ever. */
   retentionDays: number | null;
+  /** Set by a subscription: ends the turn of its event, once the answer is made. */
+  endEvent?: () => void;
   /** Set by GraphQL: the root field of a valid operation. */
   topField?: string;
   /** Set by GraphQL: what a valid operation uses of what is deprecated. */

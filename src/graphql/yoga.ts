@@ -92,8 +92,10 @@ const useCost: Plugin<ServerContext, ServerContext> = {
     disableDeadline(contextValue); // it ends with its subscriber
     return {
       onSubscribeResult: () => ({
-        onNext: ({ result, setResult }) =>
-          setResult(refuseTooLarge(result, operation, contextValue.answerBudget)),
+        onNext: ({ result, setResult }) => {
+          setResult(refuseTooLarge(result, operation, contextValue.answerBudget));
+          contextValue.endEvent?.();
+        },
       }),
     };
   },

@@ -4,6 +4,7 @@ import type { Context } from "../context.ts";
 import type { Database } from "../database/open.ts";
 import type { LogAddedMessage } from "../database/pubsub.ts";
 import { MAX_EVENT_BYTES, newAnswerBudget } from "../limits/answerBudget.ts";
+import { createFairQueue } from "../limits/fairQueue.ts";
 import { mayStillRead, subscriberOf } from "../workspaces/subscribers.resolvers.ts";
 import type { LogRecord } from "./entities.ts";
 import { share } from "./payloads.resolvers.ts";
@@ -43,15 +44,33 @@ function logsFrom(
     for await (const message of messages) {
       if (!isWanted(message)) continue;
       if (!(await mayStillRead(context))) break;
-      beginEvent(context, workspaceId);
-      const log = await sharedLog(context, workspaceId, message.id);
-      if (!log || log.type === "internal" || !isMatch(log)) continue;
-      await turn(workspaceId);
-      await push(log);
+      context.endEvent = await events.acquire(workspaceId);
+      try {
+        beginEvent(context, workspaceId);
+        const log = await sharedLog(context, workspaceId, message.id);
+        if (!log || log.type === "internal" || !isMatch(log)) continue;
+        await turn(workspaceId);
+        await push(log);
+      } finally {
+        context.endEvent();
+      }
     }
     stop();
   });
 }
+
+/**
+ * Events whose answers are made at the same time. The subscribers of a workspace make theirs one after another: those of 100
+ * to a log with its trace of 2,000 kept others waiting for 0.4 to 0.7 s. They wait as long as it takes: their number is bounded,
+ * and one that falls behind is ended.
+ */
+const events = createFairQueue({
+  places: 8,
+  share: 1,
+  maxWaiting: Number.POSITIVE_INFINITY,
+  maxWaitMs: Number.POSITIVE_INFINITY,
+  busy: "Too many events are under way.",
+});
 
 /**
  * The logs that are added to a trace from now on, each after its commit, and so how a running agent goes on. Ends like

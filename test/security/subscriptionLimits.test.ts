@@ -1,4 +1,5 @@
 import { connect } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterAll, afterEach, expect, test, vi } from "vitest";
 import {
   createPubSub,
@@ -230,6 +231,38 @@ test("a log is read once for all who hear of it", async () => {
   const reads = stop().filter(({ sql }) => /^\s*select .* from [`"]logs[`"]/is.test(sql));
   expect(reads.length).toBeLessThanOrEqual(3); // the log, the length of its output, and the output
   for (const events of all) await events[Symbol.asyncDispose]();
+});
+
+test("the events of a workspace are answered one after another", async () => {
+  await expect.poll(() => pubSub.count()).toBe(0);
+  const { token } = await addToken(server, { scopes: ["read"] });
+  const query = "subscription { logAdded { trace { name logs { nodes { id output } } } } }";
+  const mostReadsAtOnce = async (subscribers: number): Promise<number> => {
+    const open = () => subscribe(server, query, {}, token);
+    const opened = await Promise.all(Array.from({ length: subscribers }, open));
+    await expect.poll(() => pubSub.count()).toBe(subscribers);
+    const { rows } = server.database;
+    let [reads, most] = [0, 0];
+    const reading = vi.spyOn(server.database, "rows").mockImplementation(async (query) => {
+      reads += 1;
+      most = Math.max(most, reads);
+      await nextTurn();
+      try {
+        return await rows(query);
+      } finally {
+        reads -= 1;
+      }
+    });
+    await log({});
+    for (const events of opened) expect((await events.next()).errors).toBeUndefined();
+    reading.mockRestore();
+    for (const events of opened) await events[Symbol.asyncDispose]();
+    await expect.poll(() => pubSub.count()).toBe(0);
+    return most;
+  };
+  const mostOfOne = await mostReadsAtOnce(1);
+  expect(mostOfOne).toBeGreaterThan(0);
+  expect(await mostReadsAtOnce(10)).toBe(mostOfOne);
 });
 
 test("what listeners share of a log is written for each in a turn of its own", async () => {
