@@ -11,7 +11,7 @@ import { mapSpan } from "./otlp/mapping.ts";
 import { rebuildSpan } from "./otlp/rebuild.ts";
 import { changedFields, comparedColumns, type StoredLog, saidOfTrace } from "./remapped.ts";
 import type { ReportedSpan } from "./reported.ts";
-import { findServed } from "./served.resolvers.ts";
+import { createServedFinder, findServed } from "./served.resolvers.ts";
 import { recordSpans } from "./spans.resolvers.ts";
 import { toStep } from "./steps.resolvers.ts";
 import { toStorable } from "./storable.ts";
@@ -110,8 +110,9 @@ async function toCompared(context: Context, stored: StoredLog, mapped: ReportedS
   const place = { id: stored.id, traceId: stored.trace, startTime, arrival: startTime, user, organization };
   const workspaceId = authorize(context, "write");
   const findOwnPrice = ownPriceFinder(context, workspaceId);
-  const how = { findOwnPrice, tokens: "reported", missingVersion: "kept" } as const;
-  return { span, step: await toStep(context, workspaceId, log, { ...place, ...how }) };
+  const findServed = createServedFinder(context, workspaceId, "kept");
+  const how = { findOwnPrice, findServed, tokens: "reported" } as const;
+  return { span, step: await toStep(workspaceId, log, { ...place, ...how }) };
 }
 
 async function readStored({ database }: Context, workspaceId: string, ids: string[]): Promise<StoredLog[]> {

@@ -4,7 +4,7 @@ import { checkDeadline } from "../limits/deadline.ts";
 import { loadOwnPrices } from "../pricing/resolvers.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
 import type { ReportedSpan } from "./reported.ts";
-import type { MissingVersion } from "./served.resolvers.ts";
+import { createServedFinder, type MissingVersion } from "./served.resolvers.ts";
 import { logIdOf, traceIdOf } from "./spanIds.ts";
 import { recountTrace, storeSpans } from "./spanStore.resolvers.ts";
 import type { SpanStep } from "./spanTraces.resolvers.ts";
@@ -61,6 +61,7 @@ export async function toSteps(
 ): Promise<SpanStep[]> {
   const arrival = new Date();
   const findOwnPrice = await loadOwnPrices(context, workspaceId);
+  const findServed = createServedFinder(context, workspaceId, missingVersion);
   const traceIds = new Map<string, string>();
   const steps = new Map<string, SpanStep>();
   for (let at = 0; at < spans.length; at += SPANS_AT_ONCE) {
@@ -69,7 +70,7 @@ export async function toSteps(
     const some = spans.slice(at, at + SPANS_AT_ONCE).map((span) => {
       const traceId = traceIds.get(span.traceId) ?? traceIdOf(workspaceId, span.traceId);
       traceIds.set(span.traceId, traceId);
-      return complete(context, workspaceId, span, { traceId, arrival, findOwnPrice, missingVersion });
+      return complete(workspaceId, span, { traceId, arrival, findOwnPrice, findServed });
     });
     for (const one of await Promise.all(some)) steps.set(one.step.row.id, one);
   }
@@ -77,10 +78,9 @@ export async function toSteps(
 }
 
 async function complete(
-  context: Context,
   workspaceId: string,
   reported: ReportedSpan,
-  shared: Pick<Place, "traceId" | "arrival" | "findOwnPrice" | "missingVersion">,
+  shared: Pick<Place, "traceId" | "arrival" | "findOwnPrice" | "findServed">,
 ): Promise<SpanStep> {
   const span = toStorable(reported);
   const { log, trace } = span;
@@ -89,5 +89,5 @@ async function complete(
   const id = logIdOf(workspaceId, key);
   const { user, organization } = trace;
   const place = { ...shared, id, startTime, user, organization, tokens: "reported" } as const;
-  return { span, traceId: shared.traceId, step: await toStep(context, workspaceId, log, place) };
+  return { span, traceId: shared.traceId, step: await toStep(workspaceId, log, place) };
 }

@@ -1,10 +1,9 @@
-import type { Context } from "../context.ts";
 import { type FindOwnPrice, measureUsage, type PricedModel, type Usage } from "../usage/usage.ts";
 import type { Warning } from "../warnings.ts";
 import { countedIds, hasUsage, isCall, type ReportingLog } from "./counted.ts";
 import type { AggregateUsage } from "./entities.ts";
 import type { ReportedLog, ReportedParty } from "./reported.ts";
-import { findServed, type MissingVersion, type Served } from "./served.resolvers.ts";
+import type { FindServed, Served } from "./served.resolvers.ts";
 import { treeOf } from "./tree.ts";
 
 /** Where a reported log is stored. */
@@ -18,7 +17,7 @@ export interface Place {
   findOwnPrice: FindOwnPrice;
   /** Whether tokens that the client does not report are counted in its texts, or stay unknown. */
   tokens: "counted" | "reported";
-  missingVersion?: MissingVersion;
+  findServed: FindServed;
 }
 
 /** A log to store, with the usage that it has if it counts. */
@@ -40,17 +39,9 @@ export const NO_USAGE = {
 const NOT_SERVED: Served = { promptId: null, version: null, tag: null, model: null, warnings: [] };
 
 /** Completes a reported log: finds the version of the prompt that served, and measures what it took. */
-export async function toStep(
-  context: Context,
-  workspaceId: string,
-  log: ReportedLog,
-  place: Place,
-): Promise<Step> {
+export async function toStep(workspaceId: string, log: ReportedLog, place: Place): Promise<Step> {
   const { promptSlug: slug, version, tag } = log;
-  const served =
-    slug === null
-      ? NOT_SERVED
-      : await findServed(context, workspaceId, { slug, version, tag }, place.missingVersion);
+  const served = slug === null ? NOT_SERVED : await place.findServed({ slug, version, tag });
   const model = modelOf(log, served);
   const usage = await usageOf(workspaceId, { log, model, place });
   const reported = reportedUsage(log, usage);

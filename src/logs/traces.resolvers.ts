@@ -8,6 +8,7 @@ import { authorize } from "../workspaces/resolvers.ts";
 import { findExperiment } from "./experiments.resolvers.ts";
 import { createPause, insertLogs } from "./insertLogs.resolvers.ts";
 import type { ReportedLog } from "./reported.ts";
+import { createServedFinder } from "./served.resolvers.ts";
 import { type Step, toRows, toStep } from "./steps.resolvers.ts";
 import type { LogOfTrace, TraceReport } from "./traces.inputs.ts";
 
@@ -83,15 +84,16 @@ async function toSteps(
   { trace, logs, arrival }: Reported & { trace: TraceRow },
 ): Promise<Step[]> {
   const findOwnPrice = await loadOwnPrices(context, workspaceId);
+  const findServed = createServedFinder(context, workspaceId);
   const steps: Step[] = [];
   for (let at = 0; at < logs.length; at += LOGS_AT_ONCE) {
     if (at > 0) await context.database.turn(workspaceId);
     checkDeadline(context);
     const some = logs.slice(at, at + LOGS_AT_ONCE).map((log) =>
-      toStep(context, workspaceId, toReported(log), {
+      toStep(workspaceId, toReported(log), {
         ...{ id: newId(), traceId: trace.id, arrival, user: trace.user, organization: trace.organization },
         startTime: log.startTime ?? log.endTime ?? trace.startTime,
-        ...{ findOwnPrice, tokens: "counted" as const },
+        ...{ findOwnPrice, findServed, tokens: "counted" as const },
       }),
     );
     steps.push(...(await Promise.all(some)));

@@ -4,6 +4,7 @@ import { toCursor } from "../../src/validation/pagination.ts";
 import { clientTraces } from "../support/clientTraces.ts";
 import { addPrompt, addWorkspace, model } from "../support/data.ts";
 import { subscribe } from "../support/events.ts";
+import { encodeSpans, JSON_TYPE, newSpan } from "../support/otlp.ts";
 import { startServer } from "../support/server.ts";
 import { captureStatements } from "../support/statements.ts";
 
@@ -200,6 +201,40 @@ test("a call without reported tokens is counted and priced as in POST /monitor/l
   expect(logs[0].usage).toEqual(log.usage);
   expect(logs[0].cost).toBe(log.cost);
   expect(log.usage.inputTokens).toBeGreaterThan(0);
+});
+
+/** A trace, and spans, whose calls name a version of a prompt. */
+const waysToName: [path: string, bodyOf: (slug: string, calls: number) => object][] = [
+  [
+    "/monitor/trace",
+    (slug, calls) => ({
+      logs: Array.from({ length: calls }, (_, n) => call(`${n}`, { prompt: { slug, version: "1" } })),
+    }),
+  ],
+  [
+    "/v1/traces",
+    (slug, calls) => {
+      const attributes = Object.entries({ slug, version: "1" }).map(([name, stringValue]) => ({
+        key: `basalt.prompt.${name}`,
+        value: { stringValue },
+      }));
+      const spans = Array.from({ length: calls }, () => newSpan({ attributes }));
+      return JSON.parse(encodeSpans(spans, JSON_TYPE).toString());
+    },
+  ],
+];
+
+test.each(waysToName)("POST %s reads a version once that many of its calls name", async (path, bodyOf) => {
+  const readsFor = async (calls: number): Promise<number> => {
+    const slug = `named${path.replaceAll("/", "-")}-${calls}`;
+    await addPrompt(server, { slug, versions: [{ version: "1", model: model(null, "m") }] });
+    const stop = await captureStatements(server);
+    expect((await server.post(path, bodyOf(slug, calls))).status).toBe(200);
+    return stop().filter(({ sql }) => /from [`"]prompt_versions[`"]/.test(sql)).length;
+  };
+  const reads = await readsFor(1);
+  expect(reads).toBeGreaterThan(0);
+  expect(await readsFor(50)).toBe(reads);
 });
 
 test("usage counts a call inside another one with the same numbers once, and steps that are no calls never", async () => {
