@@ -23,7 +23,7 @@ export function cleanUpRegularly(app: App, database: Database, retentionDays: nu
     await removeOldRejected(database, signal).catch(warn);
     await removeDeletedDatasets(database, signal).catch(warn);
     await removeDeletedPrompts(database, signal).catch(warn);
-    await deleteEndedSessions(database).catch(warn);
+    await deleteEndedSessions(database, signal).catch(warn);
   });
   // Apart from the others, as a run may take hours.
   if (retentionDays !== null)

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { Access, Context } from "../context.ts";
+import { deleteOlder } from "../database/deleteOlder.ts";
 import { newId } from "../database/ids.ts";
 import type { Database, EntityManager } from "../database/open.ts";
 import { retryWhileLocked } from "../database/retry.ts";
@@ -108,17 +109,14 @@ export async function describeSession({ database }: Context, access: Access): Pr
 }
 
 /** Deletes sessions that have ended and links that have expired. */
-export async function deleteEndedSessions({ write }: Database): Promise<void> {
-  const ago = (ms: number) => new Date(Date.now() - ms);
-  await retryWhileLocked(() =>
-    write.deleteFrom("ConsoleSession").where("createdAt", "<=", ago(MAX_AGE_MS)).execute(),
+export async function deleteEndedSessions(database: Database, signal: AbortSignal): Promise<void> {
+  await deleteOlder(database, { table: "ConsoleSession", maxAgeMs: MAX_AGE_MS }, signal);
+  await deleteOlder(
+    database,
+    { table: "ConsoleSession", since: "lastUsedAt", maxAgeMs: MAX_IDLE_MS },
+    signal,
   );
-  await retryWhileLocked(() =>
-    write.deleteFrom("ConsoleSession").where("lastUsedAt", "<=", ago(MAX_IDLE_MS)).execute(),
-  );
-  await retryWhileLocked(() =>
-    write.deleteFrom("SignInLink").where("createdAt", "<=", ago(LINK_MS)).execute(),
-  );
+  await deleteOlder(database, { table: "SignInLink", maxAgeMs: LINK_MS }, signal);
 }
 
 /** Makes room for one more session of a token. */

@@ -1,7 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { LockMode } from "@mikro-orm/core";
+import { sql } from "kysely";
 import type { Context } from "../context.ts";
 import { deleteInBatches } from "../database/deleteInBatches.ts";
+import { lengthOf } from "../database/lengths.ts";
 import type { Database } from "../database/open.ts";
 import { retryWhileLocked } from "../database/retry.ts";
 import { authorize } from "../workspaces/resolvers.ts";
@@ -53,6 +55,15 @@ export async function removeDeletedPrompts(database: Database, signal: AbortSign
   }
 }
 
+const VERSION_TEXTS = ["text", "systemText", "messages", "model", "variables"];
+
+/** The parts of a prompt, with the length of one where it may be long. */
+const bytesOf = {
+  PromptTagMove: sql<number>`0`,
+  PromptTag: sql<number>`0`,
+  PromptVersion: sql<number>`${sql.join(VERSION_TEXTS.map(lengthOf), sql` + `)}`,
+};
+
 async function removeParts(
   { read, write }: Database,
   { workspace, promptId }: { workspace: string; promptId: string },
@@ -61,7 +72,7 @@ async function removeParts(
   for (const entity of ["PromptTagMove", "PromptTag", "PromptVersion"] as const) {
     const parts = read
       .selectFrom(entity)
-      .select("id")
+      .select(["id", bytesOf[entity].as("bytes")])
       .where("workspace", "=", workspace)
       .where("prompt", "=", promptId)
       .orderBy("id");

@@ -271,9 +271,21 @@ test.each([
     .execute();
   const { body } = await own.get("/console/session", asSession(cookie));
   expect(body.session?.workspace ?? null).toBe(workspaceName);
-  await deleteEndedSessions(own.database);
+  await deleteEndedSessions(own.database, new AbortController().signal);
   const left = await own.database.read.selectFrom("ConsoleSession").select("id").execute();
   expect(left).toHaveLength(workspaceName ? 1 : 0);
+});
+
+test("many ended sessions are removed in steps, with others served in between", async () => {
+  await using own = await startServer({ console: true });
+  for (let n = 0; n < 40; n++) await cookieOf(own.token, {}, own);
+  const ended = { lastUsedAt: new Date(Date.now() - 13 * 3_600_000) };
+  await own.database.write.updateTable("ConsoleSession").set(ended).execute();
+  const stop = await captureStatements(own);
+  await deleteEndedSessions(own.database, new AbortController().signal);
+  const removals = stop().filter(({ sql }) => /^delete from .console_sessions/.test(sql));
+  expect(removals.length).toBeGreaterThan(2); // the first removes five
+  expect(await own.database.read.selectFrom("ConsoleSession").select("id").execute()).toEqual([]);
 });
 
 test("a use is recorded with the session and its token, so that it stays in use", async () => {
@@ -307,7 +319,7 @@ test("a sign-in link signs in once, within a day", async () => {
   const dayAgo = new Date(Date.now() - 24 * 3_600_000);
   await server.database.write.updateTable("SignInLink").set({ createdAt: dayAgo }).execute();
   expect((await signIn({ code: old })).status).toBe(401);
-  await deleteEndedSessions(server.database);
+  await deleteEndedSessions(server.database, new AbortController().signal);
   expect(await server.database.read.selectFrom("SignInLink").selectAll().execute()).toEqual([]);
 });
 

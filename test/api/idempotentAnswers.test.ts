@@ -1,6 +1,8 @@
+import { v7 as uuidv7 } from "uuid";
 import { afterAll, expect, test, vi } from "vitest";
 import { storedTime } from "../../src/database/times.ts";
 import { deleteOldResponses } from "../../src/workspaces/idempotency.resolvers.ts";
+import { getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { addDataset, addToken } from "../support/data.ts";
 import { isOnPostgresql, type Server, startServer } from "../support/server.ts";
 import { captureStatements } from "../support/statements.ts";
@@ -150,6 +152,22 @@ test.each([
   await age(own, ms);
   await deleteOldResponses(own.database, new AbortController().signal);
   expect(await countIn(own)).toBe(left);
+});
+
+test("long answers after many short ones are cleared away 16 MB at a time", async () => {
+  await using own = await startServer();
+  const workspace = await getWorkspaceId(own.database, "default");
+  const answers = [...Array(200).fill("x"), ...Array(12).fill("x".repeat(3_000_000))];
+  const begunMs = Date.now() - 2 * DAY_MS;
+  for (const [n, answer] of answers.entries()) {
+    const hash = String(n).padStart(64, "0");
+    const ids = { id: uuidv7(), workspace, tokenId: uuidv7(), keyHash: hash, requestHash: hash };
+    await own.database.commit([["IdempotentAnswer", { ...ids, answer, createdAt: new Date(begunMs + n) }]]);
+  }
+  const stop = await captureStatements(own);
+  await deleteOldResponses(own.database, new AbortController().signal);
+  const removals = stop().filter(({ sql }) => /^delete from .idempotent_answers/.test(sql));
+  expect(removals.length).toBeGreaterThanOrEqual(8); // 200 short ones take 6, into the last of which the long ones would fit
 });
 
 test("a service clears away within a minute what is too old to be given again", async () => {

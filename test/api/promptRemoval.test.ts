@@ -95,3 +95,14 @@ test("deleted prompts without parts are removed one in a turn of the event loop"
   const turns = await turnsDuring(() => removeDeletedPrompts(server.database, never));
   expect(turns).toBeGreaterThanOrEqual(slugs.length);
 });
+
+test("long versions after many short ones are removed 16 MB at a time", async () => {
+  const short = Array.from({ length: 200 }, (_, n) => ({ version: `${n}` }));
+  const long = Array.from({ length: 12 }, (_, n) => ({ version: `long ${n}`, text: "x".repeat(3_000_000) }));
+  await addPrompt(server, { slug: "long", versions: [...short, ...long] });
+  await remove("long");
+  const stop = await captureStatements(server);
+  await removeDeletedPrompts(server.database, never);
+  const removals = stop().filter(({ sql }) => /^delete from .prompt_versions/.test(sql));
+  expect(removals.length).toBeGreaterThanOrEqual(8); // 200 short ones take 6, into the last of which the long ones would fit
+});
