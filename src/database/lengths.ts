@@ -117,6 +117,7 @@ export async function readLists<Entry extends { id: string; parent: string }>(
   const turn = () => context.database.turn(context.access!.workspaceId);
   const lists: Entry[][] = [];
   for (const parent of parents) {
+    await turn(); // the lists together may have 32 MB, each of them less than a piece
     const list: Entry[] = [];
     for await (const piece of inPieces(parent, { read, turn })) {
       checkDeadline(context);

@@ -13,9 +13,9 @@ export interface VersionText {
 }
 
 /**
- * The unified diff of each part of two versions, as `git diff` prints it; empty for parts that are the same. A
- * missing part is `/dev/null`. A part with more than 500 changed lines, or fewer in a part of more than 6,000 lines, is
- * replaced as a whole; of one with more than 100,000 lines it only says that it differs. Each part takes up to 40 ms, or is undefined several times before, where others may run.
+ * The unified diff of each part of two versions, as `git diff` prints it; empty for parts that are the same. A missing part is
+ * `/dev/null`. A part with more than 500 changed lines, or fewer in a part of more than 6,000 lines, is replaced as a whole; of
+ * one with more than 100,000 lines it only says that it differs. Yields undefined where others may run, at most 40 ms apart.
  */
 export function* diffVersions(from: VersionText, to: VersionText): Generator<string | undefined> {
   for (const { name, read } of parts) {

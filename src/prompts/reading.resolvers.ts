@@ -118,7 +118,9 @@ export async function promptDiff(context: Context, { slug, from, to }: PromptDif
   const workspaceId = authorize(context, "read");
   const prompt = await findPrompt(context, workspaceId, slug);
   if (!prompt) throw promptNotFound(slug);
+  const pause = createPauses(context, workspaceId);
   const getVersion = async (name: string) => {
+    await pause.take(); // requests, and aliases, come to it in one turn, and a version may have 9 MB
     const version = await context.em.findOne(PromptVersion, { prompt: prompt.id, version: name });
     if (version) return version;
     throw new GabbroError("VERSION_NOT_FOUND", `Prompt ${quoted(slug)} has no version ${quoted(name)}.`);
@@ -128,8 +130,7 @@ export async function promptDiff(context: Context, { slug, from, to }: PromptDif
   const after = await getVersion(to);
   const { diffVersions } = await import("./diff.ts"); // seldom needed
   let diff = "";
-  const pause = createPauses(context, workspaceId);
-  await pause.take(); // before the first part: requests, and aliases, come to it in one turn
+  await pause.take();
   for (const part of diffVersions(before, after)) {
     diff += part ?? "";
     spendAnswerBytes(context, part?.length ?? 0);

@@ -93,6 +93,23 @@ test("names count, too: 40,000 names of versions fit into an answer five times, 
   );
 });
 
+test("the tags of datasets that have many together are read one dataset after another, with others served in between", async () => {
+  const DATASETS = 6;
+  for (let n = 0; n < DATASETS; n++) {
+    const { id: dataset } = await addDataset(server, { slug: `tagged-${n}`, columns: column });
+    const tags = Array.from({ length: 1_000 }, (_, tag) => ({
+      ...{ id: uuidv7(), workspace, dataset, label: `tag-${tag}`, version: 1, createdAt: new Date() },
+    }));
+    await server.database.commit(tags.map((tag) => ["DatasetTag", tag]));
+  }
+  const turn = vi.spyOn(server.database, "turn");
+  const query = '{ datasets(search: "tagged-", first: 10) { nodes { tags { label } } } }';
+  const { nodes } = (await server.graphql(query)).body.data.datasets;
+  expect(nodes.map(({ tags }: { tags: unknown[] }) => tags.length)).toEqual(Array(DATASETS).fill(1_000));
+  expect(turn.mock.calls.length).toBeGreaterThan(DATASETS); // a few are of the fields
+  turn.mockRestore();
+});
+
 test("an answer of many fields has others served in between", async () => {
   expect(await turnsDuring(() => server.graphql(described(2)))).toBeGreaterThan(15); // 180,000 fields
 });

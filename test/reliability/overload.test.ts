@@ -260,7 +260,7 @@ test("unless it is set, who takes nothing of an answer is cut off after thirty s
 });
 
 test("when answers that are not taken hold too much together, the largest are cut off", async () => {
-  await using server = await startServer({ clientLimits: { maxWaitingBytes: 1_000_000, checkMs: 20 } });
+  await using server = await startServer({ clientLimits: { maxWaitingBytes: 100_000, checkMs: 20 } });
   await addLargeDataset(server);
   await openStopped(server, 3);
   await connections(server).toBe(0);
