@@ -76,8 +76,9 @@ const renamedColumns: StoredData = {
 };
 
 const LINES = 498_000;
-const PLACEHOLDERS = 1_000;
-const MESSAGES = 200;
+/** With as many messages in the place of each, as many as are allowed. */
+const PLACEHOLDERS = 999;
+const MESSAGES = 10;
 
 const longPrompts: StoredData = {
   name: "prompts of many lines and many placeholders",
