@@ -1,4 +1,3 @@
-import { ref } from "@mikro-orm/core";
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
 import type { EntityManager } from "../database/open.ts";
@@ -99,7 +98,7 @@ interface Move {
   action: string;
   prompt: Prompt;
   label: string;
-  to: PromptVersion | null;
+  to: NamedVersion | null;
   record: RecordChange;
 }
 
@@ -111,15 +110,15 @@ async function moveTag(
 ): Promise<TagState> {
   refuseLatest(label);
   if (prompt.protectedTags.includes(label)) authorize(context, "publish");
-  const tag = await em.findOne(PromptTag, { prompt, label }, { populate: ["version"] });
-  const from = tag ? (await tag.version.loadOrFail()).version : null;
+  const tag = await em.findOne(PromptTag, { prompt, label });
+  const from = (await taggedVersion(em, prompt, label))?.version ?? null;
   const { workspaceId: workspace, tokenName } = authenticated(context);
   const createdAt = new Date();
   const id = tag?.id ?? newId();
   if (to && !tag) refuseMoreTags(await em.count(PromptTag, { prompt }), "tags");
   if (!to) em.remove(tag ?? []);
-  else if (tag) tag.version = ref(to);
-  else em.create(PromptTag, { id, workspace, prompt, label, version: to, createdAt });
+  else if (tag) tag.version = em.getReference(PromptVersion, to.id, { wrapped: true });
+  else em.create(PromptTag, { id, workspace, prompt, label, version: to.id, createdAt });
   const version = to?.version ?? null;
   if (from !== version) {
     em.create(PromptTagMove, {
@@ -153,14 +152,17 @@ function refuseLatest(label: string): void {
   );
 }
 
+/** Whose texts are not read. */
+type NamedVersion = Pick<PromptVersion, "id" | "version">;
+
 async function getVersion(
   em: EntityManager,
   prompt: Prompt,
   { version, tag }: { version?: string | null | undefined; tag?: string | null | undefined },
-): Promise<PromptVersion> {
+): Promise<NamedVersion> {
   if (!version && !tag) throw badInput([{ path: "version", message: "is required, or else tag" }]);
   if (version) {
-    const match = await em.findOne(PromptVersion, { prompt, version });
+    const match = await em.findOne(PromptVersion, { prompt, version }, { fields: ["version"] });
     if (match) return match;
     throw new GabbroError(
       "VERSION_NOT_FOUND",
@@ -170,10 +172,15 @@ async function getVersion(
   const label = tag as string;
   const target =
     label === LATEST
-      ? await em.findOne(PromptVersion, { prompt }, { orderBy: { id: "desc" } })
-      : (await em.findOne(PromptTag, { prompt, label }, { populate: ["version"] }))?.version.unwrap();
+      ? await em.findOne(PromptVersion, { prompt }, { orderBy: { id: "desc" }, fields: ["version"] })
+      : await taggedVersion(em, prompt, label);
   if (!target) throw tagNotFound(prompt, label);
-  return em.findOneOrFail(PromptVersion, { id: target.id });
+  return target;
+}
+
+async function taggedVersion(em: EntityManager, prompt: Prompt, label: string): Promise<NamedVersion | null> {
+  const tag = await em.findOne(PromptTag, { prompt, label });
+  return tag && em.findOneOrFail(PromptVersion, { id: tag.version.id }, { fields: ["version"] });
 }
 
 function tagNotFound({ slug }: Prompt, label: string): GabbroError {
