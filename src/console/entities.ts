@@ -11,8 +11,8 @@ export const ConsoleSession = defineEntity({
     workspace: () => p.manyToOne(Workspace).ref(),
     token: () => p.manyToOne(AccessToken).ref(),
     hash: p.string().length(64).unique(),
-    createdAt: timestamp(),
-    lastUsedAt: timestamp(),
+    createdAt: timestamp().index(),
+    lastUsedAt: timestamp().index(),
   },
 });
 export type ConsoleSession = InferEntity<typeof ConsoleSession>;

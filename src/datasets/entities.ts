@@ -33,6 +33,7 @@ export const Dataset = defineEntity({
     deletedAt: timestamp().nullable(),
   },
   uniques: [{ properties: ["workspace", "slug"] }],
+  indexes: [{ name: "datasets_deleted", properties: ["deletedAt"], where: "deleted_at is not null" }],
   filters: { notDeleted: { name: "notDeleted", cond: { deletedAt: null }, default: true } },
 });
 export type Dataset = InferEntity<typeof Dataset>;
@@ -45,20 +46,21 @@ export const DatasetRow = defineEntity({
     id: p.uuid().primary(),
     workspace: () => p.manyToOne(Workspace).ref().index(false),
     dataset: () => p.manyToOne(Dataset).ref().index(false).deleteRule("cascade"),
-    name: p.text().strictNullable(),
-    /** The caller's own id of the row: the same key again changes the row instead of adding another. */
-    key: p.text().strictNullable(),
-    /** The log that the row was made from. No foreign key: the row outlives the log. */
-    logId: p.uuid().strictNullable(),
-    values: json<Record<string, unknown>>(),
-    idealOutput: p.text().strictNullable(),
-    metadata: json<Record<string, unknown>>().strictNullable(),
-    createdAt: timestamp(),
     /** The version of the dataset that brought this content. */
     version: p.integer().default(1),
+    createdAt: timestamp(),
+    /** The log that the row was made from. No foreign key: the row outlives the log. */
+    logId: p.uuid().strictNullable(),
+    /** The caller's own id of the row: the same key again changes the row instead of adding another. */
+    key: p.text().strictNullable(),
+    // Texts of any length stand last: SQLite reads a row up to the column that it needs.
+    name: p.text().strictNullable(),
+    idealOutput: p.text().strictNullable(),
+    metadata: json<Record<string, unknown>>().strictNullable(),
+    values: json<Record<string, unknown>>(),
   },
   // Begins with the parent: the database finds the children of a deleted parent by it.
-  // With the version: older versions are found without the row, whose version SQLite would look for behind its long texts.
+  // With the version: older versions are found without the row.
   indexes: [{ properties: ["dataset", "workspace", "id", "version"] }],
   uniques: [{ properties: ["dataset", "workspace", "key"] }],
 });
@@ -82,8 +84,8 @@ export const DatasetRowRevision = defineEntity({
     until: p.integer(),
     createdAt: timestamp(),
     logId: p.uuid().strictNullable(),
-    name: p.text().strictNullable(),
     key: p.text().strictNullable(),
+    name: p.text().strictNullable(),
     idealOutput: p.text().strictNullable(),
     metadata: json<Record<string, unknown>>().strictNullable(),
     values: json<Record<string, unknown>>(),

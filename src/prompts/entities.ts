@@ -43,6 +43,10 @@ export const Prompt = defineEntity({
     deletedAt: timestamp().nullable(),
   },
   uniques: [{ properties: ["workspace", "slug"] }],
+  indexes: [
+    { properties: ["workspace", "featureSlug", "slug"] },
+    { name: "prompts_deleted", properties: ["deletedAt"], where: "deleted_at is not null" },
+  ],
   filters: { notDeleted: { name: "notDeleted", cond: { deletedAt: null }, default: true } },
 });
 export type Prompt = InferEntity<typeof Prompt>;
@@ -56,13 +60,14 @@ export const PromptVersion = defineEntity({
     workspace: () => p.manyToOne(Workspace).ref().index(false),
     prompt: () => p.manyToOne(Prompt).ref().index(false).deleteRule("cascade"),
     version: p.text(),
-    text: p.text(),
-    systemText: p.text().strictNullable(),
-    messages: json<Message[]>().strictNullable(),
+    createdAt: timestamp(),
+    source: json<VersionSource>().nullable(),
+    // Texts of any length stand last: SQLite reads a row up to the column that it needs.
     model: json<Model>().strictNullable(),
     variables: json<Variable[]>(),
-    source: json<VersionSource>().nullable(),
-    createdAt: timestamp(),
+    messages: json<Message[]>().strictNullable(),
+    systemText: p.text().strictNullable(),
+    text: p.text(),
   },
   // Begins with the parent: the database finds the children of a deleted parent by it.
   uniques: [{ properties: ["prompt", "workspace", "version"] }],
@@ -100,7 +105,10 @@ export const PromptTagMove = defineEntity({
     tokenName: p.text(),
     createdAt: timestamp(),
   },
-  // Begins with the parent: the database finds the children of a deleted parent by it.
-  indexes: [{ properties: ["prompt", "workspace", "id"] }],
+  // Begin with the parent: the database finds the children of a deleted parent by them.
+  indexes: [
+    { properties: ["prompt", "workspace", "id"] },
+    { properties: ["prompt", "workspace", "label", "id"] },
+  ],
 });
 export type PromptTagMove = InferEntity<typeof PromptTagMove>;

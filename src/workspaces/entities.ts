@@ -63,9 +63,10 @@ export const AuditEntry = defineEntity({
     tokenName: p.text(),
     action: p.text(),
     subject: p.text(),
+    createdAt: timestamp(),
+    // Of any length, so last: SQLite reads a row up to the column that it needs.
     before: json<Record<string, unknown>>().strictNullable(),
     after: json<Record<string, unknown>>().strictNullable(),
-    createdAt: timestamp(),
   },
   indexes: [{ properties: ["workspace", "id"] }],
 });

@@ -47,6 +47,28 @@ test("the snapshot beside the migrations equals the entities, so the next migrat
   expect(await database.orm.migrator.checkSchema()).toBe(false);
 });
 
+/** The columns of each table that callers fill at any length. */
+const longColumns = {
+  dataset_rows: ["name", "ideal_output", "metadata", "values"],
+  dataset_row_revisions: ["name", "ideal_output", "metadata", "values"],
+  prompt_versions: ["model", "variables", "messages", "system_text", "text"],
+  audit_entries: ["before", "after"],
+  traces: ["metadata", "evaluators", "ideal_output", "input", "output"],
+  logs: [
+    ...["aggregate_usage", "evaluators", "metadata", "variables"],
+    ...["events", "attributes", "ideal_output", "input", "output"],
+  ],
+};
+
+test.for(Object.entries(longColumns))(
+  "short columns of %s are read without its long texts, which stand behind them",
+  async ([table, long]) => {
+    await using database = await newDatabase();
+    const columns: { name: string }[] = await database.orm.em.execute(`pragma table_info(${table})`);
+    expect(columns.map(({ name }) => name).slice(-long.length)).toEqual(long);
+  },
+);
+
 test("two programs that migrate the same new database at once both end well", async () => {
   await using one = await newDatabase("bare");
   const other = await openDatabase(`sqlite:${one.file}`, entities);

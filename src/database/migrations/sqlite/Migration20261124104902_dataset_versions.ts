@@ -1,5 +1,13 @@
 import { Migration } from "@mikro-orm/migrations";
 
+/** The triggers that keep what rows were. */
+export const revisionTriggers = [
+  // A change within one version leaves no revision: nobody has seen what was before it.
+  `create trigger \`dataset_rows_keep_changed\` after update on \`dataset_rows\` when new.\`version\` > old.\`version\` begin insert into \`dataset_row_revisions\` (\`id\`, \`workspace_id\`, \`dataset_id\`, \`version\`, \`until\`, \`created_at\`, \`log_id\`, \`name\`, \`key\`, \`ideal_output\`, \`metadata\`, \`values\`) values (printf('%s@%010d', old.\`id\`, new.\`version\`), old.\`workspace_id\`, old.\`dataset_id\`, old.\`version\`, new.\`version\`, old.\`created_at\`, old.\`log_id\`, old.\`name\`, old.\`key\`, old.\`ideal_output\`, old.\`metadata\`, old.\`values\`); end;`,
+  // The rows of a dataset that is being deleted leave none either.
+  `create trigger \`dataset_rows_keep_deleted\` after delete on \`dataset_rows\` begin insert into \`dataset_row_revisions\` (\`id\`, \`workspace_id\`, \`dataset_id\`, \`version\`, \`until\`, \`created_at\`, \`log_id\`, \`name\`, \`key\`, \`ideal_output\`, \`metadata\`, \`values\`) select printf('%s@%010d', old.\`id\`, \`datasets\`.\`version\`), old.\`workspace_id\`, old.\`dataset_id\`, old.\`version\`, \`datasets\`.\`version\`, old.\`created_at\`, old.\`log_id\`, old.\`name\`, old.\`key\`, old.\`ideal_output\`, old.\`metadata\`, old.\`values\` from \`datasets\` where \`datasets\`.\`id\` = old.\`dataset_id\` and \`datasets\`.\`version\` > old.\`version\` and \`datasets\`.\`deleted_at\` is null; end;`,
+];
+
 export class Migration20261124104902_dataset_versions extends Migration {
   override name = "Migration20261124104902_dataset_versions";
 
@@ -35,14 +43,7 @@ export class Migration20261124104902_dataset_versions extends Migration {
       `create index \`dataset_rows_dataset_id_workspace_id_id_version_index\` on \`dataset_rows\` (\`dataset_id\`, \`workspace_id\`, \`id\`, \`version\`);`,
     );
 
-    // A change within one version leaves no revision: nobody has seen what was before it.
-    this.addSql(
-      `create trigger \`dataset_rows_keep_changed\` after update on \`dataset_rows\` when new.\`version\` > old.\`version\` begin insert into \`dataset_row_revisions\` (\`id\`, \`workspace_id\`, \`dataset_id\`, \`version\`, \`until\`, \`created_at\`, \`log_id\`, \`name\`, \`key\`, \`ideal_output\`, \`metadata\`, \`values\`) values (printf('%s@%010d', old.\`id\`, new.\`version\`), old.\`workspace_id\`, old.\`dataset_id\`, old.\`version\`, new.\`version\`, old.\`created_at\`, old.\`log_id\`, old.\`name\`, old.\`key\`, old.\`ideal_output\`, old.\`metadata\`, old.\`values\`); end;`,
-    );
-    // The rows of a dataset that is being deleted leave none either.
-    this.addSql(
-      `create trigger \`dataset_rows_keep_deleted\` after delete on \`dataset_rows\` begin insert into \`dataset_row_revisions\` (\`id\`, \`workspace_id\`, \`dataset_id\`, \`version\`, \`until\`, \`created_at\`, \`log_id\`, \`name\`, \`key\`, \`ideal_output\`, \`metadata\`, \`values\`) select printf('%s@%010d', old.\`id\`, \`datasets\`.\`version\`), old.\`workspace_id\`, old.\`dataset_id\`, old.\`version\`, \`datasets\`.\`version\`, old.\`created_at\`, old.\`log_id\`, old.\`name\`, old.\`key\`, old.\`ideal_output\`, old.\`metadata\`, old.\`values\` from \`datasets\` where \`datasets\`.\`id\` = old.\`dataset_id\` and \`datasets\`.\`version\` > old.\`version\` and \`datasets\`.\`deleted_at\` is null; end;`,
-    );
+    for (const trigger of revisionTriggers) this.addSql(trigger);
   }
 
   override down(): void | Promise<void> {

@@ -15,6 +15,7 @@ import { Migration20261124210000_rejected_items } from "./Migration2026112421000
 import { Migration20261125004153_failed_logs } from "./Migration20261125004153_failed_logs.ts";
 import { Migration20261125005414_version_source } from "./Migration20261125005414_version_source.ts";
 import { Migration20261125214500_removed_words } from "./Migration20261125214500_removed_words.ts";
+import { Migration20261126141825_narrow_rows } from "./Migration20261126141825_narrow_rows.ts";
 
 /** The migrations of SQLite in their order; `npm run migration -- NAME` writes the next one, which is then added here. */
 export const sqliteMigrations = [
@@ -35,4 +36,5 @@ export const sqliteMigrations = [
   { name: "Migration20261125004153_failed_logs", class: Migration20261125004153_failed_logs },
   { name: "Migration20261125005414_version_source", class: Migration20261125005414_version_source },
   { name: "Migration20261125214500_removed_words", class: Migration20261125214500_removed_words },
+  { name: "Migration20261126141825_narrow_rows", class: Migration20261126141825_narrow_rows },
 ];
