@@ -3,6 +3,7 @@ import { newId } from "../database/ids.ts";
 import type { EntityManager } from "../database/open.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { badInput, type ErrorCode, type ErrorDetail, GabbroError, quoted } from "../errors.ts";
+import { pauseAfter } from "../limits/turns.ts";
 import { detailsOf } from "../validation/messages.ts";
 import type { Warning } from "../warnings.ts";
 import { authorize } from "../workspaces/resolvers.ts";
@@ -15,12 +16,12 @@ import {
   datasetRowInput,
   type UpdateDatasetItemInput,
 } from "./inputs.ts";
+import { putRows } from "./put.resolvers.ts";
 import {
   findLocked,
   getDataset,
   nextVersion,
   omittedColumns,
-  putRows,
   type Row,
   refuseLargeRow,
   refuseOrphans,
@@ -57,7 +58,11 @@ export async function addDatasetItem(
   const parent = await getDataset(context, workspace, slug);
   if (input.key !== null) {
     const [added] = await refuseOrphans(slug, () =>
-      inTransaction(context.em, (em) => putRows(em, workspace, parent, [input]), "locked rows"),
+      inTransaction(
+        context.em,
+        (em) => putRows(context.database, em, { workspace, parent, inputs: [input] }),
+        "locked rows",
+      ),
     );
     return added!;
   }
@@ -82,7 +87,11 @@ export async function addDatasetItems(
   const parsed = items.map((item) => datasetRowInput.safeParse(item));
   const valid = parsed.flatMap(({ data }): DatasetRowInput[] => (data ? [data] : []));
   const rows = await refuseOrphans(slug, () =>
-    inTransaction(context.em, (em) => putRows(em, workspace, parent, valid), "locked rows"),
+    inTransaction(
+      context.em,
+      (em) => putRows(context.database, em, { workspace, parent, inputs: valid }),
+      "locked rows",
+    ),
   );
   const stored = rows.values();
   const result: StoredItems = { datasetRows: [], errors: [], warnings: [] };
@@ -107,13 +116,16 @@ export async function updateDatasetItem(
 ): Promise<StoredItem> {
   authorize(context, "read"); // before it writes, because it answers with the whole row
   authorize(context, "write");
-  return changeRow(context, id, ({ row, parent, version }) => {
+  return changeRow(context, id, async ({ em, parent, version }) => {
+    const sinceMs = performance.now();
+    const row = await em.findOneOrFail(DatasetRow, { id }, { refresh: true });
+    await pauseAfter(sinceMs); // parsing a long row and storing it take 60 ms each
     const encoded = valuesEncoder(parent)(values ?? {});
     row.values = { ...row.values, ...encoded.values };
-    refuseLargeRow(row.values);
     if (changes.name !== undefined) row.name = changes.name || null;
     if (changes.idealOutput !== undefined) row.idealOutput = changes.idealOutput;
     if (changes.metadata !== undefined) row.metadata = changes.metadata;
+    refuseLargeRow(row);
     row.version = version;
     return { datasetRow: rowDecoder(parent)(row), warnings: omittedColumns(encoded.omitted) };
   });
@@ -122,29 +134,29 @@ export async function updateDatasetItem(
 /** Deletes a row and returns its id; ROW_NOT_FOUND when the workspace has none with that id. */
 export async function deleteDatasetItem(context: Context, { id }: { id: string }): Promise<string> {
   authorize(context, "write");
-  await changeRow(context, id, ({ em, row }) => em.remove(row));
+  await changeRow(context, id, async ({ em }) => em.remove(em.getReference(DatasetRow, id)));
   return id;
 }
 
-interface RowToChange {
+interface Change {
   em: EntityManager;
-  row: DatasetRow;
   parent: Dataset;
   /** The version of the dataset that the change makes. */
   version: number;
 }
 
-function changeRow<T>(context: Context, id: string, change: (found: RowToChange) => T): Promise<T> {
+/** Runs `change`, which reads the row as far as it needs it, once the row's dataset is locked. */
+function changeRow<T>(context: Context, id: string, change: (locked: Change) => Promise<T>): Promise<T> {
   return inTransaction(
     context.em,
     async (em) => {
-      const found = await em.findOne(DatasetRow, { id }, { fields: ["dataset"] });
+      const find = () => em.findOne(DatasetRow, { id }, { fields: ["dataset"], refresh: true });
+      const found = await find();
       const parent = found && (await findLocked(em, found.dataset.id));
       if (!parent) throw rowNotFound(id);
       const version = await nextVersion(em, parent);
-      const row = await em.findOne(DatasetRow, { id }, { refresh: true });
-      if (!row) throw rowNotFound(id);
-      return change({ em, row, parent, version });
+      if (!(await find())) throw rowNotFound(id);
+      return change({ em, parent, version });
     },
     "locked rows",
   );

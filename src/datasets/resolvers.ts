@@ -2,15 +2,12 @@ import { LockMode } from "@mikro-orm/core";
 import type { Context } from "../context.ts";
 import { createCache } from "../database/cache.ts";
 import { isOrphan } from "../database/driverErrors.ts";
-import { newId } from "../database/ids.ts";
 import type { Database, EntityManager } from "../database/open.ts";
-import { badInput, GabbroError, quoted } from "../errors.ts";
+import { GabbroError, quoted } from "../errors.ts";
 import { jsonSize } from "../limits/jsonSize.ts";
-import { pauseAfter } from "../limits/turns.ts";
 import type { Warning } from "../warnings.ts";
-import { valuesDecoder, valuesEncoder } from "./columns.ts";
-import { Dataset, DatasetRow } from "./entities.ts";
-import type { DatasetRowInput } from "./inputs.ts";
+import { valuesDecoder } from "./columns.ts";
+import { Dataset, type DatasetRow } from "./entities.ts";
 
 /** The columns of a dataset that are read without its rows. */
 export const headColumns = [
@@ -97,29 +94,6 @@ export interface StoredItem {
   warnings: Warning[];
 }
 
-/** MikroORM takes quadratic time for the rows of one flush; other requests run between flushes. */
-const MAX_ROWS_IN_FLUSH = 100;
-
-type RowToPut = DatasetRowInput & { logId?: string };
-
-/** Adds rows, or changes those that have their keys, in the transaction of `em`; the last of equal keys wins. */
-export async function putRows(em: EntityManager, workspace: string, parent: DatasetHead, inputs: RowToPut[]) {
-  if (inputs.length === 0) return [];
-  const locked = await findLocked(em, parent.id);
-  if (!locked) throw datasetNotFound(parent.slug);
-  const version = await nextVersion(em, locked);
-  const results: StoredItem[] = [];
-  let sinceMs = 0;
-  for (let from = 0; from < inputs.length; from += MAX_ROWS_IN_FLUSH) {
-    if (from > 0) await pauseAfter(sinceMs);
-    sinceMs = performance.now();
-    const some = inputs.slice(from, from + MAX_ROWS_IN_FLUSH);
-    results.push(...(await putSome(em, { workspace, parent, version, inputs: some })));
-    await em.flush();
-  }
-  return results;
-}
-
 /** The dataset with that id; until the transaction ends no other one changes it or its rows. Read those afterwards. */
 export const findLocked = (em: EntityManager, id: string): Promise<Dataset | null> =>
   em.findOne(Dataset, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE });
@@ -131,58 +105,25 @@ export async function nextVersion(em: EntityManager, locked: Dataset): Promise<n
   return locked.version;
 }
 
-interface Put {
-  workspace: string;
-  parent: DatasetHead;
-  version: number;
-  inputs: RowToPut[];
-}
-
-async function putSome(em: EntityManager, { workspace, parent, version, inputs }: Put) {
-  const keys = inputs.flatMap(({ key }) => key ?? []);
-  const where = { dataset: parent.id, key: { $in: keys } };
-  // The texts are replaced, so they are not read: 100 rows may hold 2 GB.
-  const fields = ["id", "key", "logId", "createdAt"] as const;
-  const existing = keys.length === 0 ? [] : await em.find(DatasetRow, where, { fields });
-  const byKey = new Map<string | null, Pick<Row, (typeof fields)[number]>>(
-    existing.map((row) => [row.key, row]),
-  );
-  const [encode, decode] = [valuesEncoder(parent), rowDecoder(parent)];
-  return inputs.map(({ values: named, ...input }) => {
-    const { values, omitted } = encode(named);
-    const current = input.key === null ? undefined : byKey.get(input.key);
-    const row = current
-      ? Object.assign(current, { ...input, values, version })
-      : em.create(DatasetRow, {
-          ...input,
-          id: newId(),
-          workspace,
-          dataset: parent.id,
-          logId: input.logId ?? null,
-          values,
-          createdAt: new Date(),
-          version,
-        });
-    if (row.key !== null) byKey.set(row.key, row);
-    return { datasetRow: decode(row), warnings: omittedColumns(omitted) };
-  });
-}
-
-/** What one body may hold, counting 32 more characters for each value. */
-const MAX_ROW_CHARACTERS = 20_000_000;
+/** More than a body may hold. Reading, changing and storing a row takes 10 ms a megabyte. */
+const MAX_ROW_BYTES = 16_000_000;
 
 /**
- * Throws BAD_INPUT when the values of a row are too large. Call it where they come from several requests: a single one is
- * bounded by its body.
+ * Throws BAD_INPUT when a row is too large. Call it where a row comes from several requests: a single one is bounded by its
+ * body.
  */
-export function refuseLargeRow(values: Record<string, unknown>): void {
-  if (jsonSize(values, MAX_ROW_CHARACTERS) <= MAX_ROW_CHARACTERS) return;
-  throw badInput([
-    {
-      path: "values",
-      message: "would make the row larger than 20,000,000 characters, where each value counts 32 more",
-    },
-  ]);
+export function refuseLargeRow({
+  name,
+  values,
+  idealOutput,
+  metadata,
+}: Pick<Row, "name" | "values" | "idealOutput" | "metadata">): void {
+  const parts = { name, values, idealOutput, metadata };
+  if (jsonSize(parts, MAX_ROW_BYTES, Buffer.byteLength) <= MAX_ROW_BYTES) return;
+  throw new GabbroError(
+    "BAD_INPUT",
+    "The row would be larger than 16,000,000 bytes, where each value counts 32 more. Keep less in it, or add another row.",
+  );
 }
 
 /** Converts stored rows of a dataset to rows with their values by column name. */

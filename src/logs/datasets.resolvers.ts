@@ -1,13 +1,8 @@
 import type { Context } from "../context.ts";
 import { inTransaction } from "../database/transaction.ts";
 import type { DatasetRow } from "../datasets/entities.ts";
-import {
-  getDataset,
-  putRows,
-  refuseLargeRow,
-  refuseOrphans,
-  type StoredItem,
-} from "../datasets/resolvers.ts";
+import { putRows } from "../datasets/put.resolvers.ts";
+import { getDataset, refuseLargeRow, refuseOrphans, type StoredItem } from "../datasets/resolvers.ts";
 import { badInput } from "../errors.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import type { Log, LoggedVariable } from "./entities.ts";
@@ -30,11 +25,15 @@ export async function addLogToDataset(
   const parts = columns?.map(({ from }) => from) ?? parent.columns.map(partNamed);
   const call = await readCall(context, log, parts);
   const values = columns ? valuesBy(columns, call) : valuesByName(parent.columns, call);
-  refuseLargeRow(values);
   const { idealOutput, metadata } = call;
   const row = { name: null, key: null, values, idealOutput: textOf(idealOutput), metadata, logId: log.id };
+  refuseLargeRow(row);
   const [added] = await refuseOrphans(slug, () =>
-    inTransaction(context.em, (em) => putRows(em, workspace, parent, [row]), "locked rows"),
+    inTransaction(
+      context.em,
+      (em) => putRows(context.database, em, { workspace, parent, inputs: [row] }),
+      "locked rows",
+    ),
   );
   return added!;
 }

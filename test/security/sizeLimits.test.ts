@@ -185,23 +185,25 @@ test.each([
   expect(body.error).toContain("4096");
 });
 
-test("a row that is put together of several requests has at most 20,000,000 characters", async () => {
+test("a row that is put together of several requests has at most 16,000,000 bytes, whichever of its parts they are in", async () => {
   await addDataset(server, { slug: "wide", columns: columnsNamed("c", 50) });
   await server.post("/datasets/wide/items", { values: { c0: "x" } });
   const [{ id }] = (await run('{ dataset(slug: "wide") { rows { nodes { id } } } }')).rows;
   const update =
-    "mutation($id: ID!, $values: JSONObject!) { updateDatasetItem(id: $id, input: { values: $values }) { datasetRow { name } } }";
-  const grow = (column: string) => run(update, { id, values: { [column]: "x".repeat(9_000_000) } });
-  await grow("c1");
-  expect(await grow("c2")).toEqual({ datasetRow: { name: null } });
-  expect(await grow("c3")).toMatchObject(refused(/values would make the row larger than 20,000,000/));
+    "mutation($id: ID!, $input: UpdateDatasetItemInput!) { updateDatasetItem(id: $id, input: $input) { datasetRow { name } } }";
+  const grow = (input: object) => run(update, { id, input });
+  const megabytes = (n: number) => "\u00e9".repeat(n * 500_000); // two bytes each
+  await grow({ values: { c1: megabytes(9) } });
+  expect(await grow({ metadata: { a: megabytes(6) } })).toEqual({ datasetRow: { name: null } });
+  expect(await grow({ idealOutput: megabytes(2) })).toMatchObject(refused(/larger than 16,000,000 bytes/));
+  expect(await grow({ values: { c2: megabytes(2) } })).toMatchObject(refused(/larger than 16,000,000 bytes/));
 
   await server.post("/monitor/log", { slug: "x", output: "x".repeat(1_000_000) });
   const [log] = await run("{ logs(first: 1) { nodes { id } } }");
   const columns = columnsNamed("c", 50).map(({ name: column }) => ({ column, from: "OUTPUT" }));
   const copy =
     'mutation($id: ID!, $columns: [LogColumnInput!]) { addLogToDataset(slug: "wide", input: { logId: $id, columns: $columns }) { datasetRow { name } } }';
-  expect(await run(copy, { id: log.id, columns })).toMatchObject(refused(/larger than 20,000,000/));
+  expect(await run(copy, { id: log.id, columns })).toMatchObject(refused(/larger than 16,000,000/));
 });
 
 test.each([

@@ -1,0 +1,122 @@
+import { sql } from "kysely";
+import { newId } from "../database/ids.ts";
+import { lengthOf } from "../database/lengths.ts";
+import type { Database, EntityManager } from "../database/open.ts";
+import { piecesOf } from "../database/pieces.ts";
+import { GabbroError } from "../errors.ts";
+import { pauseAfter } from "../limits/turns.ts";
+import { valuesEncoder } from "./columns.ts";
+import { TEXTS } from "./contents.resolvers.ts";
+import { DatasetRow } from "./entities.ts";
+import type { DatasetRowInput } from "./inputs.ts";
+import {
+  type DatasetHead,
+  datasetNotFound,
+  findLocked,
+  nextVersion,
+  omittedColumns,
+  type Row,
+  rowDecoder,
+  type StoredItem,
+} from "./resolvers.ts";
+
+/** MikroORM takes quadratic time for the rows of one flush; other requests run between flushes. */
+const MAX_ROWS_IN_FLUSH = 100;
+
+/** The database copies a row that is changed, and SQLite writes all copies when it commits: 180 MB take 0.3 s. */
+const MAX_CHANGED_BYTES = 64 * 1024 * 1024;
+
+type RowToPut = DatasetRowInput & { logId?: string };
+
+interface RowsToPut {
+  workspace: string;
+  parent: DatasetHead;
+  inputs: RowToPut[];
+}
+
+/**
+ * Adds rows, or changes those that have their keys, in the transaction of `em`; the last of equal keys wins. BAD_INPUT when
+ * the rows to change are larger than 64 MB together.
+ */
+export async function putRows(
+  { readWithin }: Pick<Database, "readWithin">,
+  em: EntityManager,
+  { inputs, ...to }: RowsToPut,
+): Promise<StoredItem[]> {
+  if (inputs.length === 0) return [];
+  const locked = await findLocked(em, to.parent.id);
+  if (!locked) throw datasetNotFound(to.parent.slug);
+  const version = await nextVersion(em, locked);
+  const results: StoredItem[] = [];
+  let [changedBytes, sinceMs] = [0, 0];
+  for (let from = 0; from < inputs.length; from += MAX_ROWS_IN_FLUSH) {
+    const some = inputs.slice(from, from + MAX_ROWS_IN_FLUSH);
+    const bytes = await bytesByKey(readWithin(em), { ...to, inputs: some });
+    for (const length of bytes.values()) changedBytes += length;
+    if (changedBytes > MAX_CHANGED_BYTES) throw tooMuchToChange();
+    for (const { piece } of piecesOf(some, ({ key }) => bytes.get(key) ?? 0)) {
+      if (results.length > 0) await pauseAfter(sinceMs);
+      sinceMs = performance.now();
+      results.push(...(await putSome(em, { ...to, version, inputs: piece })));
+      await em.flush();
+    }
+  }
+  return results;
+}
+
+const tooMuchToChange = () =>
+  new GabbroError(
+    "BAD_INPUT",
+    "The rows that have these keys are larger than 64 MB together. Send fewer rows at once.",
+  );
+
+/** The lengths of the rows that have the keys of inputs: the database copies a row that is changed. */
+async function bytesByKey(
+  read: Database["read"],
+  { workspace, parent, inputs }: RowsToPut,
+): Promise<Map<string | null, number>> {
+  const keys = inputs.flatMap(({ key }) => key ?? []);
+  if (keys.length === 0) return new Map();
+  const rows = await read
+    .selectFrom("DatasetRow")
+    .select(["key", sql<number>`${sql.join(TEXTS.map(lengthOf), sql` + `)}`.as("bytes")])
+    .where("dataset", "=", parent.id)
+    .where("workspace", "=", workspace)
+    .where("key", "in", keys)
+    .execute();
+  return new Map(rows.map(({ key, bytes }) => [key, Number(bytes)]));
+}
+
+interface Put extends RowsToPut {
+  version: number;
+}
+
+async function putSome(em: EntityManager, { workspace, parent, version, inputs }: Put) {
+  const keys = inputs.flatMap(({ key }) => key ?? []);
+  const where = { dataset: parent.id, key: { $in: keys } };
+  // The texts are replaced, so they are not read: 100 rows may hold 2 GB.
+  const fields = ["id", "key", "logId", "createdAt"] as const;
+  const existing = keys.length === 0 ? [] : await em.find(DatasetRow, where, { fields });
+  const byKey = new Map<string | null, Pick<Row, (typeof fields)[number]>>(
+    existing.map((row) => [row.key, row]),
+  );
+  const [encode, decode] = [valuesEncoder(parent), rowDecoder(parent)];
+  return inputs.map(({ values: named, ...input }) => {
+    const { values, omitted } = encode(named);
+    const current = input.key === null ? undefined : byKey.get(input.key);
+    const row = current
+      ? Object.assign(current, { ...input, values, version })
+      : em.create(DatasetRow, {
+          ...input,
+          id: newId(),
+          workspace,
+          dataset: parent.id,
+          logId: input.logId ?? null,
+          values,
+          createdAt: new Date(),
+          version,
+        });
+    if (row.key !== null) byKey.set(row.key, row);
+    return { datasetRow: decode(row), warnings: omittedColumns(omitted) };
+  });
+}
