@@ -1,10 +1,10 @@
 import { count, type Outcome, type Test, type Within } from "./outcome.ts";
-import { NoAnswerError } from "./stalls/requests.ts";
+import { NoAnswerError, type Request } from "./stalls/requests.ts";
 import { serve } from "./stalls/served.ts";
 import { allStoredData } from "./stalls/storedData.ts";
 import type { StoredData } from "./stalls/storing.ts";
 
-/** How often each request is sent. */
+/** How often a request is sent at most that keeps the neighbour waiting, as the machine may have stood still. */
 const TIMES = 3;
 const MAX_WAIT_MS = 250;
 const TIMEOUT_MS = 60_000;
@@ -17,6 +17,8 @@ const MISTAKE = /"(?:BAD_INPUT|\w+_NOT_FOUND|NOT_FOUND|GRAPHQL_\w+)"/;
 interface Found {
   requests: number;
   longestWaitMs: number;
+  /** The request of the longest wait. */
+  longestFor: string;
   faults: string[];
 }
 
@@ -25,7 +27,7 @@ interface Found {
  * keeps the neighbour waiting each time, fails by an error of the server or leaves memory behind is a fault.
  */
 export async function lookForStoredStalls(within: Within, scale: number, maxWaitMs: number): Promise<Found> {
-  const found: Found = { requests: 0, longestWaitMs: 0, faults: [] };
+  const found: Found = { requests: 0, longestWaitMs: 0, longestFor: "", faults: [] };
   for (const data of allStoredData)
     await within((databaseUrl) => ask({ databaseUrl, data, scale, maxWaitMs }, found));
   return found;
@@ -40,6 +42,24 @@ interface Asked {
 
 async function ask({ databaseUrl, data, scale, maxWaitMs }: Asked, found: Found): Promise<void> {
   const served = await serve({ databaseUrl }, TIMEOUT_MS);
+  const askFor = async (name: string, given: Request | Request[]) => {
+    const requests = Array.isArray(given) ? given : Array.from({ length: TIMES }, () => given);
+    const waits: number[] = [];
+    for (const request of requests) {
+      const { waitMs, status, text } = await served.cost(request);
+      found.requests += 1;
+      waits.push(waitMs);
+      if (MISTAKE.test(text)) throw new Error(`${name}: ${text}`);
+      if (status === 500 || text.includes('"INTERNAL"')) found.faults.push(`${name}: ${text}`);
+      if (waitMs <= maxWaitMs) break;
+    }
+    const shortestMs = Math.min(...waits);
+    if (shortestMs > maxWaitMs)
+      found.faults.push(`${name}: the neighbour waits ${waits.map(Math.round).join(", ")} ms`);
+    if (shortestMs < found.longestWaitMs) return;
+    found.longestWaitMs = shortestMs;
+    found.longestFor = name;
+  };
   try {
     const requests = await data.store(async (request) => {
       const { status, text } = await served.send(request);
@@ -47,23 +67,7 @@ async function ask({ databaseUrl, data, scale, maxWaitMs }: Asked, found: Found)
       return text;
     }, scale);
     const heldMb = await served.heldMb();
-    for (const [name, request] of Object.entries(requests)) {
-      const waits: number[] = [];
-      for (let n = 0; n < TIMES; n++) {
-        const { waitMs, status, text } = await served.cost(request);
-        found.requests += 1;
-        waits.push(waitMs);
-        if (MISTAKE.test(text)) throw new Error(`${name}: ${text}`);
-        if (status === 500 || text.includes('"INTERNAL"'))
-          found.faults.push(`${data.name}, ${name}: ${text}`);
-      }
-      const shortestMs = Math.min(...waits);
-      found.longestWaitMs = Math.max(found.longestWaitMs, ...waits);
-      if (shortestMs > maxWaitMs)
-        found.faults.push(
-          `${data.name}, ${name}: the neighbour waits ${waits.map(Math.round).join(", ")} ms`,
-        );
-    }
+    for (const [name, request] of Object.entries(requests)) await askFor(`${data.name}, ${name}`, request);
     const leftMb = (await served.heldMb()) - heldMb;
     if (leftMb > MAX_KEPT_MB)
       found.faults.push(`${data.name}: ${Math.round(leftMb)} MB more are held afterwards`);
@@ -77,8 +81,8 @@ async function ask({ databaseUrl, data, scale, maxWaitMs }: Asked, found: Found)
 
 /** The requests about stored data at length, on both databases; the cases are the percentage of the full size. */
 export function storedStalls({ withFile, withPostgresql }: Record<"withFile" | "withPostgresql", Within>) {
-  const outcome = ({ requests, longestWaitMs, faults }: Found): Outcome => ({
-    result: `${count(requests)} requests; the neighbour waited ${Math.round(longestWaitMs)} ms at most; ${faults.join("; ") || "no faults"}`,
+  const outcome = ({ requests, longestWaitMs, longestFor, faults }: Found): Outcome => ({
+    result: `${count(requests)} requests; the neighbour waited ${Math.round(longestWaitMs)} ms at most (${longestFor}); ${faults.join("; ") || "no faults"}`,
     isAsWanted: faults.length === 0,
   });
   const test = (within: Within): Test => ({

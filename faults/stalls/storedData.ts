@@ -1,3 +1,6 @@
+import { longRows } from "./longRows.ts";
+import { longVersions } from "./longVersions.ts";
+import { manyEntities } from "./manyEntities.ts";
 import { storedLogs } from "./storedLogs.ts";
 import { get, graphql, post, type StoredData } from "./storing.ts";
 
@@ -109,4 +112,12 @@ const longPrompts: StoredData = {
   },
 };
 
-export const allStoredData: StoredData[] = [rowsOfLists, renamedColumns, longPrompts, ...storedLogs];
+export const allStoredData: StoredData[] = [
+  rowsOfLists,
+  renamedColumns,
+  longPrompts,
+  longRows,
+  longVersions,
+  manyEntities,
+  ...storedLogs,
+];

@@ -7,8 +7,11 @@ export type Send = (request: Request) => Promise<string>;
 /** What one caller can store, and requests that ask for much of it. */
 export interface StoredData {
   name: string;
-  /** Stores as much as a caller does in a minute or two, times `scale`; returns the requests by their names. */
-  store(send: Send, scale: number): Promise<Record<string, Request>>;
+  /**
+   * Stores as much as a caller does in a minute or two, times `scale`; returns the requests by their names. Of a list of
+   * requests, which cannot be repeated, the next one is sent where another one would be sent again.
+   */
+  store(send: Send, scale: number): Promise<Record<string, Request | Request[]>>;
 }
 
 export const post = (path: string, body: string | Buffer, type = "application/json"): Request => ({
