@@ -3,6 +3,7 @@ import { get, graphql, type Send, type StoredData } from "./storing.ts";
 
 /** How many of each. */
 const MANY = 60_000;
+const MANY_PRICES = 990;
 const AT_ONCE = 30;
 
 const kinds = {
@@ -17,8 +18,8 @@ const kinds = {
 };
 
 async function create(send: Send, many: number): Promise<void> {
-  for (const kind of Object.values(kinds))
-    for (let made = 0; made < many; made += AT_ONCE) {
+  for (const [name, kind] of Object.entries(kinds))
+    for (let made = 0; made < (name === "price" ? MANY_PRICES : many); made += AT_ONCE) {
       const some = Array.from({ length: AT_ONCE }, (_, n) => `m${n}: ${kind(made + n)}`);
       await send(graphql(`mutation { ${some.join(" ")} }`));
     }

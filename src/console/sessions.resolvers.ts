@@ -4,15 +4,10 @@ import type { Access, Context } from "../context.ts";
 import { deleteOlder } from "../database/deleteOlder.ts";
 import { newId } from "../database/ids.ts";
 import type { Database, EntityManager } from "../database/open.ts";
-import { retryWhileLocked } from "../database/retry.ts";
 import { shareReads } from "../database/sharedReads.ts";
 import { inTransaction } from "../database/transaction.ts";
-import {
-  findTokenAccess,
-  recordUse,
-  refusalOf,
-  type TokenAccess,
-} from "../workspaces/authentication.resolvers.ts";
+import { findTokenAccess, refusalOf, type TokenAccess } from "../workspaces/authentication.resolvers.ts";
+import { createRecordUse, LAST_USED_PRECISION_MS } from "../workspaces/lastUses.ts";
 import { unauthenticated } from "../workspaces/resolvers.ts";
 import { hashToken } from "../workspaces/tokens.ts";
 import { ConsoleSession, SignInLink } from "./entities.ts";
@@ -24,7 +19,6 @@ export const MAX_IDLE_MS = 12 * HOUR_MS;
 export const MAX_AGE_MS = 7 * 24 * HOUR_MS;
 const MAX_SESSIONS_OF_TOKEN = 100;
 const SECRET_BYTES = 32;
-const LAST_USED_PRECISION_MS = 60_000;
 
 /** Who is signed in, as the console shows it. */
 export interface SignedIn {
@@ -48,6 +42,12 @@ export function createAuthenticateSession(
   log: { warn(error: unknown, message: string): void },
 ) {
   const sessions = new LRUCache<string, SessionAccess>({ max: 10_000 });
+  const recordSession = createRecordUse(database, "ConsoleSession");
+  const recordToken = createRecordUse(database, "AccessToken");
+  const recordUses = async ({ workspaceId, sessionId, tokenId, lastUsedAt }: SessionAccess) => {
+    await recordSession({ workspaceId, id: sessionId });
+    if (Date.now() - lastUsedAt >= LAST_USED_PRECISION_MS) await recordToken({ workspaceId, id: tokenId });
+  };
   const find = shareReads(async (hash, generation) => {
     const access = await findSession(database, hash, generation);
     if (access && !hasEnded(access)) sessions.set(hash, access);
@@ -63,9 +63,7 @@ export function createAuthenticateSession(
     const nowMs = Date.now();
     if (use === "used" && nowMs - access.sessionUsedAt >= LAST_USED_PRECISION_MS) {
       // In the background: it must not delay or fail the request.
-      database.track(
-        recordUses(database, access).catch((error) => log.warn(error, "cannot record a session's use")),
-      );
+      database.track(recordUses(access).catch((error) => log.warn(error, "cannot record a session's use")));
       access.sessionUsedAt = nowMs;
     }
     return access;
@@ -152,16 +150,4 @@ async function findSession(
 
 function hasEnded({ expiresAt, sessionUsedAt, sessionEndsAt }: SessionAccess): boolean {
   return Math.min(expiresAt, sessionEndsAt, sessionUsedAt + MAX_IDLE_MS) <= Date.now();
-}
-
-async function recordUses(database: Database, access: SessionAccess): Promise<void> {
-  await retryWhileLocked(() =>
-    database.write
-      .updateTable("ConsoleSession")
-      .set({ lastUsedAt: new Date() })
-      .where("workspace", "=", access.workspaceId)
-      .where("id", "=", access.sessionId)
-      .execute(),
-  );
-  await recordUse(database, access);
 }

@@ -1,12 +1,10 @@
 import { LRUCache } from "lru-cache";
 import type { Access } from "../context.ts";
 import type { Database } from "../database/open.ts";
-import { retryWhileLocked } from "../database/retry.ts";
 import { shareReads } from "../database/sharedReads.ts";
+import { createRecordUse, LAST_USED_PRECISION_MS } from "./lastUses.ts";
 import { unauthenticated } from "./resolvers.ts";
 import { hashToken, isIntact } from "./tokens.ts";
-
-const LAST_USED_PRECISION_MS = 60_000;
 
 export type TokenAccess = Access & {
   tokenId: string;
@@ -21,14 +19,18 @@ export type TokenAccess = Access & {
  */
 export function createAuthenticate(database: Database, log: { warn(error: unknown, message: string): void }) {
   const tokens = new LRUCache<string, TokenAccess>({ max: 10_000 });
+  const recordUse = createRecordUse(database, "AccessToken");
   const find = shareReads(async (hash, generation) => {
     const access = await findTokenAccess(database, ["hash", hash], generation);
-    if (!access || access.expiresAt <= Date.now()) return access;
+    const nowMs = Date.now();
+    if (!access || access.expiresAt <= nowMs) return access;
     tokens.set(hash, access);
+    const { workspaceId, tokenId: id } = access;
     // In the background: it must not delay or fail the request.
-    database.track(
-      recordUse(database, access).catch((error) => log.warn(error, "cannot record a token's use")),
-    );
+    if (nowMs - access.lastUsedAt >= LAST_USED_PRECISION_MS)
+      database.track(
+        recordUse({ workspaceId, id }).catch((error) => log.warn(error, "cannot record a token's use")),
+      );
     return access;
   });
   return async (authorization: string | undefined): Promise<Access | null> => {
@@ -85,20 +87,4 @@ export async function findTokenAccess(
     lastUsedAt: row.lastUsedAt?.getTime() ?? 0,
     generation,
   };
-}
-
-/** Records the last use of a token to the minute: more precision would take a write for every read. */
-export async function recordUse(
-  database: Database,
-  { tokenId, workspaceId, lastUsedAt }: TokenAccess,
-): Promise<void> {
-  if (Date.now() - lastUsedAt < LAST_USED_PRECISION_MS) return;
-  await retryWhileLocked(() =>
-    database.write
-      .updateTable("AccessToken")
-      .set({ lastUsedAt: new Date() })
-      .where("workspace", "=", workspaceId)
-      .where("id", "=", tokenId)
-      .execute(),
-  );
 }
