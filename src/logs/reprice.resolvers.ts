@@ -1,4 +1,7 @@
+import { sql } from "kysely";
 import type { Context } from "../context.ts";
+import { lengthOf } from "../database/lengths.ts";
+import { piecesOf } from "../database/pieces.ts";
 import { storedTime } from "../database/times.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { disableDeadline } from "../limits/deadline.ts";
@@ -7,7 +10,7 @@ import { type TokenParts, tokenParts } from "../usage/tokenParts.ts";
 import { type FindOwnPrice, measureUsage, rounded } from "../usage/usage.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
-import { Log } from "./entities.ts";
+import { Log, logPayloadColumns } from "./entities.ts";
 import type { RepriceLogsInput } from "./reprice.inputs.ts";
 
 const PAGE_LOGS = 100;
@@ -38,7 +41,12 @@ export async function repriceLogs(context: Context, input: RepriceLogsInput): Pr
       const costs = await Promise.all(
         page.filter(isComputable).map((log) => computeCost(workspaceId, log, findOwnPrice)),
       );
-      const skipped = dryRun ? new Set() : await store(context, workspaceId, costs.filter(isChanged));
+      const skipped = new Set<string>();
+      if (!dryRun)
+        for (const { piece } of piecesOf(costs.filter(isChanged), ({ log }) => Number(log.bytes))) {
+          await context.database.turn(workspaceId);
+          for (const id of await store(context, workspaceId, piece)) skipped.add(id);
+        }
       add(
         result,
         costs.filter(({ log }) => !skipped.has(log.id)),
@@ -51,13 +59,19 @@ export async function repriceLogs(context: Context, input: RepriceLogsInput): Pr
   return result;
 }
 
-type LogRow = Pick<Log, "id" | "startTime" | "provider" | "model" | "cost" | "costSource" | keyof TokenParts>;
+type LogRow = Pick<
+  Log,
+  "id" | "startTime" | "provider" | "model" | "cost" | "costSource" | keyof TokenParts
+> & { bytes: number };
 type Cost = Pick<Log, "cost" | "costSource">;
 
 interface NewCost {
   log: LogRow;
   now: Cost;
 }
+
+/** SQLite writes the whole row of a log to change its cost. */
+const bytes = sql<number>`${sql.join(logPayloadColumns.map(lengthOf), sql` + `)}`;
 
 /** All logs of a period, page by page. A page of only computable ones could take a scan of any length. */
 async function* pagesOf(
@@ -68,6 +82,7 @@ async function* pagesOf(
   const inPeriod = database.read
     .selectFrom("Log")
     .select(["id", "startTime", "provider", "model", "cost", "costSource", ...tokenParts])
+    .select(bytes.as("bytes"))
     .where("workspace", "=", workspaceId)
     .where("startTime", "<", to)
     .orderBy("startTime")
@@ -115,7 +130,6 @@ function isChanged({ log, now }: NewCost): boolean {
 
 /** Stores costs and returns the ids of logs that were deleted or whose cost was reported since the read. */
 async function store(context: Context, workspaceId: string, changes: NewCost[]): Promise<Set<string>> {
-  if (changes.length === 0) return new Set();
   return inTransaction(context.em, async (em) => {
     const skipped = new Set<string>();
     for (const { log, now } of changes) {

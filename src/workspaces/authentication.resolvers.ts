@@ -1,8 +1,8 @@
 import { LRUCache } from "lru-cache";
 import type { Access } from "../context.ts";
+import { createRecordUse, LAST_USED_PRECISION_MS } from "../database/lastUses.ts";
 import type { Database } from "../database/open.ts";
 import { shareReads } from "../database/sharedReads.ts";
-import { createRecordUse, LAST_USED_PRECISION_MS } from "./lastUses.ts";
 import { unauthenticated } from "./resolvers.ts";
 import { hashToken, isIntact } from "./tokens.ts";
 

@@ -3,6 +3,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { toCursor } from "../../src/validation/pagination.ts";
 import { addPrompt, addToken, addWorkspace, model } from "../support/data.ts";
 import { isOnPostgresql, startServer } from "../support/server.ts";
+import { captureStatements } from "../support/statements.ts";
 
 const server = await startServer();
 afterAll(() => server[Symbol.asyncDispose]());
@@ -555,6 +556,17 @@ describe("repricing", () => {
     expect(all.filter(({ cost, costSource }) => costSource === "REPORTED" && cost === 1)).toHaveLength(400);
     expect(await reprice({}, token)).toMatchObject({ changed: 0, costBefore: 80 });
     expect(await audited("repriceLogs", token)).toHaveLength(2);
+  });
+
+  test("stores the costs of long logs in several transactions", async () => {
+    const name = newName();
+    for (let n = 0; n < 3; n++) await costOf({ model: name }, { output: "x".repeat(3_000_000) });
+    await setPrice({ model: name });
+    const stop = await captureStatements(server);
+    const { changed } = await reprice();
+    const commits = stop().filter(({ sql }) => /^commit/i.test(sql));
+    expect(changed).toBe(3);
+    expect(commits.length).toBeGreaterThan(3); // with that of the audit entry
   });
 
   test("what a run changed before it broke off stays changed and stands in the audit log", async () => {

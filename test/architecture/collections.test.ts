@@ -32,6 +32,7 @@ const BOUNDS: Record<string, string[]> = {
   ],
   "requests in flight": [
     "database/groupCommit.ts createLoader.loader",
+    "database/lastUses.ts createRecordUse.uses",
     "database/open.ts openDatabase.backgroundWork",
     "database/sharedReads.ts shareReads.reading",
     "limits/answerMemory.ts createAnswerMemory.ofWorkspace",

@@ -1,6 +1,6 @@
 import DataLoader from "dataloader";
-import type { Database } from "../database/open.ts";
-import { retryWhileLocked } from "../database/retry.ts";
+import type { Database } from "./open.ts";
+import { retryWhileLocked } from "./retry.ts";
 
 export const LAST_USED_PRECISION_MS = 60_000;
 const MAX_USES_IN_STATEMENT = 500;
