@@ -84,6 +84,16 @@ const manyCalls: StoredData = {
       `logCounts by ${group}`,
       graphql(`{ logCounts(${PERIOD}, groupBy: ${group}, first: 100) { nodes { key logs } } }`),
     ]);
+    // One call of each trace matches, so that all others are looked through.
+    const oneOfEach = {
+      userId: Array.from({ length: REQUESTS * scale }, (_, n) => `user ${n * SPANS_AT_ONCE + 5}`),
+    };
+    const tracesByUser = (page: string) =>
+      graphql(
+        `query ($filter: LogFilter!) { traces(${page}, filter: $filter) { nodes { id } pageInfo { endCursor } } }`,
+        { filter: oneOfEach },
+      );
+    const [, cursor] = /"endCursor":"([^"]+)"/.exec(await send(tracesByUser("first: 1")))!;
     return {
       ...Object.fromEntries([...usages, ...counts]),
       ...requestsForEachField("logs"),
@@ -96,6 +106,7 @@ const manyCalls: StoredData = {
       "trace.logs": graphql("{ traces(first: 1) { nodes { logs(first: 1000) { nodes { depth } } } } }"),
       logs: graphql("{ logs(first: 100) { nodes { id output } } }"),
       ...byFilters,
+      "a later page of traces": tracesByUser(`first: 100, after: "${cursor}"`),
       "logs by a word": graphql('{ logs(first: 100, filter: { text: "wo*" }) { nodes { id } } }'),
       "logs by rare metadata": graphql(
         '{ logs(first: 100, filter: { metadata: [{ key: "a", value: "b" }] }) { nodes { id } } }',

@@ -1,4 +1,5 @@
 import type { Context } from "../context.ts";
+import type { Condition } from "../database/conditions.ts";
 import { checkDeadline } from "../limits/deadline.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { Trace } from "./entities.ts";
@@ -150,31 +151,57 @@ async function listedBefore(source: Source, logs: Match[], place: Place): Promis
   const { search } = database;
   const words = filter.text ? search.query(workspaceId, filter.text) : null;
   const listed = new Set<string>();
-  let remaining = logs.map(({ trace }) => trace);
-  let last = { trace: "", id: "" };
-  while (remaining.length > 0) {
+  let step: Step = { traces: logs.map(({ trace }) => trace).toSorted(), after: null };
+  while (step.traces.length > 0) {
+    const end = await endOf(source, step);
     const lead = { workspaceId, by: {} };
     let query = logsIn(context, lead, { ...rangeOf(context, { to: filter.to ?? null }, null), downTo: place })
-      .where("trace", "in", remaining)
-      .select(["trace as trace", "id as id", "startTime as startTime", "searchId as searchId"])
-      .orderBy("trace")
-      .orderBy("id")
-      .limit(STEP_ROWS);
+      .where("trace", "in", step.traces)
+      .select(["trace as trace", "id as id", "startTime as startTime", "searchId as searchId"]);
     for (const condition of [...conditionsOf(context, filter, lead), ...hidden(filter)])
       query = query.where(condition);
-    if (last.id)
-      query = query.where(({ eb, refTuple, tuple }) =>
-        eb(refTuple("trace", "id"), ">", tuple(last.trace, last.id)),
-      );
+    if (step.after) query = query.where(isBeyond(">", step.after));
+    if (end) query = query.where(isBeyond("<=", end));
     const page = await database.rows(query);
     let some: Match[] = words === null ? page : await havingWords(search, words, page);
     if (filter.metadata?.length) some = await havingMembers(context, workspaceId, { filter, logs: some });
     for (const { trace } of some) listed.add(trace);
-    if (page.length < STEP_ROWS) break;
-    last = page.at(-1)!;
-    remaining = remaining.filter((trace) => trace >= last.trace && !listed.has(trace));
+    if (!end) break;
+    step = {
+      traces: step.traces.filter((trace) => trace >= end.trace && !listed.has(trace)),
+      after: end,
+    };
     await database.turn(workspaceId);
     checkDeadline(context);
   }
   return listed;
+}
+
+type Reached = Pick<Match, "trace" | "id">;
+
+interface Step {
+  /** The traces that are left, in order. */
+  traces: string[];
+  after: Reached | null;
+}
+
+const isBeyond =
+  (operator: ">" | "<=", { trace, id }: Reached): Condition<"Log"> =>
+  ({ eb, refTuple, tuple }) =>
+    eb(refTuple("trace", "id"), operator, tuple(trace, id));
+
+/** The last log of a step, found in the index; null when all that are left fit into it. Few of them may match a filter. */
+async function endOf({ context, workspaceId }: Source, { traces, after }: Step): Promise<Reached | null> {
+  let query = context.database.read
+    .selectFrom("Log")
+    .select(["trace as trace", "id as id"])
+    .where("workspace", "=", workspaceId)
+    .where("trace", "in", traces)
+    .orderBy("trace")
+    .orderBy("id")
+    .offset(STEP_ROWS - 1)
+    .limit(1);
+  if (after) query = query.where(isBeyond(">", after));
+  const [end] = await context.database.rows(query);
+  return end ?? null;
 }

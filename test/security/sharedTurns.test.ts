@@ -265,6 +265,19 @@ test("rows are counted and skipped 100,000 at a time, and the counts of several 
   expect(skipping).toHaveLength(3); // 100,000 and 1, and 100,000
 });
 
+test("a later page of traces looks through the logs of its traces 500 at a time, however few of them match", async () => {
+  const rest = Array.from({ length: 1_199 }, (_, n) => ({ id: `s${n}`, type: "span" }));
+  for (const name of ["a", "b"])
+    await server.post("/monitor/trace", { name, logs: [{ id: "t", type: "tool" }, ...rest] });
+  const page = (range: string) =>
+    server.run(`{ traces(${range}, filter: { type: [TOOL] }) { nodes { name } pageInfo { endCursor } } }`);
+  const { pageInfo } = await page("first: 1");
+  const stop = await captureStatements(server);
+  expect(await page(`first: 5, after: "${pageInfo.endCursor}"`)).toMatchObject({ nodes: [{ name: "a" }] });
+  const steps = stop().filter(({ sql }) => /from ["`]logs["`].*trace_id["`] in/s.test(sql));
+  expect(steps.length).toBeGreaterThan(5); // the end of each of three steps, and what is in it
+});
+
 test("transactions of a workspace run one at a time, and another workspace does not wait for all that came before", async () => {
   const order: string[] = [];
   let running = 0;
