@@ -7,6 +7,7 @@ import { MAX_EVENT_BYTES, newAnswerBudget } from "../limits/answerBudget.ts";
 import { createFairQueue } from "../limits/fairQueue.ts";
 import { mayStillRead, subscriberOf } from "../workspaces/subscribers.resolvers.ts";
 import type { LogRecord } from "./entities.ts";
+import { createPause } from "./insertLogs.resolvers.ts";
 import { share } from "./payloads.resolvers.ts";
 import { getTrace } from "./resolvers.ts";
 import { findLogRows } from "./rows.resolvers.ts";
@@ -29,6 +30,19 @@ export function logAdded(
   );
 }
 
+/** Tells subscribers of logs that are stored; others are served meanwhile, as each log may wait for 100 subscribers. */
+export async function publishLogs(
+  { database }: Context,
+  workspaceId: string,
+  logs: { id: string; trace: string; promptSlug: string | null }[],
+): Promise<void> {
+  const pause = createPause();
+  for (const { id, trace: traceId, promptSlug } of logs) {
+    database.pubSub.publish(workspaceId, { id, traceId, promptSlug: promptSlug ?? "" });
+    await pause();
+  }
+}
+
 /** The logs whose message is of interest, and that still are once they are read. */
 function logsFrom(
   context: Context,
@@ -38,18 +52,18 @@ function logsFrom(
   const subscriber = subscriberOf(context);
   const { workspaceId } = subscriber;
   const { pubSub, turn } = context.database;
-  const messages = pubSub.listen(subscriber);
+  // Picked as they are published: 100 subscribers that each waited for 512 of no interest kept others waiting for 0.25 s.
+  const messages = pubSub.listen(subscriber, isWanted);
   return new Repeater<LogRecord>(async (push, stop) => {
     void stop.then(() => messages.return(undefined));
     for await (const message of messages) {
-      if (!isWanted(message)) continue;
       if (!(await mayStillRead(context))) break;
       context.endEvent = await events.acquire(workspaceId);
       try {
+        await turn(workspaceId);
         beginEvent(context, workspaceId);
         const log = await sharedLog(context, workspaceId, message.id);
         if (!log || log.type === "internal" || !isMatch(log)) continue;
-        await turn(workspaceId);
         await push(log);
       } finally {
         context.endEvent();

@@ -3,6 +3,7 @@ import { inTransaction } from "../database/transaction.ts";
 import { checkDeadline } from "../limits/deadline.ts";
 import { loadOwnPrices } from "../pricing/resolvers.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
+import { publishLogs } from "./live.resolvers.ts";
 import type { ReportedSpan } from "./reported.ts";
 import { createServedFinder, type MissingVersion } from "./served.resolvers.ts";
 import { logIdOf, traceIdOf } from "./spanIds.ts";
@@ -30,9 +31,8 @@ export async function recordSpans(
   if (spans.length === 0) return { stored: 0, warnings: [] };
   const steps = await toSteps(context, workspaceId, spans, missingVersion);
   const { rows, toRecount } = await inBatch(context, (batch) => storeSpans(batch, steps));
-  for (const { id, trace, promptSlug, type } of rows)
-    if (type !== "internal")
-      context.database.pubSub.publish(workspaceId, { id, traceId: trace, promptSlug: promptSlug ?? "" });
+  const listed = rows.filter(({ type }) => type !== "internal");
+  await publishLogs(context, workspaceId, listed);
   await recountTraces(context, toRecount, steps.length);
   const sentences = steps.flatMap(({ span, step }) => [
     ...span.warnings,

@@ -7,6 +7,7 @@ import type { Warning } from "../warnings.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { findExperiment } from "./experiments.resolvers.ts";
 import { createPause, insertLogs } from "./insertLogs.resolvers.ts";
+import { publishLogs } from "./live.resolvers.ts";
 import type { ReportedLog } from "./reported.ts";
 import { createServedFinder } from "./served.resolvers.ts";
 import { type Step, toRows, toStep } from "./steps.resolvers.ts";
@@ -27,8 +28,7 @@ export async function logTrace(context: Context, report: TraceReport) {
   const steps = await toSteps(context, workspaceId, { trace, logs, arrival });
   const rows = toRows(steps);
   await store(context, trace, rows);
-  for (const { id, promptSlug } of rows)
-    context.database.pubSub.publish(workspaceId, { id, traceId: trace.id, promptSlug: promptSlug ?? "" });
+  await publishLogs(context, workspaceId, rows);
   const warnings = [
     ...(await experimentWarnings(context, trace.experimentId)),
     ...[trace, ...rows].flatMap((row, n) => timeWarnings(row, n === 0 ? "" : `logs.${n - 1}.`)),

@@ -222,6 +222,17 @@ test("a listener that falls a thousand logs behind is cut off, and the others ar
   expect(received).toBeLessThan(1_100);
 });
 
+test("a listener to one prompt is not cut off by thousands of logs of others", async () => {
+  const workspace = await getWorkspaceId(server.database, "default");
+  await using events = await subscribe(server, ADDED, { slug: "quiet" });
+  await add({ slug: "quiet" });
+  expect((await events.next()).data.logAdded).toBeTruthy();
+  for (let n = 0; n < 2_000; n++)
+    server.database.pubSub.publish(workspace, { id: String(n), traceId: "", promptSlug: "loud" });
+  const { body } = await add({ slug: "quiet" });
+  expect((await events.next()).data.logAdded.id).toBe(body.log.id);
+});
+
 test("logs that wait for a slow subscriber are sent in pieces, and others are served in between", async () => {
   await using own = await startServer();
   const workspace = await getWorkspaceId(own.database, "default");

@@ -11,6 +11,7 @@ import { dataset } from "../../src/datasets/versions.resolvers.ts";
 import { newAnswerBudget } from "../../src/limits/answerBudget.ts";
 import { createEventLoopSlots, runShared } from "../../src/limits/eventLoop.ts";
 import { createTurns } from "../../src/limits/turns.ts";
+import { publishLogs } from "../../src/logs/live.resolvers.ts";
 import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { addDataset, addPrompt } from "../support/data.ts";
 import { addLogs } from "../support/logs.ts";
@@ -276,6 +277,15 @@ test("a later page of traces looks through the logs of its traces 500 at a time,
   expect(await page(`first: 5, after: "${pageInfo.endCursor}"`)).toMatchObject({ nodes: [{ name: "a" }] });
   const steps = stop().filter(({ sql }) => /from ["`]logs["`].*trace_id["`] in/s.test(sql));
   expect(steps.length).toBeGreaterThan(5); // the end of each of three steps, and what is in it
+});
+
+test("many logs are published to many listeners with others served in between", async () => {
+  const publish = vi.spyOn(server.database.pubSub, "publish").mockImplementation(() => workFor(5));
+  const logs = Array.from({ length: 20 }, (_, n) => ({ id: String(n), trace: "", promptSlug: null }));
+  const context = commandLineContext(server.database, workspaceId);
+  expect(await turnsDuring(() => publishLogs(context, workspaceId, logs))).toBeGreaterThan(20);
+  expect(publish).toHaveBeenCalledTimes(20);
+  publish.mockRestore();
 });
 
 test("transactions of a workspace run one at a time, and another workspace does not wait for all that came before", async () => {
