@@ -1,8 +1,11 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { runCommand } from "../support/commandLine.ts";
+import { program } from "../support/program.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "gabbro-"));
 afterAll(() => rm(folder, { recursive: true, force: true }));
@@ -119,4 +122,15 @@ test.each([["--version"], ["-V"]])("%s prints the version and nothing else", asy
     stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
     stderr: "",
   });
+});
+
+test("help whose reader has ended, such as head, ends without an error", async () => {
+  const help = spawn(process.execPath, [program, "--help"], { cwd: folder });
+  help.stdout.destroy();
+  let stderr = "";
+  help.stderr.on("data", (piece) => {
+    stderr += piece;
+  });
+  const [code] = await once(help, "close");
+  expect([code, stderr]).toEqual([0, ""]);
 });
