@@ -76,7 +76,7 @@ async function bytesByKey(
   { workspace, parent, inputs }: RowsToPut,
 ): Promise<Map<string | null, number>> {
   const keys = inputs.flatMap(({ key }) => key ?? []);
-  if (keys.length < 2) return new Map(); // one row is written in one piece, whatever its length
+  if (keys.length === 0 || inputs.length === 1) return new Map(); // one row is one piece, whatever its length
   const rows = await read
     .selectFrom("DatasetRow")
     .select(["key", sql<number>`${sql.join(TEXTS.map(lengthOf), sql` + `)}`.as("bytes")])
