@@ -21,6 +21,9 @@ export type RowColumn = (typeof ROW_COLUMNS)[number];
 /** The columns of a row whose length has no limit. */
 export const TEXTS = ["name", "values", "idealOutput", "metadata"] as const;
 
+/** The length of the texts of a row, which both databases know without reading them. */
+export const rowBytes = sql<number>`${sql.join(TEXTS.map(lengthOf), sql` + `)}`;
+
 /** A row as stored, with the requested columns: `values` and `metadata` are texts of JSON. */
 export type StoredRow = Omit<Row, "values" | "metadata"> & { values: string; metadata: string | null };
 

@@ -1,6 +1,7 @@
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
-import type { EntityManager } from "../database/open.ts";
+import type { Database, EntityManager } from "../database/open.ts";
+import { countCopied } from "../database/requestTransaction.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { badInput, type ErrorCode, type ErrorDetail, GabbroError, quoted } from "../errors.ts";
 import { pauseAfter } from "../limits/turns.ts";
@@ -8,6 +9,7 @@ import { detailsOf } from "../validation/messages.ts";
 import type { Warning } from "../warnings.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { valuesEncoder } from "./columns.ts";
+import { rowBytes } from "./contents.resolvers.ts";
 import { type Dataset, DatasetRow } from "./entities.ts";
 import {
   type AddDatasetItemInput,
@@ -60,7 +62,7 @@ export async function addDatasetItem(
     const [added] = await refuseOrphans(slug, () =>
       inTransaction(
         context.em,
-        (em) => putRows(context.database, em, { workspace, parent, inputs: [input] }),
+        (em) => putRows(context, em, { workspace, parent, inputs: [input] }),
         "locked rows",
       ),
     );
@@ -89,7 +91,7 @@ export async function addDatasetItems(
   const rows = await refuseOrphans(slug, () =>
     inTransaction(
       context.em,
-      (em) => putRows(context.database, em, { workspace, parent, inputs: valid }),
+      (em) => putRows(context, em, { workspace, parent, inputs: valid }),
       "locked rows",
     ),
   );
@@ -150,17 +152,28 @@ function changeRow<T>(context: Context, id: string, change: (locked: Change) => 
   return inTransaction(
     context.em,
     async (em) => {
-      const find = () => em.findOne(DatasetRow, { id }, { fields: ["dataset"], refresh: true });
-      const found = await find();
+      const found = await em.findOne(DatasetRow, { id }, { fields: ["dataset"] });
       const parent = found && (await findLocked(em, found.dataset.id));
       if (!parent) throw rowNotFound(id);
       const version = await nextVersion(em, parent);
-      if (!(await find())) throw rowNotFound(id);
+      const row = await lengthOfRow(context.database.readWithin(em), parent, id);
+      if (!row) throw rowNotFound(id);
+      countCopied(context.em, Number(row.bytes));
       return change({ em, parent, version });
     },
     "locked rows",
   );
 }
+
+/** The length of the texts of a row; undefined when there is none. */
+const lengthOfRow = (read: Database["read"], { workspace, id: dataset }: Dataset, id: string) =>
+  read
+    .selectFrom("DatasetRow")
+    .select(rowBytes.as("bytes"))
+    .where("workspace", "=", workspace.id)
+    .where("dataset", "=", dataset)
+    .where("id", "=", id)
+    .executeTakeFirst();
 
 function rowNotFound(id: string): GabbroError {
   return new GabbroError("ROW_NOT_FOUND", `Row ${quoted(id)} does not exist.`);

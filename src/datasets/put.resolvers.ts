@@ -1,12 +1,12 @@
-import { sql } from "kysely";
+import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
-import { lengthOf } from "../database/lengths.ts";
 import type { Database, EntityManager } from "../database/open.ts";
 import { piecesOf } from "../database/pieces.ts";
+import { countCopied } from "../database/requestTransaction.ts";
 import { GabbroError } from "../errors.ts";
 import { pauseAfter } from "../limits/turns.ts";
 import { valuesEncoder } from "./columns.ts";
-import { TEXTS } from "./contents.resolvers.ts";
+import { rowBytes } from "./contents.resolvers.ts";
 import { DatasetRow } from "./entities.ts";
 import type { DatasetRowInput } from "./inputs.ts";
 import {
@@ -24,7 +24,7 @@ import {
 const MAX_ROWS_IN_FLUSH = 100;
 
 /** The database copies a row that is changed, and SQLite writes all copies when it commits: 180 MB take 0.3 s. */
-const MAX_CHANGED_BYTES = 64 * 1024 * 1024;
+const MAX_CHANGED_BYTES = 32 * 1024 * 1024;
 
 type RowToPut = DatasetRowInput & { logId?: string };
 
@@ -36,10 +36,10 @@ interface RowsToPut {
 
 /**
  * Adds rows, or changes those that have their keys, in the transaction of `em`; the last of equal keys wins. BAD_INPUT when
- * the rows to change are larger than 64 MB together.
+ * the rows to change are larger than 32 MB together.
  */
 export async function putRows(
-  { readWithin }: Pick<Database, "readWithin">,
+  context: Context,
   em: EntityManager,
   { inputs, ...to }: RowsToPut,
 ): Promise<StoredItem[]> {
@@ -51,8 +51,10 @@ export async function putRows(
   let [changedBytes, sinceMs] = [0, 0];
   for (let from = 0; from < inputs.length; from += MAX_ROWS_IN_FLUSH) {
     const some = inputs.slice(from, from + MAX_ROWS_IN_FLUSH);
-    const bytes = await bytesByKey(readWithin(em), { ...to, inputs: some });
-    for (const length of bytes.values()) changedBytes += length;
+    const bytes = await bytesByKey(context.database.readWithin(em), { ...to, inputs: some });
+    const copiedBytes = bytes.values().reduce((sum, length) => sum + length, 0);
+    countCopied(context.em, copiedBytes);
+    changedBytes += copiedBytes;
     if (changedBytes > MAX_CHANGED_BYTES) throw tooMuchToChange();
     for (const { piece } of piecesOf(some, ({ key }) => bytes.get(key) ?? 0)) {
       if (results.length > 0) await pauseAfter(sinceMs);
@@ -67,7 +69,7 @@ export async function putRows(
 const tooMuchToChange = () =>
   new GabbroError(
     "BAD_INPUT",
-    "The rows that have these keys are larger than 64 MB together. Send fewer rows at once.",
+    "The rows that have these keys are larger than 32 MB together. Send fewer rows at once.",
   );
 
 /** The lengths of the rows that have the keys of inputs: the database copies a row that is changed. */
@@ -76,10 +78,10 @@ async function bytesByKey(
   { workspace, parent, inputs }: RowsToPut,
 ): Promise<Map<string | null, number>> {
   const keys = inputs.flatMap(({ key }) => key ?? []);
-  if (keys.length === 0 || inputs.length === 1) return new Map(); // one row is one piece, whatever its length
+  if (keys.length === 0) return new Map();
   const rows = await read
     .selectFrom("DatasetRow")
-    .select(["key", sql<number>`${sql.join(TEXTS.map(lengthOf), sql` + `)}`.as("bytes")])
+    .select(["key", rowBytes.as("bytes")])
     .where("dataset", "=", parent.id)
     .where("workspace", "=", workspace)
     .where("key", "in", keys)

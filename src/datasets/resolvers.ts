@@ -109,7 +109,7 @@ export async function nextVersion(em: EntityManager, locked: Dataset): Promise<n
 const MAX_ROW_BYTES = 16_000_000;
 
 /**
- * Throws BAD_INPUT when a row is too large. Call it where a row comes from several requests: a single one is bounded by its
+ * Throws BAD_INPUT when a row is too large, else returns its size in bytes. Call it where a row comes from several requests: a single one is bounded by its
  * body.
  */
 export function refuseLargeRow({
@@ -117,9 +117,9 @@ export function refuseLargeRow({
   values,
   idealOutput,
   metadata,
-}: Pick<Row, "name" | "values" | "idealOutput" | "metadata">): void {
-  const parts = { name, values, idealOutput, metadata };
-  if (jsonSize(parts, MAX_ROW_BYTES, Buffer.byteLength) <= MAX_ROW_BYTES) return;
+}: Pick<Row, "name" | "values" | "idealOutput" | "metadata">): number {
+  const bytes = jsonSize({ name, values, idealOutput, metadata }, MAX_ROW_BYTES, Buffer.byteLength);
+  if (bytes <= MAX_ROW_BYTES) return bytes;
   throw new GabbroError(
     "BAD_INPUT",
     "The row would be larger than 16,000,000 bytes, where each value counts 32 more. Keep less in it, or add another row.",

@@ -22,6 +22,22 @@ export function afterTurns(sinceMs: number, next: () => void): void {
 /** Lets other requests run after work that began at `sinceMs`, where it cannot wait for a turn of its workspace. */
 export const pauseAfter = (sinceMs: number) => new Promise<void>((resolve) => afterTurns(sinceMs, resolve));
 
+/** The longest work between two turns of others. */
+const MAX_WORK_MS = 10;
+
+/**
+ * Lets other requests run where work took long. Writers of all workspaces may wait for the transaction, so it does not wait for
+ * the turns of its own workspace, which has others under way.
+ */
+export function createPause(): () => Promise<void> {
+  let sinceMs = performance.now();
+  return async () => {
+    if (performance.now() - sinceMs <= MAX_WORK_MS) return;
+    await pauseAfter(sinceMs);
+    sinceMs = performance.now();
+  };
+}
+
 /**
  * Runs work that keeps the event loop busy for milliseconds one piece at a time, and handles other events between two
  * pieces. Workspaces take turns: a piece waits for at most one piece of each other workspace.

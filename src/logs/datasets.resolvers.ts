@@ -1,4 +1,5 @@
 import type { Context } from "../context.ts";
+import { countCopied } from "../database/requestTransaction.ts";
 import { inTransaction } from "../database/transaction.ts";
 import type { DatasetRow } from "../datasets/entities.ts";
 import { putRows } from "../datasets/put.resolvers.ts";
@@ -27,11 +28,11 @@ export async function addLogToDataset(
   const values = columns ? valuesBy(columns, call) : valuesByName(parent.columns, call);
   const { idealOutput, metadata } = call;
   const row = { name: null, key: null, values, idealOutput: textOf(idealOutput), metadata, logId: log.id };
-  refuseLargeRow(row);
+  countCopied(context.em, refuseLargeRow(row));
   const [added] = await refuseOrphans(slug, () =>
     inTransaction(
       context.em,
-      (em) => putRows(context.database, em, { workspace, parent, inputs: [row] }),
+      (em) => putRows(context, em, { workspace, parent, inputs: [row] }),
       "locked rows",
     ),
   );

@@ -1,11 +1,7 @@
 import { piecesOf } from "../database/pieces.ts";
 import { jsonSize } from "../limits/jsonSize.ts";
-import { pauseAfter } from "../limits/turns.ts";
 import type { toRows } from "./steps.resolvers.ts";
 import type { Batch } from "./storedLogs.resolvers.ts";
-
-/** The longest work between two turns of others. */
-const MAX_WORK_MS = 10;
 
 /** SQLite indexes the words of so many characters in some 8 ms, in which no other request runs. */
 const MAX_CHARACTERS_AT_ONCE = 96 * 1024;
@@ -21,17 +17,4 @@ export async function insertLogs(
     piece.map((row): ["Log", typeof row] => ["Log", row]),
   );
   await context.database.insertInPieces(em, pieces, pause);
-}
-
-/**
- * Lets other requests run where work took long. Writers of all workspaces may wait for the transaction, so it does not wait for
- * the turns of its own workspace, which has others under way.
- */
-export function createPause(): () => Promise<void> {
-  let sinceMs = performance.now();
-  return async () => {
-    if (performance.now() - sinceMs <= MAX_WORK_MS) return;
-    await pauseAfter(sinceMs);
-    sinceMs = performance.now();
-  };
 }

@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import type { Context } from "../context.ts";
 import { lengthOf } from "../database/lengths.ts";
 import { piecesOf } from "../database/pieces.ts";
+import { countCopied } from "../database/requestTransaction.ts";
 import { storedTime } from "../database/times.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { disableDeadline } from "../limits/deadline.ts";
@@ -43,7 +44,8 @@ export async function repriceLogs(context: Context, input: RepriceLogsInput): Pr
       );
       const skipped = new Set<string>();
       if (!dryRun)
-        for (const { piece } of piecesOf(costs.filter(isChanged), ({ log }) => Number(log.bytes))) {
+        for (const { piece, bytes } of piecesOf(costs.filter(isChanged), ({ log }) => Number(log.bytes))) {
+          countCopied(context.em, bytes);
           await context.database.turn(workspaceId);
           for (const id of await store(context, workspaceId, piece)) skipped.add(id);
         }
@@ -71,7 +73,7 @@ interface NewCost {
 }
 
 /** SQLite writes the whole row of a log to change its cost. */
-const bytes = sql<number>`${sql.join(logPayloadColumns.map(lengthOf), sql` + `)}`;
+const logBytes = sql<number>`${sql.join(logPayloadColumns.map(lengthOf), sql` + `)}`;
 
 /** All logs of a period, page by page. A page of only computable ones could take a scan of any length. */
 async function* pagesOf(
@@ -82,7 +84,7 @@ async function* pagesOf(
   const inPeriod = database.read
     .selectFrom("Log")
     .select(["id", "startTime", "provider", "model", "cost", "costSource", ...tokenParts])
-    .select(bytes.as("bytes"))
+    .select(logBytes.as("bytes"))
     .where("workspace", "=", workspaceId)
     .where("startTime", "<", to)
     .orderBy("startTime")

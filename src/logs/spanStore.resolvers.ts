@@ -1,10 +1,11 @@
 import { LockMode } from "@mikro-orm/core";
 import { MAX_PIECE_BYTES, piecesOf } from "../database/pieces.ts";
+import { createPause } from "../limits/turns.ts";
 import { ownPriceFinder } from "../pricing/resolvers.ts";
 import { measureUsage, type Usage } from "../usage/usage.ts";
 import { countedIds, isCall } from "./counted.ts";
 import { Log, Trace } from "./entities.ts";
-import { createPause, insertLogs } from "./insertLogs.resolvers.ts";
+import { insertLogs } from "./insertLogs.resolvers.ts";
 import { bytesOfLog } from "./payloads.resolvers.ts";
 import { type SpanStep, storeTraces } from "./spanTraces.resolvers.ts";
 import { NO_USAGE, toReporting, toRows } from "./steps.resolvers.ts";

@@ -72,7 +72,7 @@ test("many rows with keys are written some at a time, without a look at the text
   expect(about("update")).toHaveLength(3);
 });
 
-test("rows with keys are written apart where those that they change are long, and never more than 64 MB at once", async () => {
+test("rows with keys are written apart where those that they change are long, and never more than 32 MB at once", async () => {
   await addDataset(server, { slug: "long", columns });
   const keyed = async (key: string, megabytes: number) => {
     const body = { key, values: { a: "x".repeat(megabytes * 1_000_000) } };
@@ -89,16 +89,47 @@ test("rows with keys are written apart where those that they change are long, an
   );
   expect(updates).toHaveLength(3);
 
-  const eight = Array.from({ length: 8 }, (_, n) => `k${n}`);
-  for (const key of eight) await keyed(key, 9);
-  const { body } = await put(eight, "refused");
+  const four = Array.from({ length: 4 }, (_, n) => `k${n}`);
+  for (const key of four) await keyed(key, 9);
+  const { body } = await put(four, "refused");
   expect(body.errors[0]).toMatchObject({
     message: expect.stringContaining("Send fewer rows at once"),
     extensions: { code: "BAD_INPUT" },
   });
-  expect((await put(eight.slice(0, 7), "taken")).body.errors).toBeUndefined();
+  expect((await put(four.slice(0, 3), "taken")).body.errors).toBeUndefined();
   const { rows } = await server.run('{ dataset(slug: "long") { rows { nodes { key } } } }');
-  expect(rows).toHaveLength(11);
+  expect(rows).toHaveLength(7);
+});
+
+test("with an Idempotency-Key a request copies at most 32 MB of stored rows and logs in all of its mutations", async () => {
+  await addDataset(server, { slug: "copied", columns: [...columns, { name: "b", type: "text" }] });
+  const ids: string[] = [];
+  for (const key of "abcdefghij") {
+    const body = { key, values: { a: "x".repeat(7_000_000) } };
+    ids.push((await server.post("/datasets/copied/items", body)).body.datasetRow.id);
+  }
+  const call = { slug: "prompt", output: "x".repeat(7_000_000) };
+  const log = (await server.post("/monitor/log", call)).body.log.id;
+  const ways = {
+    change: (n: number) => `updateDatasetItem(id: "${ids[n]}", input: { name: "y" }) { __typename }`,
+    copy: () =>
+      `addLogToDataset(slug: "copied", input: { logId: "${log}", columns: [{ column: "a", from: OUTPUT }, { column: "b", from: OUTPUT }] }) { __typename }`,
+    put: (n: number) =>
+      `addDatasetItem(slug: "copied", input: { key: "${"abcde"[n]}", values: { a: "y" } }) { __typename }`,
+    delete: (n: number) => `deleteDatasetItem(id: "${ids[5 + n]}") { __typename }`,
+  };
+  const refusedAt = { change: 4, copy: 2, put: 4, delete: 4 };
+  for (const [name, last] of Object.entries(refusedAt)) {
+    const fields = Array.from({ length: last + 1 }, (_, n) => `a${n}: ${ways[name as "put"](n)}`);
+    const query = `mutation { ${fields.join(" ")} }`;
+    const { body } = await server.post("/graphql", { query }, { headers: { "idempotency-key": name } });
+    expect(body.errors, name).toMatchObject([
+      {
+        ...{ path: [`a${last}`], extensions: { code: "BAD_INPUT" } },
+        message: expect.stringContaining("Send fewer of them"),
+      },
+    ]);
+  }
 });
 
 test("a body of megabytes is parsed in one turn and stored in another, and with a key hashed and encrypted in others", async () => {

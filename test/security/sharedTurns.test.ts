@@ -285,6 +285,10 @@ test("many logs are published to many listeners with others served in between", 
   const context = commandLineContext(server.database, workspaceId);
   expect(await turnsDuring(() => publishLogs(context, workspaceId, logs))).toBeGreaterThan(20);
   expect(publish).toHaveBeenCalledTimes(20);
+  const trace = { name: "a", logs: Array.from({ length: 20 }, (_, n) => ({ id: `${n}`, type: "span" })) };
+  const withKey = () => server.post("/monitor/trace", trace, { headers: { "idempotency-key": "published" } });
+  expect(await turnsDuring(withKey)).toBeGreaterThan(60); // after the commit; 2 without a pause on SQLite
+  expect(publish).toHaveBeenCalledTimes(40);
   publish.mockRestore();
 });
 
