@@ -5,7 +5,7 @@ const ROWS = 100;
 const CHANGED = 40;
 const CHARACTERS = 9_000_000;
 /** As many rows as one request may change. */
-const AT_ONCE = 7;
+const AT_ONCE = 3;
 /** Characters of three bytes that one update adds to a row, and how many updates make each of two rows longer. */
 const MERGED_CHARACTERS = 2_600_000;
 const MERGED = [1, 2];
