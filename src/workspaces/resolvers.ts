@@ -1,5 +1,6 @@
 import type { Access, Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
+import { readInTurns } from "../database/lengths.ts";
 import type { Database } from "../database/open.ts";
 import { refuseDuplicates } from "../database/retry.ts";
 import { GabbroError, quoted } from "../errors.ts";
@@ -8,6 +9,7 @@ import { type Scope, scopes } from "../scopes.ts";
 /** The id of the caller's workspace; UNAUTHENTICATED without a token, FORBIDDEN when it lacks the scope. */
 export function authorize(context: Context, scope: Scope): string {
   const { scopes, workspaceId } = authenticated(context);
+  if (scope === "write") readInTurns(context);
   if (scopes.includes(scope)) return workspaceId;
   throw new GabbroError("FORBIDDEN", `This access token lacks the scope "${scope}". Use one that has it.`);
 }

@@ -279,6 +279,18 @@ test("a later page of traces looks through the logs of its traces 500 at a time,
   expect(steps.length).toBeGreaterThan(5); // the end of each of three steps, and what is in it
 });
 
+test("a request that writes waits for a turn before it reads, as all whose writes share a commit go on at once", async () => {
+  await addPrompt(server, { slug: "written", versions: [{ version: "1" }] });
+  const turn = vi.spyOn(server.database, "turn");
+  await server.run('{ prompt(slug: "written") { availableVersions } }');
+  expect(turn).not.toHaveBeenCalled();
+  await server.run(
+    'mutation { logPrompt(input: { slug: "written", output: "a" }) { log { prompt { availableVersions } } } }',
+  );
+  expect(turn).toHaveBeenCalledWith(workspaceId);
+  turn.mockRestore();
+});
+
 test("many logs are published to many listeners with others served in between", async () => {
   const publish = vi.spyOn(server.database.pubSub, "publish").mockImplementation(() => workFor(5));
   const logs = Array.from({ length: 20 }, (_, n) => ({ id: String(n), trace: "", promptSlug: null }));
