@@ -12,6 +12,13 @@ export function searchTookTooLong(cause?: unknown): GabbroError {
   return new GabbroError("TIMED_OUT", message, { headers: { "retry-after": "1" }, cause });
 }
 
+/** The error for a search that ended before its time, as others wrote much meanwhile. */
+export function searchHeldUpWrites(): GabbroError {
+  const message =
+    "The search was aborted, as much was written meanwhile. Try again, or search for rarer or whole words.";
+  return new GabbroError("TIMED_OUT", message, { headers: { "retry-after": "1" } });
+}
+
 /** The key of a log in the full-text index. */
 export type Key = string | number;
 

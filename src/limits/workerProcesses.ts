@@ -8,6 +8,8 @@ export interface WorkerProcessesOptions {
   heapMb: number;
   /** The message of a refusal when too many tasks of a workspace wait. */
   busy: string;
+  /** Whether a task that has run so long must end before its time. */
+  mustEnd?: (runningMs: number) => Promise<boolean>;
 }
 
 /** While one works for a workspace, the other serves all other workspaces. */
@@ -16,6 +18,7 @@ const MAX_WAITING = 100;
 const MAX_WAIT_MS = 5_000;
 const START_LIMIT_MS = 30_000;
 const IDLE_MS = 60_000;
+const ASK_MS = 100;
 
 /**
  * Processes beside the server for work that may take long or never end. Unlike a thread, a process can be killed at any
@@ -40,7 +43,7 @@ export function createWorkerProcesses<Message extends object, Answer>(options: W
       clearTimeout(idleTimers.get(child));
       idleTimers.delete(child);
     });
-    if ((await nextMessage(child, START_LIMIT_MS)) !== undefined) return child;
+    if ((await nextMessage(child, START_LIMIT_MS, undefined)) !== undefined) return child;
     throw new Error(`The process of ${options.file.pathname} did not start.`);
   };
 
@@ -57,7 +60,7 @@ export function createWorkerProcesses<Message extends object, Answer>(options: W
       queue.run(workspaceId, async () => {
         const child = takeIdle() ?? (await start());
         child.send(message, () => {}); // sending fails only when the process has ended, which is noticed below
-        const answer = await nextMessage<Answer>(child, limitMs);
+        const answer = await nextMessage<Answer>(child, limitMs, options.mustEnd);
         if (answer !== undefined)
           idleTimers.set(child, setTimeout(() => child.kill("SIGKILL"), IDLE_MS).unref());
         return answer;
@@ -81,10 +84,18 @@ function startProcess({ file, args, heapMb }: WorkerProcessesOptions): ChildProc
 }
 
 /** The next message; undefined if the process ends first, or does not answer in time and is killed. */
-function nextMessage<Message>(child: ChildProcess, limitMs: number): Promise<Message | undefined> {
+function nextMessage<Message>(
+  child: ChildProcess,
+  limitMs: number,
+  mustEnd: WorkerProcessesOptions["mustEnd"],
+): Promise<Message | undefined> {
   return new Promise((resolve) => {
+    const sinceMs = performance.now();
+    let isSettled = false;
     const settle = (message?: Message) => {
+      isSettled = true;
       clearTimeout(limit);
+      clearInterval(asking);
       child.off("message", settle).off("exit", giveUp);
       resolve(message);
     };
@@ -93,6 +104,10 @@ function nextMessage<Message>(child: ChildProcess, limitMs: number): Promise<Mes
       settle();
     };
     const limit = setTimeout(giveUp, limitMs);
+    const asking = mustEnd && setInterval(ask, ASK_MS, mustEnd);
+    async function ask(isOver: NonNullable<typeof mustEnd>) {
+      if ((await isOver(performance.now() - sinceMs)) && !isSettled) giveUp();
+    }
     child.once("message", settle).once("exit", giveUp);
   });
 }

@@ -1,5 +1,8 @@
 import { readdir, readFile } from "node:fs/promises";
+import type { Compilable } from "kysely";
 import { expect, test } from "vitest";
+import { getWorkspaceId } from "../../src/workspaces/resolvers.ts";
+import { addDataset } from "../support/data.ts";
 import { addLogs } from "../support/logs.ts";
 import { startServer } from "../support/server.ts";
 
@@ -32,3 +35,27 @@ test.runIf(process.platform === "linux")(
   },
   60_000,
 );
+
+test("a search ends when much is written while it reads, as one commit would then copy all of it to the file", async () => {
+  await using server = await startServer();
+  await addDataset(server, { slug: "rows", columns: [{ name: "a", type: "text" }] });
+  const workspace = await getWorkspaceId(server.database, "default");
+  const search = (sql: string) => {
+    const query = { compile: () => ({ sql, parameters: [] }) } as unknown as Compilable<{ id: string }>;
+    return server.database.search.findIds(workspace, query);
+  };
+  await search("select 1 from workspaces"); // its process has started
+  let isOver = false;
+  const ended = expect(
+    search(
+      "with recursive n(x) as (select 1 union all select x + 1 from n) select name from workspaces, n where x < 0",
+    ).finally(() => {
+      isOver = true;
+    }),
+  ).rejects.toThrow("as much was written meanwhile");
+  for (let n = 0; n < 40 && !isOver; n++) {
+    const row = { values: { a: "x".repeat(8_000_000) } };
+    expect((await server.post("/datasets/rows/items", row)).status).toBe(201);
+  }
+  await ended;
+});

@@ -10,7 +10,11 @@ export const READER_PRAGMAS = ["query_only = on", "cache_size = -65536"];
  * Pages in the write-ahead log, 16 MB, before a commit copies them to the file. With the 1,000 of SQLite nearly each batch of
  * 512 spans does so, also for pages that the next one changes again: a span then takes a tenth more processor time.
  */
-export const WRITER_PRAGMAS = ["wal_autocheckpoint = 4000"];
+export const WRITER_PRAGMAS = [
+  "wal_autocheckpoint = 4000",
+  // The file of the log is cut to this once all of it is copied: its size tells searches how much is not.
+  "journal_size_limit = 33554432",
+];
 
 interface PragmaConnection {
   executeQuery(query: CompiledQuery): Promise<{ rows: Record<string, unknown>[] }>;
