@@ -5,6 +5,7 @@ import { newId } from "../database/ids.ts";
 import { lengthOf, readByLength } from "../database/lengths.ts";
 import type { EntityManager } from "../database/open.ts";
 import { inPage, type Page } from "../database/pages.ts";
+import { countCopied } from "../database/requestTransaction.ts";
 import { refuseDuplicates } from "../database/retry.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { badInput, GabbroError, quoted } from "../errors.ts";
@@ -73,6 +74,9 @@ export async function createDataset(context: Context, input: CreateDatasetInput)
   );
 }
 
+/** In the dataset, and in the audit log before and after. */
+const COPIES_OF_COLUMNS = 3;
+
 /** Changes the name and the columns of a dataset: first it removes, then renames, then adds. Rows are not touched. */
 export async function updateDataset(
   context: Context,
@@ -85,6 +89,7 @@ export async function updateDataset(
     async (em) => {
       const dataset = await getDatasetEntity(em, slug, LockMode.PESSIMISTIC_WRITE);
       const before = auditFieldsOf(dataset);
+      countCopied(context.em, COPIES_OF_COLUMNS * Buffer.byteLength(JSON.stringify(before)));
       if (input.name) dataset.name = input.name;
       replaceColumns(em, dataset, changeColumns(dataset, input));
       recordChange(em, context, {

@@ -105,7 +105,7 @@ export async function runOnce(
       return attempt();
     }
   };
-  return inTurn(database, Object.values(answerKey).join(), () => retryWhile(isConflict, attemptTwice));
+  return inTurn(database, answerKey, () => retryWhile(isConflict, attemptTwice));
 }
 
 const isConflict = (error: unknown) => isUniqueViolation(error) || isLocked(error);
@@ -141,21 +141,27 @@ async function deleteExpired({ em }: RequestTransaction, answerKey: AnswerKey): 
 
 const runningRequests = new WeakMap<Database["orm"], Map<string, Promise<unknown>>>();
 
-/** Runs requests with the same key one after another: only the first one does the work. */
+/** Runs requests with the same key one after another, each in a turn of its own: only the first one does the work. */
 async function inTurn<Result>(
-  { orm }: Database,
-  answerKey: string,
+  { orm, turn }: Database,
+  { workspace, ...key }: AnswerKey,
   run: () => Promise<Result>,
 ): Promise<Result> {
   const running = runningRequests.get(orm) ?? new Map<string, Promise<unknown>>();
   runningRequests.set(orm, running);
-  while (running.has(answerKey)) await Promise.allSettled([running.get(answerKey)]);
-  const result = run();
+  const answerKey = [workspace, ...Object.values(key)].join();
+  const previous = running.get(answerKey);
+  const afterPrevious = async () => {
+    await Promise.allSettled([previous]);
+    await turn(workspace);
+    return run();
+  };
+  const result = previous ? afterPrevious() : run();
   running.set(answerKey, result);
   try {
     return await result;
   } finally {
-    running.delete(answerKey);
+    if (running.get(answerKey) === result) running.delete(answerKey);
   }
 }
 

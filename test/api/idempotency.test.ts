@@ -103,6 +103,16 @@ test.each(["REST", "GraphQL"])(
   },
 );
 
+test("requests that wait for one with the same key are answered in turns of their workspace, one each", async () => {
+  const turn = vi.spyOn(server.database, "turn");
+  const create = () =>
+    mutate('mutation { createPrompt(input: { slug: "waited-for" }) { __typename } }', "waited-for");
+  const answers = await Promise.all(Array.from({ length: 10 }, create));
+  for (const { body } of answers) expect(body.data.createPrompt).toBeTruthy();
+  expect(turn.mock.calls.length).toBeGreaterThan(8);
+  turn.mockRestore();
+});
+
 test("a refused request keeps no answer: mended, it may come with the same key", async () => {
   expect((await server.post("/monitor/log", { slug: 7 }, keyed("mended"))).status).toBe(400);
   expect((await server.post("/datasets/none/items", { values: {} }, keyed("mended"))).status).toBe(404);
