@@ -12,7 +12,7 @@ import { createPrompt } from "../../src/prompts/authoring.resolvers.ts";
 import { deleteOldResponses, runOnce } from "../../src/workspaces/idempotency.resolvers.ts";
 import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { addDataset, addPrompt, addToken, addWorkspace } from "../support/data.ts";
-import { startServer } from "../support/server.ts";
+import { isOnPostgresql, startServer } from "../support/server.ts";
 import { captureStatements } from "../support/statements.ts";
 
 const lines: string[] = [];
@@ -104,11 +104,19 @@ test.each(["REST", "GraphQL"])(
 );
 
 test("requests that wait for one with the same key are answered in turns of their workspace, one each", async () => {
-  const turn = vi.spyOn(server.database, "turn");
+  const { database } = server;
+  const workspace = await getWorkspaceId(database, "default");
+  const places = Array.from({ length: isOnPostgresql ? 4 : 1 }, () =>
+    database.requestTransactions.acquire(workspace),
+  );
+  const held = await Promise.all(places); // so that the first request waits, and all others for it
+  const turn = vi.spyOn(database, "turn");
   const create = () =>
     mutate('mutation { createPrompt(input: { slug: "waited-for" }) { __typename } }', "waited-for");
-  const answers = await Promise.all(Array.from({ length: 10 }, create));
-  for (const { body } of answers) expect(body.data.createPrompt).toBeTruthy();
+  const answers = Array.from({ length: 10 }, create);
+  await expect.poll(() => database.requestTransactions.waiting()).toBe(1);
+  for (const release of held) release();
+  for (const { body } of await Promise.all(answers)) expect(body.data.createPrompt).toBeTruthy();
   expect(turn.mock.calls.length).toBeGreaterThan(8);
   turn.mockRestore();
 });
