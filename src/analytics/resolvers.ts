@@ -1,6 +1,6 @@
 import type { Context } from "../context.ts";
 import type { Page } from "../database/pages.ts";
-import { runWithPauses } from "../database/pauses.ts";
+import { createPauses, runWithPauses } from "../database/pauses.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { type Condition, conditionsOf } from "../logs/filter.resolvers.ts";
 import { logsIn, startOf } from "../logs/walk.resolvers.ts";
@@ -104,8 +104,10 @@ async function usageOf(
     ),
   ];
   const groups = new Map<string, Sums>(columns.length === 0 ? [[keyOf({}, columns), noSums]] : []);
+  const pause = createPauses(context, workspaceId);
   for await (const logs of partsOf(context, lead, range, conditions)) {
     for (const row of await context.database.rows(unionAll(logs.map((part) => sumsIn(part, columns))))) {
+      if (pause.isDue()) await pause.take();
       const key = keyOf(row, columns);
       if (!groups.has(key)) spendAnswerBytes(context, key.length + GROUP_BYTES);
       groups.set(key, addSums(groups.get(key) ?? noSums, row));
@@ -118,6 +120,7 @@ async function usageOf(
   if (isEmpty) return top.map(([key, sums]) => toUsage(key, sums, columns));
   for await (const logs of partsOf(context, lead, range, conditions)) {
     for (const row of await context.database.rows(unionAll(logs.map((part) => latenciesIn(part, columns))))) {
+      if (pause.isDue()) await pause.take();
       const counts = latencies.get(keyOf(row, columns));
       if (counts && !counts.has(row.latencyMs!)) spendAnswerBytes(context, LATENCY_BYTES);
       counts?.set(row.latencyMs!, (counts.get(row.latencyMs!) ?? 0) + Number(row.logs));

@@ -1,5 +1,5 @@
 import { GabbroError } from "../errors.ts";
-import { countJsonValues, VALUE_WEIGHT } from "./jsonSize.ts";
+import { countJson, VALUE_WEIGHT } from "./jsonSize.ts";
 
 /** Bytes in the database that are read for one answer: more would fill the memory for one caller. */
 export const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
@@ -41,6 +41,10 @@ export function spendAnswerBytes({ answerBudget }: Budgeted, bytes: number): voi
 /** Counting the values of smaller answers is not worth the time: parsed, they hold about 20 MB. */
 const MAX_UNCOUNTED_BYTES = 1024 * 1024;
 
+/** What a member of an object weighs beside its value, and a number as its name: parsing and writing them takes longer. */
+const MEMBER_WEIGHT = 64;
+const NUMBER_WEIGHT = 96;
+
 /**
  * Takes the values of a JSON text off the budget, once the answer has more than a megabyte. Call it before parsing the text:
  * `{},` has 3 bytes as text and about 64 in memory.
@@ -48,7 +52,8 @@ const MAX_UNCOUNTED_BYTES = 1024 * 1024;
 export function spendAnswerValues(budgeted: Budgeted, text: string): void {
   const { maxBytes, leftBytes } = budgeted.answerBudget;
   if (leftBytes >= maxBytes - MAX_UNCOUNTED_BYTES) return;
-  spendAnswerBytes(budgeted, VALUE_WEIGHT * countJsonValues(text));
+  const { values, members, numbers } = countJson(text);
+  spendAnswerBytes(budgeted, VALUE_WEIGHT * values + MEMBER_WEIGHT * members + NUMBER_WEIGHT * numbers);
 }
 
 /** The error for an answer beyond its budget; `note` is appended to the message. */

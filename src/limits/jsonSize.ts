@@ -27,17 +27,56 @@ export const QUOTE = 0x22;
 export const COMMA = 0x2c;
 export const OPENING_BRACKET = 0x5b;
 export const OPENING_BRACE = 0x7b;
+const CLOSING_BRACKET = 0x5d;
+const CLOSING_BRACE = 0x7d;
+const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 
-/** How many values a JSON text has, or a few more, without parsing it. */
-export function countJsonValues(text: string): number {
-  let values = 1;
-  for (let at = 0; at < text.length; at++) {
+/** What a JSON text holds. */
+export interface JsonParts {
+  /** How deep objects and lists nest. */
+  depth: number;
+  /** How many values there are, or a few more. */
+  values: number;
+  /** How many of them are members of objects. */
+  members: number;
+  /** How many texts are numbers of five to ten digits: V8 keeps members of such names sorted. */
+  numbers: number;
+  /** Whether each object, list and text ends. */
+  isWhole: boolean;
+}
+
+/** Counts what a JSON text holds without parsing it, and no further than `max` values. */
+export function countJson(text: string, max = Number.POSITIVE_INFINITY): JsonParts {
+  const parts = { depth: 0, values: 1, members: 0, numbers: 0, isWhole: true };
+  let open = 0;
+  for (let at = 0; at < text.length && parts.values <= max; at++) {
     const code = text.charCodeAt(at);
-    if (code === QUOTE) at = endOfJsonString(text, at);
-    else if (code === COMMA || code === OPENING_BRACE || code === OPENING_BRACKET) values += 1;
+    if (code === QUOTE) {
+      const end = endOfJsonString(text, at);
+      if (isNumber(text, at + 1, end)) parts.numbers += 1;
+      if (end >= text.length) return { ...parts, isWhole: false };
+      at = end;
+    } else if (code === OPENING_BRACE || code === OPENING_BRACKET) {
+      parts.depth = Math.max(parts.depth, ++open);
+      parts.values += 1;
+    } else if (code === CLOSING_BRACE || code === CLOSING_BRACKET) open -= 1;
+    else if (code === COMMA) parts.values += 1;
+    else if (code === COLON) parts.members += 1;
   }
-  return values;
+  return { ...parts, isWhole: open === 0 };
+}
+
+const ZERO = 0x30;
+const NINE = 0x39;
+const FEWEST_DIGITS = 5;
+const MOST_DIGITS = 10;
+
+/** Whether the characters from `start` to `end` look like a number that V8 takes for an index of an object. */
+export function isNumber(text: string, start = 0, end = text.length): boolean {
+  if (end - start < FEWEST_DIGITS || end - start > MOST_DIGITS) return false;
+  const [first, last] = [text.charCodeAt(start), text.charCodeAt(end - 1)];
+  return first > ZERO && first <= NINE && last >= ZERO && last <= NINE;
 }
 
 /** The index of the closing quotation mark of the JSON string that begins at `start`. */

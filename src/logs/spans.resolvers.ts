@@ -1,4 +1,5 @@
 import type { Context } from "../context.ts";
+import { createPauses } from "../database/pauses.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { checkDeadline } from "../limits/deadline.ts";
 import { loadOwnPrices } from "../pricing/resolvers.ts";
@@ -64,10 +65,15 @@ export async function toSteps(
   const findServed = createServedFinder(context, workspaceId, missingVersion);
   const traceIds = new Map<string, string>();
   const steps = new Map<string, SpanStep>();
+  const pause = createPauses(context, workspaceId);
   for (let at = 0; at < spans.length; at += SPANS_AT_ONCE) {
-    if (at > 0) await context.database.turn(workspaceId);
-    checkDeadline(context);
-    const some = spans.slice(at, at + SPANS_AT_ONCE).map((span) => {
+    if (at > 0) await pause.take();
+    const storable: ReportedSpan[] = [];
+    for (const span of spans.slice(at, at + SPANS_AT_ONCE)) {
+      if (pause.isDue()) await pause.take();
+      storable.push(toStorable(span));
+    }
+    const some = storable.map((span) => {
       const traceId = traceIds.get(span.traceId) ?? traceIdOf(workspaceId, span.traceId);
       traceIds.set(span.traceId, traceId);
       return complete(workspaceId, span, { traceId, arrival, findOwnPrice, findServed });
@@ -79,10 +85,9 @@ export async function toSteps(
 
 async function complete(
   workspaceId: string,
-  reported: ReportedSpan,
+  span: ReportedSpan,
   shared: Pick<Place, "traceId" | "arrival" | "findOwnPrice" | "findServed">,
 ): Promise<SpanStep> {
-  const span = toStorable(reported);
   const { log, trace } = span;
   const { externalId: spanId, startTime } = log;
   const key = { traceId: span.traceId, spanId, startMs: startTime.getTime(), startNanos: span.startNanos };

@@ -110,6 +110,23 @@ test("the tags of datasets that have many together are read one dataset after an
   turn.mockRestore();
 });
 
+test.each([
+  ["names", "k", 7, 6],
+  ["names that are numbers, which take V8 longer,", "", 4, 3],
+])("members of metadata count more than values of lists: %s", async (_, mark, refused, taken) => {
+  const { token } = await addWorkspace(server, `members ${mark}`);
+  const numbered = (n: number) => [`${mark}${100_000_000 + n * 7}`, 1];
+  const metadata = Object.fromEntries(Array.from({ length: 48_000 }, (_, n) => numbered(n)));
+  for (let n = 0; n < refused; n++) {
+    const logs = [{ id: "1", type: "span", metadata }];
+    expect((await server.post("/monitor/trace", { name: "wide", logs }, { token })).status).toBe(200);
+  }
+  const read = async (first: number) =>
+    (await server.graphql(`{ logs(first: ${first}) { nodes { metadata } } }`, {}, { token })).body;
+  expect((await read(refused)).errors[0].extensions.code).toBe("QUERY_TOO_COMPLEX");
+  expect((await read(taken)).data.logs.nodes).toHaveLength(taken);
+});
+
 test("an answer of many fields has others served in between", async () => {
   expect(await turnsDuring(() => server.graphql(described(2)))).toBeGreaterThan(15); // 180,000 fields
 });

@@ -12,9 +12,12 @@ import { newAnswerBudget } from "../../src/limits/answerBudget.ts";
 import { createEventLoopSlots, runShared } from "../../src/limits/eventLoop.ts";
 import { createTurns } from "../../src/limits/turns.ts";
 import { publishLogs } from "../../src/logs/live.resolvers.ts";
+import { mapSpan } from "../../src/logs/otlp/mapping.ts";
+import { toSteps } from "../../src/logs/spans.resolvers.ts";
 import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { addDataset, addPrompt } from "../support/data.ts";
 import { addLogs } from "../support/logs.ts";
+import { toOtlpSpan } from "../support/otlpFixtures.ts";
 import { startServer } from "../support/server.ts";
 import { captureStatements } from "../support/statements.ts";
 import { turnsDuring } from "../support/turns.ts";
@@ -302,6 +305,17 @@ test("many logs are published to many listeners with others served in between", 
   expect(await turnsDuring(withKey)).toBeGreaterThan(60); // after the commit; 2 without a pause on SQLite
   expect(publish).toHaveBeenCalledTimes(40);
   publish.mockRestore();
+});
+
+test("spans with many members are made storable with others served in between", async () => {
+  const members = Object.fromEntries(Array.from({ length: 24_000 }, (_, n) => [`k${n}`, `v${n}`]));
+  const spans = Array.from({ length: 8 }, () =>
+    mapSpan(toOtlpSpan({ attributes: { "basalt.metadata": members } })),
+  );
+  const turn = vi.spyOn(server.database, "turn");
+  await toSteps(commandLineContext(server.database, workspaceId), workspaceId, spans);
+  expect(turn.mock.calls.length).toBeGreaterThan(3);
+  turn.mockRestore();
 });
 
 test("transactions of a workspace run one at a time, and another workspace does not wait for all that came before", async () => {

@@ -378,3 +378,22 @@ test("random bytes are refused or rejected, never an error of the server", () =>
     { numRuns: 3_000 },
   );
 });
+
+test.each([
+  ["protobuf", "two values", "k", 2],
+  ["json", "two values", "k", 2],
+  ["protobuf", "three, if their names are numbers", "", 3],
+  ["json", "three, if their names are numbers", "", 3],
+] as const)("in %s members of objects count as %s", (encoding, _, mark, each) => {
+  const decode = (members: number) => {
+    const values = Array.from({ length: members }, (_, n) => ({
+      key: `${mark}${10_000 + n}`,
+      value: { boolValue: true },
+    }));
+    const span = { ...valid, ...(encoding === "protobuf" && ids), ...withValue({ kvlistValue: { values } }) };
+    return encoding === "protobuf" ? protobuf(inRequest(span)) : json(inRequest(span));
+  };
+  const most = Math.floor(MAX_VALUES / each) - 1; // with the attribute that holds them
+  expect(decode(most).rejected).toEqual([]);
+  expect(decode(most + 3).rejected).toMatchObject([{ code: "too_large" }]);
+});

@@ -457,18 +457,34 @@ test("the time to map a span grows with its size, not with the square of it", ()
 describe("JSON texts of a span", () => {
   const list = (values: number) => `[${"1,".repeat(values - 2)}1]`;
 
-  test("are parsed up to 50,000 values together, one that several fields read counts once, and others stay texts", () => {
-    const fits = list(MAX_VALUES);
-    const both = mapSpan(toOtlpSpan({ attributes: { "input.value": fits, "output.value": fits } }));
-    expect([both.log.input, both.log.output]).toEqual([JSON.parse(fits), JSON.parse(fits)]);
+  test("are parsed up to 50,000 values together, one that several fields read counts for each, and others stay texts", () => {
+    const half = list(MAX_VALUES / 2);
+    const both = mapSpan(toOtlpSpan({ attributes: { "input.value": half, "output.value": half } }));
+    expect([both.log.input, both.log.output]).toEqual([JSON.parse(half), JSON.parse(half)]);
     expect(both.warnings).toEqual([]);
 
-    const other = list(MAX_VALUES - 1);
-    const { log, warnings } = mapSpan(
-      toOtlpSpan({ attributes: { "input.value": fits, "output.value": other } }),
-    );
-    expect([log.input, log.output]).toEqual([JSON.parse(fits), other]);
-    expect(warnings).toEqual([expect.stringContaining(`more than ${MAX_VALUES} values`)]);
+    const fits = list(MAX_VALUES);
+    for (const other of [list(MAX_VALUES - 1), fits]) {
+      const { log, warnings } = mapSpan(
+        toOtlpSpan({ attributes: { "input.value": fits, "output.value": other } }),
+      );
+      expect([log.input, log.output]).toEqual([JSON.parse(fits), other]);
+      expect(warnings).toEqual([expect.stringContaining(`more than ${MAX_VALUES} values`)]);
+    }
+  });
+
+  test.each([
+    ["two values", "a", 2],
+    ["three, if their names are numbers", "", 3],
+  ])("count members of objects as %s", (_, mark, each) => {
+    const object = (members: number) =>
+      JSON.stringify(
+        Object.fromEntries(Array.from({ length: members }, (_, n) => [`${mark}${10_000 + n}`, 1])),
+      );
+    const most = Math.floor((MAX_VALUES - 2) / each);
+    const text = object(most + 2);
+    expect(logOf({ "input.value": object(most) }).input).toBeTypeOf("object");
+    expect(logOf({ "input.value": text }).input).toBe(text);
   });
 
   test("count lists and objects among their values", () => {

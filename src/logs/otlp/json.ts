@@ -1,4 +1,4 @@
-import { countJsonValues } from "../../limits/jsonSize.ts";
+import { countJson } from "../../limits/jsonSize.ts";
 import type { Reading } from "./attributes.ts";
 import { addProblem, mayRead, newReading, TOO_MANY_VALUES } from "./attributes.ts";
 import { MAX_VALUES } from "./bounds.ts";
@@ -96,7 +96,7 @@ const MAX_JSON_VALUES = 8 * MAX_VALUES;
 
 function parseSlice(bytes: Buffer, { start, end }: Slice, reading: Reading): unknown {
   const text = bytes.toString("utf8", start, end);
-  if (countJsonValues(text) > MAX_JSON_VALUES) addProblem(reading, "too_large", TOO_MANY_VALUES);
+  if (countJson(text).values > MAX_JSON_VALUES) addProblem(reading, "too_large", TOO_MANY_VALUES);
   return reading.problem ? null : JSON.parse(text.replace(LONG_NUMBERS, '$1"$2"'));
 }
 

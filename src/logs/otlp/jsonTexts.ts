@@ -1,4 +1,4 @@
-import { COMMA, endOfJsonString, OPENING_BRACE, OPENING_BRACKET, QUOTE } from "../../limits/jsonSize.ts";
+import { countJson } from "../../limits/jsonSize.ts";
 import { MAX_JSON_DEPTH } from "../../validation/json.ts";
 import { MAX_VALUES } from "./bounds.ts";
 
@@ -7,6 +7,8 @@ const MAX_PARSED_DEPTH = MAX_JSON_DEPTH - 20;
 
 /** What parsing returns for a text that is not JSON, nests too deep, or has too many values. */
 export const NOT_JSON = Symbol("not JSON");
+
+const NOT_ONE = { value: NOT_JSON, values: 0 };
 
 /** A SyntaxError takes as long as this many values: 20 microseconds. */
 const VALUES_OF_WRONG_TEXT = 50;
@@ -22,11 +24,13 @@ export interface JsonTexts {
 }
 
 /**
- * Parses each text once, and all of them up to the number of values that a span may have: a text of 10 MB can hold five million,
- * which took 0.4 s to parse and to make storable, and 1.7 s as lists. A text with more stays a text, with a warning.
+ * Parses each text once, up to the number of values that a span may have together: a text of 10 MB can hold five million, which
+ * took 0.4 s to parse and to make storable, and 1.7 s as lists. A text counts each time that it is asked for, as each field that
+ * has it is made storable by itself: nine attributes with one text of 50,000 members took 0.7 s. A member of an object counts
+ * as two values, one whose name is a number as three. A text that would have more stays a text, with a warning.
  */
 export function createJsonTexts(warnings: Set<string>): JsonTexts {
-  const known = new Map<string, unknown>();
+  const known = new Map<string, { value: unknown; values: number }>();
   let valuesLeft = MAX_VALUES;
   const countValues = (values: number): boolean => {
     if (values > valuesLeft) {
@@ -36,19 +40,24 @@ export function createJsonTexts(warnings: Set<string>): JsonTexts {
     valuesLeft -= values;
     return true;
   };
-  const parseNew = (text: string): unknown => {
-    const size = measure(text, valuesLeft);
-    if (size === null || size.depth > MAX_PARSED_DEPTH || !countValues(size.values)) return NOT_JSON;
+  const parseNew = (text: string) => {
+    const { depth, values, members, numbers, isWhole } = countJson(text, valuesLeft);
+    const weight = values + members + numbers;
+    if (!isWhole && values <= valuesLeft) return NOT_ONE; // found without the cost of an exception
+    if (depth > MAX_PARSED_DEPTH || !countValues(weight)) return NOT_ONE;
     try {
-      return JSON.parse(text);
+      return { value: JSON.parse(text) as unknown, values: weight };
     } catch {
       valuesLeft -= VALUES_OF_WRONG_TEXT;
-      return NOT_JSON;
+      return NOT_ONE;
     }
   };
   const parse = (text: string): unknown => {
-    if (!known.has(text)) known.set(text, parseNew(text));
-    return known.get(text);
+    const earlier = known.get(text);
+    if (earlier) return countValues(earlier.values) ? earlier.value : NOT_JSON;
+    const parsed = parseNew(text);
+    known.set(text, parsed);
+    return parsed.value;
   };
   return {
     parse,
@@ -62,29 +71,3 @@ export function createJsonTexts(warnings: Set<string>): JsonTexts {
 }
 
 const TOO_MANY = `The span has JSON texts, or keys that spell lists, with more than ${MAX_VALUES} values together. Gabbro keeps what is beyond them as it came.`;
-
-const CLOSING_BRACKET = 0x5d;
-const CLOSING_BRACE = 0x7d;
-
-/**
- * How deep objects and lists nest in a JSON text, and how many values it has or a few more; counts no further than `max`. Null
- * when one of them, or a text, does not end: a text that was cut is found without the cost of an exception.
- */
-function measure(text: string, max: number): { depth: number; values: number } | null {
-  let open = 0;
-  let depth = 0;
-  let values = 1;
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE) {
-      at = endOfJsonString(text, at);
-      if (at >= text.length) return null;
-    } else if (code === OPENING_BRACE || code === OPENING_BRACKET) {
-      depth = Math.max(depth, ++open);
-      values += 1;
-    } else if (code === CLOSING_BRACE || code === CLOSING_BRACKET) open -= 1;
-    else if (code === COMMA) values += 1;
-    if (values > max) return { depth, values };
-  }
-  return open === 0 ? { depth, values } : null;
-}

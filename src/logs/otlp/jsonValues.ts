@@ -37,7 +37,8 @@ export function attributesOf(value: unknown, name: string, reading: Reading, dep
       addProblem(reading, "malformed", `has an item of "${name}" without a key`);
       break;
     }
-    setAttribute(attributes, storableText(pair.key, reading), anyValueOf(pair.value, reading, depth));
+    const key = storableText(pair.key, reading);
+    setAttribute(attributes, key, anyValueOf(pair.value, reading, depth), reading);
   }
   return attributes;
 }

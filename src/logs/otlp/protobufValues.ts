@@ -46,7 +46,7 @@ export function readAttribute(
     if (field === 1) key = readText(reader, end, reading);
     else if (field === 2) value = readValue(reader, endOfBytes(reader, end), reading, depth);
   });
-  if (!isInDictionary) setAttribute(target, key, value);
+  if (!isInDictionary) setAttribute(target, key, value, reading);
 }
 
 /** The AnyValue that ends at `end`; null when it is empty. */
