@@ -9,15 +9,16 @@ export const MAX_STATEMENT_BYTES = 1024 * 1024;
 const MAX_IDS_IN_PIECE = 500;
 
 const readers = new WeakSet<Context>();
+const writers = new WeakSet<Context>();
 
-/** Has a request wait for a turn of its workspace before its first read, too, as those that share a commit go on at once. */
+/** Has all reads of a request wait for a turn of its workspace: requests that share a commit go on at once after it. */
 export function readInTurns(context: Context): void {
-  readers.add(context);
+  writers.add(context);
 }
 
 /** Runs each read of a request, after the first one, in a turn of its workspace, so that other requests run in between. */
 export async function inTurn<Result>(context: Context, read: () => Promise<Result>): Promise<Result> {
-  if (readers.has(context)) await context.database.turn(context.access!.workspaceId);
+  if (readers.has(context) || writers.has(context)) await context.database.turn(context.access!.workspaceId);
   readers.add(context);
   return read();
 }
@@ -112,8 +113,8 @@ export async function readLists<Entry extends { id: string; parent: string }>(
   read: ReadPiece<Entry>,
 ): Promise<Entry[][]> {
   const spend = (entries: Entry[]) => spendAnswerBytes(context, bytesOf(entries));
-  const first: Piece = { parents, after: null, limit: MAX_ENTRIES_IN_PIECE + 1 };
-  const entries = await inTurn(context, () => read(first));
+  if (writers.has(context)) await context.database.turn(context.access!.workspaceId);
+  const entries = await read({ parents, after: null, limit: MAX_ENTRIES_IN_PIECE + 1 });
   if (entries.length <= MAX_ENTRIES_IN_PIECE) {
     spend(entries);
     const inOrder = (a: Entry, b: Entry) => (a.id < b.id ? -1 : 1);

@@ -46,6 +46,7 @@ const BOUNDS: Record<string, string[]> = {
   ],
   "requests, rows and documents, which take it with them": [
     "database/lengths.ts readers",
+    "database/lengths.ts writers",
     "database/loader.ts createLoader.loaders",
     "database/requestTransaction.ts joins",
     "graphql/answerSize.ts largeData",
