@@ -12,10 +12,10 @@ export function searchTookTooLong(cause?: unknown): GabbroError {
   return new GabbroError("TIMED_OUT", message, { headers: { "retry-after": "1" }, cause });
 }
 
-/** The error for a search that ended before its time, as others wrote much meanwhile. */
-export function searchHeldUpWrites(): GabbroError {
+/** The error for a search whose process ended before its time: as much was written, or for want of memory. */
+export function searchEnded(): GabbroError {
   const message =
-    "The search was aborted, as much was written meanwhile. Try again, or search for rarer or whole words.";
+    "The search was aborted: much was written meanwhile, or it took too much memory. Try again, or search for rarer or whole words.";
   return new GabbroError("TIMED_OUT", message, { headers: { "retry-after": "1" } });
 }
 

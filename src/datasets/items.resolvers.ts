@@ -122,12 +122,18 @@ export async function updateDatasetItem(
     const sinceMs = performance.now();
     const row = await em.findOneOrFail(DatasetRow, { id }, { refresh: true });
     await pauseAfter(sinceMs); // parsing a long row and storing it take 60 ms each
+    const before = {
+      name: row.name,
+      values: row.values,
+      idealOutput: row.idealOutput,
+      metadata: row.metadata,
+    };
     const encoded = valuesEncoder(parent)(values ?? {});
     row.values = { ...row.values, ...encoded.values };
     if (changes.name !== undefined) row.name = changes.name || null;
     if (changes.idealOutput !== undefined) row.idealOutput = changes.idealOutput;
     if (changes.metadata !== undefined) row.metadata = changes.metadata;
-    refuseLargeRow(row);
+    refuseLargeRow(row, before);
     row.version = version;
     return { datasetRow: rowDecoder(parent)(row), warnings: omittedColumns(encoded.omitted) };
   });

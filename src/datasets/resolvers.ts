@@ -108,23 +108,23 @@ export async function nextVersion(em: EntityManager, locked: Dataset): Promise<n
 /** More than a body may hold. Reading, changing and storing a row takes 10 ms a megabyte. */
 const MAX_ROW_BYTES = 16_000_000;
 
+type RowParts = Pick<Row, "name" | "values" | "idealOutput" | "metadata">;
+
 /**
- * Throws BAD_INPUT when a row is too large, else returns its size in bytes. Call it where a row comes from several requests: a single one is bounded by its
- * body.
+ * Throws BAD_INPUT when a row is too large, unless it was no smaller `before`; else returns its size in bytes. Call it where a
+ * row comes from several requests: a single one is bounded by its body.
  */
-export function refuseLargeRow({
-  name,
-  values,
-  idealOutput,
-  metadata,
-}: Pick<Row, "name" | "values" | "idealOutput" | "metadata">): number {
-  const bytes = jsonSize({ name, values, idealOutput, metadata }, MAX_ROW_BYTES, Buffer.byteLength);
-  if (bytes <= MAX_ROW_BYTES) return bytes;
+export function refuseLargeRow(row: RowParts, before?: RowParts): number {
+  const bytes = sizeOf(row, MAX_ROW_BYTES);
+  if (bytes <= MAX_ROW_BYTES || (before && sizeOf(row) <= sizeOf(before))) return bytes;
   throw new GabbroError(
     "BAD_INPUT",
     "The row would be larger than 16,000,000 bytes, where each value counts 32 more. Keep less in it, or add another row.",
   );
 }
+
+const sizeOf = ({ name, values, idealOutput, metadata }: RowParts, max = Number.POSITIVE_INFINITY): number =>
+  jsonSize({ name, values, idealOutput, metadata }, max, Buffer.byteLength);
 
 /** Converts stored rows of a dataset to rows with their values by column name. */
 export function rowDecoder(parent: DatasetHead): (row: Row) => Row {

@@ -198,6 +198,14 @@ test("a row that is put together of several requests has at most 16,000,000 byte
   expect(await grow({ idealOutput: megabytes(2) })).toMatchObject(refused(/larger than 16,000,000 bytes/));
   expect(await grow({ values: { c2: megabytes(2) } })).toMatchObject(refused(/larger than 16,000,000 bytes/));
 
+  // A body counts no values, so a row may begin larger; it may change, but not grow.
+  const values = { c0: Array.from({ length: 480_000 }, () => "12") };
+  const { body } = await server.post("/datasets/wide/items", { values });
+  const change = (input: object) => run(update, { id: body.datasetRow.id, input });
+  expect(await change({ name: null })).toEqual({ datasetRow: { name: null } });
+  expect(await change({ values: { c0: null } })).toEqual({ datasetRow: { name: null } });
+  expect(await change({ values })).toMatchObject(refused(/larger than 16,000,000 bytes/));
+
   await server.post("/monitor/log", { slug: "x", output: "x".repeat(1_000_000) });
   const [log] = await run("{ logs(first: 1) { nodes { id } } }");
   const columns = columnsNamed("c", 50).map(({ name: column }) => ({ column, from: "OUTPUT" }));

@@ -6,7 +6,7 @@ import {
   SEARCH_BUSY,
   SEARCH_LIMIT_MS,
   type Search,
-  searchHeldUpWrites,
+  searchEnded,
   searchTookTooLong,
   toAsciiLowerCase,
 } from "../search.ts";
@@ -44,8 +44,7 @@ export function createSqliteSearch(file: string): Search<Query> {
   const run = async <Value>(workspaceId: string, task: SearchTask): Promise<Value[]> => {
     const sinceMs = performance.now();
     const answer = await processes.run(workspaceId, task, SEARCH_LIMIT_MS);
-    if (!answer)
-      throw performance.now() - sinceMs < SEARCH_LIMIT_MS ? searchHeldUpWrites() : searchTookTooLong();
+    if (!answer) throw performance.now() - sinceMs < SEARCH_LIMIT_MS ? searchEnded() : searchTookTooLong();
     if ("error" in answer) throw new Error(`The search failed: ${answer.error}.`);
     return answer.values as Value[];
   };
