@@ -3,7 +3,6 @@ import type { Within } from "../../faults/outcome.ts";
 import { longRows } from "../../faults/stalls/longRows.ts";
 import { lookForStoredStalls } from "../../faults/storedStalls.ts";
 import { newDatabase } from "../support/bareDatabase.ts";
-import { isOnPostgresql } from "../support/server.ts";
 
 // The long form stores all that a caller can in minutes, measures the neighbour, and has a control, on both databases:
 // npm run faults -- stored-stalls
@@ -14,15 +13,14 @@ const within: Within = async (run) => {
   return await run(database.databaseUrl);
 };
 
-if (!isOnPostgresql)
-  test(
-    "on SQLite: whichever field is asked for over long rows, no answer is an error of the server, and memory comes back",
-    async () => {
-      const { requests, faults } = await lookForStoredStalls(within, {
-        ...{ of: [longRows], scale: 0.02, maxWaitMs: Number.POSITIVE_INFINITY },
-      });
-      expect(faults).toEqual([]);
-      expect(requests).toBeGreaterThan(150);
-    },
-    TIMEOUT_MS,
-  );
+test(
+  "whichever field is asked for over long rows, no answer is an error of the server, and memory comes back",
+  async () => {
+    const { requests, faults } = await lookForStoredStalls(within, {
+      ...{ of: [longRows], scale: 0.02, maxWaitMs: Number.POSITIVE_INFINITY },
+    });
+    expect(faults).toEqual([]);
+    expect(requests).toBeGreaterThan(150);
+  },
+  TIMEOUT_MS,
+);
