@@ -31,10 +31,10 @@ test("what an answer held is free again when it is closed, whoever ended it", as
   memory.hold(answer(), "one", 50);
 });
 
-test("of an answer of more than a megabyte each value counts, before its text is parsed", () => {
+test("of an answer of more than a megabyte each value counts, members of objects more, before its text is parsed", () => {
   const memory = createAnswerMemory();
   const large = answer();
-  const text = `[${'{"a,[{":[]},'.repeat(100_000)}0]`; // 300,002 values; those within strings are none
+  const text = `[${'{"a,[{":[]},'.repeat(100_000)}0]`; // 300,002 values, 100,000 of them members; those within strings are none
   const answerBudget = newAnswerBudget({ hold: (bytes) => memory.hold(large, "one", bytes) });
   spendAnswerBytes({ answerBudget }, 1_000_000);
   spendAnswerValues({ answerBudget }, text);
@@ -42,7 +42,7 @@ test("of an answer of more than a megabyte each value counts, before its text is
   spendAnswerBytes({ answerBudget }, text.length);
   const before = memory.heldBytes();
   spendAnswerValues({ answerBudget }, text);
-  expect(memory.heldBytes() - before).toBe(300_002 * 32);
+  expect(memory.heldBytes() - before).toBe(300_002 * 32 + 100_000 * 64);
   expect(() => {
     for (let n = 0; n < 3; n++) spendAnswerValues({ answerBudget }, text);
   }).toThrow("larger than 32 MB");
