@@ -18,9 +18,14 @@ const PROMPTS = "prompts { slug }";
 const spreads = (n: number) =>
   Array.from({ length: Math.min(n, 20) }, (_, at) => `...F${n - 1 - at}`).join(" ");
 
+const FAILING = `{ ${Array.from({ length: 29 }, (_, n) => `a${n}: renderPrompt(slug: "none") { text }`).join(" ")} }`;
+
 /** What a document may have any number of. */
 const documents: Document[] = [
   ["one unknown field", list("{ ", () => "x ", "}")],
+  ["line breaks before unknown fields", list("", () => "\n", "{ a b c d e }")],
+  ["comments before unknown fields", list("", () => "#\n", "{ a b c d e }")],
+  ["line breaks before fields that fail", list("", () => "\n", FAILING)],
   ["unknown fields", list("{ ", (n) => `x${n} `, "}")],
   ["unknown fields, nearly known", list("{ ", (n) => `prompts${n} `, "}")],
   ["one field", list("{ ", () => "__typename ", "}")],

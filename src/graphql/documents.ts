@@ -5,12 +5,21 @@ import { schema } from "../schema.ts";
 import { withinLimits } from "./limits.ts";
 
 export const MAX_TOKENS = 5_000;
+/** Longer values belong in variables. */
+export const MAX_CHARACTERS = 250_000;
+/**
+ * graphql-js counts the lines before each of its errors, and an operation may have thousands of errors: with 100,000 lines, a
+ * hundred of them take 0.9 s.
+ */
+export const MAX_LINES = 2_000;
 /** Bounded, as each error may repeat the document's text. */
 export const MAX_ERRORS = 5;
 
 const MAX_CACHED_BYTES = 32 * 1024 * 1024;
 /** The size of a parsed document, measured with 5,000 tokens. */
 const BYTES_PER_TOKEN = 500;
+/** A comment is a token that `tokenCount` leaves out; there is one in a line at most. */
+const BYTES_PER_LINE = 500;
 
 /** Valid documents by their text, up to 32 MB of trees. Invalid ones are not cached, as their errors hold stacks. */
 export type DocumentCache = LRUCache<string, DocumentNode>;
@@ -18,7 +27,8 @@ export type DocumentCache = LRUCache<string, DocumentNode>;
 export function createDocumentCache(): DocumentCache {
   return new LRUCache({
     maxSize: MAX_CACHED_BYTES,
-    sizeCalculation: ({ tokenCount = MAX_TOKENS }, text) => 2 * text.length + tokenCount * BYTES_PER_TOKEN,
+    sizeCalculation: ({ tokenCount = MAX_TOKENS }, text) =>
+      2 * text.length + tokenCount * BYTES_PER_TOKEN + countLines(text) * BYTES_PER_LINE,
   });
 }
 
@@ -50,10 +60,16 @@ export const EXECUTION_OPTIONS = { hideSuggestions: true, options: { maxCoercion
 /** Above this length suggestions are hidden for documents as well. */
 const MAX_CHARACTERS_WITH_SUGGESTIONS = 100_000;
 
+const LINE_FEED = 10;
+const CARRIAGE_RETURN = 13;
+
 const PARSE_FAILED = { code: "GRAPHQL_PARSE_FAILED", http: { spec: true, status: 400 } };
 
-/** Parses at most 5,000 tokens; throws a GraphQLError. */
+/** Parses at most 250,000 characters, 2,000 lines and 5,000 tokens; throws a GraphQLError. */
 export function parseDocument(text: string): DocumentNode {
+  if (text.length > MAX_CHARACTERS)
+    throw tooLong(`${text.length} characters; at most ${MAX_CHARACTERS} are allowed`);
+  if (countLines(text) > MAX_LINES) throw tooLong(`more than ${MAX_LINES} lines`);
   try {
     return parse(text, { maxTokens: MAX_TOKENS });
   } catch (error) {
@@ -61,6 +77,21 @@ export function parseDocument(text: string): DocumentNode {
     throw error;
   }
 }
+
+function countLines(text: string): number {
+  let lines = 1;
+  for (let at = 0; at < text.length; at++) {
+    const character = text.charCodeAt(at);
+    if (character === LINE_FEED || (character === CARRIAGE_RETURN && text.charCodeAt(at + 1) !== LINE_FEED))
+      lines += 1;
+  }
+  return lines;
+}
+
+const tooLong = (reason: string) =>
+  new GraphQLError(`The document has ${reason}. Send long values as variables.`, {
+    extensions: { code: "QUERY_TOO_COMPLEX", http: PARSE_FAILED.http },
+  });
 
 /**
  * The errors of a document, at most five. The limits come first: some rules of GraphQL compare fields pair by pair, which

@@ -97,6 +97,18 @@ test.each([
   expect(body.errors[0].extensions.code).toBe("QUERY_TOO_COMPLEX");
 });
 
+test.each([
+  ["250,000 characters", "250001 characters", " ".repeat(250_000 - "{ __typename }".length)],
+  ["2,000 lines", "more than 2000 lines", "\n".repeat(1_999)],
+  ["2,000 lines that end as on Windows", "more than 2000 lines", "\r\n".repeat(1_999)],
+])("a document has %s at most, as each error looks through it", async (_, reason, before) => {
+  const within = await server.graphql(`${before}{ __typename }`);
+  expect(within.body).toEqual({ data: { __typename: "Query" } });
+  const beyond = await server.graphql(`${before}${before[0]}{ __typename }`);
+  expect(beyond.body.errors[0].message).toContain(reason);
+  expect(beyond.body.errors[0].extensions.code).toBe("QUERY_TOO_COMPLEX");
+});
+
 function fragments(count: number): string {
   return Array.from({ length: count }, (_, n) => `fragment F${n} on Query { __typename }`).join(" ");
 }
@@ -122,6 +134,13 @@ describe("the cache of documents", () => {
       expect(validate(`{ a${n}: __typename ${"... { __typename } ".repeat(50)} }`)).toEqual([]);
     expect(cache.size).toBeGreaterThan(100);
     expect(cache.size).toBeLessThan(400);
+  });
+
+  test("is bounded by the memory of comments, which are tokens that are not counted", () => {
+    for (let n = 0; n < 60; n += 1)
+      expect(validate(`{ a${n}: __typename }${"#\n".repeat(1_900)}`)).toEqual([]);
+    expect(cache.size).toBeGreaterThan(20);
+    expect(cache.size).toBeLessThan(60);
   });
 });
 
