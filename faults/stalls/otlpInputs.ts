@@ -2,6 +2,7 @@ import { mappingTable, promptSources, typeSources } from "../../src/logs/otlp/ma
 import type { Field, Source } from "../../src/logs/otlp/source.ts";
 import { costField, tokenFields } from "../../src/logs/otlp/usageTable.ts";
 import { encodeSpans, newSpan, PROTOBUF } from "../../test/support/otlp.ts";
+import { encodeRepeated, repeatable } from "../../test/support/otlpProto.ts";
 import { BOTH, headersOf, type Input, MAX_BODY_BYTES } from "./inputs.ts";
 import type { Shape } from "./shapes.ts";
 
@@ -148,11 +149,11 @@ function keysOf(source: Source): string[] {
 
 /** The texts and the lists of spans, and of the resource around them. */
 export function otlpInputs(): Input[] {
-  const sent = (spans: object[]) => ({
+  const sent = (body: Buffer) => ({
     method: "POST",
     path: "/v1/traces",
     headers: headersOf(CALLER, { "content-type": PROTOBUF }),
-    body: encodeSpans(spans),
+    body,
   });
   const shared = { area: AREA, limit: MAX_BODY_BYTES } as const;
   return [
@@ -161,7 +162,7 @@ export function otlpInputs(): Input[] {
         ...shared,
         name: `POST /v1/traces ${name}`,
         kinds: BOTH,
-        fill: (shape: Shape, size) => sent([newSpan(spanOf(shape.make(size)))]),
+        fill: (shape: Shape, size) => sent(encodeSpans([newSpan(spanOf(shape.make(size)))])),
       }),
     ),
     ...lists.map(
@@ -169,7 +170,16 @@ export function otlpInputs(): Input[] {
         ...shared,
         name: `POST /v1/traces ${name}`,
         kinds: ["parts"],
-        fill: (_, size) => sent(spansOf(Math.ceil(size / characters))),
+        fill: (_, size) => sent(encodeSpans(spansOf(Math.ceil(size / characters)))),
+      }),
+    ),
+    ...(Object.keys(repeatable) as (keyof typeof repeatable)[]).map(
+      (field): Input => ({
+        ...shared,
+        name: `POST /v1/traces ${field}, repeated`,
+        kinds: ["parts"],
+        fill: (_, size) =>
+          sent(encodeRepeated([newSpan()], field, Math.ceil(size / repeatable[field].bytes.length))),
       }),
     ),
   ];

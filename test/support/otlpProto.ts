@@ -54,6 +54,7 @@ message RetryInfo { Duration retry_delay = 1; }
 `);
 
 type MessageName =
+  | "Span"
   | "TraceRequest"
   | "LogsRequest"
   | "MetricsRequest"
@@ -72,4 +73,27 @@ export function encode(name: MessageName, message: object): Buffer {
 export function decode(name: MessageName, bytes: Uint8Array): any {
   const type = root.lookupType(name);
   return type.toObject(type.decode(bytes), { longs: Number });
+}
+
+const nested = (field: number, bytes: Uint8Array) =>
+  protobuf.Writer.create()
+    .uint32((field << 3) | 2)
+    .bytes(bytes)
+    .finish();
+
+/** Fields that a message may repeat, by the numbers of the fields around it, and the bytes of one. */
+export const repeatable = {
+  "the name of a span": { path: [], bytes: [0x2a, 0] },
+  "the time of an event": { path: [11], bytes: [0x09, ...Array(8).fill(0x41)] },
+  "the trace id of a link": { path: [13], bytes: [0x0a, 0] },
+  "the number of an attribute": { path: [9, 2], bytes: [0x18, ...Array(9).fill(0x81), 1] },
+} satisfies Record<string, { path: number[]; bytes: number[] }>;
+
+/** A request of spans, each with a field that is repeated so many times. */
+export function encodeRepeated(spans: object[], field: keyof typeof repeatable, times: number): Buffer {
+  const { path, bytes } = repeatable[field];
+  const fields: Uint8Array = Buffer.alloc(times * bytes.length, Buffer.from(bytes));
+  const repeated = path.reduceRight((inner, number) => nested(number, inner), fields);
+  const ofSpans = spans.map((span) => nested(2, Buffer.concat([encode("Span", span), repeated])));
+  return Buffer.from(nested(1, nested(2, Buffer.concat(ofSpans))));
 }

@@ -1,10 +1,10 @@
 import { deepStrictEqual } from "node:assert/strict";
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
-import { MAX_GROUPS, MAX_SPAN_BYTES, MAX_SPANS, MAX_VALUES } from "../../src/logs/otlp/bounds.ts";
+import { MAX_FIELDS, MAX_GROUPS, MAX_SPAN_BYTES, MAX_SPANS, MAX_VALUES } from "../../src/logs/otlp/bounds.ts";
 import { decodeSpans, type Encoding } from "../../src/logs/otlp/decode.ts";
 import type { DecodedSpan, Rejection } from "../../src/logs/otlp/decoded.ts";
-import { encode } from "../support/otlpProto.ts";
+import { encode, encodeRepeated, repeatable } from "../support/otlpProto.ts";
 import { attributes, span, type Twin } from "../support/otlpSpans.ts";
 
 const RUNS = 500;
@@ -202,6 +202,17 @@ test.each(["protobuf", "json"] as const)(
       { index: 1, code: "too_large", reason: "is larger than 10 MB as JSON" },
     ]);
     expect(spans).toHaveLength(1);
+  },
+);
+
+test.each(Object.keys(repeatable) as (keyof typeof repeatable)[])(
+  "a span of protobuf that repeats %s very often is rejected, as each of them is read",
+  (field) => {
+    const decodeOne = (times: number) =>
+      decodeAll(encodeRepeated([{ ...valid, ...ids }], field, times), "protobuf");
+    const reason = `has more than ${MAX_FIELDS} fields`;
+    expect(decodeOne(MAX_FIELDS - 10)).toMatchObject({ spans: [{ traceId: TRACE_ID }], rejected: [] });
+    expect(decodeOne(MAX_FIELDS)).toMatchObject({ spans: [], rejected: [{ code: "too_large", reason }] });
   },
 );
 

@@ -1,13 +1,15 @@
 import { isNumber } from "../../limits/jsonSize.ts";
 import { MAX_JSON_DEPTH } from "../../validation/json.ts";
 import { withoutNul } from "../withoutNul.ts";
-import { MAX_VALUES } from "./bounds.ts";
+import { MAX_FIELDS, MAX_VALUES } from "./bounds.ts";
 import type { Problem } from "./decoded.ts";
 import type { OtlpAttributes } from "./span.ts";
 
 /** What the readers of one span share: how many values it may still have, and what they found. */
 export interface Reading {
   valuesLeft: number;
+  /** Of protobuf, which may repeat any field of a message. */
+  fieldsLeft: number;
   /** The first that makes the span unusable. */
   problem: Problem | null;
   /** A text had the character U+0000, which PostgreSQL cannot store, or half of a surrogate pair. */
@@ -16,6 +18,7 @@ export interface Reading {
 
 export const newReading = (): Reading => ({
   valuesLeft: MAX_VALUES,
+  fieldsLeft: MAX_FIELDS,
   problem: null,
   hasReplacedText: false,
 });
@@ -33,6 +36,14 @@ export function mayRead(reading: Reading, depth: number): boolean {
   if (depth > MAX_JSON_DEPTH)
     addProblem(reading, "too_deep", `has a value that is nested deeper than ${MAX_JSON_DEPTH} levels`);
   return reading.problem === null;
+}
+
+/** Counts a field of protobuf; false when the span has too many. */
+export function mayReadField(reading: Reading): boolean {
+  reading.fieldsLeft -= 1;
+  if (reading.fieldsLeft >= 0) return true;
+  addProblem(reading, "too_large", `has more than ${MAX_FIELDS} fields`);
+  return false;
 }
 
 /**

@@ -55,7 +55,7 @@ export function jsonBytes(bytes: Uint8Array, { start, end }: Slice): number {
 export function readResource(bytes: Uint8Array, { start, end }: Slice, reading: Reading): OtlpAttributes {
   const attributes: OtlpAttributes = {};
   const reader = readerAt(bytes, start);
-  eachField(reader, end, (field, type) => {
+  eachField(reader, end, reading, (field, type) => {
     if (field === 1 && type === BYTES)
       readAttribute(reader, endOfBytes(reader, end), { target: attributes, reading });
   });
@@ -65,7 +65,7 @@ export function readResource(bytes: Uint8Array, { start, end }: Slice, reading: 
 export function readScope(bytes: Uint8Array, { start, end }: Slice, reading: Reading): OtlpScope {
   const scope: OtlpScope = { name: null, version: null, attributes: {} };
   const reader = readerAt(bytes, start);
-  eachField(reader, end, (field, type) => {
+  eachField(reader, end, reading, (field, type) => {
     if (type !== BYTES) return;
     if (field === 1) scope.name = readText(reader, end, reading) || null;
     else if (field === 2) scope.version = readText(reader, end, reading) || null;
@@ -78,7 +78,7 @@ export function readScope(bytes: Uint8Array, { start, end }: Slice, reading: Rea
 export function readSpan(bytes: Uint8Array, { start, end }: Slice, reading: Reading): RawSpan {
   const span = newRawSpan();
   const reader = readerAt(bytes, start);
-  eachField(reader, end, (field, type) => {
+  eachField(reader, end, reading, (field, type) => {
     // The fields of a log record have the same numbers: after its first one, the others are not read as those of a span.
     if ((field === 1 && type === FIXED64) || (field === 2 && type === VARINT)) span.isLogRecord = true;
     if (span.isLogRecord) return;
@@ -137,12 +137,14 @@ function readEvent(reader: PbfReader, end: number, { events }: RawSpan, reading:
     return;
   }
   const event: OtlpSpan["events"][number] = { name: "", time: null, attributes: {} };
-  eachField(reader, end, (field, type) => {
-    if (field === 1 && type === FIXED64) event.time = toIsoTime(readFixed64(reader));
+  let nanos: bigint | null = null;
+  eachField(reader, end, reading, (field, type) => {
+    if (field === 1 && type === FIXED64) nanos = readFixed64(reader);
     else if (field === 2 && type === BYTES) event.name = readText(reader, end, reading);
     else if (field === 3 && type === BYTES)
       readAttribute(reader, endOfBytes(reader, end), { target: event.attributes, reading });
   });
+  event.time = toIsoTime(nanos);
   events.push(event);
 }
 
@@ -152,7 +154,7 @@ function readLink(reader: PbfReader, end: number, { links }: RawSpan, reading: R
     return;
   }
   const link: OtlpSpan["links"][number] = { traceId: "", spanId: "", traceState: null, attributes: {} };
-  eachField(reader, end, (field, type) => {
+  eachField(reader, end, reading, (field, type) => {
     if (type !== BYTES) return;
     if (field === 1) link.traceId = readId(reader);
     else if (field === 2) link.spanId = readId(reader);
@@ -164,7 +166,7 @@ function readLink(reader: PbfReader, end: number, { links }: RawSpan, reading: R
 }
 
 function readStatus(reader: PbfReader, end: number, span: RawSpan, reading: Reading): void {
-  eachField(reader, end, (field, type) => {
+  eachField(reader, end, reading, (field, type) => {
     if (field === 2 && type === BYTES) span.statusMessage = readText(reader, end, reading);
     else if (field === 3 && type === VARINT) span.statusCode = reader.readVarint();
   });
@@ -176,7 +178,7 @@ export function readLogRecord(bytes: Uint8Array, { start, end }: Slice, reading:
     attributes: {},
   };
   const reader = readerAt(bytes, start);
-  eachField(reader, end, (field, type) => {
+  eachField(reader, end, reading, (field, type) => {
     if (field === 1 && type === FIXED64) record.timeNanos = readFixed64(reader);
     else if (field === 11 && type === FIXED64) record.observedNanos = readFixed64(reader);
     if (type !== BYTES) return;
@@ -196,9 +198,9 @@ const POINTS_OF_METRICS = [5, 7, 9, 10, 11];
 export function countPoints(bytes: Uint8Array, { start, end }: Slice): number {
   let count = 0;
   const reader = readerAt(bytes, start);
-  eachField(reader, end, (kind, kindType) => {
+  eachField(reader, end, null, (kind, kindType) => {
     if (kindType !== BYTES || !POINTS_OF_METRICS.includes(kind)) return;
-    eachField(reader, endOfBytes(reader, end), (field, type) => {
+    eachField(reader, endOfBytes(reader, end), null, (field, type) => {
       if (field === 1 && type === BYTES) count += 1;
     });
   });

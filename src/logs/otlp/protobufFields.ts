@@ -1,4 +1,5 @@
 import { PbfReader } from "pbf";
+import { mayReadField, type Reading } from "./attributes.ts";
 import type { Slice } from "./decoded.ts";
 
 /** Wire types: how the value of a field is encoded. */
@@ -16,12 +17,23 @@ export function readerAt(bytes: Uint8Array, start: number): PbfReader {
 }
 
 /**
- * Calls `read` with each field of the message that ends at `end`. A field that it does not read is skipped, as unknown fields
- * and those of another wire type have to be. pbf checks no lengths itself.
+ * Calls `read` with each field of the message that ends at `end`, as long as `reading` allows more, which is null for a metric. A
+ * field that `read` does not read is skipped, as unknown fields and those of another wire type have to be. pbf checks no
+ * lengths itself.
  */
-export function eachField(reader: PbfReader, end: number, read: (field: number, wireType: number) => void) {
-  for (let field = reader.nextField(end); field !== 0; field = reader.nextField(end))
+export function eachField(
+  reader: PbfReader,
+  end: number,
+  reading: Reading | null,
+  read: (field: number, wireType: number) => void,
+): void {
+  for (let field = reader.nextField(end); field !== 0; field = reader.nextField(end)) {
+    if (reading && !mayReadField(reading)) {
+      reader.pos = end;
+      return;
+    }
     read(field, reader.type);
+  }
   if (reader.pos !== end) throw damaged();
 }
 
@@ -64,13 +76,19 @@ export function readFixed64(reader: PbfReader): bigint {
   return value;
 }
 
+const BYTES_OF_HALF = 4;
+const BITS_OF_HALF = 28;
+
 /** A signed number of 64 bits, which pbf rounds when it is large. */
 export function readInt64(reader: PbfReader): bigint | number {
   const start = reader.pos;
   const rounded = reader.readVarint(true);
   if (Number.isSafeInteger(rounded)) return rounded;
-  let value = 0n;
-  for (let at = start; at < reader.pos; at++)
-    value |= BigInt(reader.buf[at]! & 0x7f) << BigInt(7 * (at - start));
+  const halves = [0, 0, 0];
+  for (let at = reader.pos - 1; at >= start; at--) {
+    const half = Math.floor((at - start) / BYTES_OF_HALF);
+    halves[half] = halves[half]! * 128 + (reader.buf[at]! & 0x7f);
+  }
+  const value = halves.reduceRight((sum, half) => (sum << BigInt(BITS_OF_HALF)) | BigInt(half), 0n);
   return BigInt.asIntN(64, value);
 }

@@ -40,7 +40,7 @@ export function readAttribute(
   let key = "";
   let isInDictionary = false; // which only profiles have
   let value: unknown = null;
-  eachField(reader, end, (field, type) => {
+  eachField(reader, end, reading, (field, type) => {
     if (field === 3) isInDictionary = true;
     if (type !== BYTES) return;
     if (field === 1) key = readText(reader, end, reading);
@@ -56,7 +56,7 @@ export function readValue(reader: PbfReader, end: number, reading: Reading, dept
     reader.pos = end;
     return null;
   }
-  eachField(reader, end, (field, type) => {
+  eachField(reader, end, reading, (field, type) => {
     if (type === BYTES) value = readLongValue(reader, end, { field, reading, depth, value });
     else if (field === 2 && type === VARINT) value = reader.readBoolean();
     else if (field === 3 && type === VARINT) value = toInteger(readInt64(reader));
@@ -89,7 +89,7 @@ function readBase64(reader: PbfReader, end: number): string {
 
 function readList(reader: PbfReader, end: number, reading: Reading, depth: number): unknown[] {
   const list: unknown[] = [];
-  eachField(reader, end, (field, type) => {
+  eachField(reader, end, reading, (field, type) => {
     if (field === 1 && type === BYTES)
       list.push(readValue(reader, endOfBytes(reader, end), reading, depth + 1));
   });
@@ -98,7 +98,7 @@ function readList(reader: PbfReader, end: number, reading: Reading, depth: numbe
 
 function readObject(reader: PbfReader, end: number, reading: Reading, depth: number): OtlpAttributes {
   const target: OtlpAttributes = {};
-  eachField(reader, end, (field, type) => {
+  eachField(reader, end, reading, (field, type) => {
     if (field === 1 && type === BYTES)
       readAttribute(reader, endOfBytes(reader, end), { target, reading, depth: depth + 1 });
   });
