@@ -11,7 +11,7 @@ const FREE_CHUNKS = 1_000;
 const MIN_AVERAGE_BYTES = 64;
 
 /** Counts the chunks of a body; `isWasteful` becomes true when they are so small that they cost far more than their bytes. */
-export function countChunks() {
+export function countChunks(minAverageBytes = MIN_AVERAGE_BYTES) {
   let chunks = 0;
   let bytes = 0;
   return {
@@ -19,7 +19,7 @@ export function countChunks() {
       chunks += 1;
       bytes += length;
     },
-    isWasteful: (): boolean => chunks > FREE_CHUNKS && bytes < chunks * MIN_AVERAGE_BYTES,
+    isWasteful: (): boolean => chunks > FREE_CHUNKS && bytes < chunks * minAverageBytes,
     bytes: (): number => bytes,
   };
 }

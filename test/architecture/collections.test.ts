@@ -15,6 +15,7 @@ const BOUNDS: Record<string, string[]> = {
     "workspaces/authentication.resolvers.ts createAuthenticate.tokens",
   ],
   "a number of entries that stands beside it": [
+    "http/pacedConnections.ts createFrameCounter.ofCalls",
     "inbox/queue.ts createRejectionQueue.waiting",
     "limits/shares.ts createShares.shares",
     "metrics/deprecations.ts countDeprecations.uses",

@@ -122,6 +122,39 @@ test("calls of an unknown method that are reset in the packet that begins them d
   socket.destroy();
 });
 
+/** DATA frames of a call, of so many bytes each; whether the connection is closed once they are read. */
+async function closesAfter(port: number, frames: Buffer[]): Promise<boolean> {
+  const socket = await openHttp2(port);
+  const closed = once(socket, "close").then(() => true);
+  const isClosed = await Promise.race([closed, sendFrames(socket, frames).then(() => false)]);
+  socket.destroy();
+  return isClosed;
+}
+
+const messageOf = (call: number, frames: number, bytes: number) => [
+  callHeaders(call, TRACES),
+  ...Array.from({ length: frames }, () => dataFrame(call, Buffer.alloc(bytes))),
+];
+
+test("a connection with a message in a thousand frames of fewer than a kilobyte is closed, however large others are", async () => {
+  await using server = await startServer();
+  using client = await connectGrpc(server);
+  expect(await closesAfter(client.port, messageOf(1, 1_001, 1_000))).toBe(true);
+  expect(await closesAfter(client.port, [...messageOf(1, 100, 16_000), ...messageOf(3, 1_001, 67)])).toBe(
+    true,
+  );
+});
+
+test("many messages of a few frames on one connection are taken, as exporters send them all day", async () => {
+  await using server = await startServer();
+  using client = await connectGrpc(server);
+  const exports = Array.from({ length: 300 }, (_, n) => [
+    ...messageOf(2 * n + 1, 5, 200),
+    endOfCall(2 * n + 1),
+  ]);
+  expect(await closesAfter(client.port, exports.flat())).toBe(false);
+});
+
 test("a connection whose messages come in frames of a few bytes is closed", async () => {
   await using server = await startServer();
   using client = await connectGrpc(server);

@@ -21,7 +21,7 @@ export interface Admitted {
 const RECEIVE_MS = 30_000;
 const WORK_MS = 10_000;
 
-/** grpc-js reports a message when it is complete: 16 calls hold 1 GB at most while they arrive. */
+/** grpc-js reports a message when it is complete: 16 calls hold 1 GB at most while they arrive, and up to twice that once joined. */
 const ARRIVING = {
   places: 16,
   share: 8,
