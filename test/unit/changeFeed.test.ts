@@ -1,7 +1,8 @@
 import { EventEmitter } from "node:events";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { openPostgresqlChangeFeed } from "../../src/database/postgresql/changeFeed.ts";
 import { createPubSub } from "../../src/database/pubsub.ts";
+import { turnsDuring } from "../support/turns.ts";
 
 /** A connection to PostgreSQL on which a test sends the notifications. */
 class Connection extends EventEmitter {
@@ -28,4 +29,27 @@ test("a subscriber that hears of a change by another gateway reads no cached pro
   expect((await received).value).toEqual(change);
   await feed.close();
   pubSub.close();
+});
+
+test("others are served while subscribers are told of many logs of another gateway, which come in their order", async () => {
+  const connection = new Connection();
+  const ids: string[] = [];
+  const publish = (_: string, { id }: { id: string }) => void ids.push(id);
+  const feed = openPostgresqlChangeFeed("self", () => connection, { ...createPubSub(), publish });
+  let nowMs = 0;
+  vi.spyOn(performance, "now").mockImplementation(() => ++nowMs);
+  const sent = Array.from({ length: 1_000 }, (_, n) => `log ${n}`);
+  const send = (id: string) => {
+    const payload = JSON.stringify({ origin: "other", workspaceId: "one", id, traceId: "t", promptSlug: "" });
+    connection.emit("notification", { channel: "gabbro_logs", payload });
+  };
+  const turns = await turnsDuring(async () => {
+    for (const id of sent) send(id);
+    await vi.waitFor(() => expect(ids).toHaveLength(sent.length));
+  });
+  expect(turns).toBeGreaterThan(50);
+  vi.restoreAllMocks();
+  send("one more");
+  expect(ids).toEqual([...sent, "one more"]);
+  await feed.close();
 });

@@ -1,6 +1,7 @@
 import { type QueryExecutorProvider, sql } from "kysely";
+import { createPause } from "../../limits/turns.ts";
 import { type ChangeFeed, keepListening, type ListeningClient } from "../changeFeed.ts";
-import type { PubSub } from "../pubsub.ts";
+import type { LogAddedMessage, PubSub } from "../pubsub.ts";
 
 const CHANGES = "gabbro_changes";
 const PROMPTS = "gabbro_prompts";
@@ -20,6 +21,7 @@ export function openPostgresqlChangeFeed(
 ): ChangeFeed<Executor> {
   let changes = 0;
   let countsWhileDeaf = 0;
+  const publishLog = inTurns(pubSub.publish);
   const listener = keepListening(newClient, {
     begin: () => {
       changes += 1;
@@ -37,7 +39,7 @@ export function openPostgresqlChangeFeed(
       },
       [LOGS]: (payload) => {
         const { origin, workspaceId, id, traceId, promptSlug } = JSON.parse(payload);
-        if (origin !== self) pubSub.publish(workspaceId, { id, traceId, promptSlug });
+        if (origin !== self) publishLog(workspaceId, { id, traceId, promptSlug });
       },
     },
   });
@@ -52,6 +54,35 @@ export function openPostgresqlChangeFeed(
       await em.execute("select pg_notify(?, ?)", [PROMPTS, payload]);
     },
     close: listener.close,
+  };
+}
+
+/**
+ * Publishes logs of other gateways with other requests in between: 10,000 notifications come in a few packets, and each may wait for
+ * 100 subscribers. What waits is bounded as subscribers are: those that fall too far behind are ended, and then nobody waits.
+ */
+function inTurns(publish: PubSub["publish"]): PubSub["publish"] {
+  const waiting = new Map<string, LogAddedMessage[]>();
+  const publishAll = async (workspaceId: string) => {
+    const pause = createPause();
+    for (
+      let messages = waiting.get(workspaceId)!;
+      messages.length > 0;
+      messages = waiting.get(workspaceId)!
+    ) {
+      waiting.set(workspaceId, []);
+      for (const message of messages) {
+        publish(workspaceId, message);
+        await pause();
+      }
+    }
+    waiting.delete(workspaceId);
+  };
+  return (workspaceId, message) => {
+    const messages = waiting.get(workspaceId);
+    if (messages) return void messages.push(message);
+    waiting.set(workspaceId, [message]);
+    void publishAll(workspaceId);
   };
 }
 
