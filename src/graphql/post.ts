@@ -4,7 +4,7 @@ import { processRegularResult } from "graphql-yoga";
 import type { Context } from "../context.ts";
 import { GabbroError } from "../errors.ts";
 import { graphqlSessionSecretOf } from "../http/sessionCookie.ts";
-import { pauseAfter } from "../limits/turns.ts";
+import { passTurns } from "../limits/turns.ts";
 import { bearerToken } from "../workspaces/authentication.resolvers.ts";
 import { type Answer, idempotencyKeyOf, runOnce } from "../workspaces/idempotency.resolvers.ts";
 import { isLarge } from "./answerSize.ts";
@@ -53,8 +53,10 @@ export async function answerPost(
 
   if (operation?.operation === "query") {
     const { reportsCost } = serverContext;
-    const cacheKey = () => JSON.stringify([query, variables, operationName, mediaType, reportsCost]);
-    return cachedResponse(serverContext, { operation, key: cacheKey }, async () => {
+    const key = httpRequest.hasLargeBody
+      ? null
+      : () => JSON.stringify([query, variables, operationName, mediaType, reportsCost]);
+    return cachedResponse(serverContext, { operation, key }, async () => {
       const result = await run(serverContext);
       return { answer: await present(result), hasErrors: result.errors !== undefined };
     });
@@ -99,10 +101,12 @@ async function toAnswer(
   mediaType: string,
   serverContext: ServerContext,
 ): Promise<Answer> {
-  if (isLarge(result)) await pauseAfter(performance.now());
+  if (isLarge(result)) await passTurns();
   if (!result.errors) {
     const headers = { "content-type": `${mediaType}; charset=utf-8` };
-    return { status: 200, headers, body: JSON.stringify(result) };
+    const body = JSON.stringify(result);
+    if (isLarge(result)) await passTurns();
+    return { status: 200, headers, body };
   }
   const safeResult = { ...result, errors: presentErrors(result, serverContext) };
   const response = processRegularResult(safeResult, fetchAPI, mediaType);

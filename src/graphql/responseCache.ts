@@ -13,15 +13,16 @@ const answers = createCache<Answer>();
 
 /**
  * Executes an operation, or returns its cached answer when all its fields are `cacheable`. The cache is valid until anything
- * may have changed, and holds no answers with errors. `key` returns the whole request.
+ * may have changed, and holds no answers with errors. `key` returns the whole request, and is
+ * null for one that is too large to be kept.
  */
 export async function cachedResponse(
   context: Context,
-  { operation, key }: { operation: OperationDefinitionNode; key: () => string },
+  { operation, key }: { operation: OperationDefinitionNode; key: (() => string) | null },
   execute: () => Promise<Execution>,
 ): Promise<Answer> {
   const { access, database } = context;
-  if (!access?.scopes.includes("read") || !isCacheable(operation)) return (await execute()).answer;
+  if (!key || !access?.scopes.includes("read") || !isCacheable(operation)) return (await execute()).answer;
   let execution: Execution | undefined;
   const cached = await answers(database, { workspaceId: access.workspaceId, key: key() }, async () => {
     execution = await execute();

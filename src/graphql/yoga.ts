@@ -3,8 +3,9 @@ import { createYoga, type Plugin } from "graphql-yoga";
 import type { Context } from "../context.ts";
 import { MAX_ANSWER_FIELDS } from "../limits/answerBudget.ts";
 import { disableDeadline } from "../limits/deadline.ts";
+import { passTurns } from "../limits/turns.ts";
 import { schema } from "../schema.ts";
-import { refuseTooLarge } from "./answerSize.ts";
+import { isLarge, refuseTooLarge } from "./answerSize.ts";
 import { costOf, refusalOfCost } from "./cost.ts";
 import { deprecatedIn } from "./deprecations.ts";
 import { type DocumentCache, EXECUTION_OPTIONS, useDocuments } from "./documents.ts";
@@ -37,6 +38,7 @@ export function createGraphqlServer(documents: DocumentCache) {
       useInputObjects,
       useCost,
       useErrors,
+      useTurns,
     ],
   });
 }
@@ -47,6 +49,13 @@ export type GraphqlServer = ReturnType<typeof createGraphqlServer>;
 const useGraphqlExecution: Plugin = {
   onExecute: ({ setExecuteFn }) => setExecuteFn((args) => execute({ ...args, ...EXECUTION_OPTIONS })),
   onSubscribe: ({ setSubscribeFn }) => setSubscribeFn((args) => subscribe({ ...args, ...EXECUTION_OPTIONS })),
+};
+
+/** Has a large answer written in other turns of the event loop than those that execute and measure it. */
+const useTurns: Plugin = {
+  onResultProcess: async ({ result }) => {
+    if ("data" in result && isLarge(result)) await passTurns();
+  },
 };
 
 /** Records the root field of a valid operation and what it uses of what is deprecated, for metrics and a header. */

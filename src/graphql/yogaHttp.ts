@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { GabbroError } from "../errors.ts";
+import { passTurns } from "../limits/turns.ts";
 import { toParameters, toQueryParameters } from "./parameters.ts";
 import type { GraphqlServer, ServerContext } from "./yoga.ts";
 
@@ -16,8 +17,14 @@ export async function answerByYoga(
   response.headers.delete("cache-control"); // the one of event streams is weaker than that of every answer
   response.headers.forEach((value, name) => void reply.header(name, value));
   const streams = response.headers.get("content-type")?.match(/event-stream/);
-  return reply.send(streams ? response.body : await response.text());
+  if (streams) return reply.send(response.body);
+  const text = await response.text();
+  if (text.length > MAX_CHARACTERS_WITHIN_TURN) await passTurns();
+  return reply.send(text);
 }
+
+/** Sending a longer text takes a turn of its own. */
+const MAX_CHARACTERS_WITHIN_TURN = 1024 * 1024;
 
 const NOT_ACCEPTABLE = 406;
 const NEEDS_EVENT_STREAM =

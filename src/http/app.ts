@@ -20,6 +20,8 @@ declare module "fastify" {
     errorMessage?: string;
     /** At least the first 4 KiB of its body, once it has arrived. */
     bodyStart?: Buffer;
+    /** Whether to let others run between the pieces of the work on it. */
+    hasLargeBody?: boolean;
   }
 }
 

@@ -4,7 +4,7 @@ import { GabbroError } from "../errors.ts";
 import { createFairQueue } from "../limits/fairQueue.ts";
 import { onceDone } from "../limits/handlerWork.ts";
 import { createShares, type Share } from "../limits/shares.ts";
-import { afterTurns } from "../limits/turns.ts";
+import { passTurns } from "../limits/turns.ts";
 import { chunksTooSmall, countChunks, discardBody } from "./unreadBodies.ts";
 
 interface IncomingBody {
@@ -43,7 +43,6 @@ const MAX_BYTES_IN_TURN = 64 * 1024;
  * not 11 to 13 on PostgreSQL, where four exporters are as fast as before.
  */
 const MAX_BYTES_BESIDE_OTHERS = 256 * 1024;
-const TURNS_BETWEEN = 64;
 
 /** Limits the bytes of the bodies of all requests that are not answered yet. */
 export function createBodies(maxBytes: number) {
@@ -54,7 +53,7 @@ export function createBodies(maxBytes: number) {
   const waitForOthers = async (workspaceId: string, bytes: number): Promise<() => void> => {
     if (bytes <= MAX_BYTES_BESIDE_OTHERS) return () => {};
     const release = await largeBodies.acquire(workspaceId);
-    return () => afterTurns(performance.now() - TURNS_BETWEEN, release);
+    return () => void passTurns().then(release);
   };
   return {
     /** Counts bytes that are held beside the bodies, until they are released. */

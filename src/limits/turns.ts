@@ -22,6 +22,9 @@ export function afterTurns(sinceMs: number, next: () => void): void {
 /** Lets other requests run after work that began at `sinceMs`, where it cannot wait for a turn of its workspace. */
 export const pauseAfter = (sinceMs: number) => new Promise<void>((resolve) => afterTurns(sinceMs, resolve));
 
+/** The same after work that is known to be long, whenever it began. */
+export const passTurns = () => pauseAfter(performance.now() - MAX_TURNS);
+
 /** The longest work between two turns of others. */
 const MAX_WORK_MS = 10;
 

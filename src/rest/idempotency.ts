@@ -1,5 +1,6 @@
 import type { RouteHandlerMethod } from "fastify";
 import type { App, FastifyReply, FastifyRequest } from "../http/app.ts";
+import { passTurns } from "../limits/turns.ts";
 import { bearerToken } from "../workspaces/authentication.resolvers.ts";
 import { type Answer, idempotencyKeyOf, runOnce } from "../workspaces/idempotency.resolvers.ts";
 
@@ -25,7 +26,9 @@ async function once(
   const idempotentRequest = { key, secret, request: JSON.stringify([request.url, request.body]) };
   const answer = await runOnce(request.context, idempotentRequest, async (context) => {
     request.context = context;
-    const body = JSON.stringify(await run());
+    const result = await run();
+    if (request.hasLargeBody) await passTurns();
+    const body = JSON.stringify(result);
     return { status: reply.statusCode, headers: { "content-type": "application/json; charset=utf-8" }, body };
   });
   return sendAnswer(reply, answer);
