@@ -85,6 +85,8 @@ export interface Dialect {
   removeAlone<Result>(orm: Orm, workspaceId: string, remove: () => Promise<Result>): Promise<Result | null>;
   /** How many traces and logs a step of such a removal deletes at most. */
   maxRemovedRows: number;
+  /** After such a step, until it returns false: the index of words has to be merged in pieces before more is removed. */
+  mergeWords?(): Steps<boolean>;
   /** Inserts row by row in one transaction, where that is faster than many rows in a statement. */
   insertEach?(orm: Orm, inserts: Insert[]): Promise<void>;
   /** The same in the open transaction of a unit of work. Calls `pause` between parts of the work. */

@@ -116,10 +116,10 @@ async function removeInSteps(
   signal?: AbortSignal,
 ): Promise<void> {
   const { dialect, orm } = database;
-  type Removal = () => ReturnType<typeof removeOldest>;
-  const runStep = joinOf(em)
-    ? (steps: Removal) => inTransaction(em, (nested) => runStepsIn(nested.getKysely(), steps))
-    : (steps: Removal) => retryWhileLocked(() => dialect.runSteps(orm, steps));
+  const runStep: <Result>(steps: () => Steps<Result>) => Promise<Result> = joinOf(em)
+    ? (steps) => inTransaction(em, (nested) => runStepsIn(nested.getKysely(), steps))
+    : (steps) => retryWhileLocked(() => dialect.runSteps(orm, steps));
+  const { mergeWords } = dialect;
   let at: Progress = { last: startOf({ database }, FIRST_TIME), begun: null };
   await inSteps(
     async (maxRows) => {
@@ -128,6 +128,7 @@ async function removeInSteps(
       if (!step) return null;
       at = step.at;
       run.removed += step.removed;
+      while (mergeWords && !signal?.aborted && (await runStep(mergeWords))) await database.turn(workspaceId);
       return step.tookMs;
     },
     signal,

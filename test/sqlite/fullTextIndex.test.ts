@@ -36,3 +36,19 @@ test.skipIf(isOnPostgresql)(
     expect(stored).toEqual([{ v: 50 }]);
   },
 );
+
+test.skipIf(isOnPostgresql)(
+  "on SQLite, what a removal of logs leaves to merge in the full-text index is merged in its steps, not by later writes",
+  async () => {
+    await using server = await startServer();
+    const word = (n: number) => (n * 7_919 + 1_000_000).toString(36);
+    const output = (log: number) => Array.from({ length: 2_000 }, (_, n) => word(log * 2_000 + n)).join(" ");
+    for (let n = 0; n < 8; n++)
+      await addLogs(server, 50, (at) => ({ output: output(n * 50 + at), startTime: new Date("2020-01-01") }));
+    const { database } = server;
+    const mergeWords = () => database.dialect.runSteps(database.orm, database.dialect.mergeWords!);
+    const prune = "mutation($before: DateTime!) { pruneTraces(input: { before: $before }) { traces } }";
+    expect(await server.run(prune, { before: "2021-01-01" })).toMatchObject({ traces: 400 });
+    expect(await mergeWords()).toBe(false);
+  },
+);

@@ -10,7 +10,7 @@ import { createSqliteCopier } from "./copier.ts";
 import { createFile, inspectFile, isWorldReadable } from "./file.ts";
 import { BUSY_MS, READER_PRAGMAS, setPragmas, WRITER_PRAGMAS } from "./pragmas.ts";
 import { createSqliteSearch } from "./search.ts";
-import { createWordIndexer, MAX_REMOVED_ROWS } from "./wordIndex.ts";
+import { createWordIndexer, MAX_REMOVED_ROWS, mergeWords } from "./wordIndex.ts";
 
 const OPENING_MS = 1_500;
 
@@ -51,6 +51,7 @@ export function sqlite(url: string): Dialect {
     // Each step finds what there is and removes it in one transaction, so two processes do not remove the same.
     removeAlone: (_orm, _workspaceId, remove) => remove(),
     maxRemovedRows: MAX_REMOVED_ROWS,
+    mergeWords,
     insertEach: (orm, inserts) => writeAlone(orm, insertEach(inserts)),
     insertEachWithin: async (em, pieces, pause) => {
       const prepare = preparing(await handleOf(em, "write"));

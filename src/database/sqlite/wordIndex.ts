@@ -1,4 +1,5 @@
 import type { Statement } from "better-sqlite3";
+import type { Steps } from "../dialect.ts";
 import type { Insert } from "../inserts.ts";
 
 const LAST = "select coalesce(max(id), 0) as last from log_texts_docsize";
@@ -41,3 +42,20 @@ export function createWordIndexer(prepare: Prepare) {
 
 /** A commit rewrites as much of the index for each 64 logs that it removes: more rows make the longest step longer. */
 export const MAX_REMOVED_ROWS = 128;
+
+const CHANGES = "select total_changes() as changes";
+/** Writes up to 64 pages of the merged segments. */
+const MERGE = "insert into log_texts (log_texts, rank) values ('merge', 64)";
+
+/**
+ * Merges a part of what is due in the full-text index, in a transaction; false when nothing is. SQLite does this by itself with
+ * later writes, but bounds only what it writes: of segments whose logs are removed it reads all in one commit, which took 2.3 s
+ * after 640 of 1,000 logs with 16,000 words each. Where half of a segment is left, as it is when merges keep up with removals,
+ * it reads twice of what it writes.
+ */
+export function* mergeWords(): Steps<boolean> {
+  const [before] = yield { statement: CHANGES, values: [] };
+  yield { statement: MERGE, values: [] };
+  const [after] = yield { statement: CHANGES, values: [] };
+  return Number(after!.changes) - Number(before!.changes) > 1; // https://sqlite.org/fts5.html#the_merge_command
+}
