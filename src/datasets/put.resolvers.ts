@@ -4,7 +4,7 @@ import type { Database, EntityManager } from "../database/open.ts";
 import { piecesOf } from "../database/pieces.ts";
 import { countCopied, joinOf } from "../database/requestTransaction.ts";
 import { GabbroError } from "../errors.ts";
-import { pauseAfter } from "../limits/turns.ts";
+import { createPause } from "../limits/turns.ts";
 import { valuesEncoder } from "./columns.ts";
 import { rowBytes } from "./contents.resolvers.ts";
 import { DatasetRow } from "./entities.ts";
@@ -49,7 +49,8 @@ export async function putRows(
   const version = await nextVersion(em, locked);
   const results: StoredItem[] = [];
   const isAlone = inputs.length === 1 && !joinOf(context.em);
-  let [changedBytes, sinceMs] = [0, 0];
+  const pause = createPause();
+  let changedBytes = 0;
   for (let from = 0; from < inputs.length; from += MAX_ROWS_IN_FLUSH) {
     const some = inputs.slice(from, from + MAX_ROWS_IN_FLUSH);
     const bytes = isAlone
@@ -60,10 +61,9 @@ export async function putRows(
     changedBytes += copiedBytes;
     if (changedBytes > MAX_CHANGED_BYTES) throw tooMuchToChange();
     for (const { piece } of piecesOf(some, ({ key }) => bytes.get(key!) ?? 0)) {
-      if (results.length > 0) await pauseAfter(sinceMs);
-      sinceMs = performance.now();
       results.push(...(await putSome(em, { ...to, version, inputs: piece })));
-      await em.flush();
+      await em.flush(); // writes values as JSON twice: to store them, and to compare them later
+      await pause();
     }
   }
   return results;

@@ -63,11 +63,15 @@ export async function answerPost(
   }
   if (key === undefined) return present(await run(serverContext));
   const request = JSON.stringify(["graphql", query, variables ?? null, operationName ?? null]);
-  return runOnce(serverContext, { ...callerOf(httpRequest, key), request }, async (context, throwFailure) => {
-    const result = await run(context);
-    throwFailure(result.errors?.map(causeOf));
-    return present(result);
-  });
+  return runOnce(
+    serverContext,
+    { ...callerOf(httpRequest, key), request },
+    async (context, { throwFailure }) => {
+      const result = await run(context);
+      throwFailure(result.errors?.map(causeOf));
+      return present(result);
+    },
+  );
 }
 
 /** A session has keys of its own, as another session of the same token could not decrypt its answers. */

@@ -1,6 +1,5 @@
 import type { RouteHandlerMethod } from "fastify";
 import type { App, FastifyReply, FastifyRequest } from "../http/app.ts";
-import { passTurns } from "../limits/turns.ts";
 import { bearerToken } from "../workspaces/authentication.resolvers.ts";
 import { type Answer, idempotencyKeyOf, runOnce } from "../workspaces/idempotency.resolvers.ts";
 
@@ -24,10 +23,10 @@ async function once(
 ): Promise<FastifyReply> {
   const secret = bearerToken(request.headers.authorization)!;
   const idempotentRequest = { key, secret, request: JSON.stringify([request.url, request.body]) };
-  const answer = await runOnce(request.context, idempotentRequest, async (context) => {
+  const answer = await runOnce(request.context, idempotentRequest, async (context, { pause }) => {
     request.context = context;
     const result = await run();
-    if (request.hasLargeBody) await passTurns();
+    await pause();
     const body = JSON.stringify(result);
     return { status: reply.statusCode, headers: { "content-type": "application/json; charset=utf-8" }, body };
   });

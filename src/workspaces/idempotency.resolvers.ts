@@ -29,6 +29,10 @@ export interface IdempotentRequest {
   request: string;
 }
 
+interface Running extends Pick<RequestTransaction, "throwFailure"> {
+  pause(): Promise<void>;
+}
+
 export interface Answer {
   status: number;
   headers: Record<string, string>;
@@ -49,12 +53,12 @@ type AnswerKey = { workspace: string; tokenId: string; keyHash: string };
  * Makes retries of a request safe: stores its answer in one transaction with its writes, and returns it to requests with
  * the same key for 24 hours. A retry waits while the request is running. Without writes nothing is stored. CONFLICT when
  * another request had the key. `run` may be called again; if it turns errors into results, it calls `throwFailure`, which
- * throws the error that ended the transaction.
+ * throws the error that ended the transaction. It calls `pause` between pieces of long work.
  */
 export async function runOnce(
   context: Context,
   { key, secret, request }: IdempotentRequest,
-  run: (context: Context, throwFailure: RequestTransaction["throwFailure"]) => Promise<Answer>,
+  run: (context: Context, running: Running) => Promise<Answer>,
 ): Promise<Answer & { isRepeated: boolean }> {
   const { workspaceId: workspace, tokenId } = authenticated(context);
   readOn(context);
@@ -81,7 +85,7 @@ export async function runOnce(
       // Each attempt reads again, so it has a budget of its own.
       ({ throwFailure, ...transaction }) => {
         const answerBudget = newAnswerBudget(context.answerBudget);
-        return run({ ...context, ...transaction, answerBudget }, throwFailure);
+        return run({ ...context, ...transaction, answerBudget }, { throwFailure, pause });
       },
       async (transaction, result) => {
         refuseLongAnswer(result, request);

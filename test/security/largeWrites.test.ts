@@ -1,6 +1,7 @@
-import { afterAll, expect, test } from "vitest";
+import { EntityManager } from "@mikro-orm/core";
+import { afterAll, expect, test, vi } from "vitest";
 import { addDataset, addPrompt } from "../support/data.ts";
-import { startServer } from "../support/server.ts";
+import { isOnPostgresql, startServer } from "../support/server.ts";
 import { captureStatements, type Statement } from "../support/statements.ts";
 import { turnsDuring } from "../support/turns.ts";
 
@@ -149,6 +150,42 @@ test("a body of megabytes is parsed, stored and answered in turns of their own, 
   expect(await turnsDuring(add({}))).toBeGreaterThan(50);
   expect(await turnsDuring(add({ "idempotency-key": "turns" }))).toBeGreaterThan(70);
 });
+
+test.skipIf(isOnPostgresql)(
+  "on SQLite, others are served between storing rows with keys and committing them, where that took long",
+  async () => {
+    const connection = server.database.orm.em.getConnection("write") as unknown as SqliteConnection;
+    const handle = await connection.getNativeClient();
+    const prepare = handle.prepare.bind(handle);
+    let turn = 0;
+    const turnOf: Record<string, number> = {};
+    const count = () => {
+      turn += 1;
+      counting = setImmediate(count);
+    };
+    let counting = setImmediate(count);
+    handle.prepare = (sql) => {
+      turnOf[sql.split(" ")[0]!] = turn;
+      return prepare(sql);
+    };
+    const { flush } = EntityManager.prototype;
+    const slowFlush = vi.spyOn(EntityManager.prototype, "flush").mockImplementation(async function (
+      this: EntityManager,
+    ) {
+      await flush.call(this);
+      for (const beganMs = performance.now(); performance.now() - beganMs < 15; );
+    });
+    await server.post("/datasets/turns/items", { key: "k", values: { a: "a" } });
+    slowFlush.mockRestore();
+    clearImmediate(counting);
+    Reflect.deleteProperty(handle, "prepare");
+    expect(turnOf.commit).toBeGreaterThan(turnOf.insert!);
+  },
+);
+
+interface SqliteConnection {
+  getNativeClient(): Promise<{ prepare(sql: string): unknown }>;
+}
 
 test.each(["application/json", "application/json, text/html", "text/event-stream"])(
   "an answer of megabytes as %s is measured in one turn, and written in another",
