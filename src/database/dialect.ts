@@ -75,6 +75,8 @@ export interface Dialect {
   openChangeFeed(orm: Orm, pubSub: PubSub): Promise<ChangeFeed<SqlEntityManager>>;
   /** The first statements of a transaction in which a request also waits for other things than the database. */
   openTransaction: string[];
+  /** The first statements of a transaction that stores the rows of several requests. */
+  openSharedTransaction: string[];
   /** The placeholder of the nth value of a statement, from 1. */
   placeholder(n: number): string;
   /** How many rows one statement puts at most. */

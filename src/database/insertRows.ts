@@ -1,8 +1,7 @@
-import type { Kysely } from "kysely";
+import { type Kysely, sql } from "kysely";
 import { assignVersions, withPlaceForVersion } from "./datasetVersions.ts";
 import type { createEncoder } from "./encode.ts";
 import type { Insert, InsertAlong, Rows } from "./inserts.ts";
-import { retryWhileLocked } from "./retry.ts";
 
 type Encoder = ReturnType<typeof createEncoder>;
 
@@ -25,13 +24,17 @@ export function createInsert<DB>(encode: Encoder, insertAlong: InsertAlong) {
   };
 }
 
-/** Inserts in a transaction of its own. */
+/** Inserts in a transaction of its own, which begins with `statements`. */
 export function insertTogether<DB>(
   database: Kysely<DB>,
   insert: (transaction: Kysely<DB>, rows: Rows<DB>) => Promise<void>,
+  statements: string[],
 ) {
   return (rows: Rows<DB>): Promise<void> =>
-    retryWhileLocked(() => database.transaction().execute((transaction) => insert(transaction, rows)));
+    database.transaction().execute(async (transaction) => {
+      for (const statement of statements) await sql.raw(statement).execute(transaction);
+      await insert(transaction, rows);
+    });
 }
 
 /** Makes the inserts of rows one by one, with statements that are prepared once. */

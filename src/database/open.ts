@@ -137,9 +137,10 @@ function createWriters(orm: Awaited<ReturnType<typeof openOrm>>, dialect: Dialec
   const toInserts = insertsOf<Tables>(encode, statements.insert);
   const { insertEach, insertEachWithin } = dialect;
   type Em = typeof orm.em;
-  const insertAll = insertEach
+  const insertShared = insertEach
     ? (rows: Rows<Tables>) => retryWhileLocked(() => insertEach(orm, toInserts(rows)))
-    : insertTogether(writer, insert);
+    : insertTogether(writer, insert, dialect.openSharedTransaction);
+  const insertAlone = insertTogether(writer, insert, dialect.openTransaction);
   const insertInPieces = async (em: Em, pieces: Iterable<Rows<Tables>>, pause: () => Promise<void>) => {
     if (insertEachWithin) return insertEachWithin(em, Iterator.from(pieces).map(toInserts), pause);
     for (const rows of pieces) {
@@ -148,7 +149,7 @@ function createWriters(orm: Awaited<ReturnType<typeof openOrm>>, dialect: Dialec
     }
   };
   return {
-    commit: createCommit<Tables>(insertAll),
+    commit: createCommit<Tables>(insertShared, (rows) => retryWhileLocked(() => insertAlone(rows))),
     /** The same as `commit`, in the transaction of a unit of work. */
     insertWithin: (em: Em, rows: Rows<Tables>) => insertInPieces(em, [rows], async () => {}),
     /** The same for many rows; calls `pause` between parts of the work. */

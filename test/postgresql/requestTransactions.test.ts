@@ -1,6 +1,6 @@
 import pg from "pg";
 import { expect, test, vi } from "vitest";
-import { addPrompt } from "../support/data.ts";
+import { addDataset, addPrompt, addWorkspace } from "../support/data.ts";
 import { execute } from "../support/postgresSetup.ts";
 import { startServer } from "../support/server.ts";
 
@@ -31,4 +31,26 @@ test("a request with a key whose read is refused, as another transaction is in i
   await other.end();
   const prompt = { name: "New", tags: [{ label: "live", version: "2" }] };
   expect((await updating).body).toEqual({ data: { updatePrompt: { prompt } } });
+});
+
+test("rows that wait for a lock of their dataset hold up no log of another workspace, and are stored once it is released", async () => {
+  await using server = await startServer();
+  const { token } = await addWorkspace(server, "other");
+  await addDataset(server, { slug: "rows", columns: [{ name: "a", type: "text" }] });
+  const holder = new pg.Client({ connectionString: server.databaseUrl });
+  await holder.connect();
+  await holder.query("begin");
+  await holder.query("select * from datasets for update");
+  const waiting: Promise<{ status: number }>[] = [];
+  for (let n = 0; n < 8; n++) {
+    waiting.push(server.post("/datasets/rows/items", { values: { a: `${n}` } }));
+    await new Promise((resolve) => setTimeout(resolve, 5)); // or else they share a transaction
+  }
+  const log = server.post("/monitor/log", { slug: "theirs", output: "ok" }, { token });
+  const isStored = log.then(({ status }) => status);
+  const areStored = Promise.race(waiting).then(() => "a row that should wait");
+  expect(await Promise.race([isStored, areStored])).toBe(200);
+  await holder.query("rollback");
+  await holder.end();
+  for (const { status } of await Promise.all(waiting)) expect(status).toBe(201);
 });

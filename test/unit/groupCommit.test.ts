@@ -6,6 +6,8 @@ import { runShared } from "../../src/limits/eventLoop.ts";
 const AT_ONCE = 4;
 const rows = (name: string) => [["Thing", { name }]] as never;
 
+const neverAlone = () => Promise.reject(new Error("It waits for no lock."));
+
 /** A group commit over a database that stores when the test lets it. */
 function createSlowCommit() {
   const inserting: { names: string[]; done(): void }[] = [];
@@ -13,7 +15,7 @@ function createSlowCommit() {
     const { promise, resolve: done } = Promise.withResolvers<void>();
     inserting.push({ names: all.map(([, { name }]) => name), done });
     return promise;
-  });
+  }, neverAlone);
   /** Begins as many transactions as there may be, each with one request. */
   const fill = async () => {
     const stored = [];

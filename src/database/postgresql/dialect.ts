@@ -88,6 +88,8 @@ export function postgresql(url: string, { poolSize, replicaUrls, silenceMs }: Co
       openPostgresqlChangeFeed(self, () => new Client(listening(oneOfHosts!)), pubSub),
     // A ROLLBACK is executed after the current statement, which may wait for the lock of another transaction.
     openTransaction: ["set local lock_timeout = '500ms'"],
+    // Others must not wait for the lock that one of them waits for: a request with an Idempotency-Key may hold it for a second.
+    openSharedTransaction: ["set local lock_timeout = '50ms'"],
     placeholder,
     rowsPerStatement: 500,
     runSteps,

@@ -45,6 +45,7 @@ export function sqlite(url: string): Dialect {
     createSearch: () => createSqliteSearch(path),
     openChangeFeed: openSqliteChangeFeed,
     openTransaction: [],
+    openSharedTransaction: [],
     placeholder,
     rowsPerStatement: 1, // a prepared statement per row takes half the time of one for all rows
     runSteps: (orm, steps) => writeAlone(orm, runSteps(steps)),
