@@ -6,7 +6,7 @@ import { Migrator } from "@mikro-orm/migrations";
 import { SqlMikroORM } from "@mikro-orm/sql";
 import type { Compilable, Kysely } from "kysely";
 import { createFairQueue } from "../limits/fairQueue.ts";
-import { createTurns } from "../limits/turns.ts";
+import { createPause, createTurns } from "../limits/turns.ts";
 import type { ConnectionOptions, Dialect } from "./dialect.ts";
 import { createEncoder } from "./encode.ts";
 import { createGeneration } from "./generation.ts";
@@ -137,8 +137,14 @@ function createWriters(orm: Awaited<ReturnType<typeof openOrm>>, dialect: Dialec
   const toInserts = insertsOf<Tables>(encode, statements.insert);
   const { insertEach, insertEachWithin } = dialect;
   type Em = typeof orm.em;
+  const encodeAndInsert = async (rows: Rows<Tables>, insertAll: NonNullable<typeof insertEach>) => {
+    const pause = createPause();
+    const inserts = toInserts(rows);
+    await pause(); // metadata of 10 MB is written as JSON twice, for its log and its trace
+    return retryWhileLocked(() => insertAll(orm, inserts));
+  };
   const insertShared = insertEach
-    ? (rows: Rows<Tables>) => retryWhileLocked(() => insertEach(orm, toInserts(rows)))
+    ? (rows: Rows<Tables>) => encodeAndInsert(rows, insertEach)
     : insertTogether(writer, insert, dialect.openSharedTransaction);
   const insertAlone = insertTogether(writer, insert, dialect.openTransaction);
   const insertInPieces = async (em: Em, pieces: Iterable<Rows<Tables>>, pause: () => Promise<void>) => {

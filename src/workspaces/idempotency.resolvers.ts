@@ -74,7 +74,11 @@ export async function runOnce(
     isReplacing = row !== undefined && row.createdAt.getTime() <= Date.now() - RETENTION_MS;
     if (!row || isReplacing) return undefined;
     if (row.requestHash !== requestHash) throw keyOfAnother();
-    return { ...(JSON.parse(cipher.decrypt(row.answer)) as Answer), isRepeated: true };
+    const text = cipher.decrypt(row.answer);
+    await pause();
+    const answer = JSON.parse(text) as Answer;
+    await pause();
+    return { ...answer, isRepeated: true };
   };
   let hasDuplicate = false;
   const attempt = async () => {

@@ -3,7 +3,7 @@ import { afterAll, expect, test, vi } from "vitest";
 import { addDataset, addPrompt } from "../support/data.ts";
 import { isOnPostgresql, startServer } from "../support/server.ts";
 import { captureStatements, type Statement } from "../support/statements.ts";
-import { turnsDuring } from "../support/turns.ts";
+import { countTurns, turnsDuring } from "../support/turns.ts";
 
 const server = await startServer();
 afterAll(() => server[Symbol.asyncDispose]());
@@ -151,41 +151,68 @@ test("a body of megabytes is parsed, stored and answered in turns of their own, 
   expect(await turnsDuring(add({ "idempotency-key": "turns" }))).toBeGreaterThan(70);
 });
 
+const beSlow = (beganMs = performance.now()) => {
+  while (performance.now() - beganMs < 15);
+};
+
+interface SqliteConnection {
+  getNativeClient(): Promise<{ prepare(sql: string): unknown; exec(sql: string): unknown }>;
+}
+
+/** The turn of the event loop in which the connection for writing last got each kind of statement, while `write` runs. */
+async function turnsOfStatements(turns: ReturnType<typeof countTurns>, write: () => Promise<unknown>) {
+  const connection = server.database.orm.em.getConnection("write") as unknown as SqliteConnection;
+  const handle = await connection.getNativeClient();
+  const turnOf: Record<string, number> = {};
+  for (const way of ["prepare", "exec"] as const) {
+    const give = handle[way].bind(handle);
+    handle[way] = (sql) => {
+      turnOf[sql.split(" ")[0]!] = turns.now();
+      return give(sql);
+    };
+  }
+  await write();
+  for (const way of ["prepare", "exec"]) Reflect.deleteProperty(handle, way);
+  return turnOf;
+}
+
 test.skipIf(isOnPostgresql)(
   "on SQLite, others are served between storing rows with keys and committing them, where that took long",
   async () => {
-    const connection = server.database.orm.em.getConnection("write") as unknown as SqliteConnection;
-    const handle = await connection.getNativeClient();
-    const prepare = handle.prepare.bind(handle);
-    let turn = 0;
-    const turnOf: Record<string, number> = {};
-    const count = () => {
-      turn += 1;
-      counting = setImmediate(count);
-    };
-    let counting = setImmediate(count);
-    handle.prepare = (sql) => {
-      turnOf[sql.split(" ")[0]!] = turn;
-      return prepare(sql);
-    };
     const { flush } = EntityManager.prototype;
-    const slowFlush = vi.spyOn(EntityManager.prototype, "flush").mockImplementation(async function (
-      this: EntityManager,
-    ) {
+    vi.spyOn(EntityManager.prototype, "flush").mockImplementation(async function (this: EntityManager) {
       await flush.call(this);
-      for (const beganMs = performance.now(); performance.now() - beganMs < 15; );
+      beSlow();
     });
-    await server.post("/datasets/turns/items", { key: "k", values: { a: "a" } });
-    slowFlush.mockRestore();
-    clearImmediate(counting);
-    Reflect.deleteProperty(handle, "prepare");
+    const turns = countTurns();
+    const row = { key: "k", values: { a: "a" } };
+    const turnOf = await turnsOfStatements(turns, () => server.post("/datasets/turns/items", row));
+    turns.stop();
+    vi.restoreAllMocks();
     expect(turnOf.commit).toBeGreaterThan(turnOf.insert!);
   },
 );
 
-interface SqliteConnection {
-  getNativeClient(): Promise<{ prepare(sql: string): unknown }>;
-}
+test.skipIf(isOnPostgresql)(
+  "on SQLite, others are served between writing a log as JSON and storing it, where that took long",
+  async () => {
+    const turns = countTurns();
+    const metadata = { isSlow: true };
+    const { stringify } = JSON;
+    const log = stringify({ slug: "x", output: "a", metadata });
+    let writtenAt = 0;
+    vi.spyOn(JSON, "stringify").mockImplementation((value, ...more) => {
+      const isMetadata = value?.isSlow === true;
+      if (isMetadata) beSlow();
+      if (isMetadata) writtenAt = turns.now();
+      return stringify(value, ...more);
+    });
+    const turnOf = await turnsOfStatements(turns, () => server.post("/monitor/log", log));
+    turns.stop();
+    vi.restoreAllMocks();
+    expect(turnOf.begin).toBeGreaterThan(writtenAt);
+  },
+);
 
 test.each(["application/json", "application/json, text/html", "text/event-stream"])(
   "an answer of megabytes as %s is measured in one turn, and written in another",

@@ -11,3 +11,14 @@ export async function turnsDuring(ask: () => Promise<unknown>): Promise<number> 
   await asked;
   return turns;
 }
+
+/** Counts the turns of the event loop, to tell whether others can be served between two things. */
+export function countTurns() {
+  let turn = 0;
+  const count = () => {
+    turn += 1;
+    next = setImmediate(count);
+  };
+  let next = setImmediate(count);
+  return { now: () => turn, stop: () => clearImmediate(next) };
+}
