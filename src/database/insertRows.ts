@@ -11,9 +11,12 @@ const MAX_STATEMENT_VALUES = 30_000;
 /** Inserts rows in a transaction, those of each entity with one statement or a few. */
 export function createInsert<DB>(encode: Encoder, insertAlong: InsertAlong) {
   return async (transaction: Kysely<DB>, rows: Rows<DB>): Promise<void> => {
-    for (const [entity, group] of Map.groupBy(rows, ([name]) => name)) {
-      const plain = group.map(([, row]) => row as Record<string, unknown>);
-      await assignVersions(transaction, entity, plain);
+    const byEntity = Map.groupBy(rows, ([name]) => name)
+      .entries()
+      .map(([entity, group]) => [entity, group.map(([, row]) => row as Record<string, unknown>)] as const)
+      .toArray();
+    for (const [entity, plain] of byEntity) await assignVersions(transaction, entity, plain); // which waits for locks
+    for (const [entity, plain] of byEntity) {
       for (const chunk of inStatements(plain.map(encode(entity))))
         await transaction
           .insertInto(entity)

@@ -7,7 +7,7 @@ const meanings: Record<ErrorCode, string> = {
   BAD_REQUEST: "The request itself is invalid, such as one without a query.",
   GRAPHQL_PARSE_FAILED: "The document is not GraphQL.",
   GRAPHQL_VALIDATION_FAILED: "The document does not fit the schema.",
-  QUERY_TOO_COMPLEX: "The answer could have too many fields, or is too large.",
+  QUERY_TOO_COMPLEX: "The answer could have too many fields, or is too large, or the document is too long.",
   UNAUTHENTICATED: "The token is missing, unknown, expired or revoked.",
   FORBIDDEN: "The token lacks the scope.",
   DATASET_NOT_FOUND: "The workspace has no such dataset.",

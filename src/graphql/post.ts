@@ -114,11 +114,9 @@ async function toAnswer(
   }
   const safeResult = { ...result, errors: presentErrors(result, serverContext) };
   const response = processRegularResult(safeResult, fetchAPI, mediaType);
-  return {
-    status: response.status,
-    headers: Object.fromEntries(response.headers),
-    body: await response.text(),
-  };
+  const body = await response.text();
+  if (isLarge(result)) await passTurns();
+  return { status: response.status, headers: Object.fromEntries(response.headers), body };
 }
 
 /** The type of JSON that Yoga would choose; undefined when the caller also accepts anything else. */

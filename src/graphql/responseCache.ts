@@ -13,8 +13,8 @@ const answers = createCache<Answer>();
 
 /**
  * Executes an operation, or returns its cached answer when all its fields are `cacheable`. The cache is valid until anything
- * may have changed, and holds no answers with errors. `key` returns the whole request, and is
- * null for one that is too large to be kept.
+ * may have changed, and holds no answers with errors. `key` returns the whole request, and is null for one
+ * that is too large to be kept.
  */
 export async function cachedResponse(
   context: Context,

@@ -20,7 +20,7 @@ export async function answerByYoga(
   if (streams) return reply.send(response.body);
   const text = await response.text();
   if (text.length > MAX_CHARACTERS_WITHIN_TURN) await passTurns();
-  return reply.send(text);
+  return reply.sent ? reply : reply.send(text);
 }
 
 /** Sending a longer text takes a turn of its own. */

@@ -28,9 +28,9 @@ export function parseJsonBodies(app: App): void {
     },
   );
   // Storing 10 MB takes 0.2 s, and writing and sending the answer that repeats them as long again.
-  app.addHook("preSerialization", ({ hasLargeBody }, _, payload, done) => {
-    if (hasLargeBody) passTurns().then(() => done(null, payload), done);
-    else done(null, payload);
+  app.addHook("preSerialization", ({ hasLargeBody }, reply, payload, done) => {
+    if (!hasLargeBody) return done(null, payload);
+    passTurns().then(() => reply.sent || done(null, payload), done); // its time may be up meanwhile
   });
 }
 

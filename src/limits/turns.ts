@@ -36,7 +36,7 @@ export function createPause(): () => Promise<void> {
   let sinceMs = performance.now();
   return async () => {
     if (performance.now() - sinceMs <= MAX_WORK_MS) return;
-    await pauseAfter(sinceMs);
+    await pauseAfter(Math.max(sinceMs, performance.now() - MAX_TURNS)); // most of it may have been waiting
     sinceMs = performance.now();
   };
 }

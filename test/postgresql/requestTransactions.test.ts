@@ -3,6 +3,7 @@ import { expect, test, vi } from "vitest";
 import { addDataset, addPrompt, addWorkspace } from "../support/data.ts";
 import { execute } from "../support/postgresSetup.ts";
 import { startServer } from "../support/server.ts";
+import { captureStatements } from "../support/statements.ts";
 
 test("a request with a key whose read is refused, as another transaction is in its way, runs again and is answered", async () => {
   await using server = await startServer();
@@ -31,6 +32,16 @@ test("a request with a key whose read is refused, as another transaction is in i
   await other.end();
   const prompt = { name: "New", tags: [{ label: "live", version: "2" }] };
   expect((await updating).body).toEqual({ data: { updatePrompt: { prompt } } });
+});
+
+test("a log may wait as long as it takes for the commits of others that notify, but not for a lock", async () => {
+  await using server = await startServer();
+  const stop = await captureStatements(server);
+  await server.post("/monitor/log", { slug: "any", output: "ok" });
+  const statements = stop().map(({ sql }) => sql);
+  const at = (part: string) => statements.findIndex((sql) => sql.includes(part));
+  expect(at("set local lock_timeout = '50ms'")).toBeLessThan(at('insert into "logs"'));
+  expect(statements.slice(at("set_config('lock_timeout', '0', true)") + 1)).toEqual(["commit"]);
 });
 
 test("rows that wait for a lock of their dataset hold up no log of another workspace, and are stored once it is released", async () => {

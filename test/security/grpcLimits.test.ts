@@ -136,7 +136,7 @@ const messageOf = (call: number, frames: number, bytes: number) => [
   ...Array.from({ length: frames }, () => dataFrame(call, Buffer.alloc(bytes))),
 ];
 
-test("a connection with a message in a thousand frames of fewer than a kilobyte is closed, however large others are", async () => {
+test("a connection with a message in a thousand frames of less than a kilobyte is closed, however large others are", async () => {
   await using server = await startServer();
   using client = await connectGrpc(server);
   expect(await closesAfter(client.port, messageOf(1, 1_001, 1_000))).toBe(true);

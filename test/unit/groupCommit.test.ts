@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { createCommit } from "../../src/database/groupCommit.ts";
 import { GabbroError } from "../../src/errors.ts";
-import { runShared } from "../../src/limits/eventLoop.ts";
+import { currentWorkspace, runShared } from "../../src/limits/eventLoop.ts";
 
 const AT_ONCE = 4;
 const rows = (name: string) => [["Thing", { name }]] as never;
@@ -116,4 +116,44 @@ test("of two workspaces that store large requests none waits for more than 24 of
     return commit.waiting() === 0;
   }, 30_000);
   await Promise.all(all);
+});
+
+const namesOf = (all: [string, { name: string }][]) => all.map(([, { name }]) => name);
+const refusal = (code: string) => Object.assign(new Error("refused"), { code });
+const LOCKED = "55P03";
+const ORPHAN = "23503";
+
+test("where a row has to wait for a lock, each workspace goes on with one transaction of its own", async () => {
+  const alone: { workspace: string | undefined; names: string[] }[] = [];
+  const commit = createCommit(
+    async () => Promise.reject(refusal(LOCKED)),
+    async (all: [string, { name: string }][]) => {
+      alone.push({ workspace: currentWorkspace(), names: namesOf(all) });
+    },
+  );
+  const of = (workspace: string, names: string[]) =>
+    names.map((name) => runShared(workspace, () => commit(rows(name))));
+  await Promise.all([...of("one", ["a", "b"]), ...of("other", ["c"])]);
+  expect(alone).toEqual([
+    { workspace: "one", names: ["a", "b"] },
+    { workspace: "other", names: ["c"] },
+  ]);
+  expect([...commit.batchSizes].slice(0, 4)).toEqual([0, 1, 1, 0]);
+});
+
+test("where one row is refused and the next has to wait for a lock, those after it are not tried one by one", async () => {
+  const tried: string[][] = [];
+  const alone: string[][] = [];
+  const commit = createCommit(
+    async (all: [string, { name: string }][]) => {
+      tried.push(namesOf(all));
+      throw refusal(namesOf(all).includes("orphan") ? ORPHAN : LOCKED);
+    },
+    async (all: [string, { name: string }][]) => void alone.push(namesOf(all)),
+  );
+  const names = ["orphan", "b", "c", "d"];
+  const outcomes = await Promise.allSettled(names.map((name) => commit(rows(name))));
+  expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "fulfilled", "fulfilled", "fulfilled"]);
+  expect(tried).toEqual([names, ["orphan"], ["b"]]);
+  expect(alone).toEqual([["b", "c", "d"]]);
 });

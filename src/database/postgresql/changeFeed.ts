@@ -57,36 +57,37 @@ export function openPostgresqlChangeFeed(
   };
 }
 
+/** Logs that wait to be published; beyond it, the oldest is published at once. */
+const MAX_WAITING = 10_000;
+
 /**
- * Publishes logs of other gateways with other requests in between: 10,000 notifications come in a few packets, and each may wait for
- * 100 subscribers. What waits is bounded as subscribers are: those that fall too far behind are ended, and then nobody waits.
+ * Publishes logs of other gateways with other requests in between: 10,000 notifications come in a few packets, and each may go to
+ * 100 subscribers.
  */
 function inTurns(publish: PubSub["publish"]): PubSub["publish"] {
-  const waiting = new Map<string, LogAddedMessage[]>();
-  const publishAll = async (workspaceId: string) => {
+  const waiting: [workspaceId: string, message: LogAddedMessage][] = [];
+  let isPublishing = false;
+  const publishNext = () => publish(...waiting.shift()!);
+  const publishAll = async () => {
+    isPublishing = true;
     const pause = createPause();
-    for (
-      let messages = waiting.get(workspaceId)!;
-      messages.length > 0;
-      messages = waiting.get(workspaceId)!
-    ) {
-      waiting.set(workspaceId, []);
-      for (const message of messages) {
-        publish(workspaceId, message);
-        await pause();
-      }
+    while (waiting.length > 0) {
+      publishNext();
+      await pause();
     }
-    waiting.delete(workspaceId);
+    isPublishing = false;
   };
   return (workspaceId, message) => {
-    const messages = waiting.get(workspaceId);
-    if (messages) return void messages.push(message);
-    waiting.set(workspaceId, [message]);
-    void publishAll(workspaceId);
+    waiting.push([workspaceId, message]);
+    if (!isPublishing) void publishAll();
+    if (waiting.length > MAX_WAITING) publishNext();
   };
 }
 
-/** Notifies other gateways of new logs, in the transaction that stores them. */
+/**
+ * Notifies other gateways of new logs, in the transaction that stores them, as the last that may wait for a lock: its commit waits
+ * for those of all others that notify, which is no reason to end it.
+ */
 export async function notifyOfLogs(
   self: string,
   transaction: QueryExecutorProvider,
@@ -99,7 +100,7 @@ export async function notifyOfLogs(
     const short = String(slug).length > MAX_SLUG_CHARACTERS ? null : slug;
     return JSON.stringify({ origin: self, workspaceId: workspace, id, traceId, promptSlug: short });
   });
-  await sql`select pg_notify(${LOGS}, payload) from unnest(cast(${payloads} as text[])) as payload`.execute(
+  await sql`select set_config('lock_timeout', '0', true), pg_notify(${LOGS}, payload) from unnest(cast(${payloads} as text[])) as payload`.execute(
     transaction,
   );
 }

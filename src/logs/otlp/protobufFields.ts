@@ -76,19 +76,19 @@ export function readFixed64(reader: PbfReader): bigint {
   return value;
 }
 
-const BYTES_OF_HALF = 4;
-const BITS_OF_HALF = 28;
+const BYTES_OF_PART = 4;
+const BITS_OF_PART = 28;
 
 /** A signed number of 64 bits, which pbf rounds when it is large. */
 export function readInt64(reader: PbfReader): bigint | number {
   const start = reader.pos;
   const rounded = reader.readVarint(true);
   if (Number.isSafeInteger(rounded)) return rounded;
-  const halves = [0, 0, 0];
+  const parts = [0, 0, 0];
   for (let at = reader.pos - 1; at >= start; at--) {
-    const half = Math.floor((at - start) / BYTES_OF_HALF);
-    halves[half] = halves[half]! * 128 + (reader.buf[at]! & 0x7f);
+    const part = Math.floor((at - start) / BYTES_OF_PART);
+    parts[part] = parts[part]! * 128 + (reader.buf[at]! & 0x7f);
   }
-  const value = halves.reduceRight((sum, half) => (sum << BigInt(BITS_OF_HALF)) | BigInt(half), 0n);
+  const value = parts.reduceRight((sum, part) => (sum << BigInt(BITS_OF_PART)) | BigInt(part), 0n);
   return BigInt.asIntN(64, value);
 }
