@@ -98,6 +98,8 @@ export interface Dialect {
     pause: () => Promise<void>,
   ): Promise<void>;
   insertAlong: InsertAlong;
+  /** Notifies other processes of new rows, after all inserts of a transaction. */
+  tellOthers: InsertAlong;
   connections(): Connections[];
   /** The bytes that the database takes. */
   sizeOf(orm: Orm): Promise<number>;

@@ -38,6 +38,13 @@ const MAX_TRANSACTIONS = 4;
 const MIN_PENDING_REQUESTS = 64;
 const MAX_WAIT_MS = 5_000;
 
+interface Store<DB> {
+  insert(rows: Rows<DB>): Promise<void>;
+  insertAlone(rows: Rows<DB>): Promise<void>;
+  /** Whether such rows lock others until their commit, so that one transaction of them after another waits for none. */
+  takesLocks?(rows: Rows<DB>): boolean;
+}
+
 /**
  * Group commit: requests that arrive while a few transactions are active share the next one, and their promises settle after
  * its commit. One flush to disk then serves many requests. A request that the database refuses fails alone.
@@ -46,12 +53,9 @@ const MAX_WAIT_MS = 5_000;
  * workspace in a transaction that waits with a connection of that workspace. While four callers' rows waited for their own
  * locks, others waited for 0.7 to 0.9 s, and their logs for up to 5 s.
  */
-export function createCommit<DB>(
-  insert: (rows: Rows<DB>) => Promise<void>,
-  insertAlone: (rows: Rows<DB>) => Promise<void>,
-) {
+export function createCommit<DB>({ insert, insertAlone, takesLocks = () => false }: Store<DB>) {
   const batchSizes = new Float64Array(MAX_TRANSACTION_REQUESTS + 1);
-  const storeBy = (way: typeof insert) => async (batch: Unit<DB>[]) => {
+  const storeBy = (way: Store<DB>["insert"]) => async (batch: Unit<DB>[]) => {
     const results = await store(
       way,
       batch.map(({ rows }) => rows),
@@ -61,6 +65,7 @@ export function createCommit<DB>(
   };
   const ways = { together: storeBy(insert), alone: storeBy(insertAlone) };
   const small = createLoader(ways, MAX_TRANSACTIONS, () => pending);
+  const locking = createLoader(ways, 1, () => pending);
   const large = createLoader(ways, 1, () => pending);
   const places = createFairQueue({
     ...{ places: MAX_LARGE_REQUESTS, maxWaiting: 500, maxWaitMs: MAX_WAIT_MS },
@@ -81,7 +86,8 @@ export function createCommit<DB>(
     const unit = { rows, size, sinceMs: performance.now(), workspace: currentWorkspace() ?? "" };
     pending += 1;
     try {
-      await whileWaiting(() => (size > MAX_SMALL_CHARACTERS ? storeLarge(unit) : small(unit)));
+      const storeSmall = takesLocks(rows) ? locking : small;
+      await whileWaiting(() => (size > MAX_SMALL_CHARACTERS ? storeLarge(unit) : storeSmall(unit)));
     } finally {
       pending -= 1;
       if (pending === 0) {

@@ -8,15 +8,17 @@ type Encoder = ReturnType<typeof createEncoder>;
 /** SQLite takes 32,766 values in a statement, PostgreSQL twice as many. */
 const MAX_STATEMENT_VALUES = 30_000;
 
+type Along = Record<"insertAlong" | "tellOthers", InsertAlong>;
+
 /** Inserts rows in a transaction, those of each entity with one statement or a few. */
-export function createInsert<DB>(encode: Encoder, insertAlong: InsertAlong) {
+export function createInsert<DB>(encode: Encoder, { insertAlong, tellOthers }: Along) {
   return async (transaction: Kysely<DB>, rows: Rows<DB>): Promise<void> => {
     const byEntity = Map.groupBy(rows, ([name]) => name)
       .entries()
       .map(([entity, group]) => [entity, group.map(([, row]) => row as Record<string, unknown>)] as const)
       .toArray();
-    for (const [entity, plain] of byEntity) await assignVersions(transaction, entity, plain); // which waits for locks
     for (const [entity, plain] of byEntity) {
+      await assignVersions(transaction, entity, plain);
       for (const chunk of inStatements(plain.map(encode(entity))))
         await transaction
           .insertInto(entity)
@@ -24,6 +26,7 @@ export function createInsert<DB>(encode: Encoder, insertAlong: InsertAlong) {
           .execute();
       await insertAlong(transaction, entity, plain);
     }
+    for (const [entity, plain] of byEntity) await tellOthers(transaction, entity, plain);
   };
 }
 

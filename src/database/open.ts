@@ -7,6 +7,7 @@ import { SqlMikroORM } from "@mikro-orm/sql";
 import type { Compilable, Kysely } from "kysely";
 import { createFairQueue } from "../limits/fairQueue.ts";
 import { createPause, createTurns } from "../limits/turns.ts";
+import { VERSIONED } from "./datasetVersions.ts";
 import type { ConnectionOptions, Dialect } from "./dialect.ts";
 import { createEncoder } from "./encode.ts";
 import { createGeneration } from "./generation.ts";
@@ -133,7 +134,7 @@ function createWriters(orm: Awaited<ReturnType<typeof openOrm>>, dialect: Dialec
   // Rows are already encoded: see createEncoder.
   const writer = orm.em.getKysely({ ...entityNames, convertValues: false });
   type Tables = TablesOf<typeof writer>;
-  const insert = createInsert<Tables>(encode, dialect.insertAlong);
+  const insert = createInsert<Tables>(encode, dialect);
   const toInserts = insertsOf<Tables>(encode, statements.insert);
   const { insertEach, insertEachWithin } = dialect;
   type Em = typeof orm.em;
@@ -155,7 +156,11 @@ function createWriters(orm: Awaited<ReturnType<typeof openOrm>>, dialect: Dialec
     }
   };
   return {
-    commit: createCommit<Tables>(insertShared, (rows) => retryWhileLocked(() => insertAlone(rows))),
+    commit: createCommit<Tables>({
+      insert: insertShared,
+      insertAlone: (rows) => retryWhileLocked(() => insertAlone(rows)),
+      ...(!insertEach && { takesLocks: (rows) => rows.some(([entity]) => entity === VERSIONED) }),
+    }),
     /** The same as `commit`, in the transaction of a unit of work. */
     insertWithin: (em: Em, rows: Rows<Tables>) => insertInPieces(em, [rows], async () => {}),
     /** The same for many rows; calls `pause` between parts of the work. */

@@ -13,7 +13,7 @@ await addDataset(server, {
 });
 
 const log = { slug: "country-guide", input: "hello", output: "hi", inputTokens: 1, outputTokens: 1, cost: 0 };
-const writing = "begin, insert traces, insert logs, insert log_texts, select pg_notify, commit";
+const writing = "begin, set, insert traces, insert logs, insert log_texts, select pg_notify, commit";
 const LOG = "mutation ($input: LogPromptInput!) { logPrompt(input: $input) { log { id } } }";
 const DESCRIBE = '{ describePrompt(slug: "country-guide") { availableVersions availableTags } }';
 
@@ -41,7 +41,7 @@ test.each<[string, () => Promise<{ status: number }>, string]>([
   [
     "adding a row",
     () => server.post("/datasets/small/items", { values: { a: "y" } }),
-    "begin, update datasets, insert dataset_rows, commit",
+    "begin, set, update datasets, insert dataset_rows, commit",
   ],
 ])(
   "on PostgreSQL these statements are all that it takes, once it was asked before: %s",

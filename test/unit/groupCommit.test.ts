@@ -8,14 +8,17 @@ const rows = (name: string) => [["Thing", { name }]] as never;
 
 const neverAlone = () => Promise.reject(new Error("It waits for no lock."));
 
+const namesOf = (all: [string, { name: string }][]) => all.map(([, { name }]) => name);
+
 /** A group commit over a database that stores when the test lets it. */
 function createSlowCommit() {
   const inserting: { names: string[]; done(): void }[] = [];
-  const commit = createCommit((all: [string, { name: string }][]) => {
+  const insert = (all: [string, { name: string }][]) => {
     const { promise, resolve: done } = Promise.withResolvers<void>();
-    inserting.push({ names: all.map(([, { name }]) => name), done });
+    inserting.push({ names: namesOf(all), done });
     return promise;
-  }, neverAlone);
+  };
+  const commit = createCommit({ insert, insertAlone: neverAlone });
   /** Begins as many transactions as there may be, each with one request. */
   const fill = async () => {
     const stored = [];
@@ -118,19 +121,18 @@ test("of two workspaces that store large requests none waits for more than 24 of
   await Promise.all(all);
 });
 
-const namesOf = (all: [string, { name: string }][]) => all.map(([, { name }]) => name);
 const refusal = (code: string) => Object.assign(new Error("refused"), { code });
 const LOCKED = "55P03";
 const ORPHAN = "23503";
 
 test("where a row has to wait for a lock, each workspace goes on with one transaction of its own", async () => {
   const alone: { workspace: string | undefined; names: string[] }[] = [];
-  const commit = createCommit(
-    async () => Promise.reject(refusal(LOCKED)),
-    async (all: [string, { name: string }][]) => {
+  const commit = createCommit({
+    insert: async () => Promise.reject(refusal(LOCKED)),
+    insertAlone: async (all: [string, { name: string }][]) => {
       alone.push({ workspace: currentWorkspace(), names: namesOf(all) });
     },
-  );
+  });
   const of = (workspace: string, names: string[]) =>
     names.map((name) => runShared(workspace, () => commit(rows(name))));
   await Promise.all([...of("one", ["a", "b"]), ...of("other", ["c"])]);
@@ -144,13 +146,13 @@ test("where a row has to wait for a lock, each workspace goes on with one transa
 test("where one row is refused and the next has to wait for a lock, those after it are not tried one by one", async () => {
   const tried: string[][] = [];
   const alone: string[][] = [];
-  const commit = createCommit(
-    async (all: [string, { name: string }][]) => {
+  const commit = createCommit({
+    insert: async (all: [string, { name: string }][]) => {
       tried.push(namesOf(all));
       throw refusal(namesOf(all).includes("orphan") ? ORPHAN : LOCKED);
     },
-    async (all: [string, { name: string }][]) => void alone.push(namesOf(all)),
-  );
+    insertAlone: async (all: [string, { name: string }][]) => void alone.push(namesOf(all)),
+  });
   const names = ["orphan", "b", "c", "d"];
   const outcomes = await Promise.allSettled(names.map((name) => commit(rows(name))));
   expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "fulfilled", "fulfilled", "fulfilled"]);

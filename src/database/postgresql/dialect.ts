@@ -95,10 +95,8 @@ export function postgresql(url: string, { poolSize, replicaUrls, silenceMs }: Co
     runSteps,
     removeAlone,
     maxRemovedRows: 1_000,
-    insertAlong: async (transaction, entity, rows) => {
-      await insertWords(transaction, entity, rows);
-      await notifyOfLogs(self, transaction, entity, rows);
-    },
+    insertAlong: insertWords,
+    tellOthers: (transaction, entity, rows) => notifyOfLogs(self, transaction, entity, rows),
     connections: () =>
       [primary, ...replicas].map((pool, n) => ({
         server: n === 0 ? "primary" : `replica ${n}`,

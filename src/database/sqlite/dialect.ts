@@ -71,6 +71,7 @@ export function sqlite(url: string): Dialect {
       return figure("page_count") * figure("page_size");
     },
     insertAlong: async () => {}, // a trigger updates the full-text index
+    tellOthers: async () => {}, // who asks the file whether it has changed
     copyTo,
     copier: createSqliteCopier(path),
   };
