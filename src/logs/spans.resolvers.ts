@@ -1,6 +1,5 @@
 import type { Context } from "../context.ts";
 import { createPauses } from "../database/pauses.ts";
-import { retryWhileLocked } from "../database/retry.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { checkDeadline } from "../limits/deadline.ts";
 import { loadOwnPrices } from "../pricing/resolvers.ts";
@@ -32,8 +31,7 @@ export async function recordSpans(
   const workspaceId = authorize(context, "write");
   if (spans.length === 0) return { stored: 0, warnings: [] };
   const steps = await toSteps(context, workspaceId, spans, missingVersion);
-  const { rows, toRecount, replaced } = await inBatch(context, (batch) => storeSpans(batch, steps));
-  if (replaced > 0) await mergeReplaced(context, workspaceId);
+  const { rows, toRecount } = await inBatch(context, (batch) => storeSpans(batch, steps));
   const listed = rows.filter(({ type }) => type !== "internal");
   await publishLogs(context, workspaceId, listed);
   await recountTraces(context, toRecount, steps.length);
@@ -42,23 +40,6 @@ export async function recordSpans(
     ...step.warnings.map(({ message }) => message),
   ]);
   return { stored: rows.length, warnings: [...new Set(sentences)] };
-}
-
-/**
- * More than the words of one batch need, and less than a second: who sends a batch again does not merge what others removed.
- * Without it, 1,000 logs of 16,000 words that were sent again and again kept others waiting for 1 s.
- */
-const MAX_MERGES = 64;
-
-/** Merges in pieces what is due in the index of words, before further spans replace more. */
-async function mergeReplaced({ database }: Context, workspaceId: string): Promise<void> {
-  const { orm, dialect, turn } = database;
-  const { mergeWords } = dialect;
-  if (!mergeWords) return;
-  for (let merges = 0; merges < MAX_MERGES; merges++) {
-    if (!(await retryWhileLocked(() => dialect.runSteps(orm, mergeWords)))) return;
-    await turn(workspaceId);
-  }
 }
 
 /** Recounts what `storeSpans` left of traces that may have grown by `stored` logs. */
