@@ -205,8 +205,8 @@ async function store<DB>(
     await insert(units.flat());
     return units.map(() => true);
   } catch (error) {
-    // If one row is refused, the others may succeed alone; an error of the database itself fails them all, and each goes on by
-    // itself where one has to wait for a lock.
+    // If one row is refused, the others may succeed alone; an error of the database itself fails them all. Where one has to wait for
+    // a lock, those of each workspace go on together.
     if (units.length === 1 || failsWholeBatch(error) || isLocked(error))
       return units.map(() => error as Error);
     const results: (true | Error)[] = [];

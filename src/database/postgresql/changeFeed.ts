@@ -84,9 +84,12 @@ function inTurns(publish: PubSub["publish"]): PubSub["publish"] {
   };
 }
 
+/** How long a transaction with the rows of several requests waits for a lock. */
+export const SHARED_LOCK_TIMEOUT = "50ms";
+
 /**
- * Notifies other gateways of new logs, in the transaction that stores them, as the last that may wait for a lock: its commit waits
- * for those of all others that notify, which is no reason to end it.
+ * Notifies other gateways of new logs, in the transaction that stores them. A shared transaction then has no limit for locks any
+ * more: its commit waits for those of all others that notify, which is no reason to end it.
  */
 export async function notifyOfLogs(
   self: string,
@@ -100,7 +103,9 @@ export async function notifyOfLogs(
     const short = String(slug).length > MAX_SLUG_CHARACTERS ? null : slug;
     return JSON.stringify({ origin: self, workspaceId: workspace, id, traceId, promptSlug: short });
   });
-  await sql`select set_config('lock_timeout', '0', true), pg_notify(${LOGS}, payload) from unnest(cast(${payloads} as text[])) as payload`.execute(
+  const timeout = sql`current_setting('lock_timeout')`;
+  const lifted = sql`case when ${timeout} = ${SHARED_LOCK_TIMEOUT} then '0' else ${timeout} end`;
+  await sql`select set_config('lock_timeout', ${lifted}, true), pg_notify(${LOGS}, payload) from unnest(cast(${payloads} as text[])) as payload`.execute(
     transaction,
   );
 }

@@ -10,7 +10,7 @@ import { guardedDialect } from "../guardedDialect.ts";
 import { postgresqlMigrations } from "../migrations/postgresql/list.ts";
 import { runStepsIn } from "../runSteps.ts";
 import { databaseNameOf, describeUrl, hostsOf } from "../urls.ts";
-import { notifyOfLogs, openPostgresqlChangeFeed } from "./changeFeed.ts";
+import { notifyOfLogs, openPostgresqlChangeFeed, SHARED_LOCK_TIMEOUT } from "./changeFeed.ts";
 import { primaryClient } from "./clients.ts";
 import { postgresqlCopier } from "./copier.ts";
 import { createPool, createReadingPool, type Pool } from "./pools.ts";
@@ -89,7 +89,7 @@ export function postgresql(url: string, { poolSize, replicaUrls, silenceMs }: Co
     // A ROLLBACK is executed after the current statement, which may wait for the lock of another transaction.
     openTransaction: ["set local lock_timeout = '500ms'"],
     // Others must not wait for the lock that one of them waits for: a request with an Idempotency-Key may hold it for a second.
-    openSharedTransaction: ["set local lock_timeout = '50ms'"],
+    openSharedTransaction: [`set local lock_timeout = '${SHARED_LOCK_TIMEOUT}'`],
     placeholder,
     rowsPerStatement: 500,
     runSteps,

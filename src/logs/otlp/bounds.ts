@@ -14,8 +14,8 @@ export const MAX_RESOURCE_BYTES = 64 * 1024;
 /** Values in the attributes, events and links of a span, in all lists and objects. Decoding them takes up to 20 ms. */
 export const MAX_VALUES = 50_000;
 /**
- * Fields of protobuf in a span, in all its messages: an attribute takes four, a link seven. A message may repeat a field any number of times, and
- * the last one counts: an event of 9 MB that repeats its time took 0.9 to 1.5 s.
+ * Fields of protobuf in a span, in all its messages: an attribute takes four. A message may repeat a field any number of times,
+ * and the last one counts: an event of 9 MB that repeats its time took 0.9 to 1.5 s.
  */
 export const MAX_FIELDS = 6 * MAX_VALUES;
 /** A larger metric counts as one data point. Counting takes up to 30 ms, which no other request can interrupt. */
