@@ -4,13 +4,12 @@ import { firstToDelete, inSteps } from "../database/deleteInBatches.ts";
 import type { Steps } from "../database/dialect.ts";
 import type { Database } from "../database/open.ts";
 import { joinOf } from "../database/requestTransaction.ts";
-import { retryWhileLocked } from "../database/retry.ts";
-import { runStepsIn } from "../database/runSteps.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { GabbroError } from "../errors.ts";
 import { checkDeadline, disableDeadline } from "../limits/deadline.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
+import { createStepRunner, mergeWords } from "./mergeWords.resolvers.ts";
 import { bytesOfLog, bytesOfTrace } from "./payloads.resolvers.ts";
 import type { PruneTracesInput } from "./prune.inputs.ts";
 import { type Place, startOf } from "./walk.resolvers.ts";
@@ -110,29 +109,25 @@ export async function removeTraces(
 }
 
 async function removeInSteps(
-  { database, em }: Context,
+  context: Context,
   workspaceId: string,
   run: Pruning,
   signal?: AbortSignal,
 ): Promise<void> {
-  const { dialect, orm } = database;
-  const runStep: <Result>(steps: () => Steps<Result>) => Promise<Result> = joinOf(em)
-    ? (steps) => inTransaction(em, (nested) => runStepsIn(nested.getKysely(), steps))
-    : (steps) => retryWhileLocked(() => dialect.runSteps(orm, steps));
-  const { mergeWords } = dialect;
-  let at: Progress = { last: startOf({ database }, FIRST_TIME), begun: null };
+  const runStep = createStepRunner(context);
+  let at: Progress = { last: startOf(context, FIRST_TIME), begun: null };
   await inSteps(
     async (maxRows) => {
       const oldest = { workspaceId, before: run.before, at, maxRows };
-      const step = await runStep(() => removeOldest(database, oldest));
+      const step = await runStep(() => removeOldest(context.database, oldest));
       if (!step) return null;
       at = step.at;
       run.removed += step.removed;
-      while (mergeWords && !signal?.aborted && (await runStep(mergeWords))) await database.turn(workspaceId);
+      await mergeWords(context, workspaceId, { signal });
       return step.tookMs;
     },
     signal,
-    dialect.maxRemovedRows,
+    context.database.dialect.maxRemovedRows,
   );
 }
 

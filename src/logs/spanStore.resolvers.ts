@@ -19,20 +19,24 @@ const MAX_RECOUNTED_LOGS = 250;
 const MAX_REMOVED_AT_ONCE = 64;
 
 /**
- * Stores completed spans and their traces in the transaction of a batch. Returns the rows of the logs, and the ids of the traces
- * whose stored logs `recountTrace` has yet to recount.
+ * Stores completed spans and their traces in the transaction of a batch. Returns the rows of the logs, the ids of the traces
+ * whose stored logs `recountTrace` has yet to recount, and how many logs the rows replace.
  */
 export async function storeSpans(batch: Batch, steps: SpanStep[]) {
   const pause = createPause();
   const storedIds = await storeTraces(batch, steps, pause);
   const { rows, toRecount } = await toCountedRows(batch, steps, { storedIds, pause });
-  if (storedIds.length > 0) await removeStored(batch, rows, pause);
+  const replaced = storedIds.length > 0 ? await removeStored(batch, rows, pause) : 0;
   await insertLogs(batch, rows, pause);
-  return { rows, toRecount };
+  return { rows, toRecount, replaced };
 }
 
 /** Removes the logs that rows replace: 30 of 6 MB, which 3 kB of spans may replace, took SQLite 0.1 s in one statement. */
-async function removeStored(batch: Batch, rows: { id: string }[], pause: () => Promise<void>): Promise<void> {
+async function removeStored(
+  batch: Batch,
+  rows: { id: string }[],
+  pause: () => Promise<void>,
+): Promise<number> {
   const { em, workspaceId } = batch;
   const bytes = await lengthsOf(
     batch,
@@ -40,10 +44,12 @@ async function removeStored(batch: Batch, rows: { id: string }[], pause: () => P
   );
   const bytesOf = ({ id }: { id: string }) =>
     Math.max(bytes.get(id) ?? 0, MAX_PIECE_BYTES / MAX_REMOVED_AT_ONCE);
+  let removed = 0;
   for (const { piece } of piecesOf(rows, bytesOf)) {
-    await em.nativeDelete(Log, { workspace: workspaceId, id: { $in: piece.map(({ id }) => id) } });
+    removed += await em.nativeDelete(Log, { workspace: workspaceId, id: { $in: piece.map(({ id }) => id) } });
     await pause();
   }
+  return removed;
 }
 
 /** The lengths of those logs that are stored. */

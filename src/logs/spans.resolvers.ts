@@ -5,6 +5,7 @@ import { checkDeadline } from "../limits/deadline.ts";
 import { loadOwnPrices } from "../pricing/resolvers.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
 import { publishLogs } from "./live.resolvers.ts";
+import { mergeWords } from "./mergeWords.resolvers.ts";
 import type { ReportedSpan } from "./reported.ts";
 import { createServedFinder, type MissingVersion } from "./served.resolvers.ts";
 import { logIdOf, traceIdOf } from "./spanIds.ts";
@@ -13,6 +14,12 @@ import type { SpanStep } from "./spanTraces.resolvers.ts";
 import { type Place, toStep } from "./steps.resolvers.ts";
 import { toStorable } from "./storable.ts";
 import type { Batch } from "./storedLogs.resolvers.ts";
+
+/**
+ * A batch of 2 MB of words leaves up to 622, the last one that replaced 1,000 logs of 16,000 words. Bounded, as others may replace
+ * logs meanwhile.
+ */
+const MAX_MERGES = 1_000;
 
 /** Spans that are completed at once; then other requests run. */
 const SPANS_AT_ONCE = 64;
@@ -31,9 +38,10 @@ export async function recordSpans(
   const workspaceId = authorize(context, "write");
   if (spans.length === 0) return { stored: 0, warnings: [] };
   const steps = await toSteps(context, workspaceId, spans, missingVersion);
-  const { rows, toRecount } = await inBatch(context, (batch) => storeSpans(batch, steps));
+  const { rows, toRecount, replaced } = await inBatch(context, (batch) => storeSpans(batch, steps));
   const listed = rows.filter(({ type }) => type !== "internal");
   await publishLogs(context, workspaceId, listed);
+  if (replaced > 0) await mergeWords(context, workspaceId, { max: MAX_MERGES });
   await recountTraces(context, toRecount, steps.length);
   const sentences = steps.flatMap(({ span, step }) => [
     ...span.warnings,

@@ -201,9 +201,9 @@ test("512 spans are stored in a transaction, and the rest in further ones", asyn
   const before = commits();
   await send(server, encodeSpans(Array.from({ length: 2 * 512 + 1 }, () => newSpan())));
   expect(commits() - before).toBe(3);
-  const text = { key: "text", value: { stringValue: "x".repeat(0.75 * MB) } };
+  const text = { key: "text", value: { stringValue: "x".repeat(0.375 * MB) } };
   await send(server, encodeSpans(Array.from({ length: 9 }, () => newSpan({ attributes: [text] }))));
-  expect(commits() - before).toBe(3 + 3); // of more than 2 MB each
+  expect(commits() - before).toBe(3 + 3); // of more than 1 MB each
 });
 
 test("a log counts 320 bytes where its trace is needed as a tree", async () => {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { addLogs } from "../support/logs.ts";
+import { encodeSpans, newSpan, send } from "../support/otlp.ts";
 import { isOnPostgresql, startServer } from "../support/server.ts";
 
 test.skipIf(isOnPostgresql)(
@@ -49,6 +50,26 @@ test.skipIf(isOnPostgresql)(
     const mergeWords = () => database.dialect.runSteps(database.orm, database.dialect.mergeWords!);
     const prune = "mutation($before: DateTime!) { pruneTraces(input: { before: $before }) { traces } }";
     expect(await server.run(prune, { before: "2021-01-01" })).toMatchObject({ traces: 400 });
+    expect(await mergeWords()).toBe(false);
+  },
+);
+
+test.skipIf(isOnPostgresql)(
+  "on SQLite, what spans that are sent again leave to merge in the full-text index is merged with them",
+  async () => {
+    await using server = await startServer();
+    const word = (n: number) => (n * 7_919 + 1_000_000).toString(36);
+    const ids = Array.from({ length: 100 }, () => newSpan());
+    const sent = (round: number) =>
+      ids.map(({ traceId, spanId }, at) => {
+        const words = Array.from({ length: 2_000 }, (_, n) => word((round * 100 + at) * 2_000 + n)).join(" ");
+        const attributes = [{ key: "gen_ai.output.messages", value: { stringValue: words } }];
+        return newSpan({ traceId, spanId, attributes });
+      });
+    const { database } = server;
+    const mergeWords = () => database.dialect.runSteps(database.orm, database.dialect.mergeWords!);
+    for (const round of [0, 1, 2, 3])
+      expect(await send(server, encodeSpans(sent(round)))).toMatchObject({ status: 200 });
     expect(await mergeWords()).toBe(false);
   },
 );
