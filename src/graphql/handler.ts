@@ -11,7 +11,7 @@ import { answerByYoga } from "./yogaHttp.ts";
 export function createGraphqlHandler() {
   const documents = createDocumentCache();
   const yoga = createGraphqlServer(documents);
-  return async (request: FastifyRequest, reply: FastifyReply, context: Context): Promise<FastifyReply> => {
+  return async (request: FastifyRequest, reply: FastifyReply, context: Context): Promise<unknown> => {
     // Not a copy, which would create the unit of work that most requests do not need.
     const serverContext = Object.assign(context, {
       requestId: request.id,

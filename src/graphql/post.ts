@@ -100,23 +100,31 @@ const ONLY_JSON_IS_REPEATED =
   "A request with an Idempotency-Key is answered in JSON: send it with Accept: application/json.";
 
 async function toAnswer(
-  { fetchAPI }: GraphqlServer,
+  yoga: GraphqlServer,
   result: ExecutionResult,
   mediaType: string,
   serverContext: ServerContext,
 ): Promise<Answer> {
   if (isLarge(result)) await passTurns();
+  const answer = await writeAnswer(yoga, result, mediaType, serverContext);
+  if (isLarge(result)) await passTurns();
+  return answer;
+}
+
+async function writeAnswer(
+  { fetchAPI }: GraphqlServer,
+  result: ExecutionResult,
+  mediaType: string,
+  serverContext: ServerContext,
+): Promise<Answer> {
   if (!result.errors) {
     const headers = { "content-type": `${mediaType}; charset=utf-8` };
-    const body = JSON.stringify(result);
-    if (isLarge(result)) await passTurns();
-    return { status: 200, headers, body };
+    return { status: 200, headers, body: JSON.stringify(result) };
   }
   const safeResult = { ...result, errors: presentErrors(result, serverContext) };
   const response = processRegularResult(safeResult, fetchAPI, mediaType);
-  const body = await response.text();
-  if (isLarge(result)) await passTurns();
-  return { status: response.status, headers: Object.fromEntries(response.headers), body };
+  const headers = Object.fromEntries(response.headers);
+  return { status: response.status, headers, body: await response.text() };
 }
 
 /** The type of JSON that Yoga would choose; undefined when the caller also accepts anything else. */

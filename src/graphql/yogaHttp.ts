@@ -4,23 +4,23 @@ import { passTurns } from "../limits/turns.ts";
 import { toParameters, toQueryParameters } from "./parameters.ts";
 import type { GraphqlServer, ServerContext } from "./yoga.ts";
 
-/** Answers by Yoga's own transport: GraphQL over HTTP by GET and POST, and server-sent events. */
+/** The body of an answer by Yoga's own transport: GraphQL over HTTP by GET and POST, and server-sent events. */
 export async function answerByYoga(
   yoga: GraphqlServer,
   request: FastifyRequest,
   reply: FastifyReply,
   serverContext: ServerContext,
-): Promise<FastifyReply> {
+): Promise<unknown> {
   const response = await yoga.handleNodeRequestAndResponse(toNode(request), reply, serverContext);
   if (response.status === NOT_ACCEPTABLE) throw new GabbroError("BAD_REQUEST", NEEDS_EVENT_STREAM);
   reply.status(response.status);
   response.headers.delete("cache-control"); // the one of event streams is weaker than that of every answer
   response.headers.forEach((value, name) => void reply.header(name, value));
   const streams = response.headers.get("content-type")?.match(/event-stream/);
-  if (streams) return reply.send(response.body);
+  if (streams) return response.body;
   const text = await response.text();
   if (text.length > MAX_CHARACTERS_WITHIN_TURN) await passTurns();
-  return reply.sent ? reply : reply.send(text);
+  return text;
 }
 
 /** Sending a longer text takes a turn of its own. */

@@ -124,6 +124,26 @@ test("unless it is set, the limit is ten seconds", async () => {
   }
 });
 
+test("a request whose time is up while its large answer waits for others is answered once", async () => {
+  const logged: string[] = [];
+  const logger = { level: "warn", stream: { write: (line: string) => void logged.push(line) } };
+  await using app = await createApp(await openDatabase(server.databaseUrl, entities), {}, logger);
+  app.post("/large", async () => {
+    setImmediate(() => setImmediate(() => vi.advanceTimersByTime(10_010)));
+    return { isLarge: true };
+  });
+  const url = await app.listen({ host: "127.0.0.1", port: 0 });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+  try {
+    const sent = request(`${url}/large`, { method: "POST", headers: { "content-type": "application/json" } });
+    const answered = once(sent.end(JSON.stringify("x".repeat(300_000))), "response");
+    expect((await answered)[0]).toMatchObject({ statusCode: 503 });
+    expect(logged.filter((line) => line.includes("already sent"))).toEqual([]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 const patient = await startServer();
 afterAll(() => patient[Symbol.asyncDispose]());
 await addDataset(patient, { slug: "small", columns: text });

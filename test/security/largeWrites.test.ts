@@ -1,3 +1,4 @@
+import { ServerResponse } from "node:http";
 import { EntityManager } from "@mikro-orm/core";
 import { afterAll, expect, test, vi } from "vitest";
 import { addDataset, addPrompt } from "../support/data.ts";
@@ -213,6 +214,39 @@ test.skipIf(isOnPostgresql)(
     expect(turnOf.begin).toBeGreaterThan(writtenAt);
   },
 );
+
+test("a large answer that is repeated for its key is sent in another turn than the one that parses it, where that took long", async () => {
+  const body = JSON.stringify({ values: { a: "x".repeat(1_100_000) } });
+  const headers = {
+    ...{ authorization: `Bearer ${server.token}`, "content-type": "application/json" },
+    ...{ "accept-encoding": "identity", "idempotency-key": "repeated" },
+  };
+  const add = () => fetch(`${server.url}/datasets/turns/items`, { method: "POST", headers, body });
+  await add();
+  const turns = countTurns();
+  const { parse } = JSON;
+  let [parsedAt, sentAt] = [0, 0];
+  vi.spyOn(JSON, "parse").mockImplementation((text, ...more) => {
+    const isAnswer = text.startsWith('{"status":');
+    if (isAnswer) beSlow();
+    if (isAnswer) parsedAt = turns.now();
+    return parse(text, ...more);
+  });
+  const { writeHead } = ServerResponse.prototype;
+  vi.spyOn(ServerResponse.prototype, "writeHead").mockImplementation(function (
+    this: ServerResponse,
+    ...head: unknown[]
+  ) {
+    sentAt = turns.now();
+    return writeHead.apply(this, head as Parameters<typeof writeHead>);
+  });
+  const repeated = await add();
+  turns.stop();
+  vi.restoreAllMocks();
+  expect(repeated.headers.get("idempotent-replayed")).toBe("true");
+  expect(parsedAt).toBeGreaterThan(0);
+  expect(sentAt).toBeGreaterThan(parsedAt);
+});
 
 test.each(["application/json", "application/json, text/html", "text/event-stream"])(
   "an answer of megabytes as %s is measured in one turn, and written in another",

@@ -53,3 +53,18 @@ test("others are served while subscribers are told of many logs of another gatew
   expect(ids).toEqual([...sent, "one more"]);
   await feed.close();
 });
+
+test("no more than 10,000 logs of other gateways wait: beyond them, the oldest is published at once", async () => {
+  const connection = new Connection();
+  const ids: number[] = [];
+  const publish = (_: string, { id }: { id: string }) => void ids.push(Number(id));
+  const feed = openPostgresqlChangeFeed("self", () => connection, { ...createPubSub(), publish });
+  const sent = Array.from({ length: 10_003 }, (_, n) => n);
+  for (const id of sent) {
+    const payload = JSON.stringify({ origin: "other", workspaceId: "one", id, traceId: "t", promptSlug: "" });
+    connection.emit("notification", { channel: "gabbro_logs", payload });
+  }
+  expect(ids).toEqual([0, 1, 2]);
+  await vi.waitFor(() => expect(ids).toEqual(sent));
+  await feed.close();
+});
