@@ -10,7 +10,6 @@ import {
 import { list } from "../validation/list.ts";
 import { text } from "../validation/text.ts";
 import { logStatuses, logTypes } from "./entities.ts";
-import { MAX_INDEXED_CHARACTERS } from "./inputs.ts";
 
 const MAX_METADATA_MEMBERS = 10;
 const MAX_SEARCH_CHARACTERS = 1_000;
@@ -50,7 +49,8 @@ export const usageFilter = conditionsWith(
   },
 );
 /** The databases look for it in the metadata of one log after another: one of 5 MB took 10 s. */
-const member = () => text().max(MAX_INDEXED_CHARACTERS);
+const MAX_MEMBER_CHARACTERS = 4_096;
+const member = () => text().max(MAX_MEMBER_CHARACTERS);
 
 export const metadataMatch = z
   .object({

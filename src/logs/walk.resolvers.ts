@@ -26,7 +26,7 @@ export interface Stretch {
 const STRETCH_MS = 5;
 const FIRST_STRETCH = 500;
 const MIN_STRETCH = 50;
-const MAX_STRETCH = 5_000;
+const MAX_STRETCH = 1_000;
 
 export type LogBuilder = ExpressionBuilder<Tables, "Log">;
 

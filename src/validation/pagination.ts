@@ -5,7 +5,7 @@ const MAX_PAGE = 100;
 /** The default number of entries of a page. */
 export const PAGE = 50;
 
-/** Usage is paged by slugs of logs, of 4,096 characters, which JSON may write with six each. */
+/** Usage is paged by slugs of logs: older ones have 4,096 characters, which JSON may write with six each. */
 const MAX_CURSOR_CHARACTERS = 65_536;
 
 /** The cursor of the entry with a sort key. Opaque to callers. */

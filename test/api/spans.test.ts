@@ -303,17 +303,17 @@ test("texts that no database stores are stored without what cannot be, and the s
   ]);
   const { name, user, logs } = await read(traceId);
   expect(name).toBe("n\uFFFDul");
-  expect(user.id).toHaveLength(4_096);
+  expect(user.id).toHaveLength(512);
   expect(logs.nodes[0].attributes.span["a\uFFFD"]).toBe("b\uFFFD");
 });
 
 test("a span whose name is too long has its beginning, and keeps the whole among its attributes", async () => {
   const traceId = newTraceId();
-  const long = `${"n".repeat(4_094)}🦓 and more`; // the cut is within the zebra
+  const long = `${"n".repeat(510)}🦓 and more`; // the cut is within the zebra
   await send(traceId, [{ id: 0, name: long, attributes: { "langfuse.trace.name": `trace ${long}` } }]);
   const { name, logs } = await read(traceId);
   expect(name).toBe(`trace ${"n".repeat(4_089)}…`);
-  expect(logs.nodes[0].name).toBe(`${"n".repeat(4_094)}…`);
+  expect(logs.nodes[0].name).toBe(`${"n".repeat(510)}…`);
   expect(logs.nodes[0].attributes).toMatchObject({ name: long, kind: "internal" });
 });
 
@@ -330,8 +330,8 @@ test("so has the name of a user and of an organization", async () => {
     },
   ]);
   const { logs, ...trace } = await read(traceId);
-  expect(trace.user.name).toBe(`${"u".repeat(4_095)}…`);
-  expect(trace.organization.name).toBe(`${"o".repeat(4_095)}…`);
+  expect(trace.user.name).toBe(`${"u".repeat(511)}…`);
+  expect(trace.organization.name).toBe(`${"o".repeat(511)}…`);
   expect(logs.nodes[0].attributes.span).toMatchObject({ "basalt.user.name": user });
 });
 
