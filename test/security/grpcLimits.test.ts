@@ -34,11 +34,11 @@ function beginCall(session: ClientHttp2Session, token: string): ClientHttp2Strea
   return stream;
 }
 
-/** Has timers of so many milliseconds end at once. */
-function shortenTimers(longMs: number): void {
+/** Has timers of so many milliseconds end at once; longer ones of the same connection would end it before. */
+function shortenTimers(longMs: number, belowMs = longMs * 1.5): void {
   const { setTimeout: original } = globalThis;
   vi.spyOn(globalThis, "setTimeout").mockImplementation(((work: () => void, ms = 0, ...args: []) =>
-    original(work, ms >= longMs ? 50 : ms, ...args)) as typeof setTimeout);
+    original(work, ms >= longMs && ms < belowMs ? 50 : ms, ...args)) as typeof setTimeout);
 }
 
 test("messages of eight calls of a workspace may be arriving; a ninth waits, and another workspace does not", async () => {
@@ -83,21 +83,43 @@ test("a connection has 100 calls at once, and is closed when it has none for fiv
   await once(session, "close");
 });
 
-test("beyond a thousand connections for gRPC further ones are closed at once", async () => {
+test("a call whose client never reads its answer ends with its connection, after ten minutes and one more", async () => {
   await using server = await startServer();
   using client = await connectGrpc(server);
+  expect(await client.send(spans)).toMatchObject({ code: codes.OK });
+  shortenTimers(60_000, 1_000_000);
+  const session = connectHttp2(`http://127.0.0.1:${client.port}`, { settings: { initialWindowSize: 0 } });
+  const call = beginCall(session, server.token);
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(spans.length, 1);
+  call.end(Buffer.concat([head, spans]));
+  await once(session, "goaway");
+  await once(session, "close");
+  expect(call.closed).toBe(true);
+});
+
+test("beyond a thousand connections for gRPC, the one that was silent for longest is closed", async () => {
+  await using server = await startServer();
+  using client = await connectGrpc(server);
+  expect(await client.send(spans)).toMatchObject({ code: codes.OK });
   const sockets: Socket[] = [];
-  for (let n = 0; n < 1_000; n++) {
-    const socket = connect(client.port, "127.0.0.1");
+  const open = async () => {
+    const socket = connect(client.port, "127.0.0.1").resume();
     socket.on("error", () => {});
     sockets.push(socket);
     await once(socket, "connect");
-  }
-  const oneMore = connect(client.port, "127.0.0.1").resume();
-  oneMore.on("error", () => {});
-  await once(oneMore, "close");
-  expect(sockets.filter(({ destroyed }) => destroyed)).toEqual([]);
-  for (const socket of sockets) socket.destroy();
+    return socket;
+  };
+  const [first, second] = [await openHttp2(client.port), await open()];
+  for (let n = 2; n < 1_000; n++) await open();
+  await sendFrames(first, []);
+  const closed = once(second, "close");
+  // Those of the client, silent for longest, make place first.
+  for (let n = 0; n < 3; n++) await open();
+  await closed;
+  await sendFrames(first, []);
+  expect(await client.send(spans)).toMatchObject({ code: codes.OK });
+  for (const socket of [first, ...sockets]) socket.destroy();
 });
 
 const calls = Array.from({ length: 100 }, (_, at) => 2 * at + 1);

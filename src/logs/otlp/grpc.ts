@@ -19,6 +19,7 @@ const GRACE_MS = 10_000;
 export function offerGrpc(app: App, options: OtlpOptions, graceMs = GRACE_MS): void {
   const listeners: Server[] = [];
   const paced = createPacer();
+  /** In the order in which they last sent something. */
   const sockets = new Set<Socket>();
   let server: GrpcServer | undefined;
   let loading: Promise<void> | undefined;
@@ -29,13 +30,15 @@ export function offerGrpc(app: App, options: OtlpOptions, graceMs = GRACE_MS): v
 
   const listen = async (host: string, port: number): Promise<number> => {
     const listener = createServer({ noDelay: true }, (socket) => {
-      sockets.add(socket);
-      socket.once("close", () => sockets.delete(socket));
+      keepNewest(sockets, socket);
       socket.on("error", () => {}); // of a client that went away
       // Loaded for the first connection: it would delay every start by 100 ms.
       loading ??= load();
       loading.then(
-        () => server!.connect(paced(socket)),
+        () => {
+          server!.connect(paced(socket));
+          socket.on("data", () => keepNewest(sockets, socket));
+        },
         (error) => {
           loading = undefined; // for the next connection to try again
           app.log.error(error, "cannot load gRPC");
@@ -43,7 +46,6 @@ export function offerGrpc(app: App, options: OtlpOptions, graceMs = GRACE_MS): v
         },
       );
     });
-    listener.maxConnections = MAX_CONNECTIONS;
     listener.listen({ host, port });
     await once(listener, "listening");
     listeners.push(listener);
@@ -67,4 +69,17 @@ export function offerGrpc(app: App, options: OtlpOptions, graceMs = GRACE_MS): v
     clearTimeout(end);
     server?.destroy();
   });
+}
+
+/**
+ * Puts a connection last, and closes the first of too many, so that connections that send nothing, which need no token, lock nobody
+ * out. `maxConnections` of Node.js closes new ones instead: while somebody held 1,000, no exporter could connect.
+ */
+function keepNewest(sockets: Set<Socket>, socket: Socket): void {
+  if (!sockets.delete(socket)) socket.once("close", () => sockets.delete(socket));
+  sockets.add(socket);
+  if (sockets.size <= MAX_CONNECTIONS) return;
+  const [silentLongest] = sockets;
+  sockets.delete(silentLongest!); // its event `close` comes later
+  silentLongest!.destroy();
 }

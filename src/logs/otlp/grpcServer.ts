@@ -14,6 +14,10 @@ import { receiveLogRecords, receiveSpans, rejectMetrics } from "./receive.ts";
 import { recordPartial, recordRefused } from "./rejections.ts";
 
 const IDLE_MS = 300_000;
+/** A client that never reads its answers, by a window of 0 bytes, keeps its calls open as long as its connection. */
+const MAX_AGE_MS = 600_000;
+/** Longer than a call may take. */
+const AGE_GRACE_MS = 60_000;
 const KEEPALIVE_MS = 60_000;
 /** Calls on one connection that are not answered. */
 const MAX_STREAMS = 100;
@@ -36,6 +40,8 @@ export function createGrpcServer(options: OtlpOptions, log: FastifyBaseLogger) {
     "grpc.max_receive_message_length": MAX_BODY_BYTES,
     "grpc.max_concurrent_streams": MAX_STREAMS,
     "grpc.max_connection_idle_ms": IDLE_MS,
+    "grpc.max_connection_age_ms": MAX_AGE_MS,
+    "grpc.max_connection_age_grace_ms": AGE_GRACE_MS,
     "grpc.keepalive_time_ms": KEEPALIVE_MS,
     "grpc.enable_channelz": 0,
     interceptors: [admission.interceptor],
