@@ -6,8 +6,8 @@ import { createShares, type Share } from "../limits/shares.ts";
 export interface LogAddedMessage {
   id: string;
   traceId: string;
-  /** The empty text when the log names no prompt; null when the slug is too long for a message. */
-  promptSlug: string | null;
+  /** The empty text when the log names no prompt. */
+  promptSlug: string;
 }
 
 /** The message that is published once a change of a prompt is committed. */
@@ -46,8 +46,6 @@ export const MAX_PROMPT_SUBSCRIPTIONS = { token: 500, workspace: 500, process: 2
 export const MAX_SUBSCRIPTION_MS = 3_600_000;
 /** A subscription ends so long after its token at the latest. */
 const CHECK_MS = 1_000;
-/** Messages must be small, because up to a thousand of them wait for each listener. */
-const MAX_SLUG_CHARACTERS = 1_000;
 
 /** Publishes to the subscribers in this process: logs that are added and, as `prompts`, changes of prompts. */
 export function createPubSub() {
@@ -55,10 +53,7 @@ export function createPubSub() {
   const prompts = createTopic<PromptChangedMessage | null>(MAX_PROMPT_SUBSCRIPTIONS, [null]);
   return {
     listen: logs.listen,
-    publish: (workspaceId: string, { id, traceId, promptSlug }: LogAddedMessage): void => {
-      const isLong = promptSlug !== null && promptSlug.length > MAX_SLUG_CHARACTERS;
-      logs.publish(workspaceId, { id, traceId, promptSlug: isLong ? null : promptSlug });
-    },
+    publish: logs.publish,
     /** The message null stands for changes that no message tells: before the subscription, or while a message may be lost. */
     prompts,
     /** The number of subscriptions. */

@@ -25,7 +25,7 @@ export function logAdded(
 ): Repeater<LogRecord> {
   return logsFrom(
     context,
-    ({ promptSlug }) => slug == null || promptSlug === null || slug === promptSlug,
+    ({ promptSlug }) => slug == null || slug === promptSlug,
     (log) => slug == null || slug === log.promptSlug,
   );
 }

@@ -17,6 +17,8 @@ const MAX_LOGS = 10_000;
 const MAX_EVALUATORS = 100;
 const MAX_VARIABLES = 1_000;
 const MAX_ID_CHARACTERS = 1_024;
+/** Each log stores the ids of its user and its organization up to four times, in its row and in indexes. */
+const MAX_COPIED_BYTES = 4 * 1024 * 1024;
 
 const reportedTypes = logTypes.filter((type) => type !== "internal");
 
@@ -106,6 +108,13 @@ export const traceRecord = z
     logs: list(logOfTrace, MAX_LOGS)
       .nullish()
       .describe(`Its steps in any order, at most ${MAX_LOGS.toLocaleString("en")}.`),
+  })
+  .superRefine(({ user, organization, logs }, context) => {
+    const bytes = [user, organization].reduce((sum, party) => sum + Buffer.byteLength(party?.id ?? ""), 0);
+    if (bytes * (logs?.length ?? 0) <= MAX_COPIED_BYTES) return;
+    const message =
+      "must be fewer, or the ids of the user and the organization shorter: each log has both, and all of them have at most 4 MB";
+    context.addIssue({ code: "custom", path: ["logs"], message });
   })
   .meta({
     id: "LogTrace",

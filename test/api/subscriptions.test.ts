@@ -73,8 +73,8 @@ test("a listener hears nothing of another workspace, however much is added there
   const workspace = await getWorkspaceId(server.database, "default");
   const listening = pubSub.listen({ workspaceId: workspace, tokenId: null });
   const first = listening.next();
-  for (let n = 0; n < 1_100; n++) pubSub.publish(other.id, { id: `${n}`, traceId: "", promptSlug: null });
-  pubSub.publish(workspace, { id: "own", traceId: "", promptSlug: null });
+  for (let n = 0; n < 1_100; n++) pubSub.publish(other.id, { id: `${n}`, traceId: "", promptSlug: "" });
+  pubSub.publish(workspace, { id: "own", traceId: "", promptSlug: "" });
   expect((await first).value).toMatchObject({ id: "own" });
   await listening.return(undefined);
 });
@@ -83,7 +83,7 @@ test("a log of another workspace is published to nobody, even if its id was anno
   await using events = await subscribe(server, ADDED);
   const theirs = await add({ output: "theirs" }, other.token);
   const workspace = await getWorkspaceId(server.database, "default");
-  server.database.pubSub.publish(workspace, { id: theirs.body.log.id, traceId: "", promptSlug: null });
+  server.database.pubSub.publish(workspace, { id: theirs.body.log.id, traceId: "", promptSlug: "" });
   const { body } = await add({});
   expect((await events.next()).data.logAdded.id).toBe(body.log.id);
 });

@@ -185,6 +185,15 @@ test.each([
   expect(body.error).toContain("512");
 });
 
+test("the ids of a user and an organization have 4 MB in all logs of a trace", async () => {
+  const logs = (count: number) => Array.from({ length: count }, (_, n) => ({ id: String(n), type: "event" }));
+  const trace = { user: { id: "€".repeat(512) }, organization: { id: "x".repeat(512) } };
+  const { status, body } = await server.post("/monitor/trace", { ...trace, logs: logs(2_049) });
+  expect([status, body.code]).toEqual([400, "BAD_INPUT"]);
+  expect(body.error).toMatch(/logs must be fewer, or the ids of the user .* shorter/);
+  expect(await server.post("/monitor/trace", { ...trace, logs: logs(2_048) })).toMatchObject({ status: 200 });
+});
+
 test("a row that is put together of several requests has at most 16,000,000 bytes, whichever of its parts they are in", async () => {
   await addDataset(server, { slug: "wide", columns: columnsNamed("c", 50) });
   await server.post("/datasets/wide/items", { values: { c0: "x" } });

@@ -6,8 +6,6 @@ import type { LogAddedMessage, PubSub } from "../pubsub.ts";
 const CHANGES = "gabbro_changes";
 const PROMPTS = "gabbro_prompts";
 const LOGS = "gabbro_logs";
-/** A notification has at most 8,000 bytes, so a longer slug is left out and read with the log. */
-const MAX_SLUG_CHARACTERS = 1_000;
 
 interface Executor {
   execute(statement: string, values?: unknown[]): Promise<unknown>;
@@ -98,11 +96,9 @@ export async function notifyOfLogs(
   rows: Record<string, unknown>[],
 ): Promise<void> {
   if (entity !== "Log") return;
-  const payloads = rows.map(({ id, workspace, trace: traceId, promptSlug }) => {
-    const slug = promptSlug ?? "";
-    const short = String(slug).length > MAX_SLUG_CHARACTERS ? null : slug;
-    return JSON.stringify({ origin: self, workspaceId: workspace, id, traceId, promptSlug: short });
-  });
+  const payloads = rows.map(({ id, workspace: workspaceId, trace: traceId, promptSlug }) =>
+    JSON.stringify({ origin: self, workspaceId, id, traceId, promptSlug: promptSlug ?? "" }),
+  );
   const timeout = sql`current_setting('lock_timeout')`;
   const lifted = sql`case when ${timeout} = ${SHARED_LOCK_TIMEOUT} then '0' else ${timeout} end`;
   await sql`select set_config('lock_timeout', ${lifted}, true), pg_notify(${LOGS}, payload) from unnest(cast(${payloads} as text[])) as payload`.execute(
