@@ -215,6 +215,21 @@ test.skipIf(isOnPostgresql)(
   },
 );
 
+test("a long trace is stored in transactions of a megabyte", async () => {
+  const { generation } = server.database;
+  const commits = () => Number(generation.heard().split(" ")[0]);
+  const logTrace = async (count: number, output: string) => {
+    const before = commits();
+    const logs = Array.from({ length: count }, (_, n) => ({ id: String(n), type: "span", output }));
+    const { body } = await server.post("/monitor/trace", { name: "long", logs });
+    const { logCount } = await server.run(`{ trace(id: "${body.trace.id}") { logCount } }`);
+    return [commits() - before, logCount];
+  };
+  expect(await logTrace(500, "a")).toEqual([1, 500]);
+  expect(await logTrace(2_001, "a")).toEqual([4, 2_001]);
+  expect(await logTrace(9, "a ".repeat(180_000))).toEqual([5, 9]); // two of 360 kB, and one
+});
+
 test("a large answer that is repeated for its key is sent in another turn than the one that parses it, where that took long", async () => {
   const body = JSON.stringify({ values: { a: "x".repeat(1_100_000) } });
   const headers = {
