@@ -52,8 +52,8 @@ export default defineConfig({
     pool: "forks",
     // Each file has its own server and database; the program itself is loaded once for many of them.
     isolate: false,
-    // Many files wait for other programs: two at a time leave a third of two cores idle.
-    maxWorkers: Math.max(3, availableParallelism() - 1),
+    // Many files wait for other programs: three at a time leave a quarter of two cores idle.
+    maxWorkers: Math.max(4, availableParallelism() - 1),
     // For a hanging test only: a busy machine may take long for any.
     testTimeout: 120_000,
     hookTimeout: 120_000,

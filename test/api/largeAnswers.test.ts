@@ -178,8 +178,13 @@ test.each([
       return turns;
     };
     const name = field.toLowerCase();
-    const turnsOfPlain = await countTurns(await addRows(`${name}-plain`, 8, PLAIN));
-    expect(await countTurns(await addRows(`${name}-dense`, 8, DENSE))).toBeGreaterThan(turnsOfPlain);
+    const plain = await addRows(`${name}-plain`, 8, PLAIN);
+    // A busy machine only adds turns.
+    const turnsOfPlain: number[] = [];
+    for (const n of [1, 2, 3]) turnsOfPlain.push(await countTurns(`${plain} # ${n}`));
+    expect(await countTurns(await addRows(`${name}-dense`, 8, DENSE))).toBeGreaterThan(
+      Math.min(...turnsOfPlain),
+    );
     expect(codeOf(await server.graphql(await addRows(`${name}-too-dense`, 12, DENSE)))).toBe(
       "QUERY_TOO_COMPLEX",
     );
