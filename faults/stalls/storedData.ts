@@ -1,6 +1,7 @@
 import { longRows } from "./longRows.ts";
 import { longVersions } from "./longVersions.ts";
 import { manyEntities } from "./manyEntities.ts";
+import { manyTexts } from "./manyWords.ts";
 import { storedLogs } from "./storedLogs.ts";
 import { get, graphql, post, type StoredData } from "./storing.ts";
 
@@ -119,5 +120,6 @@ export const allStoredData: StoredData[] = [
   longRows,
   longVersions,
   manyEntities,
+  ...manyTexts,
   ...storedLogs,
 ];
