@@ -1,5 +1,5 @@
 import { type CompiledQuery, sql } from "kysely";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import { createFairQueue } from "../../src/limits/fairQueue.ts";
 import { parseTemplate } from "../../src/templates/templates.ts";
 import { addWorkspace, addPrompt as storePrompt } from "../support/data.ts";
@@ -117,6 +117,18 @@ test("a search through megabytes makes no other workspace wait", async () => {
   settled.push("rendered");
   expect(await search).toEqual([]);
   expect(settled).toEqual(["rendered", "searched"]);
+});
+
+test("prompts by a filter, of which none may match, are found where searches are, and not by this process", async () => {
+  const findIds = vi.spyOn(server.database.search, "findIds");
+  const query = "query($f: PromptFilter) { prompts(filter: $f) { nodes { slug } } }";
+  for (const filter of [{ slug: ["hello"] }, { not: { slug: ["slow"] } }, { featureSlug: ["none"] }]) {
+    const found = (await server.graphql(query, { f: filter })).body.data.prompts.nodes;
+    expect(found).toEqual([]); // they are of others
+    expect(findIds).toHaveBeenCalledOnce();
+    findIds.mockClear();
+  }
+  findIds.mockRestore();
 });
 
 test("a search without an end is ended after 5 seconds, and the next one is served", async () => {
