@@ -162,7 +162,7 @@ function createWriters(orm: Awaited<ReturnType<typeof openOrm>>, dialect: Dialec
       ...(!insertEach && { takesLocks: (rows) => rows.some(([entity]) => entity === VERSIONED) }),
     }),
     /** The same as `commit`, in the transaction of a unit of work. */
-    insertWithin: (em: Em, rows: Rows<Tables>) => insertInPieces(em, [rows], async () => {}),
+    insertWithin: (em: Em, rows: Rows<Tables>) => insertInPieces(em, [rows], createPause()),
     /** The same for many rows; calls `pause` between parts of the work. */
     insertInPieces,
     /** For very many rows at once; `commit` is for the rows of one request. */

@@ -6,12 +6,25 @@ import type { Batch } from "./storedLogs.resolvers.ts";
 /** SQLite indexes the words of so many characters in some 8 ms, in which no other request runs. */
 const MAX_CHARACTERS_AT_ONCE = 96 * 1024;
 
-/** As of the spans that are stored together. */
-const MAX_TRANSACTION_CHARACTERS = 1024 * 1024;
+/** As one transaction of the group commit. */
+const MAX_TRANSACTION_CHARACTERS = 512 * 1024;
+
+/** As of one log, whose input and output are indexed up to 100,000 characters each. */
+const MAX_SHARED_CHARACTERS = 192 * 1024;
 
 type Rows = ReturnType<typeof toRows>;
 
-/** Divides logs into those that a transaction inserts: a megabyte as JSON, which some 600 small logs are. */
+/** Whether logs may share a transaction of the group commit, which inserts and indexes them in one turn of the event loop. */
+export function mayShare(rows: Rows): boolean {
+  let characters = 0;
+  for (const row of rows) {
+    characters += jsonSize(row, MAX_SHARED_CHARACTERS);
+    if (characters > MAX_SHARED_CHARACTERS) return false;
+  }
+  return true;
+}
+
+/** Divides logs into those that a transaction inserts: 512 kB as JSON, which some 280 small logs are. */
 export function* transactionsOf(rows: Rows): Generator<Rows> {
   const sizeOf = (row: object) => jsonSize(row, MAX_TRANSACTION_CHARACTERS);
   for (const { piece } of piecesOf(rows, sizeOf, MAX_TRANSACTION_CHARACTERS)) yield piece;

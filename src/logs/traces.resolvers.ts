@@ -7,7 +7,7 @@ import { loadOwnPrices } from "../pricing/resolvers.ts";
 import type { Warning } from "../warnings.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { findExperiment } from "./experiments.resolvers.ts";
-import { insertLogs, transactionsOf } from "./insertLogs.resolvers.ts";
+import { insertLogs, mayShare, transactionsOf } from "./insertLogs.resolvers.ts";
 import { publishLogs } from "./live.resolvers.ts";
 import type { ReportedLog } from "./reported.ts";
 import { createServedFinder } from "./served.resolvers.ts";
@@ -39,16 +39,16 @@ export async function logTrace(context: Context, report: TraceReport) {
 }
 
 /**
- * Stores a long trace in transactions like those of spans, in which others are read: as one, 10 MB of it kept writers waiting for up
- * to 2 s, and those who read for 0.35 s while it was committed.
+ * Stores a long trace in several transactions, in and between which others run: as one, 10 MB of it kept those who write waiting for
+ * up to 2 s, and those who read for 0.35 s while it was committed.
  */
 async function store(context: Context, trace: TraceRow, rows: ReturnType<typeof toRows>): Promise<void> {
-  const [first = [], ...others] = transactionsOf(rows);
-  if (others.length === 0 && rows.length <= LOGS_AT_ONCE)
+  if (mayShare(rows))
     return context.database.commit([
       ["Trace", trace],
       ...rows.map((row) => ["Log", row] as ["Log", typeof row]),
     ]);
+  const [first = [], ...others] = transactionsOf(rows);
   const pause = createPause();
   await inTransaction(context.em, async (em) => {
     await context.database.insertWithin(em, [["Trace", trace]]);

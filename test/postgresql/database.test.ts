@@ -469,6 +469,33 @@ test("words and metadata are looked up in their indexes", async () => {
   expect(plans[1]).toContain("Bitmap Index Scan on logs_by_metadata");
 });
 
+test("a filter by metadata parses none of another workspace's", async () => {
+  await using server = await startServer();
+  const { database } = server;
+  const own = await addWorkspace(server, "own");
+  const log = (env: string, token?: string) =>
+    server.post("/monitor/log", { slug: "x", output: "a", metadata: { env } }, { ...(token && { token }) });
+  for (let n = 0; n < 20; n++) await log("prod");
+  await log("prod", own.token);
+  await log("test", own.token);
+  const { sql: text, parameters } = keysByMembers(own.id, [{ key: "env", value: "prod" }], 10).compile(
+    database.read,
+  );
+  const client = new pg.Client({ connectionString: server.databaseUrl });
+  await client.connect();
+  await client.query("set enable_seqscan = off");
+  const { rows } = await client.query(`explain (analyze, format json) ${text}`, [...parameters]);
+  await client.end();
+  const find = (plan: Record<string, unknown>, type: string): Record<string, unknown> | undefined =>
+    plan["Node Type"] === type
+      ? plan
+      : (plan.Plans as (typeof plan)[] | undefined)?.map((each) => find(each, type)).find(Boolean);
+  const read = find(rows[0]["QUERY PLAN"][0].Plan, "Bitmap Index Scan");
+  expect(read).toMatchObject({ "Index Name": "logs_by_metadata", "Actual Rows": 1 });
+  const query = '{ logs(filter: { metadata: [{ key: "env", value: "prod" }] }) { nodes { id } } }';
+  expect(await server.run(query, {}, own.token)).toHaveLength(1);
+});
+
 test("a workspace whose statements all wait leaves connections to another one, which reads and writes meanwhile", async () => {
   await using server = await startServer();
   const { token } = await addWorkspace(server, "neighbour");

@@ -215,7 +215,7 @@ test.skipIf(isOnPostgresql)(
   },
 );
 
-test("a long trace is stored in transactions of a megabyte", async () => {
+test("a long trace is stored in transactions of 512 kB", async () => {
   const { generation } = server.database;
   const commits = () => Number(generation.heard().split(" ")[0]);
   const logTrace = async (count: number, output: string) => {
@@ -225,9 +225,23 @@ test("a long trace is stored in transactions of a megabyte", async () => {
     const { logCount } = await server.run(`{ trace(id: "${body.trace.id}") { logCount } }`);
     return [commits() - before, logCount];
   };
-  expect(await logTrace(500, "a")).toEqual([1, 500]);
-  expect(await logTrace(2_001, "a")).toEqual([4, 2_001]);
-  expect(await logTrace(9, "a ".repeat(180_000))).toEqual([5, 9]); // two of 360 kB, and one
+  expect(await logTrace(250, "a")).toEqual([1, 250]);
+  expect(await logTrace(2_001, "a")).toEqual([8, 2_001]);
+  expect(await logTrace(9, "a ".repeat(90_000))).toEqual([5, 9]); // of 180 kB, two in each
+});
+
+test("a trace whose logs have more text than one log may have is stored in pieces, and not with what others store", async () => {
+  const commit = vi.spyOn(server.database, "commit");
+  const store = async (count: number) => {
+    commit.mockClear();
+    const log = { type: "span", output: "a ".repeat(45_000) };
+    const logs = Array.from({ length: count }, (_, n) => ({ id: String(n), ...log }));
+    expect(await server.post("/monitor/trace", { name: "words", logs })).toMatchObject({ status: 200 });
+    return commit.mock.calls.length;
+  };
+  expect(await store(2)).toBe(1);
+  expect(await store(3)).toBe(0);
+  commit.mockRestore();
 });
 
 test("a large answer that is repeated for its key is sent in another turn than the one that parses it, where that took long", async () => {

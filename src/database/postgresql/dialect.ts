@@ -14,7 +14,7 @@ import { notifyOfLogs, openPostgresqlChangeFeed, SHARED_LOCK_TIMEOUT } from "./c
 import { primaryClient } from "./clients.ts";
 import { postgresqlCopier } from "./copier.ts";
 import { createPool, createReadingPool, type Pool } from "./pools.ts";
-import { createPostgresqlSearch, insertWords } from "./search.ts";
+import { createPostgresqlSearch, insertWords, METADATA_OF_WORKSPACE } from "./search.ts";
 import { summedIndexes } from "./sums.ts";
 import { upgradeCopies } from "./upgradeCopies.ts";
 
@@ -230,8 +230,7 @@ function changeLogs(meta: EntityMetadata): void {
   meta.indexes.push(...summedIndexes);
   meta.indexes.push({
     name: "logs_by_metadata",
-    expression:
-      'create index "logs_by_metadata" on "logs" using gin (cast("metadata" as jsonb) jsonb_path_ops) where "metadata" is not null',
+    expression: `create index "logs_by_metadata" on "logs" using gin (${METADATA_OF_WORKSPACE} jsonb_path_ops) where "metadata" is not null`,
   });
 }
 

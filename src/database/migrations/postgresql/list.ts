@@ -12,7 +12,7 @@ import { Migration20261124210000_rejected_items } from "./Migration2026112421000
 import { Migration20261125004153_failed_logs } from "./Migration20261125004153_failed_logs.ts";
 import { Migration20261125005415_version_source } from "./Migration20261125005415_version_source.ts";
 import { Migration20261126141826_narrow_rows } from "./Migration20261126141826_narrow_rows.ts";
-import { Migration20261126224500_pending_words } from "./Migration20261126224500_pending_words.ts";
+import { Migration20261126224500_shared_indexes } from "./Migration20261126224500_shared_indexes.ts";
 
 /** The migrations of PostgreSQL in their order; `npm run migration -- NAME` writes the next one, which is then added here. */
 export const postgresqlMigrations = [
@@ -30,5 +30,5 @@ export const postgresqlMigrations = [
   { name: "Migration20261125004153_failed_logs", class: Migration20261125004153_failed_logs },
   { name: "Migration20261125005415_version_source", class: Migration20261125005415_version_source },
   { name: "Migration20261126141826_narrow_rows", class: Migration20261126141826_narrow_rows },
-  { name: "Migration20261126224500_pending_words", class: Migration20261126224500_pending_words },
+  { name: "Migration20261126224500_shared_indexes", class: Migration20261126224500_shared_indexes },
 ];
