@@ -86,7 +86,9 @@ const BOUNDS: Record<string, string[]> = {
     "limits/workerProcesses.ts createWorkerProcesses.idleTimers",
     "limits/workerProcesses.ts createWorkerProcesses.processes",
     "logs/otlp/grpc.ts offerGrpc.listeners",
-    "logs/otlp/grpc.ts offerGrpc.sockets",
+    "logs/otlp/grpcConnections.ts createConnections.idle",
+    "logs/otlp/grpcConnections.ts createConnections.open",
+    "logs/otlp/grpcServer.ts createGrpcServer.injectors",
   ],
   subscriptions: [
     "database/pubsub.ts createCallerChecks.checking",

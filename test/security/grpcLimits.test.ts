@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2 } from "node:http2";
-import { connect, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import grpc from "@grpc/grpc-js";
 import { afterEach, expect, test, vi } from "vitest";
 import { addWorkspace } from "../support/data.ts";
@@ -98,28 +98,31 @@ test("a call whose client never reads its answer ends with its connection, after
   expect(call.closed).toBe(true);
 });
 
-test("beyond a thousand connections for gRPC, the one that was silent for longest is closed", async () => {
-  await using server = await startServer();
+test("beyond a thousand connections for gRPC, the one that is idle for longest is closed, and none with a call", async () => {
+  const metricsToken = "a token for the metrics only";
+  await using server = await startServer({ metricsToken });
   using client = await connectGrpc(server);
   expect(await client.send(spans)).toMatchObject({ code: codes.OK });
-  const sockets: Socket[] = [];
-  const open = async () => {
-    const socket = connect(client.port, "127.0.0.1").resume();
-    socket.on("error", () => {});
-    sockets.push(socket);
-    await once(socket, "connect");
-    return socket;
+  const busy = connectHttp2(`http://127.0.0.1:${client.port}`);
+  const call = beginCall(busy, server.token);
+  const metrics = async () => {
+    const headers = { authorization: `Bearer ${metricsToken}` };
+    return (await fetch(`${server.url}/metrics`, { headers })).text();
   };
-  const [first, second] = [await openHttp2(client.port), await open()];
-  for (let n = 2; n < 1_000; n++) await open();
-  await sendFrames(first, []);
+  await expect.poll(metrics).toMatch(/^gabbro_requests_in_flight 1$/m); // it is under way
+  const second = await openHttp2(client.port);
   const closed = once(second, "close");
-  // Those of the client, silent for longest, make place first.
-  for (let n = 0; n < 3; n++) await open();
-  await closed;
-  await sendFrames(first, []);
+  const sockets: Socket[] = [];
+  for (let n = 1; n < 1_000; n++) sockets.push(await openHttp2(client.port));
+  await closed; // after that of the client, which was idle for longer
+  await sendFrames(sockets[0]!, []); // needs no token, so it does not count
+  const next = once(sockets[0]!, "close");
+  sockets.push(await openHttp2(client.port));
+  await next;
+  expect(call.destroyed).toBe(false);
   expect(await client.send(spans)).toMatchObject({ code: codes.OK });
-  for (const socket of [first, ...sockets]) socket.destroy();
+  busy.destroy();
+  for (const socket of sockets) socket.destroy();
 });
 
 const calls = Array.from({ length: 100 }, (_, at) => 2 * at + 1);

@@ -1,7 +1,8 @@
 import { once } from "node:events";
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { type AddressInfo, createServer, type Server } from "node:net";
 import type { App } from "../../http/app.ts";
 import { createPacer } from "../../http/pacedConnections.ts";
+import { createConnections } from "./grpcConnections.ts";
 import type { GrpcServer } from "./grpcServer.ts";
 import type { OtlpOptions } from "./options.ts";
 
@@ -19,8 +20,7 @@ const GRACE_MS = 10_000;
 export function offerGrpc(app: App, options: OtlpOptions, graceMs = GRACE_MS): void {
   const listeners: Server[] = [];
   const paced = createPacer();
-  /** In the order in which they last sent something. */
-  const sockets = new Set<Socket>();
+  const connections = createConnections(MAX_CONNECTIONS);
   let server: GrpcServer | undefined;
   let loading: Promise<void> | undefined;
   const load = async () => {
@@ -30,15 +30,12 @@ export function offerGrpc(app: App, options: OtlpOptions, graceMs = GRACE_MS): v
 
   const listen = async (host: string, port: number): Promise<number> => {
     const listener = createServer({ noDelay: true }, (socket) => {
-      keepNewest(sockets, socket);
+      const hold = connections.add(socket);
       socket.on("error", () => {}); // of a client that went away
       // Loaded for the first connection: it would delay every start by 100 ms.
       loading ??= load();
       loading.then(
-        () => {
-          server!.connect(paced(socket));
-          socket.on("data", () => keepNewest(sockets, socket));
-        },
+        () => socket.destroyed || server!.connect(paced(socket), hold),
         (error) => {
           loading = undefined; // for the next connection to try again
           app.log.error(error, "cannot load gRPC");
@@ -63,23 +60,9 @@ export function offerGrpc(app: App, options: OtlpOptions, graceMs = GRACE_MS): v
   });
   app.addHook("onClose", async () => {
     const end = setTimeout(() => {
-      for (const socket of sockets) socket.destroy();
+      for (const socket of connections.open) socket.destroy();
     }, graceMs);
-    await Promise.all([...sockets].map((socket) => socket.closed || once(socket, "close")));
+    await Promise.all([...connections.open].map((socket) => socket.closed || once(socket, "close")));
     clearTimeout(end);
-    server?.destroy();
   });
-}
-
-/**
- * Puts a connection last, and closes the first of too many, so that connections that send nothing, which need no token, lock nobody
- * out. `maxConnections` of Node.js closes new ones instead: while somebody held 1,000, no exporter could connect.
- */
-function keepNewest(sockets: Set<Socket>, socket: Socket): void {
-  if (!sockets.delete(socket)) socket.once("close", () => sockets.delete(socket));
-  sockets.add(socket);
-  if (sockets.size <= MAX_CONNECTIONS) return;
-  const [silentLongest] = sockets;
-  sockets.delete(silentLongest!); // its event `close` comes later
-  silentLongest!.destroy();
 }

@@ -17,6 +17,9 @@ export interface Admitted {
   answer: Writable;
 }
 
+/** Keeps a connection from being closed as idle, until the function that is returned is called. */
+export type HoldConnection = () => () => void;
+
 /** For sending a whole request, and then for the work on it. */
 const RECEIVE_MS = 30_000;
 const WORK_MS = 10_000;
@@ -35,13 +38,14 @@ export function createAdmission({ contextOf, limiter }: OtlpOptions, log: Fastif
   const arriving = createFairQueue(ARRIVING);
   const admitted = new WeakMap<grpc.Metadata, Admitted>();
 
-  const admit = async (metadata: grpc.Metadata, call: Call): Promise<void> => {
+  const admit = async (metadata: grpc.Metadata, call: Call, hold: HoldConnection): Promise<void> => {
     const deadline = { atMs: performance.now() + RECEIVE_MS };
     const headers = { authorization: metadata.get("authorization")[0]?.toString() };
     const context = await contextOf({ headers, deadline }, { raw: call.answer });
     const { workspaceId } = authenticated(context);
     const share = limiter.enterCall(workspaceId);
     if (!share) throw limiter.overloaded();
+    call.onEnd(hold());
     onceDone(call.answer, () => share.giveBack(1));
     const hasArrived = await arriving.acquire(workspaceId);
     call.onEnd(hasArrived);
@@ -61,33 +65,36 @@ export function createAdmission({ contextOf, limiter }: OtlpOptions, log: Fastif
   return {
     /** What a call was admitted with. */
     admitted: (metadata: grpc.Metadata): Admitted => admitted.get(metadata)!,
-    interceptor: (method: { path: string }, next: grpc.ServerInterceptingCallInterface) => {
-      const end = (error: unknown) => {
-        const status = toGrpcError(error, log);
-        call.code = status.code;
-        next.sendStatus(status);
-      };
-      const call = newCall(end);
-      const beganMs = performance.now();
-      call.onEnd(() => {
-        const latencyMs = Math.round((performance.now() - beganMs) * 100) / 100;
-        log.info({ method: "gRPC", route: method.path, code: call.code, latencyMs }, "answered");
-      });
-      return new grpc.ServerInterceptingCall(next, {
-        sendStatus: (status, pass) => {
-          call.code = status.code ?? call.code;
-          pass(status);
-        },
-        start: (start) =>
-          start({
-            onReceiveMetadata: (metadata, pass) => void admit(metadata, call).then(() => pass(metadata), end),
-            onReceiveMessage: (message: Buffer, pass) =>
-              void call.onMessage(message).then(() => pass(message), end),
-            onReceiveHalfClose: (pass) => pass(),
-            onCancel: () => call.end(), // grpc-js calls it at every end
-          }),
-      });
-    },
+    interceptorOf:
+      (hold: HoldConnection): grpc.ServerInterceptor =>
+      (method, next) => {
+        const end = (error: unknown) => {
+          const status = toGrpcError(error, log);
+          call.code = status.code;
+          next.sendStatus(status);
+        };
+        const call = newCall(end);
+        const beganMs = performance.now();
+        call.onEnd(() => {
+          const latencyMs = Math.round((performance.now() - beganMs) * 100) / 100;
+          log.info({ method: "gRPC", route: method.path, code: call.code, latencyMs }, "answered");
+        });
+        return new grpc.ServerInterceptingCall(next, {
+          sendStatus: (status, pass) => {
+            call.code = status.code ?? call.code;
+            pass(status);
+          },
+          start: (start) =>
+            start({
+              onReceiveMetadata: (metadata, pass) =>
+                void admit(metadata, call, hold).then(() => pass(metadata), end),
+              onReceiveMessage: (message: Buffer, pass) =>
+                void call.onMessage(message).then(() => pass(message), end),
+              onReceiveHalfClose: (pass) => pass(),
+              onCancel: () => call.end(), // grpc-js calls it at every end
+            }),
+        });
+      },
   };
 }
 
