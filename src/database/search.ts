@@ -62,6 +62,12 @@ export interface Search<Query = unknown> {
   /** The keys of the logs whose metadata has all these members, up to `limit`; absent where metadata has no index. */
   findByMembers?(workspaceId: string, members: Member[], limit: number): Promise<Key[]>;
 
+  /**
+   * The rows of a statement that parses the metadata of many logs, with the places and the time limit of a search; absent where a
+   * statement blocks this process.
+   */
+  findRows?<Row>(workspaceId: string, query: Compilable<Row>): Promise<Row[]>;
+
   /** Whether a JSON object has a member. */
   hasMember(object: Expression<unknown>, member: Member): Expression<SqlBool>;
 

@@ -19,7 +19,8 @@ const LOGS_AT_ONCE = 100;
 
 /**
  * Records a trace with its steps. Tokens and costs of calls of models that were not reported are measured. Resolves after the
- * last commit: a long trace takes several, unless the request has an `Idempotency-Key`. Warnings name prompts, versions and experiments that do not exist, and ends before their starts.
+ * last commit: a long trace takes several, unless the request has an `Idempotency-Key`. Warnings name prompts, versions and
+ * experiments that do not exist, and ends before their starts.
  */
 export async function logTrace(context: Context, report: TraceReport) {
   const workspaceId = authorize(context, "write");

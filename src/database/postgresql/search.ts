@@ -85,6 +85,9 @@ export function createPostgresqlSearch(read: Kysely<never>, places: number): Sea
         return rows.map(({ id }) => id);
       }),
 
+    findRows: (workspaceId, query) =>
+      run(workspaceId, async (transaction) => (await transaction.executeQuery(query.compile())).rows),
+
     findByMembers: (workspaceId, members, limit) =>
       lookUp(workspaceId, keysByMembers(workspaceId, members, limit)),
 
