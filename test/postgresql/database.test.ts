@@ -496,6 +496,20 @@ test("a filter by metadata parses none of another workspace's", async () => {
   expect(await server.run(query, {}, own.token)).toHaveLength(1);
 });
 
+test("statements that parse metadata take the places of searches, and not all connections of a workspace", async () => {
+  await using server = await startServer();
+  const findRows = vi.spyOn(server.database.search, "findRows");
+  const log = { slug: "x", output: "zebra", metadata: { env: "prod" } };
+  for (const metadata of [{ env: "prod" }, { env: "test" }])
+    await server.post("/monitor/log", { ...log, metadata });
+  const query = (filter: string) => `{ logs(filter: { text: "zebra"${filter} }) { nodes { id } } }`;
+  expect(await server.run(query(""))).toHaveLength(2);
+  expect(findRows).not.toHaveBeenCalled();
+  expect(await server.run(query(', metadata: [{ key: "env", value: "prod" }]'))).toHaveLength(1);
+  expect(findRows).toHaveBeenCalledOnce();
+  findRows.mockRestore();
+});
+
 test("a workspace whose statements all wait leaves connections to another one, which reads and writes meanwhile", async () => {
   await using server = await startServer();
   const { token } = await addWorkspace(server, "neighbour");
