@@ -33,5 +33,5 @@ export function inPage<DB, TB extends keyof DB, Row>(
   let page = query;
   if (after !== undefined) page = page.where(column as never, isAscending ? ">" : "<", after as never);
   if (before !== undefined) page = page.where(column as never, isAscending ? "<" : ">", before as never);
-  return page.orderBy(column as never, isAscending === inverted ? "desc" : "asc").limit(limit);
+  return page.orderBy(column, isAscending === inverted ? "desc" : "asc").limit(limit);
 }

@@ -1,4 +1,4 @@
-import { IsolationLevel } from "@mikro-orm/core";
+import { IsolationLevel, type Transaction } from "@mikro-orm/core";
 import type { Dialect } from "../dialect.ts";
 
 type Copies = NonNullable<Dialect["upgradeCopies"]>;
@@ -37,8 +37,8 @@ export function upgradeCopies(migrateAlone: Dialect["migrateAlone"]): Copies {
 /** In small letters, so that people need not put it in quotation marks. */
 const nameFor = (migration: string) => `${PREFIX}${migration}`.toLowerCase().slice(0, MAX_NAME_BYTES);
 
-function runIn(em: Orm["em"], transaction: unknown): Run {
-  return (statement) => em.getConnection().execute(statement, [], "all", transaction as never);
+function runIn(em: Orm["em"], transaction: Transaction): Run {
+  return (statement) => em.getConnection().execute(statement, [], "all", transaction);
 }
 
 const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
