@@ -162,11 +162,7 @@ function createWriters(orm: Awaited<ReturnType<typeof openOrm>>, dialect: Dialec
       ...(!insertEach && { takesLocks: (rows) => rows.some(([entity]) => entity === VERSIONED) }),
     }),
     /** The same as `commit`, in the transaction of a unit of work. */
-    insertWithin: async (em: Em, rows: Rows<Tables>) => {
-      const pause = createPause();
-      await insertInPieces(em, [rows], pause);
-      await pause(); // the words of a log may take 0.1 s, and the next mutation of the request follows
-    },
+    insertWithin: (em: Em, rows: Rows<Tables>) => insertInPieces(em, [rows], createPause()),
     /** The same for many rows; calls `pause` between parts of the work. */
     insertInPieces,
     /** For very many rows at once; `commit` is for the rows of one request. */

@@ -85,6 +85,7 @@ function createUnit(database: Database, workspaceId: string, endsAtDuplicate: bo
   const em = database.fork(workspaceId);
   const transaction = database.fork(workspaceId);
   const afterCommit: (() => void)[] = [];
+  const pause = createPause();
   let beginning: Promise<void> | undefined;
   let failure: unknown;
   let timer: NodeJS.Timeout | undefined;
@@ -113,7 +114,9 @@ function createUnit(database: Database, workspaceId: string, endsAtDuplicate: bo
       if (!failure) beginning ??= begin();
       await beginning;
       if (failure) throw failure;
-      return await em.fork({ keepTransactionContext: true }).transactional(work);
+      const result = await em.fork({ keepTransactionContext: true }).transactional(work);
+      await pause(); // the next mutation follows in the same turn, and many short ones take as long as a long one
+      return result;
     } catch (error) {
       if (endsTransaction(error) || (endsAtDuplicate && isUniqueViolation(error))) failure ??= error;
       throw error;
@@ -132,7 +135,6 @@ function createUnit(database: Database, workspaceId: string, endsAtDuplicate: bo
     clearTimeout(timer);
     await transaction.commit();
     endTurn();
-    const pause = createPause();
     for (const publish of afterCommit) {
       publish();
       await pause();

@@ -195,6 +195,34 @@ test.skipIf(isOnPostgresql)(
 );
 
 test.skipIf(isOnPostgresql)(
+  "on SQLite, others are served between two mutations of a request with a key, where the first took long",
+  async () => {
+    const turns = countTurns();
+    const writes: { begun: number; ended: number }[] = [];
+    const { transactional } = EntityManager.prototype;
+    vi.spyOn(EntityManager.prototype, "transactional").mockImplementation(async function (
+      this: EntityManager,
+      ...work: unknown[]
+    ) {
+      const begun = turns.now();
+      const result = await transactional.apply(this, work as Parameters<typeof transactional>);
+      beSlow();
+      writes.push({ begun, ended: turns.now() });
+      return result as never;
+    });
+    const fields = ["a", "b"].map(
+      (slug) => `${slug}: createPrompt(input: { slug: "${slug}" }) { __typename }`,
+    );
+    const query = `mutation { ${fields.join(" ")} }`;
+    const { body } = await server.post("/graphql", { query }, { headers: { "idempotency-key": "slow" } });
+    turns.stop();
+    vi.restoreAllMocks();
+    expect(body.errors).toBeUndefined();
+    expect(writes[1]!.begun - writes[0]!.ended).toBeGreaterThan(10);
+  },
+);
+
+test.skipIf(isOnPostgresql)(
   "on SQLite, others are served between writing a log as JSON and storing it, where that took long",
   async () => {
     const turns = countTurns();
