@@ -111,10 +111,13 @@ test("requests that wait for one with the same key are answered in turns of thei
   );
   const held = await Promise.all(places); // so that the first request waits, and all others for it
   const turn = vi.spyOn(database, "turn");
+  const waitForOthers = vi.spyOn(Promise, "allSettled");
   const create = () =>
     mutate('mutation { createPrompt(input: { slug: "waited-for" }) { __typename } }', "waited-for");
   const answers = Array.from({ length: 10 }, create);
   await expect.poll(() => database.requestTransactions.waiting()).toBe(1);
+  await expect.poll(() => waitForOthers.mock.calls.length).toBeGreaterThanOrEqual(9);
+  waitForOthers.mockRestore();
   for (const release of held) release();
   for (const { body } of await Promise.all(answers)) expect(body.data.createPrompt).toBeTruthy();
   expect(turn.mock.calls.length).toBeGreaterThan(8);

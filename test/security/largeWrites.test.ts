@@ -134,7 +134,9 @@ test("with an Idempotency-Key a request copies at most 32 MB of stored rows and 
   for (const [name, { refusedAt, field }] of Object.entries(ways)) {
     const fields = Array.from({ length: refusedAt + 1 }, (_, n) => `a${n}: ${field(n)}`);
     const query = `mutation { ${fields.join(" ")} }`;
-    const { body } = await server.post("/graphql", { query }, { headers: { "idempotency-key": name } });
+    const send = () => server.post("/graphql", { query }, { headers: { "idempotency-key": name } });
+    let { body } = await send();
+    while (body.errors?.[0].extensions.code === "TIMED_OUT") ({ body } = await send()); // on a busy machine
     expect(body.errors, name).toMatchObject([
       {
         ...{ path: [`a${refusedAt}`], extensions: { code: "BAD_INPUT" } },
