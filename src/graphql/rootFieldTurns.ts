@@ -1,5 +1,6 @@
 import type { GraphQLSchema } from "graphql";
 import type { Context } from "../context.ts";
+import { checkDeadline } from "../limits/deadline.ts";
 import { authenticated } from "../workspaces/resolvers.ts";
 
 /** As many as a page of an application requests at once. */
@@ -24,8 +25,10 @@ export function separateRootFields(schema: GraphQLSchema): GraphQLSchema {
         const before = startedFields.get(context) ?? 0;
         startedFields.set(context, before + 1);
         if (before < limit) return resolve(parent, args, context, info);
-        const turn = context.database.turn(authenticated(context).workspaceId);
-        return turn.then(() => resolve(parent, args, context, info));
+        return context.database.turn(authenticated(context).workspaceId).then(() => {
+          checkDeadline(context); // the fields of a request that has timed out still wait for their turns
+          return resolve(parent, args, context, info);
+        });
       };
     }
   return schema;

@@ -42,6 +42,24 @@ function slowRequest(path: string) {
   return Object.assign(sent, { status });
 }
 
+test("the fields of an operation that still wait for their turns when its time is up are not begun", async () => {
+  const { turn } = server.database;
+  const { promise: mayGoOn, resolve: goOn } = Promise.withResolvers<void>();
+  const waits = vi
+    .spyOn(server.database, "turn")
+    .mockImplementation((workspaceId) => mayGoOn.then(() => turn(workspaceId)));
+  const fields = Array.from({ length: 29 }, (_, n) => `a${n}: auditLog(first: 1) { nodes { id } }`);
+  expect((await send("/graphql", { query: `{ ${fields.join(" ")} }` })).status).toBe(503);
+  const waiting = waits.mock.calls.length;
+  expect(waiting).toBeGreaterThan(20);
+  const stop = await captureStatements(server);
+  goOn();
+  await Promise.all(waits.mock.results.map(({ value }) => value));
+  waits.mockRestore();
+  expect((await send("/datasets/small")).status).toBe(200);
+  expect(stop().filter(({ sql }) => sql.includes("audit_entries"))).toEqual([]);
+});
+
 test("a request that takes too long is answered 503 TIMED_OUT by both APIs, and in full when it is sent again with its key", async () => {
   const add = () => send("/monitor/log", { slug: "x", output: 1 });
   const isServed = async () => expect((await add()).status).toBe(200);
