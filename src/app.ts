@@ -90,6 +90,9 @@ export async function createApp(
   parseJsonBodies(app);
   logRequests(app);
   addSecurityHeaders(app);
+  const taken = options.console ? "sessions" : "tokens alone";
+  const contexts = createContexts(database, app.log, { graphqlTakes: taken, retentionDays });
+  limiter.watch(app, contexts.lastWorkspaceOf);
   if (corsOrigins.length > 0) await allowOrigins(app, corsOrigins);
   if (options.rateLimits) await limitRates(app, options.rateLimits);
   if (options.console && options.buildsConsole) await buildStaleConsole(app.log);
@@ -97,10 +100,7 @@ export async function createApp(
   // Before refuseUnrouted, which must not know the path: it is not for programs.
   if (built || pages === "served") homePage(app, built ? "link to console" : "page");
   refuseUnrouted(app);
-  limiter.watch(app);
   addTimeout(app, timeLimitMs);
-  const taken = options.console ? "sessions" : "tokens alone";
-  const contexts = createContexts(database, app.log, { graphqlTakes: taken, retentionDays });
   const otlp = { contextOf: contexts.ofToken, limiter, counts: countOtlpSpans() };
   closeAlong(app, database);
   recordRejections(app, { database, contextOf: contexts.ofToken });

@@ -1,15 +1,15 @@
 import type { Writable } from "node:stream";
 import type { FastifyBaseLogger } from "fastify";
-import { createAuthenticateSession, type SessionUse } from "./console/sessions.resolvers.ts";
+import { createSessionAuthentication, type SessionUse } from "./console/sessions.resolvers.ts";
 import type { Access, Context } from "./context.ts";
 import type { Database, EntityManager } from "./database/open.ts";
 import type { FastifyRequest } from "./http/app.ts";
 import { originOf } from "./http/origin.ts";
-import { graphqlSessionSecretOf, sessionSecretOf } from "./http/sessionCookie.ts";
+import { graphqlSessionSecretOf, secretInCookie, sessionSecretOf } from "./http/sessionCookie.ts";
 import { type AnswerBudget, newAnswerBudget } from "./limits/answerBudget.ts";
 import { createAnswerMemory } from "./limits/answerMemory.ts";
 import type { Deadline } from "./limits/deadline.ts";
-import { createAuthenticate } from "./workspaces/authentication.resolvers.ts";
+import { createTokenAuthentication } from "./workspaces/authentication.resolvers.ts";
 
 /** A request by HTTP, or a call by gRPC, which no URL answers. */
 export type Caller = FastifyRequest | { headers: { authorization?: string | undefined }; deadline: Deadline };
@@ -25,14 +25,22 @@ interface ContextOptions {
   retentionDays: number | null;
 }
 
+export interface Contexts {
+  ofToken: ContextOf<Caller>;
+  ofGraphql: ContextOf;
+  ofSession: ContextOf;
+  /** The workspace of a request whose token or session was valid when it was last looked up; undefined for all others. */
+  lastWorkspaceOf(request: FastifyRequest): string | undefined;
+}
+
 /** How requests become contexts: everywhere by a token; at GraphQL and the console's own routes also by a session. */
 export function createContexts(
   database: Database,
   log: FastifyBaseLogger,
   { graphqlTakes, retentionDays }: ContextOptions,
-): { ofToken: ContextOf<Caller>; ofGraphql: ContextOf; ofSession: ContextOf } {
-  const authenticate = createAuthenticate(database, log);
-  const authenticateSession = createAuthenticateSession(database, log);
+): Contexts {
+  const tokens = createTokenAuthentication(database, log);
+  const sessions = createSessionAuthentication(database, log);
   const memory = createAnswerMemory();
   const contextBy =
     <Request extends Caller>(
@@ -46,9 +54,9 @@ export function createContexts(
       const budget = newAnswerBudget({ hold });
       return new RequestContext(database, access, reauthenticate, request, budget, retentionDays);
     };
-  const byToken = ({ headers }: Caller) => authenticate(headers.authorization);
+  const byToken = ({ headers }: Caller) => tokens.authenticate(headers.authorization);
   const bySecret = async (secret: string | undefined, use: SessionUse) =>
-    secret === undefined ? null : authenticateSession(secret, use);
+    secret === undefined ? null : sessions.authenticate(secret, use);
   return {
     ofToken: contextBy((request: Caller) => () => byToken(request)),
     ofSession: contextBy((request: FastifyRequest) => {
@@ -57,8 +65,14 @@ export function createContexts(
     }),
     ofGraphql: contextBy((request: FastifyRequest) => {
       const secret = graphqlTakes === "sessions" ? graphqlSessionSecretOf(request) : undefined;
-      return (use) => (secret === undefined ? byToken(request) : authenticateSession(secret, use));
+      return (use) => (secret === undefined ? byToken(request) : sessions.authenticate(secret, use));
     }),
+    lastWorkspaceOf: (request) => {
+      const { authorization } = request.headers;
+      if (authorization !== undefined) return tokens.lastWorkspaceOf(authorization);
+      const secret = secretInCookie(request);
+      return secret === undefined ? undefined : sessions.lastWorkspaceOf(secret);
+    },
   };
 }
 

@@ -38,7 +38,12 @@ function sessionRoutes(app: App, contextOf: ContextOf, database: Context["databa
   app.addHook("onRequest", async (_, reply) => void reply.header("cache-control", "no-store"));
   app.post(
     URL,
-    { schema: { ...hidden, body: signInInput }, bodyLimit: MAX_BODY_BYTES, onRequest: refuseForeignBody },
+    {
+      schema: { ...hidden, body: signInInput },
+      bodyLimit: MAX_BODY_BYTES,
+      config: { signsIn: true },
+      onRequest: refuseForeignBody,
+    },
     async (request, reply) => {
       cookieOf(request, "", MAX_AGE_MS); // throws where there can be no session, before one is made
       const secret = await signIn(database, request.body as SignInInput);

@@ -7,6 +7,7 @@ import { createRecordUse, LAST_USED_PRECISION_MS } from "../database/lastUses.ts
 import type { Database, EntityManager } from "../database/open.ts";
 import { shareReads } from "../database/sharedReads.ts";
 import { inTransaction } from "../database/transaction.ts";
+import { runShared } from "../limits/eventLoop.ts";
 import { findTokenAccess, refusalOf, type TokenAccess } from "../workspaces/authentication.resolvers.ts";
 import { unauthenticated } from "../workspaces/resolvers.ts";
 import { hashToken } from "../workspaces/tokens.ts";
@@ -34,10 +35,10 @@ type SessionAccess = TokenAccess & { sessionId: string; sessionUsedAt: number; s
 export type SessionUse = "used" | "watched";
 
 /**
- * Creates the authentication by session of one server, which returns the access of the token that the session stands for.
+ * Creates the authentication by session of one server: its access is that of the token that the session stands for.
  * Like tokens, sessions are cached until anything may have changed, such as a token that was revoked.
  */
-export function createAuthenticateSession(
+export function createSessionAuthentication(
   database: Database,
   log: { warn(error: unknown, message: string): void },
 ) {
@@ -51,9 +52,10 @@ export function createAuthenticateSession(
   const find = shareReads(async (hash, generation) => {
     const access = await findSession(database, hash, generation);
     if (access && !hasEnded(access)) sessions.set(hash, access);
+    else sessions.delete(hash);
     return access;
   });
-  return async (secret: string, use: SessionUse): Promise<Access> => {
+  const authenticate = async (secret: string, use: SessionUse): Promise<Access> => {
     const hash = hashToken(secret);
     const generation = database.generation.now();
     const entry = sessions.get(hash);
@@ -68,6 +70,11 @@ export function createAuthenticateSession(
     }
     return access;
   };
+  return {
+    authenticate,
+    /** The workspace of a session that had not ended when it was last looked up; undefined for all others. */
+    lastWorkspaceOf: (secret: string) => sessions.peek(hashToken(secret))?.workspaceId,
+  };
 }
 
 /** Signs a browser in by a token or by the code of a link. The secret of the new session is returned only now. */
@@ -78,7 +85,10 @@ export async function signIn(database: Database, input: SignInInput): Promise<st
   if (!access || access.expiresAt <= Date.now())
     throw "token" in input ? unauthenticated(refusalOf(input.token)) : usedLink();
   const secret = randomBytes(SECRET_BYTES).toString("base64url");
-  await inTransaction(database.fork(access.workspaceId), async (em) => {
+  // As all that its workspace writes: else everybody who signs in would wait in one line.
+  const store = (run: (em: EntityManager) => Promise<void>) =>
+    runShared(access.workspaceId, () => inTransaction(database.fork(access.workspaceId), run));
+  await store(async (em) => {
     if (link && (await em.nativeDelete(SignInLink, { hash: link.hash })) === 0) throw usedLink();
     await endOldest(em, access.tokenId);
     const now = new Date();

@@ -14,8 +14,8 @@ declare module "fastify" {
     isProbe?: true;
     /** The share of its workspace, which counts it while it is in flight. */
     share?: Share | undefined;
-    /** Its place among the requests of its workspace that use the event loop; set once its body has arrived. */
-    place?: Place;
+    /** Its place among the requests of its workspace that use the event loop. */
+    place?: Place | undefined;
     /** It was refused because of overload. */
     isRefused?: true;
   }
@@ -28,6 +28,8 @@ declare module "fastify" {
     streamsBody?: true;
     /** The route answers subscriptions alone as streams: they wait for events, and have a limit of their own. */
     streamsEvents?: true;
+    /** Its callers have no token, and send bodies. */
+    signsIn?: true;
   }
 }
 
@@ -53,13 +55,14 @@ const DEFAULTS: Limits = {
 const MAX_RUNNING = 64;
 /** The routes of monitors, which must always be answered. */
 export const PROBES = new Set(["/health", "/ready", "/metrics"]);
-/** Stands for the workspace of a request without a token, or whose token was not checked yet. */
+/** Stands for the workspace of a request without a token, or whose token is still to be looked up. */
 const NO_WORKSPACE = "";
 /** Pages and assets that need no token. They are large and rendered for each request. */
 const PUBLIC = /^\/(?:docs|openapi\.json|graphql\/assets|console\/assets|console\/\*)(?:\/|$)|^\/console$/;
 /** Counting a body costs 10 microseconds; 500 uncounted bodies hold at most 8 MB. */
 const MAX_SMALL_BODY_BYTES = 16 * 1024;
 const MAX_PUBLIC = 20;
+const MAX_SIGNING_IN = 50;
 
 /**
  * Load shedding: refuses requests beyond the limits as UNAVAILABLE with Retry-After. An endless queue would answer every
@@ -76,31 +79,28 @@ export function createLimiter(options: Partial<Limits>, corsOrigins: string[]) {
     request.share?.giveBack(1);
     request.share = undefined;
     request.place?.end();
+    request.place = undefined;
   };
   /** Counts a request for a workspace, if the workspace has room for it. */
   const enter = (request: FastifyRequest, workspaceId: string): boolean => {
     leave(request);
-    request.share = inFlight.sharesOf(workspaceId, request).take(workspaceId, 1);
+    request.share = inFlight.take(workspaceId, request);
     return request.share !== undefined;
   };
-  const countRequests = (app: App) => {
+  const countRequests = (app: App, lastWorkspaceOf: LastWorkspaceOf) => {
     app.addHook("onRequest", (request, reply, done) => {
       if (PROBES.has(request.routeOptions.url!)) {
         request.isProbe = true;
         return done();
       }
-      if (!enter(request, NO_WORKSPACE)) return refusals.answer(request, reply);
+      const workspaceId = lastWorkspaceOf(request) ?? NO_WORKSPACE;
+      if (!enter(request, workspaceId)) return refusals.answer(request, reply);
       onceDone(reply.raw, () => leave(request));
-      done();
-    });
-    app.addHook("onSend", (request, reply, payload, done) => {
-      // Nobody reads it, but Fastify would do so to its end, after the response and so outside of all limits.
-      if (request.method === "HEAD" && isStream(payload)) payload.destroy();
-      const isStreaming = isStream(payload) && !request.routeOptions.config.streamsEvents;
-      if (!isStreaming) leave(request); // from here on it waits only for the client, or for events
-      request.place?.end();
-      endWork(reply.raw);
-      done();
+      if (workspaceId !== NO_WORKSPACE && !request.is404) return done();
+      // Most of these are refused by a hook, before they would take a place: all connections would be answered in one turn.
+      const place = places.enter(workspaceId, done);
+      if (request.share) request.place = place;
+      else place.end(); // it is refused already
     });
   };
   const divideLimits = (app: App) => {
@@ -122,10 +122,11 @@ export function createLimiter(options: Partial<Limits>, corsOrigins: string[]) {
     });
   };
   return {
-    /** Call it after the hooks that set headers of every response, and before the routes. */
-    watch: (app: App): void => {
+    /** Call it after the hooks that set headers of every response, and before those that refuse requests. */
+    watch: (app: App, lastWorkspaceOf: LastWorkspaceOf): void => {
       refusals.watch(app);
-      countRequests(app);
+      countRequests(app, lastWorkspaceOf);
+      endAnswered(app, leave);
       divideLimits(app);
     },
     /** For routes that keep bodies as bytes: what they hold besides. */
@@ -139,6 +140,22 @@ export function createLimiter(options: Partial<Limits>, corsOrigins: string[]) {
     refused: refusals.count,
   };
 }
+
+/** From here on a request waits only for its client, or for events; a stream is still being read. */
+function endAnswered(app: App, leave: (request: FastifyRequest) => void): void {
+  app.addHook("onSend", (request, reply, payload, done) => {
+    // Nobody reads it, but Fastify would do so to its end, after the response and so outside of all limits.
+    if (request.method === "HEAD" && isStream(payload)) payload.destroy();
+    const isStreaming = isStream(payload) && !request.routeOptions.config.streamsEvents;
+    if (!isStreaming) leave(request);
+    request.place?.end();
+    endWork(reply.raw);
+    done();
+  });
+}
+
+/** The workspace of a request whose token was valid when it was last looked up; undefined for all others. */
+type LastWorkspaceOf = (request: FastifyRequest) => string | undefined;
 
 export type Limiter = ReturnType<typeof createLimiter>;
 
@@ -158,16 +175,22 @@ function createBodyLimits({ maxBodyBytes, maxKeptBytes }: Limits, places: Slots,
 
 function createInFlight(max: number) {
   const ofWorkspaces = createShares(max);
-  /** Requests without a token have shares of their own, and cannot exhaust those of workspaces. */
+  /** Requests of no workspace have shares of their own, by their addresses, and cannot exhaust those of workspaces. */
   const withoutToken = createShares(max);
   const publicRoutes = createShares(MAX_PUBLIC);
+  const signingIn = createShares(MAX_SIGNING_IN);
+  const sharesOf = ({ routeOptions: { url = "", config } }: FastifyRequest) => {
+    if (config.signsIn) return signingIn;
+    return PUBLIC.test(url) ? publicRoutes : withoutToken;
+  };
+  const all = [ofWorkspaces, withoutToken, publicRoutes, signingIn];
   return {
     ofWorkspaces,
-    sharesOf: (workspaceId: string, request: FastifyRequest): typeof ofWorkspaces => {
-      if (workspaceId !== NO_WORKSPACE) return ofWorkspaces;
-      return PUBLIC.test(request.routeOptions.url ?? "") ? publicRoutes : withoutToken;
-    },
-    total: (): number => ofWorkspaces.total() + withoutToken.total() + publicRoutes.total(),
+    take: (workspaceId: string, request: FastifyRequest): Share | undefined =>
+      workspaceId === NO_WORKSPACE
+        ? sharesOf(request).take(request.ip, 1)
+        : ofWorkspaces.take(workspaceId, 1),
+    total: (): number => all.reduce((sum, shares) => sum + shares.total(), 0),
   };
 }
 

@@ -13,7 +13,7 @@ const plainNameOf = (host: string) => `gabbro_${/:(\d+)$/.exec(host)?.[1] ?? "80
  * from a page of another origin, which a browser sends with the same cookie.
  */
 export function sessionSecretOf(request: FastifyRequest): string | undefined {
-  const secret = findSecret(request);
+  const secret = secretInCookie(request);
   if (secret !== undefined) refuseOtherOrigins(request);
   return secret;
 }
@@ -25,10 +25,12 @@ export function graphqlSessionSecretOf(request: FastifyRequest): string | undefi
   return sessionSecretOf(request);
 }
 
-function findSecret({ headers, host }: FastifyRequest): string | undefined {
+/** The same whatever page sends the request, and so not to be trusted. */
+export function secretInCookie({ headers, host }: FastifyRequest): string | undefined {
+  if (headers.cookie === undefined) return undefined;
   // Of a host in a network, a neighbouring host of its domain can set the plain one, to a session of its own.
   const names = isLoopback(host) ? [SECURE_NAME, plainNameOf(host)] : [SECURE_NAME];
-  const pairs = (headers.cookie ?? "").split(";").map((pair) => pair.trim().split("=", 2));
+  const pairs = headers.cookie.split(";").map((pair) => pair.trim().split("=", 2));
   return names.map((name) => pairs.find(([key]) => key === name)?.[1]).find(Boolean);
 }
 

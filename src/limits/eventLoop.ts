@@ -74,7 +74,8 @@ export function createEventLoopSlots(maxRunning: number) {
         if (state === "running") lane.running += 1;
         if (state === "ended") lane.members -= 1;
         removeIfUnused(lane);
-        startNext(lane);
+        // Not at once: a request ends before its answer is written, and those that are refused would nest without end.
+        if (lane.waiting.length > 0) setImmediate(startNext, lane);
       };
       const holder = {
         workspaceId,
@@ -119,7 +120,7 @@ export async function whileWaiting<Result>(work: () => Promise<Result>): Promise
 /** The workspace of the current request; undefined outside of requests, and before a request has its place. */
 export const currentWorkspace = (): string | undefined => current.getStore()?.workspaceId;
 
-/** Runs work for several workspaces at once on behalf of a workspace that is called `name`. */
+/** Runs work on behalf of a workspace, or, for several ones at once, of one that is called `name`. */
 export function runShared<Result>(name: string, work: () => Result): Result {
   return current.run({ workspaceId: name, waits: 0, pause: () => {}, resume: () => {} }, work);
 }

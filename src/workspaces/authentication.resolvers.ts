@@ -1,8 +1,9 @@
+import DataLoader from "dataloader";
 import { LRUCache } from "lru-cache";
 import type { Access } from "../context.ts";
 import { createRecordUse, LAST_USED_PRECISION_MS } from "../database/lastUses.ts";
 import type { Database } from "../database/open.ts";
-import { shareReads } from "../database/sharedReads.ts";
+import { runShared } from "../limits/eventLoop.ts";
 import { unauthenticated } from "./resolvers.ts";
 import { hashToken, isIntact } from "./tokens.ts";
 
@@ -13,17 +14,24 @@ export type TokenAccess = Access & {
   generation: string | null;
 };
 
-/**
- * Creates the authentication of one server, which returns the access of the token in an `Authorization` header; null when
- * there is no header. Results are cached until anything may have changed, such as a token that was revoked.
- */
-export function createAuthenticate(database: Database, log: { warn(error: unknown, message: string): void }) {
+/** How many tokens one statement looks up. */
+const MAX_LOOKED_UP = 500;
+
+/** Creates the authentication by token of one server. Results are cached until anything may have changed, such as a token that was revoked. */
+export function createTokenAuthentication(
+  database: Database,
+  log: { warn(error: unknown, message: string): void },
+) {
   const tokens = new LRUCache<string, TokenAccess>({ max: 10_000 });
   const recordUse = createRecordUse(database, "AccessToken");
-  const find = shareReads(async (hash, generation) => {
-    const access = await findTokenAccess(database, ["hash", hash], generation);
+  const find = createLookup(database);
+  const findAndKeep = async (hash: string): Promise<TokenAccess | undefined> => {
+    const access = await find(hash);
     const nowMs = Date.now();
-    if (!access || access.expiresAt <= nowMs) return access;
+    if (!access || access.expiresAt <= nowMs) {
+      tokens.delete(hash);
+      return access;
+    }
     tokens.set(hash, access);
     const { workspaceId, tokenId: id } = access;
     // In the background: it must not delay or fail the request.
@@ -32,19 +40,59 @@ export function createAuthenticate(database: Database, log: { warn(error: unknow
         recordUse({ workspaceId, id }).catch((error) => log.warn(error, "cannot record a token's use")),
       );
     return access;
-  });
-  return async (authorization: string | undefined): Promise<Access | null> => {
-    if (authorization === undefined) return null;
-    const token = bearerToken(authorization);
-    if (!token) throw unauthenticated("The Authorization header must have the form: Bearer <token>.");
-    // Headers arrive as Latin-1; a token with other characters was sent as the bytes of its UTF-8.
-    const hash = hashToken(Buffer.from(token, "latin1").toString("utf8"));
-    const generation = database.generation.now();
-    const entry = tokens.get(hash);
-    const access = entry?.generation === generation ? entry : await find(hash, generation);
-    if (!access || access.expiresAt <= Date.now()) throw unauthenticated(refusalOf(token));
-    return access;
   };
+  return {
+    /** The access of the token in an `Authorization` header; null when there is no header. */
+    authenticate: async (authorization: string | undefined): Promise<Access | null> => {
+      if (authorization === undefined) return null;
+      const token = bearerToken(authorization);
+      if (!token) throw unauthenticated("The Authorization header must have the form: Bearer <token>.");
+      const hash = hashOf(token);
+      const entry = tokens.get(hash);
+      const isCurrent = entry && entry.generation === database.generation.now();
+      const access = isCurrent ? entry : await findAndKeep(hash);
+      if (!access || access.expiresAt <= Date.now()) throw unauthenticated(refusalOf(token));
+      return access;
+    },
+    /** The workspace of a token that was valid when it was last looked up; undefined for all others. */
+    lastWorkspaceOf: (authorization: string): string | undefined => {
+      const token = bearerToken(authorization);
+      return token && tokens.peek(hashOf(token))?.workspaceId;
+    },
+  };
+}
+
+/** Headers arrive as Latin-1; a token with other characters was sent as the bytes of its UTF-8. */
+const hashOf = (token: string) => hashToken(Buffer.from(token, "latin1").toString("utf8"));
+
+/**
+ * Looks tokens up by their hashes, by one statement at a time for all that wait for the last one. With a statement for each
+ * token, callers with unknown ones keep the connections of PostgreSQL busy (docs/internals/decisions.md).
+ */
+function createLookup(database: Database) {
+  let last: Promise<unknown> = Promise.resolve();
+  const lookup = new DataLoader<string, TokenAccess | undefined>(
+    (hashes) => {
+      const found = runShared("tokens", () => findByHashes(database, hashes));
+      last = found.catch(() => {});
+      return found;
+    },
+    {
+      cache: false,
+      maxBatchSize: MAX_LOOKED_UP,
+      batchScheduleFn: (begin) => void last.then(begin),
+    },
+  );
+  return (hash: string) => lookup.load(hash);
+}
+
+async function findByHashes(database: Database, hashes: readonly string[]) {
+  const generation = database.generation.now();
+  const rows = await selectTokens(database)
+    .where("hash", "in", [...new Set(hashes)])
+    .execute();
+  const byHash = new Map(rows.map((row) => [row.hash, accessOf(row, generation)]));
+  return hashes.map((hash) => byHash.get(hash));
 }
 
 const SCHEME = "bearer ";
@@ -72,12 +120,19 @@ export async function findTokenAccess(
   [column, value]: [column: "hash" | "id", value: string],
   generation: string | null,
 ): Promise<TokenAccess | undefined> {
-  const row = await database.read
+  const row = await selectTokens(database).where(column, "=", value).executeTakeFirst();
+  return row && accessOf(row, generation);
+}
+
+const selectTokens = ({ read }: Database) =>
+  read
     .selectFrom("AccessToken")
-    .select(["id", "name", "workspace", "scopes", "expiresAt", "revokedAt", "lastUsedAt"])
-    .where(column, "=", value)
-    .executeTakeFirst();
-  if (!row || row.revokedAt) return undefined;
+    .select(["id", "name", "hash", "workspace", "scopes", "expiresAt", "revokedAt", "lastUsedAt"]);
+
+type TokenRow = Awaited<ReturnType<ReturnType<typeof selectTokens>["executeTakeFirstOrThrow"]>>;
+
+function accessOf(row: TokenRow, generation: string | null): TokenAccess | undefined {
+  if (row.revokedAt) return undefined;
   return {
     tokenId: row.id,
     tokenName: row.name,

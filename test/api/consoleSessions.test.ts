@@ -1,6 +1,6 @@
 import { afterAll, expect, test, vi } from "vitest";
 import { createSignInLink } from "../../src/console/links.resolvers.ts";
-import { createAuthenticateSession, deleteEndedSessions } from "../../src/console/sessions.resolvers.ts";
+import { createSessionAuthentication, deleteEndedSessions } from "../../src/console/sessions.resolvers.ts";
 import { commandLineContext } from "../../src/workspaces/resolvers.ts";
 import { revokeAccessToken } from "../../src/workspaces/tokens.resolvers.ts";
 import { addToken, addWorkspace } from "../support/data.ts";
@@ -401,7 +401,7 @@ test("a subscription that stays open does not keep its session in use", async ()
     .set({ lastUsedAt: anHourAgo })
     .where("id", "=", id)
     .execute();
-  const authenticate = createAuthenticateSession(server.database, { warn: () => {} });
+  const { authenticate } = createSessionAuthentication(server.database, { warn: () => {} });
   await authenticate(secret, "watched");
   await new Promise((resolve) => setTimeout(resolve, 200)); // as long as the use below takes many times
   expect(await lastUse()).toBe(anHourAgo.getTime());

@@ -10,9 +10,9 @@ const SRC = join(import.meta.dirname, "../../src");
  */
 const BOUNDS: Record<string, string[]> = {
   "a number of entries or of characters, which the library keeps": [
-    "console/sessions.resolvers.ts createAuthenticateSession.sessions",
+    "console/sessions.resolvers.ts createSessionAuthentication.sessions",
     "inbox/queue.ts createRejectionQueue.recent",
-    "workspaces/authentication.resolvers.ts createAuthenticate.tokens",
+    "workspaces/authentication.resolvers.ts createTokenAuthentication.tokens",
   ],
   "a number of entries that stands beside it": [
     "http/pacedConnections.ts createFrameCounter.ofCalls",
@@ -43,6 +43,7 @@ const BOUNDS: Record<string, string[]> = {
     "limits/turns.ts createTurns.waiting",
     "logs/prune.resolvers.ts running",
     "usage/tokens.ts counts",
+    "workspaces/authentication.resolvers.ts createLookup.lookup",
     "workspaces/idempotency.resolvers.ts runningRequests",
   ],
   "requests, rows and documents, which take it with them": [

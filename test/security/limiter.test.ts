@@ -61,8 +61,12 @@ test("no workspace has more than half of the requests in flight while another ha
 
 test("who has no token is answered before a body is read, and holds nothing", async () => {
   await using server = await startServer({ limits: { maxInFlight: 4 }, metricsToken: METRICS_TOKEN });
-  const held = Array.from({ length: 40 }, () => openUnfinished(server, null));
-  for (const socket of held) expect(`${(await once(socket, "data"))[0]}`).toMatch(/^HTTP\/1\.1 401 /);
+  const held: Socket[] = [];
+  for (let n = 0; n < 40; n++) {
+    const socket = openUnfinished(server, null);
+    held.push(socket);
+    expect(`${(await once(socket, "data"))[0]}`).toMatch(/^HTTP\/1\.1 401 /);
+  }
   expect(await inFlight(server)).toBe(0);
   expect(await statusOf(server, server.token)).toBe(200);
   for (const socket of held) socket.destroy();

@@ -1,0 +1,149 @@
+import { once } from "node:events";
+import { ServerResponse } from "node:http";
+import { connect, type Socket } from "node:net";
+import { expect, test, vi } from "vitest";
+import { writeQueueOf } from "../../src/database/writeQueue.ts";
+import { getWorkspaceId } from "../../src/workspaces/resolvers.ts";
+import { generateToken } from "../../src/workspaces/tokens.ts";
+import { addToken } from "../support/data.ts";
+import { isOnPostgresql, type Server, startServer } from "../support/server.ts";
+import { countTurns } from "../support/turns.ts";
+
+const METRICS_TOKEN = "a token for the metrics only";
+
+function open({ url }: Server, head: string): Socket {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  socket.on("error", () => {}); // it is cut
+  socket.write(`${head}\r\nHost: x\r\n\r\n`);
+  return socket;
+}
+
+const bearer = (token: string) => `Authorization: Bearer ${token}`;
+const askWith = (server: Server, token: string) => open(server, `GET /datasets HTTP/1.1\r\n${bearer(token)}`);
+const statusOf = async (socket: Socket) => Number(`${(await once(socket, "data"))[0]}`.split(" ")[1]);
+
+/** Has statements that look tokens up wait; tells how many tokens each of them looks up. */
+function holdLookups({ database }: Server) {
+  const { promise: mayGoOn, resolve: goOn } = Promise.withResolvers<void>();
+  const lookedUp: number[] = [];
+  const { read } = database;
+  const selectFrom = read.selectFrom.bind(read);
+  const spy = vi.spyOn(read, "selectFrom").mockImplementation(((table: "AccessToken") => {
+    const query = selectFrom(table);
+    if (table !== "AccessToken") return query;
+    return {
+      select: (...columns: Parameters<typeof query.select>) => ({
+        where: (column: "hash", operator: "in", hashes: string[]) => ({
+          execute: async () => {
+            lookedUp.push(hashes.length);
+            await mayGoOn;
+            return query
+              .select(...columns)
+              .where(column, operator, hashes)
+              .execute();
+          },
+        }),
+      }),
+    };
+  }) as never);
+  return { lookedUp, goOn, restore: () => spy.mockRestore() };
+}
+
+async function inFlight({ url }: Server): Promise<number> {
+  const answer = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${METRICS_TOKEN}` } });
+  return Number(/^gabbro_requests_in_flight (\d+)$/m.exec(await answer.text())![1]);
+}
+
+test("who was authenticated before is served while tokens of others are looked up, one statement at a time for all of them", async () => {
+  await using server = await startServer({ limits: { maxInFlight: 6 }, metricsToken: METRICS_TOKEN });
+  expect(await statusOf(askWith(server, server.token))).toBe(200);
+  const { lookedUp, goOn, restore } = holdLookups(server);
+  const unknown = [askWith(server, generateToken())];
+  await expect.poll(() => lookedUp).toEqual([1]);
+  for (let n = 0; n < 5; n++) unknown.push(askWith(server, generateToken()));
+  await expect.poll(() => inFlight(server)).toBe(6);
+  expect(await statusOf(askWith(server, generateToken()))).toBe(503);
+  for (let n = 0; n < 10; n++) expect(await statusOf(askWith(server, server.token))).toBe(200);
+  expect(lookedUp).toEqual([1]);
+  goOn();
+  expect(await Promise.all(unknown.map(statusOf))).toEqual(Array(6).fill(401));
+  expect(lookedUp).toEqual([1, 5]);
+  restore();
+});
+
+test("callers without a valid token have places by their addresses: nobody takes those of all others", async () => {
+  await using server = await startServer({
+    ...{ limits: { maxInFlight: 6 }, metricsToken: METRICS_TOKEN, trustedProxies: ["127.0.0.1"] },
+  });
+  const { lookedUp, goOn, restore } = holdLookups(server);
+  const from = (address: string) =>
+    open(server, `GET /datasets HTTP/1.1\r\nX-Forwarded-For: ${address}\r\n${bearer(generateToken())}`);
+  const all = Array.from({ length: 6 }, () => from("192.0.2.1"));
+  await expect.poll(() => inFlight(server)).toBe(6);
+  expect(await statusOf(from("192.0.2.1"))).toBe(503);
+  const other = from("192.0.2.2");
+  await expect.poll(() => inFlight(server)).toBe(7);
+  goOn();
+  expect(await Promise.all([other, ...all].map(statusOf))).toEqual(Array(7).fill(401));
+  expect(lookedUp.length).toBeGreaterThan(0);
+  restore();
+});
+
+const refused: [who: string, head: string, status: number][] = [
+  ["without a token", "GET /datasets HTTP/1.1", 401],
+  // On PostgreSQL a statement answers for up to 64 of them.
+  ...(isOnPostgresql
+    ? []
+    : [["with an unknown token", `GET /datasets HTTP/1.1\r\n${bearer(generateToken())}`, 401] as never]),
+  ["for a path that does not exist", "POST /nowhere HTTP/1.1\r\nContent-Length: 0", 404],
+  ["for such a path with a valid token", "POST /nowhere HTTP/1.1\r\nContent-Length: 0\r\n$token", 404],
+];
+test.each(refused)("requests %s are refused for 10 ms a turn of the event loop", async (_, head, status) => {
+  await using server = await startServer();
+  expect(await statusOf(askWith(server, server.token))).toBe(200);
+  const turns = countTurns();
+  const refusedIn: number[] = [];
+  const { writeHead } = ServerResponse.prototype;
+  vi.spyOn(ServerResponse.prototype, "writeHead").mockImplementation(function (
+    this: ServerResponse,
+    ...args: unknown[]
+  ) {
+    const untilMs = performance.now() + 6;
+    while (performance.now() < untilMs);
+    refusedIn.push(turns.now());
+    return writeHead.apply(this, args as Parameters<typeof writeHead>);
+  });
+  const sockets = Array.from({ length: 20 }, () =>
+    open(server, head.replace("$token", bearer(server.token))),
+  );
+  expect(await Promise.all(sockets.map(statusOf))).toEqual(Array(20).fill(status));
+  turns.stop();
+  vi.restoreAllMocks();
+  for (const socket of sockets) socket.destroy();
+  const inTurn = Map.groupBy(refusedIn, (turn) => turn);
+  expect(Math.max(...[...inTurn.values()].map(({ length }) => length))).toBeLessThanOrEqual(2);
+});
+
+test("50 sign-ins whose bodies do not arrive keep others from signing in, and from nothing else", async () => {
+  await using server = await startServer({ limits: { maxInFlight: 4 }, console: true });
+  const begin = () =>
+    open(
+      server,
+      "POST /console/session HTTP/1.1\r\nSec-Fetch-Site: same-origin\r\nContent-Type: application/json\r\nContent-Length: 99",
+    );
+  const signIns = Array.from({ length: 51 }, begin);
+  expect(await Promise.race(signIns.map(statusOf))).toBe(503);
+  const { token } = await addToken(server, { scopes: ["read"] });
+  expect(await statusOf(askWith(server, token))).toBe(200);
+  for (const socket of signIns) socket.destroy();
+});
+
+test("a session is stored in the turn of its workspace, and not behind all who sign in", async () => {
+  await using server = await startServer({ console: true });
+  const acquire = vi.spyOn(writeQueueOf(server.database.orm.em)!, "acquire");
+  const headers = { "sec-fetch-site": "same-origin", host: "localhost:3001" };
+  const { status } = await server.post("/console/session", { token: server.token }, { token: null, headers });
+  expect(status).toBe(204);
+  expect(acquire.mock.calls).toEqual([[await getWorkspaceId(server.database, "default")]]);
+});
