@@ -56,7 +56,8 @@ export function countCopied(em: EntityManager, bytes: number): void {
 }
 
 /**
- * Runs a request in one serializable transaction, which its first write begins; reads see what was written before them.
+ * Runs a request in one transaction, which its first write begins; reads see what was written before them. Serializable ones
+ * would conflict with those of all workspaces, as their keys are on the same pages: what a write depends on is locked or updated.
  * `last` then adds what belongs to it, unless nothing was written. Notifications follow the commit. Throws TIMED_OUT when it
  * stays open for a second, and the driver's error when another transaction was in its way: nothing is stored then, and the
  * caller runs it again. With `endsAtDuplicate` a duplicate row is such an error, too: the request may have looked for the row
@@ -104,7 +105,7 @@ function createUnit(database: Database, workspaceId: string, endsAtDuplicate: bo
     const release = await whileWaiting(() => database.requestTransactions.acquire(workspaceId));
     const sinceMs = performance.now();
     endTurn = () => afterTurns(sinceMs, release); // as `inTransaction` does
-    await transaction.begin({ isolationLevel: IsolationLevel.SERIALIZABLE });
+    await transaction.begin({ isolationLevel: IsolationLevel.REPEATABLE_READ });
     for (const statement of database.dialect.openTransaction) await transaction.execute(statement);
     em.setTransactionContext(transaction.getTransactionContext());
     timer = setTimeout(() => void rollback(heldTooLong()), MAX_OPEN_MS);

@@ -12,7 +12,7 @@ const isolationLevels = {
   "locked rows": IsolationLevel.READ_COMMITTED,
   // Does not overwrite concurrent changes: PostgreSQL refuses the update, and the transaction is retried.
   "own changes": IsolationLevel.REPEATABLE_READ,
-  // Also protects the rows that the transaction only reads.
+  // Also protects the rows that the transaction only reads; transactions of other workspaces may be in its way.
   "own reads": IsolationLevel.SERIALIZABLE,
 };
 

@@ -5,7 +5,7 @@ import { badInput, GabbroError, quoted } from "../errors.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
 import { getPrompt } from "./authoring.resolvers.ts";
 import { changePrompt, type RecordChange } from "./changes.resolvers.ts";
-import { type Prompt, PromptTag, PromptTagMove, PromptVersion } from "./entities.ts";
+import { Prompt, PromptTag, PromptTagMove, PromptVersion } from "./entities.ts";
 import {
   MAX_TAGS,
   type PromptTagInput,
@@ -29,8 +29,7 @@ export interface TagState {
  */
 export async function publishPrompt(context: Context, input: PublishPromptInput): Promise<TagState> {
   authorize(context, "write");
-  return transactTags(context, async (em, record) => {
-    const prompt = await getPrompt(em, input.slug);
+  return changeTags(context, input.slug, async (em, prompt, record) => {
     const to = await getVersion(em, prompt, input);
     return moveTag(em, context, { action: "publishPrompt", prompt, label: input.newTag, to, record });
   });
@@ -42,8 +41,7 @@ export async function removePromptTag(
   { slug, input: { tag } }: PromptTagInput,
 ): Promise<TagState> {
   authorize(context, "write");
-  return transactTags(context, async (em, record) => {
-    const prompt = await getPrompt(em, slug);
+  return changeTags(context, slug, async (em, prompt, record) => {
     if (tag !== LATEST && !(await em.findOne(PromptTag, { prompt, label: tag })))
       throw tagNotFound(prompt, tag);
     return moveTag(em, context, { action: "removePromptTag", prompt, label: tag, to: null, record });
@@ -56,8 +54,7 @@ export async function rollbackPromptTag(
   { slug, input: { tag } }: PromptTagInput,
 ): Promise<TagState> {
   authorize(context, "write");
-  return transactTags(context, async (em, record) => {
-    const prompt = await getPrompt(em, slug);
+  return changeTags(context, slug, async (em, prompt, record) => {
     const last = await em.findOne(PromptTagMove, { prompt, label: tag }, { orderBy: { id: "desc" } });
     if (!last && tag !== LATEST) {
       throw new GabbroError("CONFLICT", `The tag ${quoted(tag)} of prompt ${quoted(slug)} was never moved.`);
@@ -73,8 +70,7 @@ export async function setTagProtection(
   { slug, input }: SetTagProtectionInput,
 ): Promise<string[]> {
   authorize(context, "publish");
-  return transactTags(context, async (em, record) => {
-    const prompt = await getPrompt(em, slug);
+  return changeTags(context, slug, async (_, prompt, record) => {
     refuseLatest(input.tag);
     const before = prompt.protectedTags;
     const others = before.filter((label) => label !== input.tag);
@@ -86,12 +82,21 @@ export async function setTagProtection(
   });
 }
 
-/** A tag may take the version of another tag, which must not move before the commit. */
-function transactTags<T>(
+/**
+ * Changes the tags of a prompt one transaction after another: a tag may take the version of another one, which must not move
+ * before the commit. Each transaction first updates the prompt without a change. A lock alone would not do: in the transaction
+ * of a request with a key, PostgreSQL then reads the tags as they were before it waited; after an update it refuses.
+ */
+function changeTags<T>(
   context: Context,
-  run: (em: EntityManager, record: RecordChange) => Promise<T>,
+  slug: string,
+  run: (em: EntityManager, prompt: Prompt, record: RecordChange) => Promise<T>,
 ): Promise<T> {
-  return changePrompt(context, run, "own reads");
+  const transact = async (em: EntityManager, record: RecordChange) => {
+    await em.nativeUpdate(Prompt, { slug }, { slug });
+    return run(em, await getPrompt(em, slug), record);
+  };
+  return changePrompt(context, transact, "locked rows");
 }
 
 interface Move {

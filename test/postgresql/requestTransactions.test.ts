@@ -5,7 +5,7 @@ import { execute } from "../support/postgresSetup.ts";
 import { startServer } from "../support/server.ts";
 import { captureStatements } from "../support/statements.ts";
 
-test("a request with a key whose read is refused, as another transaction is in its way, runs again and is answered", async () => {
+test("a request with a key whose write is refused, as another transaction is in its way, runs again and is answered", async () => {
   await using server = await startServer();
   await addPrompt(server, {
     slug: "guide",
@@ -14,9 +14,9 @@ test("a request with a key whose read is refused, as another transaction is in i
   });
   const other = new pg.Client({ connectionString: server.databaseUrl });
   await other.connect();
-  // It reads what the request writes, writes what the request reads then, and commits in between.
-  await other.query("begin isolation level serializable");
-  await other.query("select * from prompts for no key update");
+  // It changes what the request changes, and what it reads then.
+  await other.query("begin");
+  await other.query("update prompts set name = 'Other'");
   await other.query(
     "update prompt_tags set version_id = (select id from prompt_versions where version = '2') where label = 'live'",
   );
@@ -32,6 +32,63 @@ test("a request with a key whose read is refused, as another transaction is in i
   await other.end();
   const prompt = { name: "New", tags: [{ label: "live", version: "2" }] };
   expect((await updating).body).toEqual({ data: { updatePrompt: { prompt } } });
+});
+
+test("a request with a key is not run again for those of other workspaces that store logs meanwhile", async () => {
+  await using server = await startServer();
+  const { token } = await addWorkspace(server, "other");
+  await addDataset(server, { slug: "rows", columns: [{ name: "a", type: "text" }] });
+  const holder = new pg.Client({ connectionString: server.databaseUrl });
+  await holder.connect();
+  await holder.query("begin");
+  await holder.query("select * from datasets for update");
+  const logs = (slug: string, count: number) =>
+    Array.from(
+      { length: count },
+      (_, n) => `${slug}${n}: logPrompt(input: { slug: "${slug}", output: "a" }) { __typename }`,
+    ).join(" ");
+  const stop = await captureStatements(server);
+  const stored = server.graphql(
+    `mutation { ${logs("own", 5)} updateDataset(slug: "rows", input: { name: "b" }) { __typename } ${logs("more", 5)} }`,
+    {},
+    { headers: { "idempotency-key": "own" } },
+  );
+  const waiting =
+    "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+  await vi.waitFor(async () => expect(await execute(server.databaseUrl, waiting)).toHaveLength(1), 10_000);
+  for (const key of ["1", "2", "3"]) {
+    const headers = { "idempotency-key": key };
+    const theirs = await server.graphql(`mutation { ${logs("theirs", 1)} }`, {}, { token, headers });
+    expect(theirs.body.errors).toBeUndefined();
+  }
+  await holder.query("rollback");
+  await holder.end();
+  expect((await stored).body.errors).toBeUndefined();
+  const begun = stop().filter(({ sql }) => /^(?:begin|start transaction)\b.*isolation/i.test(sql));
+  expect(begun).toHaveLength(4);
+});
+
+test("two tags of a prompt, each of which takes the version of the other at once, end at the same version", async () => {
+  await using server = await startServer();
+  const versions = [{ version: "1" }, { version: "2" }];
+  await addPrompt(server, { slug: "guide", versions, tags: { a: "1", b: "2" } });
+  const take = (newTag: string, tag: string, key?: string) =>
+    server.graphql(
+      `mutation { publishPrompt(slug: "guide", input: { newTag: "${newTag}", to: { tag: "${tag}" } }) { __typename } }`,
+      {},
+      key === undefined ? {} : { headers: { "idempotency-key": key } },
+    );
+  for (let n = 0; n < 10; n++) {
+    const answers = await Promise.all([take("a", "b", n % 2 ? `a${n}` : undefined), take("b", "a", `b${n}`)]);
+    for (const { body } of answers) expect(body.errors).toBeUndefined();
+    const { tags } = await server.run('{ prompt(slug: "guide") { tags { version } } }');
+    expect(tags[0].version).toBe(tags[1].version);
+    const label = n % 3 ? "a" : "b";
+    const version = tags[0].version === "1" ? "2" : "1";
+    await server.run(
+      `mutation { publishPrompt(slug: "guide", input: { newTag: "${label}", to: { version: "${version}" } }) { __typename } }`,
+    );
+  }
 });
 
 test("a log may wait as long as it takes for the commits of others that notify, but not for a lock", async () => {
