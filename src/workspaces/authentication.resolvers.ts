@@ -28,10 +28,7 @@ export function createTokenAuthentication(
   const findAndKeep = async (hash: string): Promise<TokenAccess | undefined> => {
     const access = await find(hash);
     const nowMs = Date.now();
-    if (!access || access.expiresAt <= nowMs) {
-      tokens.delete(hash);
-      return access;
-    }
+    if (!access || access.expiresAt <= nowMs) return access;
     tokens.set(hash, access);
     const { workspaceId, tokenId: id } = access;
     // In the background: it must not delay or fail the request.
@@ -51,8 +48,9 @@ export function createTokenAuthentication(
       const entry = tokens.get(hash);
       const isCurrent = entry && entry.generation === database.generation.now();
       const access = isCurrent ? entry : await findAndKeep(hash);
-      if (!access || access.expiresAt <= Date.now()) throw unauthenticated(refusalOf(token));
-      return access;
+      if (access && access.expiresAt > Date.now()) return access;
+      tokens.delete(hash);
+      throw unauthenticated(refusalOf(token));
     },
     /** The workspace of a token that was valid when it was last looked up; undefined for all others. */
     lastWorkspaceOf: (authorization: string): string | undefined => {

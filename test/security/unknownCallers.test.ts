@@ -3,7 +3,9 @@ import { ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
 import { expect, test, vi } from "vitest";
 import { writeQueueOf } from "../../src/database/writeQueue.ts";
-import { getWorkspaceId } from "../../src/workspaces/resolvers.ts";
+import { createTokenAuthentication } from "../../src/workspaces/authentication.resolvers.ts";
+import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
+import { revokeAccessToken } from "../../src/workspaces/tokens.resolvers.ts";
 import { generateToken } from "../../src/workspaces/tokens.ts";
 import { addToken } from "../support/data.ts";
 import { isOnPostgresql, type Server, startServer } from "../support/server.ts";
@@ -11,13 +13,23 @@ import { countTurns } from "../support/turns.ts";
 
 const METRICS_TOKEN = "a token for the metrics only";
 
-function open({ url }: Server, head: string): Socket {
+function connectTo({ url }: Server): Socket {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   socket.on("error", () => {}); // it is cut
-  socket.write(`${head}\r\nHost: x\r\n\r\n`);
   return socket;
 }
+
+const ask = (socket: Socket, head: string) => socket.write(`${head}\r\nHost: x\r\n\r\n`);
+
+function open(server: Server, head: string): Socket {
+  const socket = connectTo(server);
+  ask(socket, head);
+  return socket;
+}
+
+const connectionsOf = ({ app }: Server) =>
+  new Promise<number>((resolve) => app.server.getConnections((_, count) => resolve(count)));
 
 const bearer = (token: string) => `Authorization: Bearer ${token}`;
 const askWith = (server: Server, token: string) => open(server, `GET /datasets HTTP/1.1\r\n${bearer(token)}`);
@@ -102,6 +114,9 @@ const refused: [who: string, head: string, status: number][] = [
 test.each(refused)("requests %s are refused for 10 ms a turn of the event loop", async (_, head, status) => {
   await using server = await startServer();
   expect(await statusOf(askWith(server, server.token))).toBe(200);
+  const sockets = Array.from({ length: 20 }, () => connectTo(server));
+  await Promise.all(sockets.map((socket) => once(socket, "connect")));
+  await expect.poll(() => connectionsOf(server)).toBeGreaterThanOrEqual(20);
   const turns = countTurns();
   const refusedIn: number[] = [];
   const { writeHead } = ServerResponse.prototype;
@@ -114,15 +129,34 @@ test.each(refused)("requests %s are refused for 10 ms a turn of the event loop",
     refusedIn.push(turns.now());
     return writeHead.apply(this, args as Parameters<typeof writeHead>);
   });
-  const sockets = Array.from({ length: 20 }, () =>
-    open(server, head.replace("$token", bearer(server.token))),
-  );
+  for (const socket of sockets) ask(socket, head.replace("$token", bearer(server.token)));
   expect(await Promise.all(sockets.map(statusOf))).toEqual(Array(20).fill(status));
   turns.stop();
   vi.restoreAllMocks();
   for (const socket of sockets) socket.destroy();
   const inTurn = Map.groupBy(refusedIn, (turn) => turn);
   expect(Math.max(...[...inTurn.values()].map(({ length }) => length))).toBeLessThanOrEqual(2);
+});
+
+test("a token that has expired or is revoked counts for no workspace any more", async () => {
+  await using server = await startServer();
+  const { database } = server;
+  const { authenticate, lastWorkspaceOf } = createTokenAuthentication(database, { warn: () => {} });
+  const workspaceId = await getWorkspaceId(database, "default");
+  const expiring = await addToken(server, { expiresAt: new Date(Date.now() + 3_000) });
+  const revoked = await addToken(server);
+  for (const { token } of [expiring, revoked]) {
+    await authenticate(`Bearer ${token}`);
+    expect(lastWorkspaceOf(`Bearer ${token}`)).toBe(workspaceId);
+  }
+  await revokeAccessToken(commandLineContext(database, workspaceId), { id: revoked.id });
+  for (const { token } of [expiring, revoked]) {
+    const isRefused = async () => {
+      await expect(authenticate(`Bearer ${token}`)).rejects.toThrow("expired or revoked");
+    };
+    await vi.waitFor(isRefused, 20_000);
+    expect(lastWorkspaceOf(`Bearer ${token}`)).toBeUndefined();
+  }
 });
 
 test("50 sign-ins whose bodies do not arrive keep others from signing in, and from nothing else", async () => {
