@@ -1,24 +1,17 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import DataLoader from "dataloader";
-import { GabbroError } from "../errors.ts";
-import { currentWorkspace, runShared, whileWaiting } from "../limits/eventLoop.ts";
+import { currentWorkspace, whileWaiting } from "../limits/eventLoop.ts";
 import { createFairQueue } from "../limits/fairQueue.ts";
 import { jsonSize } from "../limits/jsonSize.ts";
-import { createTurns } from "../limits/turns.ts";
+import {
+  createLanes,
+  MAX_TRANSACTION_CHARACTERS,
+  MAX_TRANSACTION_REQUESTS,
+  MAX_WAIT_MS,
+  type Unit,
+} from "./commitLanes.ts";
 import { failsWholeBatch, isLocked } from "./driverErrors.ts";
 import type { Rows } from "./inserts.ts";
 
-/** The rows of one request. */
-interface Unit<DB> {
-  rows: Rows<DB>;
-  sinceMs: number;
-  size: number;
-  workspace: string;
-}
-
-const MAX_TRANSACTION_REQUESTS = 200;
-/** SQLite blocks other requests while it writes a transaction: half a megabyte of words of one letter takes it 45 ms to index. */
-const MAX_TRANSACTION_CHARACTERS = 512 * 1024;
 /** Larger requests have transactions of their own, which are stored one after another: smaller ones do not wait for them. */
 const MAX_SMALL_CHARACTERS = 16 * 1024;
 /**
@@ -28,16 +21,11 @@ const MAX_SMALL_CHARACTERS = 16 * 1024;
 const MAX_LARGE_REQUESTS = 48;
 /**
  * Limits concurrent transactions: with one for each request, slow commits would use all connections, leave none for reads,
- * and hardly any requests would share a commit.
+ * and hardly any requests would share a commit. Another workspace finds a place beside the four of one.
  */
-const MAX_TRANSACTIONS = 4;
-/**
- * Fewer requests than this wait for another turn, in which callers that the last commit answered send their next request:
- * of 64 callers 52 then share a commit, instead of 32. More requests do not wait, because their turns are long.
- */
-const MIN_PENDING_REQUESTS = 64;
-const MAX_WAIT_MS = 5_000;
-
+const TRANSACTIONS = { places: 6, share: 4 };
+/** Transactions that are stored one after another. */
+const ONE_BY_ONE = { places: 1, share: 1 };
 interface Store<DB> {
   insert(rows: Rows<DB>): Promise<void>;
   insertAlone(rows: Rows<DB>): Promise<void>;
@@ -64,9 +52,9 @@ export function createCommit<DB>({ insert, insertAlone, takesLocks = () => false
     return results;
   };
   const ways = { together: storeBy(insert), alone: storeBy(insertAlone) };
-  const small = createLoader(ways, MAX_TRANSACTIONS, () => pending);
-  const locking = createLoader(ways, 1, () => pending);
-  const large = createLoader(ways, 1, () => pending);
+  const small = createLanes(ways, TRANSACTIONS, () => pending);
+  const locking = createLanes(ways, ONE_BY_ONE, () => pending);
+  const large = createLanes(ways, ONE_BY_ONE, () => pending);
   const places = createFairQueue({
     ...{ places: MAX_LARGE_REQUESTS, maxWaiting: 500, maxWaitMs: MAX_WAIT_MS },
     busy: "Too many large requests are being stored; try again in a moment.",
@@ -109,92 +97,6 @@ export function createCommit<DB>({ insert, insertAlone, takesLocks = () => false
       }
     },
   });
-}
-
-type StoreBatch<DB> = (batch: Unit<DB>[]) => Promise<(true | Error)[]>;
-
-/** Collects requests, and stores them in at most `maxActive` transactions at once. Each goes on when its own is committed. */
-function createLoader<DB>(
-  ways: { together: StoreBatch<DB>; alone: StoreBatch<DB> },
-  maxActive: number,
-  pending: () => number,
-) {
-  const turn = createTurns();
-  const dispatchQueue: (() => void)[] = [];
-  let active = 0;
-  const storeAll = async (waiting: Waiting<DB>[]) => {
-    active += 1;
-    let isFirst = maxActive > 1;
-    for (const batch of inTransactions(waiting)) {
-      if (!isFirst) await turn("group commit"); // other requests run between two transactions
-      isFirst = false;
-      const locked = await settle(batch, ways.together);
-      for (const [workspace, some] of Map.groupBy(locked, ({ unit }) => unit.workspace))
-        void runShared(workspace, async () => {
-          for (const { reject } of await settle(some, ways.alone)) reject(tooLate());
-        });
-    }
-    active -= 1;
-    dispatchQueue.shift()?.();
-  };
-  const loader = new DataLoader(
-    async (units: readonly Unit<DB>[]) => {
-      const all = units.map((unit) => ({ unit, ...Promise.withResolvers<void>() }));
-      const isInTime = ({ unit }: Waiting<DB>) => performance.now() - unit.sinceMs <= MAX_WAIT_MS;
-      const { inTime = [], late = [] } = Object.groupBy(all, (one) => (isInTime(one) ? "inTime" : "late"));
-      for (const { reject } of late) reject(tooLate());
-      void runShared("group commit", () => storeAll(inTime));
-      return all.map(({ promise }) => ({ stored: promise }));
-    },
-    {
-      cache: false,
-      maxBatchSize: MAX_TRANSACTION_REQUESTS,
-      batchScheduleFn: (dispatch) => {
-        const dispatchSoon = () => (pending() < MIN_PENDING_REQUESTS ? setImmediate(dispatch) : dispatch());
-        if (active < maxActive) setImmediate(dispatchSoon);
-        else dispatchQueue.push(dispatch);
-      },
-    },
-  );
-  return async (unit: Unit<DB>): Promise<void> => (await loader.load(unit)).stored;
-}
-
-/** Stores the requests of a transaction; returns those that have to wait for a lock. */
-async function settle<DB>(batch: Waiting<DB>[], storeBatch: StoreBatch<DB>): Promise<Waiting<DB>[]> {
-  const results = await storeBatch(batch.map(({ unit }) => unit));
-  return batch.filter(({ resolve, reject }, n) => {
-    const result = results[n];
-    if (isLocked(result)) return true;
-    if (result instanceof Error) reject(result);
-    else resolve();
-    return false;
-  });
-}
-
-interface Waiting<DB> extends PromiseWithResolvers<void> {
-  unit: Unit<DB>;
-}
-
-/** After so long the client may have given up and retried: storing the rows now would store them twice. */
-function tooLate(): GabbroError {
-  const message = "The database is busy; try again in a moment.";
-  return new GabbroError("UNAVAILABLE", message, { headers: { "retry-after": "1" } });
-}
-
-/** Divides requests into transactions of limited size; a larger request has a transaction of its own. */
-function* inTransactions<DB>(waiting: Waiting<DB>[]): Generator<Waiting<DB>[]> {
-  let batch: Waiting<DB>[] = [];
-  let size = 0;
-  for (const one of waiting) {
-    if (batch.length > 0 && size + one.unit.size > MAX_TRANSACTION_CHARACTERS) {
-      yield batch;
-      batch = [];
-      size = 0;
-    }
-    batch.push(one);
-    size += one.unit.size;
-  }
-  if (batch.length > 0) yield batch;
 }
 
 async function store<DB>(

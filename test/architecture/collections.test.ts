@@ -32,7 +32,8 @@ const BOUNDS: Record<string, string[]> = {
     "workspaces/subscribers.resolvers.ts sharedChecks",
   ],
   "requests in flight": [
-    "database/groupCommit.ts createLoader.loader",
+    "database/commitLanes.ts createLanes.lanes",
+    "database/commitLanes.ts createLanes.loader",
     "database/lastUses.ts createRecordUse.uses",
     "database/open.ts openDatabase.backgroundWork",
     "database/sharedReads.ts shareReads.reading",

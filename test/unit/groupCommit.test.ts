@@ -76,8 +76,8 @@ test("who waited too long for a transaction is refused, and nothing of it is sto
   clock.mockImplementation(() => began + 6_000);
   for (const { done } of inserting) done();
   await Promise.all(first);
-  clock.mockRestore();
   await expect.poll(() => inserting.length).toBe(AT_ONCE + 1);
+  clock.mockRestore();
   expect(inserting.at(-1)!.names).toEqual(["late"]);
   inserting.at(-1)!.done();
   await late;
@@ -113,11 +113,67 @@ test("of two workspaces that store large requests none waits for more than 24 of
     runShared(workspaceId, () => commit(rows(`${workspaceId[0]}${large}`)));
   const all = [...Array.from({ length: 50 }, () => store("attacker")), store("neighbour")];
   await expect.poll(() => inserting.length).toBe(1);
-  expect(inserting[0]!.names.map((name) => name[0]).join("")).toBe(`${"a".repeat(24)}n`);
+  expect(lettersOf(inserting[0]!)).toBe("a".repeat(24));
+  inserting[0]!.done();
+  await expect.poll(() => inserting.length).toBe(2);
+  expect(lettersOf(inserting[1]!)).toBe("n");
   await vi.waitUntil(() => {
     for (const { done } of inserting) done();
     return commit.waiting() === 0;
   }, 30_000);
+  await Promise.all(all);
+});
+
+const lettersOf = ({ names }: { names: string[] }) => names.map((name) => name[0]).join("");
+
+/** Stores as many requests of a workspace, each of so many characters. */
+function storeMany(
+  commit: ReturnType<typeof createSlowCommit>["commit"],
+  workspaceId: string,
+  count: number,
+  size = 1,
+) {
+  const text = workspaceId[0]!.repeat(size);
+  return Array.from({ length: count }, () => runShared(workspaceId, () => commit(rows(text))));
+}
+
+test("who has much to store shares no transaction, and those who have little share one", async () => {
+  const { commit, inserting } = createSlowCommit();
+  const all = [
+    ...storeMany(commit, "attacker", 8, 10_000),
+    ...storeMany(commit, "neighbour", 2),
+    ...storeMany(commit, "bystander", 1),
+  ];
+  await expect.poll(() => inserting.map(lettersOf)).toEqual(["a".repeat(8), "nnb"]);
+  for (const { done } of inserting) done();
+  await Promise.all(all);
+});
+
+test("a workspace that stores more and more leaves others a transaction", async () => {
+  const { commit, inserting } = createSlowCommit();
+  const all = storeMany(commit, "attacker", 300, 10_000);
+  await expect.poll(() => inserting.length).toBe(AT_ONCE);
+  all.push(...storeMany(commit, "neighbour", 1));
+  await expect.poll(() => inserting.slice(AT_ONCE).map(lettersOf)).toEqual(["n"]);
+  await vi.waitUntil(() => {
+    for (const { done } of inserting) done();
+    return commit.waiting() === 0;
+  });
+  await Promise.all(all);
+});
+
+test("workspaces take turns at the transactions that all of them may use", async () => {
+  const { commit, inserting } = createSlowCommit();
+  const all = [...storeMany(commit, "attacker", 300, 10_000), ...storeMany(commit, "other", 300, 10_000)];
+  await expect.poll(() => inserting.length).toBe(6);
+  all.push(...storeMany(commit, "neighbour", 1));
+  await new Promise(setImmediate);
+  for (const letter of ["o", "a"]) inserting.find((one) => lettersOf(one)[0] === letter)!.done();
+  await expect.poll(() => inserting.slice(6).map(lettersOf)).toContain("n");
+  await vi.waitUntil(() => {
+    for (const { done } of inserting) done();
+    return commit.waiting() === 0;
+  });
   await Promise.all(all);
 });
 

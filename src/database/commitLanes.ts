@@ -1,0 +1,172 @@
+import DataLoader from "dataloader";
+import { GabbroError } from "../errors.ts";
+import { runShared } from "../limits/eventLoop.ts";
+import { createTurns } from "../limits/turns.ts";
+import { isLocked } from "./driverErrors.ts";
+import type { Rows } from "./inserts.ts";
+
+/** The rows of one request. */
+export interface Unit<DB> {
+  rows: Rows<DB>;
+  sinceMs: number;
+  size: number;
+  workspace: string;
+}
+
+export const MAX_TRANSACTION_REQUESTS = 200;
+/** SQLite blocks other requests while it writes a transaction: half a megabyte of words of one letter takes it 45 ms to index. */
+export const MAX_TRANSACTION_CHARACTERS = 512 * 1024;
+/** A workspace with more to store shares no transaction: the others would wait until all of its words are indexed. */
+const MAX_SHARED_CHARACTERS = 64 * 1024;
+/**
+ * Fewer requests than this wait for another turn, in which callers that the last commit answered send their next request:
+ * of 64 callers 52 then share a commit, instead of 32. More requests do not wait, because their turns are long.
+ */
+const MIN_PENDING_REQUESTS = 64;
+export const MAX_WAIT_MS = 5_000;
+
+type StoreBatch<DB> = (batch: Unit<DB>[]) => Promise<(true | Error)[]>;
+
+interface Ways<DB> {
+  together: StoreBatch<DB>;
+  alone: StoreBatch<DB>;
+}
+
+interface Lane<DB> {
+  workspace: string;
+  waiting: Waiting<DB>[];
+  /** The size of the requests that wait. */
+  size: number;
+  /** How many transactions have rows of the workspace. */
+  running: number;
+}
+
+interface Waiting<DB> extends PromiseWithResolvers<void> {
+  unit: Unit<DB>;
+  lane: Lane<DB>;
+}
+
+interface Places {
+  /** How many transactions run at once. */
+  places: number;
+  /** How many of them have rows of one workspace, so that another finds a place. */
+  share: number;
+}
+
+/**
+ * Stores requests in a few transactions at once; each goes on when its own is committed. Workspaces take turns: one that has much
+ * to store has transactions of its own, and those that have little share one.
+ */
+export function createLanes<DB>(ways: Ways<DB>, { places, share }: Places, pending: () => number) {
+  /** By workspace, in the order of their turns. A workspace is here only while it stores or waits. */
+  const lanes = new Map<string, Lane<DB>>();
+  const turn = createTurns();
+  let active = 0;
+  let isStarting = false;
+  const hasNext = () =>
+    active < places && lanes.values().some(({ waiting, running }) => waiting.length > 0 && running < share);
+  const moveToEnd = (lane: Lane<DB>) => {
+    lanes.delete(lane.workspace);
+    if (lane.running > 0 || lane.waiting.length > 0) lanes.set(lane.workspace, lane);
+  };
+  const countRunning = (used: Set<Lane<DB>>, change: number) => {
+    active += change;
+    for (const lane of used) {
+      lane.running += change;
+      moveToEnd(lane);
+    }
+  };
+  const run = async (taken: Waiting<DB>[]) => {
+    const used = new Set(taken.map(({ lane }) => lane));
+    countRunning(used, 1);
+    await storeBatch(ways, taken.filter(isInTime));
+    countRunning(used, -1);
+    void startNext();
+  };
+  const startNext = async () => {
+    if (isStarting) return;
+    isStarting = true;
+    for (let isFirst = places > 1; hasNext(); isFirst = false) {
+      if (!isFirst) await turn("group commit"); // other requests run between two transactions
+      void run(takeNext(lanes.values(), share));
+    }
+    isStarting = false;
+  };
+  const newLane = (workspace: string): Lane<DB> => ({ workspace, waiting: [], size: 0, running: 0 });
+  const add = (unit: Unit<DB>) => {
+    const lane = lanes.get(unit.workspace) ?? newLane(unit.workspace);
+    lanes.set(unit.workspace, lane);
+    const one = { unit, lane, ...Promise.withResolvers<void>() };
+    lane.waiting.push(one);
+    lane.size += unit.size;
+    return { stored: one.promise };
+  };
+  const loader = new DataLoader(
+    async (units: readonly Unit<DB>[]) => {
+      const added = units.map(add);
+      void runShared("group commit", startNext);
+      return added;
+    },
+    {
+      cache: false,
+      batchScheduleFn: (dispatch) =>
+        setImmediate(() => (pending() < MIN_PENDING_REQUESTS ? setImmediate(dispatch) : dispatch())),
+    },
+  );
+  return async (unit: Unit<DB>): Promise<void> => (await loader.load(unit)).stored;
+}
+
+/** The requests of the next transaction, in the order of the turns. A larger request has a transaction of its own. */
+function takeNext<DB>(lanes: Iterable<Lane<DB>>, share: number): Waiting<DB>[] {
+  const taken: Waiting<DB>[] = [];
+  let left = MAX_TRANSACTION_CHARACTERS;
+  const fits = (one: Waiting<DB> | undefined) =>
+    one && (taken.length === 0 || (taken.length < MAX_TRANSACTION_REQUESTS && one.unit.size <= left));
+  for (const lane of lanes) {
+    const isAlone = lane.size > MAX_SHARED_CHARACTERS;
+    if (lane.running >= share || (isAlone && taken.length > 0)) continue;
+    while (fits(lane.waiting[0])) {
+      const one = lane.waiting.shift()!;
+      taken.push(one);
+      lane.size -= one.unit.size;
+      left -= one.unit.size;
+    }
+    if (isAlone) break;
+  }
+  return taken;
+}
+
+/** Refuses a request that waited too long. */
+function isInTime<DB>({ unit, reject }: Waiting<DB>): boolean {
+  const isEarly = performance.now() - unit.sinceMs <= MAX_WAIT_MS;
+  if (!isEarly) reject(tooLate());
+  return isEarly;
+}
+
+/** After so long the client may have given up and retried: storing the rows now would store them twice. */
+function tooLate(): GabbroError {
+  const message = "The database is busy; try again in a moment.";
+  return new GabbroError("UNAVAILABLE", message, { headers: { "retry-after": "1" } });
+}
+
+/** Stores the requests of a transaction; those that have to wait for a lock go on in one for each workspace. */
+async function storeBatch<DB>({ together, alone }: Ways<DB>, batch: Waiting<DB>[]): Promise<void> {
+  if (batch.length === 0) return;
+  const locked = await settle(batch, together);
+  for (const [workspace, some] of Map.groupBy(locked, ({ unit }) => unit.workspace))
+    void runShared(workspace, async () => {
+      for (const { reject } of await settle(some, alone)) reject(tooLate());
+    });
+}
+
+/** Stores the requests of a transaction; returns those that have to wait for a lock. */
+async function settle<DB>(batch: Waiting<DB>[], store: StoreBatch<DB>): Promise<Waiting<DB>[]> {
+  const results = await store(batch.map(({ unit }) => unit));
+  return batch.filter(({ resolve, reject }, n) => {
+    const result = results[n];
+    if (isLocked(result)) return true;
+    if (result instanceof Error) reject(result);
+    else resolve();
+    return false;
+  });
+}
