@@ -368,7 +368,7 @@ test("PostgreSQL keeps no more than 64 kB of new words and metadata aside, which
     );
   const reloptions = ["gin_pending_list_limit=64"];
   expect(indexes).toEqual([
-    { relname: "log_texts_words", reloptions },
+    { relname: "log_texts_lexemes", reloptions },
     { relname: "logs_by_metadata", reloptions },
   ]);
 });
@@ -465,8 +465,37 @@ test("words and metadata are looked up in their indexes", async () => {
     plans.push(JSON.stringify(rows));
     await client.end();
   }
-  expect(plans[0]).toContain("Bitmap Index Scan on log_texts_words");
+  expect(plans[0]).toContain("Bitmap Index Scan on log_texts_lexemes");
   expect(plans[1]).toContain("Bitmap Index Scan on logs_by_metadata");
+});
+
+test("no word of a search reads words of another workspace, whole or as a prefix", async () => {
+  await using server = await startServer();
+  const { database } = server;
+  const own = await addWorkspace(server, "own");
+  const log = (output: string, token?: string) =>
+    server.post("/monitor/log", { slug: "x", output }, { ...(token && { token }) });
+  for (const long of ["", ` ${"x".repeat(500)}`]) {
+    await log(`Apples of Kenya${long}`);
+    await log(`Apricots of Kenya${long}`, own.token);
+  }
+  const { lexemes } = database.search.query(own.id, 'ap* "of Kenya"') as Parameters<typeof keysOf>[0];
+  const found = await Promise.all(
+    lexemes
+      .split(" & ")
+      .map((lexeme) =>
+        database.orm.em
+          .fork()
+          .execute(
+            "select workspace_id, count(*) from log_texts where log_lexemes(workspace_id, body) @@ cast(? as tsquery) group by 1",
+            [lexeme],
+          ),
+      ),
+  );
+  expect(found).toEqual(Array(3).fill([{ workspace_id: own.id, count: 2 }]));
+  const query = "query($text: String!) { logs(filter: { text: $text }) { nodes { id } } }";
+  for (const text of ["ap*", "apricots", "kenya", `${"x".repeat(450)}*`])
+    expect(await server.run(query, { text }, own.token)).toHaveLength(2 - Number(text.startsWith("x")));
 });
 
 test("a filter by metadata parses none of another workspace's", async () => {
