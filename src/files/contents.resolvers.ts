@@ -176,6 +176,7 @@ export async function* fileContent(
   { id, workspace, upload }: CompleteFile,
 ): AsyncGenerator<Buffer> {
   for (let after = FIRST_ID; ; ) {
+    await database.turn(workspace); // before the first chunk too: hundreds of downloads may begin at once
     const chunk = await database.read
       .selectFrom("FileChunk")
       .select(["id", "data"])
@@ -189,6 +190,5 @@ export async function* fileContent(
     if (!chunk) return;
     yield Buffer.from(chunk.data, "base64");
     after = chunk.id;
-    await database.turn(workspace);
   }
 }

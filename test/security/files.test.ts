@@ -4,12 +4,13 @@ import { request } from "node:http";
 import { Readable } from "node:stream";
 import { afterAll, afterEach, expect, test, vi } from "vitest";
 import type { Database } from "../../src/database/open.ts";
-import { uploadFile } from "../../src/files/contents.resolvers.ts";
-import { getSignedFile } from "../../src/files/resolvers.ts";
+import { fileContent, uploadFile } from "../../src/files/contents.resolvers.ts";
+import { getComplete, getSignedFile } from "../../src/files/resolvers.ts";
 import { addToken, addWorkspace } from "../support/data.ts";
 import { announce, announced, beginPut, fileOf, put, storedIn, unfinishedChunks } from "../support/files.ts";
 import { startServer } from "../support/server.ts";
 import { captureStatements } from "../support/statements.ts";
+import { countTurns } from "../support/turns.ts";
 
 vi.setConfig({ testTimeout: 30_000 });
 
@@ -251,6 +252,22 @@ test("slow uploads leave half of the places to others; their workspace waits unt
   expect((await waiting).status).toBe(200);
   for (const { socket } of begun) socket.destroy();
   await Promise.all(begun.map(({ closed }) => closed));
+});
+
+test("downloads that begin at once read their first chunks in turns of the event loop of their own", async () => {
+  const file = getComplete(await signedFile(await uploaded()));
+  const turns = countTurns();
+  const reads: number[] = [];
+  const database = {
+    ...server.database,
+    get read() {
+      reads.push(turns.now());
+      return server.database.read;
+    },
+  };
+  await Promise.all(Array.from({ length: 20 }, () => fileContent(database, file).next()));
+  turns.stop();
+  expect(new Set(reads).size).toBe(20);
 });
 
 test.each([
