@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -5,7 +6,7 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { takeBackups } from "../../faults/backups.ts";
 import { migrate } from "../../src/database/migrate.ts";
-import { openDatabase } from "../../src/database/open.ts";
+import { type Database as Gabbro, openDatabase } from "../../src/database/open.ts";
 import { entities } from "../../src/entities.ts";
 
 // The long form: npm run faults -- backups
@@ -57,3 +58,49 @@ test(
   },
   TIMEOUT_MS,
 );
+
+type Read = (database: Gabbro, target: string, write: () => void) => Promise<void>;
+
+const reads: [name: string, read: Read][] = [
+  [
+    "a backup",
+    async ({ dialect, orm }, target, write) => {
+      const backup = dialect.copyTo!(orm, target);
+      await new Promise(setImmediate);
+      write();
+      await backup;
+    },
+  ],
+  [
+    "a copy to another database",
+    ({ dialect, orm }, _, write) => dialect.copier.read(orm, async () => write()),
+  ],
+];
+
+test.each(reads)(
+  "%s copies what was written meanwhile from the write-ahead log, so that the next commit of a server need not",
+  async (_, read) => {
+    const folder = await mkdtemp(join(tmpdir(), "gabbro-"));
+    const file = join(folder, "gabbro.sqlite");
+    const database = await openDatabase(`sqlite:${file}`, entities);
+    await migrate(database);
+    const other = new Database(file);
+    other.exec("create table ballast (content blob)");
+    let written = 0;
+    await read(database, join(folder, "backup.sqlite"), () => {
+      other.exec("insert into ballast values (zeroblob(20000000))");
+      written = pagesToCopy(file);
+    });
+    expect(written).toBeGreaterThan(4_000);
+    expect(pagesToCopy(file)).toBe(0);
+    other.close();
+    await database.close();
+    await rm(folder, { recursive: true });
+  },
+);
+
+/** The pages in the write-ahead log that are not in the file yet: https://sqlite.org/walformat.html */
+function pagesToCopy(file: string): number {
+  const index = readFileSync(`${file}-shm`);
+  return index.readUInt32LE(16) - index.readUInt32LE(96);
+}

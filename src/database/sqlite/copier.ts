@@ -13,6 +13,7 @@ import {
 } from "../copy/copier.ts";
 import type { Table, Value } from "../tables.ts";
 import { handleOf } from "./connection.ts";
+import { withSnapshot } from "./snapshot.ts";
 
 /** Reads and writes the whole SQLite file at `path`. */
 export function createSqliteCopier(path: string): Copier {
@@ -22,15 +23,7 @@ export function createSqliteCopier(path: string): Copier {
       const { dev, ino } = await stat(path, { bigint: true });
       return `${dev} ${ino}`;
     },
-    read: async ({ em }, run) => {
-      const handle = await handleOf(em, "read");
-      handle.exec("begin");
-      try {
-        return await run(snapshotOf(handle));
-      } finally {
-        handle.exec("rollback");
-      }
-    },
+    read: ({ em }, run) => withSnapshot(em, (handle) => run(snapshotOf(handle))),
     // No flushes meanwhile: `replace` flushes the file once it is complete, and deletes it otherwise.
     fill: async ({ em }, _, run) => {
       const handle = await handleOf(em, "write");

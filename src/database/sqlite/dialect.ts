@@ -10,6 +10,7 @@ import { createSqliteCopier } from "./copier.ts";
 import { createFile, inspectFile, isWorldReadable } from "./file.ts";
 import { BUSY_MS, READER_PRAGMAS, setPragmas, WRITER_PRAGMAS } from "./pragmas.ts";
 import { createSqliteSearch } from "./search.ts";
+import { withSnapshot } from "./snapshot.ts";
 import { createWordIndexer, MAX_REMOVED_ROWS, mergeWords } from "./wordIndex.ts";
 
 const OPENING_MS = 1_500;
@@ -78,16 +79,8 @@ export function sqlite(url: string): Dialect {
 }
 
 /** Copies one snapshot: otherwise SQLite restarts whenever another process writes, and may never finish. */
-const copyTo: Dialect["copyTo"] = async ({ em }, file) => {
-  const handle = await handleOf(em, "read");
-  handle.exec("begin");
-  try {
-    handle.prepare("select 1 from sqlite_master").all([]); // starts the snapshot
-    await handle.backup(file);
-  } finally {
-    handle.exec("commit");
-  }
-};
+const copyTo: Dialect["copyTo"] = ({ em }, file) =>
+  withSnapshot(em, async (handle) => void (await handle.backup(file)));
 
 const migrateAlone: Dialect["migrateAlone"] = async ({ em }, apply) => {
   const connection = em.getConnection("write");
