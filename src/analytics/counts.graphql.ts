@@ -48,6 +48,7 @@ builder.queryField("logCounts", (t) =>
     extensions: { maxPageEntries: MAX_GROUPS },
     resolve: (_, { first, after, ...input }, context) =>
       connect(
+        context,
         { first, after },
         {
           read: (page) => logCounts(context, { ...input, ...page }),

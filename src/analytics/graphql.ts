@@ -92,6 +92,7 @@ builder.queryField("usage", (t) =>
     extensions: { maxPageEntries: MAX_DAYS },
     resolve: (_, { first, after, ...input }, context) =>
       connect(
+        context,
         { first, after },
         {
           read: (page) => usage(context, { ...input, ...page }),

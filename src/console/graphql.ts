@@ -1,5 +1,5 @@
 import { argumentsOf, builder } from "../graphql/builder.ts";
-import { connect, connectionType } from "../graphql/connections.ts";
+import { connect, connectionType, PIECE_SIZE } from "../graphql/connections.ts";
 import { findsNode, Node } from "../graphql/nodes.ts";
 import { deletionType } from "../graphql/payloads.ts";
 import { AccessToken } from "../workspaces/graphql.ts";
@@ -46,7 +46,11 @@ builder.queryField("consoleSessions", (t) =>
     args: argumentsOf(t, consoleSessionsInput),
     extensions: { maxPageEntries: MAX_PAGE },
     resolve: (_, args, context) =>
-      connect(args, { read: (page) => consoleSessionPage(context, page), key: ({ id }) => id }),
+      connect(context, args, {
+        read: (page) => consoleSessionPage(context, page),
+        key: ({ id }) => id,
+        pieceSize: PIECE_SIZE,
+      }),
   }),
 );
 

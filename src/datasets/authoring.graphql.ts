@@ -32,7 +32,10 @@ builder.queryField("datasets", (t) =>
     description: "The datasets in the order of their slugs.",
     args: argumentsOf(t, datasetsInput),
     resolve: (_, { search, ...args }, context) =>
-      connect(args, { read: (page) => datasets(context, { search, ...page }), key: ({ slug }) => slug }),
+      connect(context, args, {
+        read: (page) => datasets(context, { search, ...page }),
+        key: ({ slug }) => slug,
+      }),
   }),
 );
 

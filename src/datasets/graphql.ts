@@ -107,12 +107,14 @@ export const Dataset = builder.objectRef<DatasetHead>("Dataset").implement({
         const isWhole = first == null && begin === null && !offset;
         const after = offset ? await lastSkippedRow(context, parent, { after: begin, offset }) : begin;
         return connect(
+          context,
           { first, after },
           {
             read: ({ after, limit }) =>
               datasetRows(context, parent, { after, limit: isWhole ? undefined : limit, columns }),
             key: ({ id }) => id,
             size: MAX_ROWS_AT_ONCE,
+            entryBytes: ROW_BYTES,
           },
         );
       },
@@ -129,6 +131,9 @@ export const Dataset = builder.objectRef<DatasetHead>("Dataset").implement({
 
 findsNode(Dataset, "read", { find: findDataset, findAt: findDatasetAt });
 findsNode(DatasetRow, "read", { find: findDatasetRow, findAt: findDatasetRowAt });
+
+/** What a row takes beside its values, which are counted as they are read. */
+const ROW_BYTES = 100;
 
 function columnsFor(fields: Set<string>): RowColumn[] {
   return ROW_COLUMNS.filter((column) => fields.has(column === "logId" ? "log" : column));

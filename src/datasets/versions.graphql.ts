@@ -133,7 +133,7 @@ builder.queryField("datasetDiff", (t) =>
     args: argumentsOf(t, datasetDiffInput, { from: DatasetVersionSelector, to: DatasetVersionSelector }),
     resolve: async (_, { slug, from, to, ...args }, context) => {
       const diff = await datasetDiff(context, { slug, from, to });
-      const page = await connect(args, {
+      const page = await connect(context, args, {
         read: (page) => rowChanges(context, diff, page),
         key: ({ id }) => id,
       });

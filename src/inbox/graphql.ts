@@ -43,6 +43,6 @@ builder.queryFields((t) => ({
       "What clients sent by REST or as OpenTelemetry and Gabbro did not take, the newest first, within about a second.",
     args: argumentsOf(t, rejectedItemsInput),
     resolve: (_, args, context) =>
-      connect(args, { read: (page) => rejectedItems(context, page), key: ({ id }) => id }),
+      connect(context, args, { read: (page) => rejectedItems(context, page), key: ({ id }) => id }),
   }),
 }));

@@ -109,7 +109,7 @@ Trace.implement({
       args: argumentsOf(t, traceLogsInput, { types: [LogType], status: LogStatus }),
       extensions: { maxPageEntries: MAX_TRACE_PAGE, defaultPageEntries: PAGE },
       resolve: (parent, { types, status, ...args }, context) =>
-        connect(args, {
+        connect(context, args, {
           read: (page) => logsOf(context, parent, { ...page, types, status }),
           key: ({ id }) => id,
         }),

@@ -1,5 +1,5 @@
 import { argumentsOf, builder, inputTypeOf } from "../graphql/builder.ts";
-import { connect, connectionType } from "../graphql/connections.ts";
+import { connect, connectionType, PIECE_SIZE } from "../graphql/connections.ts";
 import { findsNode, Node } from "../graphql/nodes.ts";
 import { deletionType, payloadType } from "../graphql/payloads.ts";
 import {
@@ -44,7 +44,11 @@ builder.queryField("modelPrices", (t) =>
     args: argumentsOf(t, modelPricesInput),
     extensions: { maxPageEntries: MAX_PAGE },
     resolve: (_, { model, ...args }, context) =>
-      connect(args, { read: (page) => modelPrices(context, { model, ...page }), key: ({ id }) => id }),
+      connect(context, args, {
+        read: (page) => modelPrices(context, { model, ...page }),
+        key: ({ id }) => id,
+        pieceSize: PIECE_SIZE,
+      }),
   }),
 );
 

@@ -105,7 +105,7 @@ builder.queryFields((t) => ({
     description: "The prompts in the order of their slugs.",
     args: argumentsOf(t, promptsInput, { filter: PromptFilter }),
     resolve: (_, { search, featureSlug, filter, ...args }, context) =>
-      connect(args, {
+      connect(context, args, {
         read: (page) => prompts(context, { search, featureSlug, filter, ...page }),
         key: ({ slug }) => slug,
       }),

@@ -61,7 +61,7 @@ builder.objectFields(Prompt, (t) => ({
     description: "Its versions, the oldest first.",
     args: argumentsOf(t, versionsInput),
     resolve: ({ id: promptId }, args, context) =>
-      connect(args, { read: (page) => versionPage(context, promptId, page), key: ({ id }) => id }),
+      connect(context, args, { read: (page) => versionPage(context, promptId, page), key: ({ id }) => id }),
   }),
   latest: t.field({
     type: PromptVersion,
@@ -90,6 +90,9 @@ builder.objectFields(Prompt, (t) => ({
     description: "Who moved which tag when, the latest move first.",
     args: argumentsOf(t, tagHistoryInput),
     resolve: ({ id: promptId }, args, context) =>
-      connect(args, { read: (page) => tagHistoryPage(context, promptId, page), key: ({ id }) => id }),
+      connect(context, args, {
+        read: (page) => tagHistoryPage(context, promptId, page),
+        key: ({ id }) => id,
+      }),
   }),
 }));

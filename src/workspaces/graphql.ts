@@ -1,5 +1,5 @@
 import { argumentsOf, builder, inputTypeOf } from "../graphql/builder.ts";
-import { connect, connectionType } from "../graphql/connections.ts";
+import { connect, connectionType, PIECE_SIZE } from "../graphql/connections.ts";
 import { findsNode, Node } from "../graphql/nodes.ts";
 import { payloadType } from "../graphql/payloads.ts";
 import type { scopes } from "../scopes.ts";
@@ -99,7 +99,11 @@ builder.queryFields((t) => ({
     args: argumentsOf(t, accessTokensInput),
     extensions: { maxPageEntries: MAX_PAGE },
     resolve: (_, args, context) =>
-      connect(args, { read: (page) => accessTokenPage(context, page), key: ({ id }) => id }),
+      connect(context, args, {
+        read: (page) => accessTokenPage(context, page),
+        key: ({ id }) => id,
+        pieceSize: PIECE_SIZE,
+      }),
   }),
   auditLog: t.field({
     type: connectionType(AuditEntry, "the audit log"),
@@ -107,7 +111,11 @@ builder.queryFields((t) => ({
     args: argumentsOf(t, auditLogInput),
     extensions: { maxPageEntries: MAX_PAGE },
     resolve: (_, args, context) =>
-      connect(args, { read: (page) => auditLog(context, page), key: ({ id }) => id }),
+      connect(context, args, {
+        read: (page) => auditLog(context, page),
+        key: ({ id }) => id,
+        pieceSize: PIECE_SIZE,
+      }),
   }),
 }));
 

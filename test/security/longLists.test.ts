@@ -1,0 +1,80 @@
+import { graphql } from "graphql";
+import { afterAll, expect, test, vi } from "vitest";
+import type { Context } from "../../src/context.ts";
+import { newAnswerBudget } from "../../src/limits/answerBudget.ts";
+import { schema } from "../../src/schema.ts";
+import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
+import { newToken } from "../../src/workspaces/tokens.resolvers.ts";
+import { addDataset } from "../support/data.ts";
+import { startServer } from "../support/server.ts";
+import { captureStatements } from "../support/statements.ts";
+
+const server = await startServer();
+afterAll(() => server[Symbol.asyncDispose]());
+const workspace = await getWorkspaceId(server.database, "default");
+
+const ENTRIES = 12;
+for (let n = 0; n < ENTRIES; n++) {
+  const price = `setModelPrice(input: { model: "m${n}", inputPrice: 1, outputPrice: 1 })`;
+  await server.run(`mutation { ${price} { modelPrice { id } } }`);
+  await server.post("/monitor/log", { slug: `s${n}`, output: "a" });
+}
+const rows = Array.from({ length: ENTRIES }, (_, n) => ({ values: { a: `${n}` } }));
+await addDataset(server, { slug: "listed", columns: [{ name: "a", type: "text" }], rows });
+
+const input = { name: "many", scopes: ["read" as const], expiresAt: null };
+const tokens = Array.from({ length: 1_100 }, () => newToken(workspace, input).row);
+await server.database.commit(tokens.map((row) => ["AccessToken", row]));
+
+/** Executes a document, and returns what its answer holds of the memory of all answers, too. */
+async function ask(source: string, changes: Partial<Context> = {}) {
+  let heldBytes = 0;
+  const hold = (bytes: number) => {
+    heldBytes += bytes;
+  };
+  const own = commandLineContext(server.database, workspace);
+  const contextValue = { ...own, answerBudget: newAnswerBudget({ hold }), ...changes };
+  const { data, errors } = await graphql({ schema, source, contextValue });
+  // biome-ignore lint/suspicious/noExplicitAny: a document may ask for any shape
+  return { data: data as any, message: errors?.[0]?.message, heldBytes };
+}
+
+test.each([
+  ["the audit log", "{ auditLog(first: FIRST) { nodes { id } } }", 1_000],
+  ["access tokens", "{ accessTokens(first: FIRST) { nodes { id } } }", 1_000],
+  ["model prices", "{ modelPrices(first: FIRST) { nodes { id } } }", 1_000],
+  ["logs", "{ logs(first: FIRST) { nodes { id } } }", 4_000],
+  ["traces", "{ traces(first: FIRST) { nodes { id } } }", 1_000],
+  ["rows", '{ dataset(slug: "listed") { rows(first: FIRST) { nodes { id } } } }', 100],
+])("each entry of a list of %s counts towards the memory of all answers", async (_, query, entryBytes) => {
+  const heldFor = async (first: number) => {
+    const { message, heldBytes } = await ask(query.replace("FIRST", String(first)));
+    expect(message).toBeUndefined();
+    return heldBytes;
+  };
+  expect((await heldFor(9)) - (await heldFor(2))).toBe(7 * entryBytes);
+});
+
+test.each(["first", "last"])(
+  "a page of the %s 1,000 entries is read 200 at a time, with others served in between",
+  async (end) => {
+    const turn = vi.spyOn(server.database, "turn");
+    const stop = await captureStatements(server);
+    const page = "nodes { id } pageInfo { hasNextPage hasPreviousPage }";
+    const { data } = await ask(`{ accessTokens(${end}: 1000) { ${page} } }`);
+    const read = stop().filter(({ sql }) => /from ["`]access_tokens["`].* order by/s.test(sql));
+    expect([read.length, turn.mock.calls.length]).toEqual([6, 5]);
+    turn.mockRestore();
+    const all = await server.database.read.selectFrom("AccessToken").select("id").orderBy("id").execute();
+    expect(data.accessTokens).toEqual({
+      nodes: end === "first" ? all.slice(0, 1_000) : all.slice(-1_000),
+      pageInfo: { hasNextPage: end === "first", hasPreviousPage: end === "last" },
+    });
+  },
+);
+
+test("a request that has timed out reads no list", async () => {
+  const stop = await captureStatements(server);
+  const { message } = await ask("{ auditLog { nodes { id } } }", { deadline: { atMs: 0 } });
+  expect([message, stop()]).toEqual([expect.stringContaining("This request took too long"), []]);
+});
