@@ -8,12 +8,13 @@ export const ConsoleSession = defineEntity({
   tableName: "console_sessions",
   properties: {
     id: p.uuid().primary(),
-    workspace: () => p.manyToOne(Workspace).ref(),
+    workspace: () => p.manyToOne(Workspace).ref().index(false),
     token: () => p.manyToOne(AccessToken).ref(),
     hash: p.string().length(64).unique(),
     createdAt: timestamp().index(),
     lastUsedAt: timestamp().index(),
   },
+  indexes: [{ properties: ["workspace", "id"] }],
 });
 export type ConsoleSession = InferEntity<typeof ConsoleSession>;
 

@@ -20,7 +20,7 @@ export const AccessToken = defineEntity({
   tableName: "access_tokens",
   properties: {
     id: p.uuid().primary(),
-    workspace: () => p.manyToOne(Workspace).ref(),
+    workspace: () => p.manyToOne(Workspace).ref().index(false),
     name: p.text(),
     hash: p.string().length(64).unique(),
     scopes: json<Scope[]>(),
@@ -29,6 +29,7 @@ export const AccessToken = defineEntity({
     revokedAt: timestamp().strictNullable(),
     lastUsedAt: timestamp().strictNullable(),
   },
+  indexes: [{ properties: ["workspace", "id"] }],
 });
 export type AccessToken = InferEntity<typeof AccessToken>;
 

@@ -89,12 +89,19 @@ export const findAccessToken: (context: Context, id: string) => Promise<AccessTo
 
 /** Revokes a token; TOKEN_NOT_FOUND when the workspace has none with that id, or has revoked it before. */
 export async function revokeAccessToken(context: Context, { id }: { id: string }): Promise<AccessToken> {
-  authorize(context, "admin");
+  const workspace = authorize(context, "admin");
   return inTransaction(context.em, async (em) => {
     const token = await em.findOne(AccessToken, { id, revokedAt: null });
     if (!token)
       throw new GabbroError("TOKEN_NOT_FOUND", `There is no working access token with the id ${quoted(id)}.`);
     token.revokedAt = new Date();
+    // At most 100, which each list of sessions would otherwise pass over until they have not been used for 12 h.
+    await context.database
+      .readWithin(em)
+      .deleteFrom("ConsoleSession")
+      .where("workspace", "=", workspace)
+      .where("token", "=", id)
+      .execute();
     recordChange(em, context, {
       action: "revokeAccessToken",
       subject: id,

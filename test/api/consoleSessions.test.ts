@@ -170,6 +170,8 @@ test("a session ends with its token, within a second", async () => {
   await revokeAccessToken(commandLineContext(server.database, workspace!.id), { id });
   await heard(async () => expect(await signedIn(cookie)).toBeNull());
   expect((await server.graphql(ME, {}, asSession(cookie))).status).toBe(401);
+  const stored = server.database.read.selectFrom("ConsoleSession").select("id").where("token", "=", id);
+  expect(await stored.execute()).toEqual([]);
 });
 
 const SESSIONS =

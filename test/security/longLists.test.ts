@@ -1,6 +1,7 @@
 import { graphql } from "graphql";
 import { afterAll, expect, test, vi } from "vitest";
 import type { Context } from "../../src/context.ts";
+import { newId } from "../../src/database/ids.ts";
 import { newAnswerBudget } from "../../src/limits/answerBudget.ts";
 import { schema } from "../../src/schema.ts";
 import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
@@ -70,6 +71,33 @@ test.each(["first", "last"])(
       nodes: end === "first" ? all.slice(0, 1_000) : all.slice(-1_000),
       pageInfo: { hasNextPage: end === "first", hasPreviousPage: end === "last" },
     });
+  },
+);
+
+const sessionOf = (token: string) => {
+  const id = newId();
+  return { id, workspace, token, hash: id.padEnd(64, "0"), createdAt: new Date(), lastUsedAt: new Date() };
+};
+
+test.each(["first", "last"])(
+  "sessions of tokens that have expired are passed over 500 at a time, with others served in between: %s",
+  async (end) => {
+    const [expired, valid] = [tokens[0]!.id, tokens[1]!.id];
+    await server.database.write.deleteFrom("ConsoleSession").execute();
+    await server.database.write
+      .updateTable("AccessToken")
+      .set({ expiresAt: new Date() })
+      .where("id", "=", expired)
+      .execute();
+    const sessions = [valid, ...Array<string>(1_200).fill(expired), valid].map(sessionOf);
+    await server.database.commit(sessions.map((row) => ["ConsoleSession", row]));
+    const turn = vi.spyOn(server.database, "turn");
+    const { data } = await ask(`{ consoleSessions(${end}: 5) { nodes { id } } }`);
+    expect(data.consoleSessions.nodes).toEqual(
+      [sessions[0], sessions.at(-1)].map((one) => ({ id: one!.id })),
+    );
+    expect(turn).toHaveBeenCalledTimes(2);
+    turn.mockRestore();
   },
 );
 

@@ -311,6 +311,16 @@ test.each([
     "select * from logs where workspace_id = 'w' and trace_id in ('a', 'b')",
     "logs_trace_id_workspace_id_id_index",
   ],
+  [
+    "a page of tokens",
+    "select * from access_tokens where workspace_id = 'w' and id > 'a' order by id limit 2",
+    "access_tokens_workspace_id_id_index",
+  ],
+  [
+    "a page of sessions",
+    "select * from console_sessions where workspace_id = 'w' and id > 'a' order by id limit 2",
+    "console_sessions_workspace_id_id_index",
+  ],
   ["a token by its hash", "select * from access_tokens where hash = 'h'", "access_tokens_hash_unique"],
 ])("an index gives %s without sorting or reading all", async (_, select, index) => {
   await using database = await newDatabase();

@@ -13,6 +13,7 @@ import { Migration20261125004153_failed_logs } from "./Migration20261125004153_f
 import { Migration20261125005415_version_source } from "./Migration20261125005415_version_source.ts";
 import { Migration20261126141826_narrow_rows } from "./Migration20261126141826_narrow_rows.ts";
 import { Migration20261126224500_shared_indexes } from "./Migration20261126224500_shared_indexes.ts";
+import { Migration20261127020000_lists_by_id } from "./Migration20261127020000_lists_by_id.ts";
 import { Migration20261127021000_words_of_workspaces } from "./Migration20261127021000_words_of_workspaces.ts";
 
 /** The migrations of PostgreSQL in their order; `npm run migration -- NAME` writes the next one, which is then added here. */
@@ -32,5 +33,6 @@ export const postgresqlMigrations = [
   { name: "Migration20261125005415_version_source", class: Migration20261125005415_version_source },
   { name: "Migration20261126141826_narrow_rows", class: Migration20261126141826_narrow_rows },
   { name: "Migration20261126224500_shared_indexes", class: Migration20261126224500_shared_indexes },
+  { name: "Migration20261127020000_lists_by_id", class: Migration20261127020000_lists_by_id },
   { name: "Migration20261127021000_words_of_workspaces", class: Migration20261127021000_words_of_workspaces },
 ];

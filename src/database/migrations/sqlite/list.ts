@@ -16,6 +16,7 @@ import { Migration20261125004153_failed_logs } from "./Migration20261125004153_f
 import { Migration20261125005414_version_source } from "./Migration20261125005414_version_source.ts";
 import { Migration20261125214500_removed_words } from "./Migration20261125214500_removed_words.ts";
 import { Migration20261126141825_narrow_rows } from "./Migration20261126141825_narrow_rows.ts";
+import { Migration20261127020000_lists_by_id } from "./Migration20261127020000_lists_by_id.ts";
 
 /** The migrations of SQLite in their order; `npm run migration -- NAME` writes the next one, which is then added here. */
 export const sqliteMigrations = [
@@ -37,4 +38,5 @@ export const sqliteMigrations = [
   { name: "Migration20261125005414_version_source", class: Migration20261125005414_version_source },
   { name: "Migration20261125214500_removed_words", class: Migration20261125214500_removed_words },
   { name: "Migration20261126141825_narrow_rows", class: Migration20261126141825_narrow_rows },
+  { name: "Migration20261127020000_lists_by_id", class: Migration20261127020000_lists_by_id },
 ];
