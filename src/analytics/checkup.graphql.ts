@@ -39,7 +39,7 @@ builder.queryField("checkup", (t) =>
   t.field({
     type: CheckupType,
     description:
-      "What needs attention in the workspace, and what to do about it: tokens, what was rejected within a day, and models of that day without a price, among the 100 with the most calls. Reads all tokens, up to 1,000 rejected items and, twice, as `usage` does, the logs of a day in an index; other requests run in between. Needs the scopes `read` and `admin`.",
+      "What needs attention in the workspace, and what to do about it: tokens, what was rejected within a day, and models of that day without a price, among the 100 with the most calls. Reads all tokens that were not revoked, up to 1,000 rejected items and, twice, as `usage` does, the logs of a day in an index; other requests run in between. Needs the scopes `read` and `admin`.",
     resolve: (_, __, context) => checkup(context),
   }),
 );

@@ -1,7 +1,8 @@
 import type { Context } from "../context.ts";
 import { rejectedItemsSince } from "../inbox/resolvers.ts";
 import { findLastStart } from "../logs/arrivals.resolvers.ts";
-import { accessTokens } from "../workspaces/tokens.resolvers.ts";
+import type { AccessToken } from "../workspaces/entities.ts";
+import { unrevokedTokens } from "../workspaces/tokens.resolvers.ts";
 import { adviceFor, expiredToken, nothingArrived, noWorkingToken, unpriced } from "./advice.ts";
 import { usage } from "./resolvers.ts";
 
@@ -16,16 +17,20 @@ export interface Finding {
   advice: string;
 }
 
+type CheckedToken = Pick<AccessToken, "name" | "scopes" | "expiresAt" | "lastUsedAt"> & {
+  isExpired: boolean;
+};
+
 export type Checkup = Awaited<ReturnType<typeof checkup>>;
 
 /** What there is to say of a workspace: its tokens, when something last arrived, and what did not; read in turns. */
 export async function checkup(context: Context) {
-  const tokens = await checkTokens(context);
+  const { tokens, problems } = await checkTokens(context);
   const lastTraceAt = await findLastStart(context);
   const rejected = await groupRejected(context);
   const unpricedModels = await findUnpriced(context);
   const findings: Finding[] = [
-    ...problemsOfTokens(tokens),
+    ...problems,
     ...(tokens.some(({ lastUsedAt }) => lastUsedAt) || lastTraceAt
       ? []
       : [{ problem: "Nothing has arrived yet: no client has used a token.", advice: nothingArrived }]),
@@ -39,28 +44,20 @@ export async function checkup(context: Context) {
 }
 
 async function checkTokens(context: Context) {
-  const all = await accessTokens(context);
   const now = Date.now();
-  return all
-    .filter(({ revokedAt }) => revokedAt === null)
-    .map(({ name, scopes, expiresAt, lastUsedAt }) => {
+  const tokens: CheckedToken[] = [];
+  const problems: Finding[] = [];
+  for await (const piece of unrevokedTokens(context))
+    for (const { name, scopes, expiresAt, lastUsedAt } of piece) {
       const isExpired = expiresAt !== null && expiresAt.getTime() <= now;
-      return { name, scopes, expiresAt, lastUsedAt, isExpired };
-    });
-}
-
-function problemsOfTokens(tokens: Awaited<ReturnType<typeof checkTokens>>): Finding[] {
+      tokens.push({ name, scopes, expiresAt, lastUsedAt, isExpired });
+      if (!isExpired || expiresAt.getTime() <= now - RECENT_MS) continue;
+      const problem = `The token ${JSON.stringify(name)} expired at ${expiresAt.toISOString()}.`;
+      problems.push({ problem, advice: expiredToken });
+    }
   const canWrite = tokens.some(({ isExpired, scopes }) => !isExpired && scopes.includes("write"));
-  const expired = tokens.filter(
-    ({ isExpired, expiresAt }) => isExpired && expiresAt!.getTime() > Date.now() - RECENT_MS,
-  );
-  return [
-    ...(canWrite ? [] : [{ problem: "No valid token has the scope write.", advice: noWorkingToken }]),
-    ...expired.map(({ name, expiresAt }) => ({
-      problem: `The token ${JSON.stringify(name)} expired at ${expiresAt!.toISOString()}.`,
-      advice: expiredToken,
-    })),
-  ];
+  if (!canWrite) problems.unshift({ problem: "No valid token has the scope write.", advice: noWorkingToken });
+  return { tokens, problems };
 }
 
 /** What was rejected within the last day, by reason, the most frequent first. */

@@ -29,7 +29,10 @@ export const AccessToken = defineEntity({
     revokedAt: timestamp().strictNullable(),
     lastUsedAt: timestamp().strictNullable(),
   },
-  indexes: [{ properties: ["workspace", "id"] }],
+  indexes: [
+    { properties: ["workspace", "id"] },
+    { name: "access_tokens_unrevoked", properties: ["workspace", "id"], where: "revoked_at is null" },
+  ],
 });
 export type AccessToken = InferEntity<typeof AccessToken>;
 

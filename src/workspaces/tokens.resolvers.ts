@@ -2,9 +2,10 @@ import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
 import { inPieces, type Piece } from "../database/lengths.ts";
 import { createFinder } from "../database/loader.ts";
-import { idsInPage, type Page } from "../database/pages.ts";
+import { idsInPage, inPage, type Page } from "../database/pages.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { GabbroError, quoted } from "../errors.ts";
+import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { checkDeadline } from "../limits/deadline.ts";
 import type { Scope } from "../scopes.ts";
 import { recordChange } from "./audit.resolvers.ts";
@@ -70,6 +71,27 @@ export async function accessTokens(context: Context): Promise<AccessToken[]> {
   for await (const piece of inPieces(workspace, { read, turn, limit: MAX_TOKENS_IN_PIECE }))
     tokens.push(...piece);
   return tokens;
+}
+
+/** Such a token takes about a kilobyte of memory, of which the budget of an answer counts about a quarter. */
+const TOKEN_BYTES = 300;
+
+/** The tokens of the workspace that were not revoked, the oldest first, in pieces with other requests in between. */
+export function unrevokedTokens(context: Context) {
+  const workspace = authorize(context, "admin");
+  const tokens = context.database.read
+    .selectFrom("AccessToken")
+    .select(["id", "name", "scopes", "expiresAt", "lastUsedAt"])
+    .where("workspace", "=", workspace)
+    .where("revokedAt", "is", null);
+  const read = async ({ after, limit }: Piece) => {
+    checkDeadline(context);
+    const piece = await inPage(tokens, "id", { after: after ?? undefined, limit }).execute();
+    spendAnswerBytes(context, piece.length * TOKEN_BYTES);
+    return piece;
+  };
+  const turn = () => context.database.turn(workspace);
+  return inPieces(workspace, { read, turn, limit: MAX_TOKENS_IN_PIECE });
 }
 
 /** A page of the tokens of the workspace, the oldest first, including revoked and expired ones. */

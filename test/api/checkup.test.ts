@@ -1,8 +1,10 @@
 import { afterAll, expect, test, vi } from "vitest";
 import { storeRejected } from "../../src/inbox/recording.resolvers.ts";
 import { getWorkspaceId } from "../../src/workspaces/resolvers.ts";
+import { newToken } from "../../src/workspaces/tokens.resolvers.ts";
 import { addToken, addWorkspace } from "../support/data.ts";
 import { startServer } from "../support/server.ts";
+import { captureStatements } from "../support/statements.ts";
 
 const CHECKUP = "{ checkup { findings { problem advice } findingCount newestStartTime } }";
 const LOG = { slug: "guide", output: "b" };
@@ -39,6 +41,25 @@ test("a token needs both of the scopes read and admin", async () => {
     const { token } = await addToken(server, { scopes: [scope] });
     expect(await server.run(CHECKUP, {}, token)).toMatchObject({ error: { code: "FORBIDDEN" } });
   }
+});
+
+test("tokens are read 500 at a time, without those that were revoked, and those that expired lately are findings", async () => {
+  await using own = await startServer();
+  await own.post("/monitor/log", LOG);
+  const workspace = await getWorkspaceId(own.database, "default");
+  const expiresAt = new Date(Date.now() - 60_000);
+  const rows = Array.from({ length: 1_800 }, (_, n) => ({
+    ...newToken(workspace, { name: `t${n}`, scopes: ["read" as const], expiresAt }).row,
+    revokedAt: n % 3 === 0 ? expiresAt : null,
+  }));
+  await own.database.commit(rows.map((row) => ["AccessToken", row]));
+  const turn = vi.spyOn(own.database, "turn");
+  const stop = await captureStatements(own);
+  const { findings, findingCount } = await own.run(CHECKUP);
+  const reads = stop().filter(({ sql }) => /from ["`]access_tokens["`].* order by/s.test(sql));
+  expect([findings.length, findingCount, reads.length]).toEqual([100, 1_200, 3]);
+  expect(turn.mock.calls.length).toBeGreaterThanOrEqual(2);
+  turn.mockRestore();
 });
 
 test("the first 100 findings come, the most frequent first, with the number of all within a day", async () => {

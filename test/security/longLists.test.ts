@@ -56,6 +56,12 @@ test.each([
   expect((await heldFor(9)) - (await heldFor(2))).toBe(7 * entryBytes);
 });
 
+test("each token that a checkup reads counts towards the memory of all answers", async () => {
+  const { message, heldBytes } = await ask("{ checkup { findingCount } }");
+  expect(message).toBeUndefined();
+  expect(heldBytes).toBeGreaterThanOrEqual(tokens.length * 300);
+});
+
 test.each(["first", "last"])(
   "a page of the %s 1,000 entries is read 200 at a time, with others served in between",
   async (end) => {

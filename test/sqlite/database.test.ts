@@ -317,6 +317,11 @@ test.each([
     "access_tokens_workspace_id_id_index",
   ],
   [
+    "a piece of the tokens that were not revoked",
+    "select * from access_tokens where workspace_id = 'w' and revoked_at is null and id > 'a' order by id limit 2",
+    "access_tokens_unrevoked",
+  ],
+  [
     "a page of sessions",
     "select * from console_sessions where workspace_id = 'w' and id > 'a' order by id limit 2",
     "console_sessions_workspace_id_id_index",
