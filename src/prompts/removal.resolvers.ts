@@ -11,6 +11,9 @@ import { getPrompt, headOf } from "./authoring.resolvers.ts";
 import { changePrompt } from "./changes.resolvers.ts";
 import { Prompt, PromptVersion } from "./entities.ts";
 
+/** Names of versions in the audit log: 10,000 of 250 characters, each escaped, would take 15 MB. */
+const MAX_RECORDED_NAMES = 100;
+
 /**
  * Deletes a prompt with its versions and tags, and returns its id; its logs stay. PROMPT_NOT_FOUND when there is none.
  * The prompt is soft-deleted, which frees its slug; `removeDeletedPrompts` removes it later, as 100,000 moves of its tags
@@ -28,8 +31,14 @@ export async function deletePrompt(context: Context, { slug }: { slug: string })
       .select("version")
       .where({ prompt: prompt.id, workspace })
       .orderBy({ id: "asc" })
+      .limit(MAX_RECORDED_NAMES)
       .execute<{ version: string }[]>("all", false);
-    const before = { ...headOf(prompt), protectedTags, versions: versions.map(({ version }) => version) };
+    const before = {
+      ...headOf(prompt),
+      protectedTags,
+      versionCount: await em.count(PromptVersion, { prompt: prompt.id }),
+      versions: versions.map(({ version }) => version),
+    };
     record({ action: "deletePrompt", subject: slug, before, after: null });
     prompt.slug = `~${prompt.id}`; // which no other prompt can have
     prompt.deletedAt = new Date();

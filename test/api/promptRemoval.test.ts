@@ -106,3 +106,15 @@ test("long versions after many short ones are removed 16 MB at a time", async ()
   const removals = stop().filter(({ sql }) => /^delete from .prompt_versions/.test(sql));
   expect(removals.length).toBeGreaterThanOrEqual(8); // 200 short ones take 6, into the last of which the long ones would fit
 });
+
+test("the audit log records how many versions a deleted prompt had, and the names of the first 100", async () => {
+  const versions = Array.from({ length: 150 }, (_, n) => ({ version: `v${n}` }));
+  await addPrompt(server, { slug: "many", versions });
+  await remove("many");
+  const [entry] = await server.run("{ auditLog(first: 1) { nodes { action before } } }");
+  const names = versions.slice(0, 100).map(({ version }) => version);
+  expect(entry).toMatchObject({
+    action: "deletePrompt",
+    before: { slug: "many", versionCount: 150, versions: names },
+  });
+});
