@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { takeBackups } from "../../faults/backups.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { type Database as Gabbro, openDatabase } from "../../src/database/open.ts";
@@ -98,6 +98,19 @@ test.each(reads)(
     await rm(folder, { recursive: true });
   },
 );
+
+test("the snapshot of a backup ends while nobody commits, so that no commit copies the log before the backup does", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "gabbro-"));
+  const database = await openDatabase(`sqlite:${join(folder, "gabbro.sqlite")}`, entities);
+  await migrate(database);
+  const exec = vi.spyOn(Database.prototype, "exec");
+  await database.dialect.copyTo!(database.orm, join(folder, "backup.sqlite"));
+  const statements = exec.mock.calls.map(([sql]) => sql);
+  exec.mockRestore();
+  expect(statements).toEqual(["begin", "begin immediate", "commit", "rollback"]);
+  await database.close();
+  await rm(folder, { recursive: true });
+});
 
 /** The pages in the write-ahead log that are not in the file yet: https://sqlite.org/walformat.html */
 function pagesToCopy(file: string): number {
