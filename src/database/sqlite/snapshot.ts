@@ -1,5 +1,6 @@
 import type { SqlEntityManager } from "@mikro-orm/sql";
 import type { Database } from "better-sqlite3";
+import { isLocked } from "../driverErrors.ts";
 import { handleOf } from "./connection.ts";
 import { BUSY_MS } from "./pragmas.ts";
 
@@ -19,13 +20,15 @@ export async function withSnapshot<T>(
   }
 }
 
-/** A commit that ends in the same moment, when the disk has flushed both, would be faster than `checkpoint`. */
+/** The disk often ends the flushes of a backup and of a commit together: then the next commit would begin before `checkpoint`. */
 async function endBetweenCommits(em: SqlEntityManager, handle: Database): Promise<void> {
   const writer = await handleOf(em, "write");
   writer.pragma(`busy_timeout = ${MAX_WAIT_MS}`);
   try {
     writer.exec("begin immediate");
-  } catch {} // another process writes for long
+  } catch (error) {
+    if (!isLocked(error)) throw error; // else another process writes for long, and the snapshot ends at any moment
+  }
   writer.pragma(`busy_timeout = ${BUSY_MS}`);
   handle.exec("commit");
   if (writer.inTransaction) writer.exec("rollback");
