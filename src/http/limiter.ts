@@ -98,9 +98,7 @@ export function createLimiter(options: Partial<Limits>, corsOrigins: string[]) {
       onceDone(reply.raw, () => leave(request));
       if (workspaceId !== NO_WORKSPACE && !request.is404) return done();
       // Most of these are refused by a hook, before they would take a place: all connections would be answered in one turn.
-      const place = places.enter(workspaceId, done);
-      if (request.share) request.place = place;
-      else place.end(); // it is refused already
+      takePlace(places, request, { workspaceId, next: done });
     });
   };
   const divideLimits = (app: App) => {
@@ -196,12 +194,29 @@ function createInFlight(max: number) {
 
 /** Continues a request once it has a place. */
 function begin(places: Slots, request: FastifyRequest, reply: FastifyReply, next: () => void): void {
-  const place = places.enter(workspaceOf(request), () => {
+  const workspaceId = workspaceOf(request);
+  const beginNext = () => {
     beginWork(reply.raw);
     next();
-  });
-  request.place = place;
+  };
+  const place = takePlace(places, request, { workspaceId, next: beginNext });
   if (reply.raw.closed) onceDone(reply.raw, place.end);
+}
+
+/** Gives a request the place in which it waits, and goes on. When it goes on at once, it may have the next place on return. */
+function takePlace(
+  places: Slots,
+  request: FastifyRequest,
+  { workspaceId, next }: { workspaceId: string; next: () => void },
+): Place {
+  let isWaiting = true;
+  const place = places.enter(workspaceId, (own) => {
+    isWaiting = false;
+    request.place = own;
+    next();
+  });
+  if (isWaiting) request.place = place;
+  return place;
 }
 
 type Slots = ReturnType<typeof createEventLoopSlots>;

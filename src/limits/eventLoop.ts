@@ -61,8 +61,8 @@ export function createEventLoopSlots(maxRunning: number) {
     for (let n = 0; n < next; n++) setImmediate(startNext, lane);
   };
   return {
-    /** Calls `begin` once there is a place; its asynchronous work belongs to that place too. */
-    enter: (workspaceId: string, begin: () => void): Place => {
+    /** Calls `begin` with the place once there is one, which may be at once; its asynchronous work belongs to that place too. */
+    enter: (workspaceId: string, begin: (place: Place) => void): Place => {
       const lane = lanes.get(workspaceId) ?? newLane(workspaceId);
       lanes.set(workspaceId, lane);
       lane.members += 1;
@@ -87,10 +87,11 @@ export function createEventLoopSlots(maxRunning: number) {
         if (state === "ended") return;
         state = "running";
         lane.running += 1;
-        current.run(holder, begin);
+        current.run(holder, begin, place);
       });
+      const place: Place = { run: (work) => current.run(holder, work), end: () => change("ended") };
       startNext(lane);
-      return { run: (work) => current.run(holder, work), end: () => change("ended") };
+      return place;
     },
   };
 }

@@ -159,6 +159,14 @@ test("a token that has expired or is revoked counts for no workspace any more", 
   }
 });
 
+test("requests that need no token give their places back, whatever becomes of them", async () => {
+  await using server = await startServer({ console: true });
+  const paths = ["/openapi.json", "/graphql", "/console/session", "/files/upload/nothing", "/", "/nowhere"];
+  for (let n = 0; n < 70; n++)
+    for (const path of paths)
+      expect((await server.get(path, { token: null })).status).toBeGreaterThanOrEqual(200);
+});
+
 test("50 sign-ins whose bodies do not arrive keep others from signing in, and from nothing else", async () => {
   await using server = await startServer({ limits: { maxInFlight: 4 }, console: true });
   const begin = () =>

@@ -12,15 +12,15 @@ afterAll(() => server[Symbol.asyncDispose]());
 /** Each with the words that only such a statement has, and why it may do without the workspace. */
 const exceptions: [RegExp, string][] = [
   [
-    /from "access_tokens"(?: as "\w+")? where "hash" = /,
-    "a token is found by its hash, which determines the workspace",
+    /from "access_tokens"(?: as "\w+")? where "hash" (?:= |in \()/,
+    "tokens are found by their hashes, which determine the workspace",
   ],
   [
     /from "(?:console_sessions|sign_in_links)" .*"hash" = /,
     "a session and a link that signs in are found by their hashes, which determine the workspace",
   ],
   [
-    /^select "id", "name", "workspace_id", .* from "access_tokens" where "id" = \S+$/,
+    /^select "id", "name", "hash", "workspace_id", .* from "access_tokens" where "id" = \S+$/,
     "the token of a session or a link that was found by its hash",
   ],
   [
