@@ -2,8 +2,20 @@ import pg from "pg";
 import { expect, test, vi } from "vitest";
 import { addDataset, addPrompt, addWorkspace } from "../support/data.ts";
 import { execute } from "../support/postgresSetup.ts";
-import { startServer } from "../support/server.ts";
+import { type Server, startServer } from "../support/server.ts";
 import { captureStatements } from "../support/statements.ts";
+
+/** Holds locks of all datasets, until the returned function is called. */
+async function lockDatasets({ databaseUrl }: Server): Promise<() => Promise<void>> {
+  const holder = new pg.Client({ connectionString: databaseUrl });
+  await holder.connect();
+  await holder.query("begin");
+  await holder.query("select * from datasets for update");
+  return async () => {
+    await holder.query("rollback");
+    await holder.end();
+  };
+}
 
 test("a request with a key whose write is refused, as another transaction is in its way, runs again and is answered", async () => {
   await using server = await startServer();
@@ -38,10 +50,7 @@ test("a request with a key is not run again for those of other workspaces that s
   await using server = await startServer();
   const { token } = await addWorkspace(server, "other");
   await addDataset(server, { slug: "rows", columns: [{ name: "a", type: "text" }] });
-  const holder = new pg.Client({ connectionString: server.databaseUrl });
-  await holder.connect();
-  await holder.query("begin");
-  await holder.query("select * from datasets for update");
+  const release = await lockDatasets(server);
   const logs = (slug: string, count: number) =>
     Array.from(
       { length: count },
@@ -61,8 +70,7 @@ test("a request with a key is not run again for those of other workspaces that s
     const theirs = await server.graphql(`mutation { ${logs("theirs", 1)} }`, {}, { token, headers });
     expect(theirs.body.errors).toBeUndefined();
   }
-  await holder.query("rollback");
-  await holder.end();
+  await release();
   expect((await stored).body.errors).toBeUndefined();
   const begun = stop().filter(({ sql }) => /^(?:begin|start transaction)\b.*isolation/i.test(sql));
   expect(begun).toHaveLength(4);
@@ -104,10 +112,7 @@ test("a log may wait as long as it takes for the commits of others that notify, 
 test("a request with a key that stores a log keeps its limit for locks, and so ends while another holds one", async () => {
   await using server = await startServer();
   await addDataset(server, { slug: "rows", columns: [{ name: "a", type: "text" }] });
-  const holder = new pg.Client({ connectionString: server.databaseUrl });
-  await holder.connect();
-  await holder.query("begin");
-  await holder.query("select * from datasets for update");
+  const release = await lockDatasets(server);
   const { body } = await server.graphql(
     'mutation { logPrompt(input: { slug: "x", output: "a" }) { __typename } updateDataset(slug: "rows", input: { name: "b" }) { __typename } }',
     {},
@@ -117,18 +122,14 @@ test("a request with a key that stores a log keeps its limit for locks, and so e
   const waiting =
     "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
   await vi.waitFor(async () => expect(await execute(server.databaseUrl, waiting)).toEqual([]), 3_000);
-  await holder.query("rollback");
-  await holder.end();
+  await release();
 });
 
 test("rows that wait for a lock of their dataset hold up no log of another workspace, and are stored once it is released", async () => {
   await using server = await startServer();
   const { token } = await addWorkspace(server, "other");
   await addDataset(server, { slug: "rows", columns: [{ name: "a", type: "text" }] });
-  const holder = new pg.Client({ connectionString: server.databaseUrl });
-  await holder.connect();
-  await holder.query("begin");
-  await holder.query("select * from datasets for update");
+  const release = await lockDatasets(server);
   const waiting: Promise<{ status: number }>[] = [];
   for (let n = 0; n < 8; n++) {
     waiting.push(server.post("/datasets/rows/items", { values: { a: `${n}` } }));
@@ -138,7 +139,6 @@ test("rows that wait for a lock of their dataset hold up no log of another works
   const isStored = log.then(({ status }) => status);
   const areStored = Promise.race(waiting).then(() => "a row that should wait");
   expect(await Promise.race([isStored, areStored])).toBe(200);
-  await holder.query("rollback");
-  await holder.end();
+  await release();
   for (const { status } of await Promise.all(waiting)) expect(status).toBe(201);
 });

@@ -28,9 +28,10 @@ async function endBetweenCommits(em: SqlEntityManager, handle: Database): Promis
     writer.exec("begin immediate");
   } catch (error) {
     if (!isLocked(error)) throw error; // else another process writes for long, and the snapshot ends at any moment
+  } finally {
+    writer.pragma(`busy_timeout = ${BUSY_MS}`);
+    handle.exec("commit");
   }
-  writer.pragma(`busy_timeout = ${BUSY_MS}`);
-  handle.exec("commit");
   if (writer.inTransaction) writer.exec("rollback");
 }
 

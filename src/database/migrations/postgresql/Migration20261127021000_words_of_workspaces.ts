@@ -3,7 +3,7 @@ import { Migration } from "@mikro-orm/migrations";
 /**
  * Indexes each word with a mark of its workspace in front of it. PostgreSQL collects all entries of a prefix before it looks which
  * logs are of a workspace: a search for `a*` over a few logs took 700 to 1,024 ms where somebody else had 4.75 million different words
- * with an a, and so told something about them.
+ * with an a, and its time showed that they were there.
  *
  * `log_words` stays for processes of the version before, which read all texts to search until they are replaced.
  */
