@@ -26,15 +26,21 @@ test(
   TIMEOUT_MS,
 );
 
+/** A new database that another connection writes to as well, with a table to fill. */
+async function openTwice() {
+  const folder = await mkdtemp(join(tmpdir(), "gabbro-"));
+  const file = join(folder, "gabbro.sqlite");
+  const database = await openDatabase(`sqlite:${file}`, entities);
+  await migrate(database);
+  const other = new Database(file);
+  other.exec("create table ballast (content blob)");
+  return { folder, file, database, other };
+}
+
 test(
   "a backup comes to its end although another process never stops writing",
   async () => {
-    const folder = await mkdtemp(join(tmpdir(), "gabbro-"));
-    const file = join(folder, "gabbro.sqlite");
-    const database = await openDatabase(`sqlite:${file}`, entities);
-    await migrate(database);
-    const other = new Database(file);
-    other.exec("create table ballast (content blob)");
+    const { folder, database, other } = await openTwice();
     const insert = other.prepare("insert into ballast values (zeroblob(4000))");
     other.transaction(() => {
       for (let n = 0; n < 2_000; n++) insert.run();
@@ -80,12 +86,7 @@ const reads: [name: string, read: Read][] = [
 test.each(reads)(
   "%s copies what was written meanwhile from the write-ahead log, so that the next commit of a server need not",
   async (_, read) => {
-    const folder = await mkdtemp(join(tmpdir(), "gabbro-"));
-    const file = join(folder, "gabbro.sqlite");
-    const database = await openDatabase(`sqlite:${file}`, entities);
-    await migrate(database);
-    const other = new Database(file);
-    other.exec("create table ballast (content blob)");
+    const { folder, file, database, other } = await openTwice();
     let written = 0;
     await read(database, join(folder, "backup.sqlite"), () => {
       other.exec("insert into ballast values (zeroblob(20000000))");
