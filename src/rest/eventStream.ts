@@ -41,7 +41,8 @@ function toStream(values: AsyncIterableIterator<object>, first: IteratorResult<o
     },
     destroy: (error, done) => {
       clearInterval(keepAlive);
-      void values.return?.();
+      // The client has gone: nobody gets the error of a read that was under way, and unhandled it would end the process.
+      values.return?.().catch(() => {});
       done(error);
     },
   });

@@ -6,7 +6,9 @@ import { setTimeout as wait } from "node:timers/promises";
 import { afterEach, expect, test, vi } from "vitest";
 import { createAnswerMemory } from "../../src/limits/answerMemory.ts";
 import { beginWork, endWork } from "../../src/limits/handlerWork.ts";
-import { addDataset } from "../support/data.ts";
+import { getWorkspaceId } from "../../src/workspaces/resolvers.ts";
+import { addDataset, addPrompt } from "../support/data.ts";
+import { openEvents, subscribe } from "../support/events.ts";
 import { encodeSpans, newSpan } from "../support/otlp.ts";
 import { connectGrpc } from "../support/otlpGrpc.ts";
 import { type Server, startServer } from "../support/server.ts";
@@ -155,3 +157,43 @@ test("a client that closes the connection while it is answered leaves no error i
   await expect.poll(() => inFlight(server)).toBe(0);
   expect(lines.filter((line) => line.includes('"level":50'))).toEqual([]);
 });
+
+test.each([
+  ["REST", (server: Server) => openEvents(server, "/prompts/followed/events")],
+  [
+    "GraphQL",
+    (server: Server) => subscribe(server, 'subscription { promptChanged(slug: "followed") { version } }'),
+  ],
+])(
+  "a stream of a prompt by %s whose read fails once its client has gone ends without ending the process",
+  async (_, follow) => {
+    await using server = await startServer();
+    const { database } = server;
+    await addPrompt(server, { slug: "followed", versions: [{ version: "1" }], tags: { production: "1" } });
+    const unhandled: unknown[] = [];
+    const record = (error: unknown) => void unhandled.push(error);
+    process.on("unhandledRejection", record);
+    const events = await follow(server);
+    await events.next();
+    const { promise: lost, reject: lose } = Promise.withResolvers<never>();
+    lost.catch(() => {});
+    const reads = vi.spyOn(database, "rows").mockImplementation(() => lost);
+    const workspaceId = await getWorkspaceId(database, "default");
+    await database.fork(workspaceId).transactional((em) => em.execute("select 1")); // what is cached is read again
+    database.pubSub.prompts.publish(workspaceId, {
+      slug: "followed",
+      action: "publishPrompt",
+      tag: "t",
+      version: "1",
+    });
+    await expect.poll(() => reads.mock.calls.length).toBeGreaterThan(0);
+    await events[Symbol.asyncDispose]();
+    await expect.poll(() => database.pubSub.count()).toBe(0);
+    lose(new Error("the connection is lost"));
+    await wait(50);
+    process.off("unhandledRejection", record);
+    expect(unhandled).toEqual([]);
+    reads.mockRestore();
+    expect((await server.get("/prompts/followed")).status).toBe(200);
+  },
+);
