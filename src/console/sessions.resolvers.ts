@@ -5,7 +5,7 @@ import { deleteOlder } from "../database/deleteOlder.ts";
 import { newId } from "../database/ids.ts";
 import { createRecordUse, LAST_USED_PRECISION_MS } from "../database/lastUses.ts";
 import type { Database, EntityManager } from "../database/open.ts";
-import { shareReads } from "../database/sharedReads.ts";
+import { createSharedReads } from "../database/sharedReads.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { runShared } from "../limits/eventLoop.ts";
 import { findTokenAccess, refusalOf, type TokenAccess } from "../workspaces/authentication.resolvers.ts";
@@ -49,18 +49,22 @@ export function createSessionAuthentication(
     await recordSession({ workspaceId, id: sessionId });
     if (Date.now() - lastUsedAt >= LAST_USED_PRECISION_MS) await recordToken({ workspaceId, id: tokenId });
   };
-  const find = shareReads(async (hash, generation) => {
-    const access = await findSession(database, hash, generation);
-    if (access && !hasEnded(access)) sessions.set(hash, access);
-    else sessions.delete(hash);
-    return access;
-  });
+  const reads = createSharedReads<SessionAccess | undefined>();
+  const find = (hash: string) =>
+    reads(hash, {
+      now: database.generation.now,
+      read: async (generation) => {
+        const access = await findSession(database, hash, generation);
+        if (access && !hasEnded(access)) sessions.set(hash, access);
+        else sessions.delete(hash);
+        return access;
+      },
+    });
   const authenticate = async (secret: string, use: SessionUse): Promise<Access> => {
     const hash = hashToken(secret);
-    const generation = database.generation.now();
     const entry = sessions.get(hash);
-    const isCurrent = entry?.generation === generation && !hasEnded(entry);
-    const access = isCurrent ? entry : await find(hash, generation);
+    const isCurrent = entry?.generation === database.generation.now() && !hasEnded(entry);
+    const access = isCurrent ? entry : await find(hash);
     if (!access || hasEnded(access)) throw unauthenticated("This session has ended. Sign in again.");
     const nowMs = Date.now();
     if (use === "used" && nowMs - access.sessionUsedAt >= LAST_USED_PRECISION_MS) {

@@ -1,6 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { jsonSize } from "../limits/jsonSize.ts";
 import type { Database } from "./open.ts";
+import { createSharedReads, type SharedReads } from "./sharedReads.ts";
 
 const MAX_CHARACTERS = 8_000_000;
 
@@ -18,33 +19,50 @@ interface Key {
 
 /**
  * Caches values that are read often and seldom change, until any write may have changed any of them: the next request sees
- * the change, also of another process. The result null is not cached.
+ * the change, also of another process. The result null is not cached. With `shares`, who asks for a value while it is loaded
+ * gets it as well: for loads that do not depend on who asks.
  */
-export function createCache<Value extends object>(): Cache<Value> {
+export function createCache<Value extends object>({ shares = false } = {}): Cache<Value> {
   const caches = new WeakMap<Database["orm"], { generation: string; values: LRUCache<string, Value> }>();
-  const get = async (database: Database, { workspaceId, key }: Key, load: () => Promise<Value | null>) => {
-    const generation = database.generation.now();
-    if (generation === null) {
-      database.generation.reuse.misses += 1;
-      return load();
-    }
-    let cache = caches.get(database.orm);
+  const loads = new WeakMap<Database["orm"], SharedReads<Value | null>>();
+  const valuesAt = (orm: Database["orm"], generation: string) => {
+    let cache = caches.get(orm);
     if (cache?.generation !== generation) {
       cache = { generation, values: boundedByCharacters() };
-      caches.set(database.orm, cache);
+      caches.set(orm, cache);
     }
-    const { values } = cache;
+    return cache.values;
+  };
+  const loadShared = (database: Database, key: string, read: () => Promise<Value | null>) => {
+    const share = loads.get(database.orm) ?? createSharedReads();
+    loads.set(database.orm, share);
+    return share(key, { now: database.generation.now, read });
+  };
+  const get = async (database: Database, { workspaceId, key }: Key, load: () => Promise<Value | null>) => {
+    const { orm, generation } = database;
+    const current = generation.now();
+    if (current === null) {
+      generation.reuse.misses += 1;
+      return load();
+    }
     const cacheKey = `${workspaceId} ${key}`;
-    const cached = values.get(cacheKey);
+    const cached = valuesAt(orm, current).get(cacheKey);
     if (cached) {
-      database.generation.reuse.hits += 1;
+      generation.reuse.hits += 1;
       return cached;
     }
-    database.generation.reuse.misses += 1;
-    const loaded = await load();
-    // After a change in the meantime, `values` is an outdated cache that is no longer read.
-    if (loaded) values.set(cacheKey, loaded);
-    return loaded;
+    generation.reuse.misses += 1;
+    const read = async () => {
+      const values = valuesAt(orm, generation.now()!);
+      const loaded = await load();
+      // After a change in the meantime, `values` is an outdated cache that is no longer read.
+      if (loaded) values.set(cacheKey, loaded);
+      return loaded;
+    };
+    if (!shares) return read();
+    const value = await loadShared(database, cacheKey, read);
+    await database.turn(workspaceId); // thousands of fields may have waited for it, and go on with their own work
+    return value;
   };
   const replace: Cache<Value>["replace"] = (database, { workspaceId, key }, value, isOutdated) => {
     const cache = caches.get(database.orm);

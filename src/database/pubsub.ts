@@ -50,11 +50,11 @@ const CHECK_MS = 1_000;
 /** Publishes to the subscribers in this process: logs that are added and, as `prompts`, changes of prompts. */
 export function createPubSub() {
   const logs = createTopic<LogAddedMessage>(MAX_SUBSCRIPTIONS);
-  const prompts = createTopic<PromptChangedMessage | null>(MAX_PROMPT_SUBSCRIPTIONS, [null]);
+  const prompts = createTopic<PromptChangedMessage | null>(MAX_PROMPT_SUBSCRIPTIONS, { missed: null });
   return {
     listen: logs.listen,
     publish: logs.publish,
-    /** The message null stands for changes that no message tells: before the subscription, or while a message may be lost. */
+    /** The message null stands for changes that no message tells: before the subscription, beyond 16 that wait, or that may be lost. */
     prompts,
     /** The number of subscriptions. */
     count: (): number => logs.count() + prompts.count(),
@@ -69,11 +69,15 @@ export type PubSub = ReturnType<typeof createPubSub>;
 
 type Limits = typeof MAX_SUBSCRIPTIONS;
 
+/** Of 500 subscribers that fall a thousand messages behind, each message is held with a promise and read for. */
+const MAX_WAITING_MESSAGES = 16;
+
 /**
- * Publishes committed changes to the subscribers of their workspace in this process. The subscription of a subscriber that
- * falls more than a thousand messages behind ends, so that no subscriber misses a message unnoticed.
+ * Publishes committed changes to the subscribers of their workspace in this process. Where `missed` stands for any number of
+ * messages, a subscriber gets it first, and in place of what it is too slow for. Else the subscription of one that falls more
+ * than a thousand messages behind ends, so that no subscriber misses a message unnoticed.
  */
-function createTopic<Message>(limits: Limits, first: Message[] = []) {
+function createTopic<Message>(limits: Limits, summary?: { missed: Message }) {
   const listeners = new Set<Listener<Message>>();
   const endEndedCallers = createCallerChecks(listeners);
   const takePlace = createPlaces(listeners, limits);
@@ -95,21 +99,24 @@ function createTopic<Message>(limits: Limits, first: Message[] = []) {
       return new Repeater<Message>(async (push, stop) => {
         if (isClosed) return stop();
         let isFull = false; // the queue of the repeater, which throws for each further message: 10,000 may come in one turn
-        const deliver = (message: Message) => {
-          if (isFull || !isWanted(message)) return;
+        const queue = (message: Message) => {
           try {
-            void push(message);
+            return push(message);
           } catch {
             isFull = true;
             stop();
           }
+        };
+        const send = summary ? summarize(queue, summary) : queue;
+        const deliver = (message: Message) => {
+          if (!isFull && isWanted(message)) void send(message);
         };
         const listener = { ...subscriber, deliver, end: stop };
         const share = takePlace(subscriber); // other subscriptions may have begun since
         const timer = setTimeout(stop, MAX_SUBSCRIPTION_MS).unref();
         if (listeners.size === 0) checks = setInterval(endEndedCallers, CHECK_MS).unref();
         listeners.add(listener);
-        for (const message of first) deliver(message);
+        if (summary) deliver(summary.missed);
         await stop;
         clearTimeout(timer);
         listeners.delete(listener);
@@ -123,6 +130,31 @@ function createTopic<Message>(limits: Limits, first: Message[] = []) {
       for (const { end } of [...listeners]) end();
     },
   };
+}
+
+/** Queues 16 messages, with the one that is being read, and then one that stands for all further ones until they are read. */
+function summarize<Message>(
+  queue: (message: Message) => Promise<unknown> | undefined,
+  { missed }: { missed: Message },
+): (message: Message) => void {
+  let waiting = 0;
+  let isBehind = false;
+  const deliver = (message: Message): void => {
+    if (waiting >= MAX_WAITING_MESSAGES) {
+      isBehind = true;
+      return;
+    }
+    const read = queue(message);
+    if (!read) return;
+    waiting += 1;
+    void read.then(() => {
+      waiting -= 1;
+      if (!isBehind || waiting > 0) return;
+      isBehind = false;
+      deliver(missed);
+    });
+  };
+  return deliver;
 }
 
 /** Takes a place for a subscription; throws TOO_MANY_REQUESTS beyond the limits. */

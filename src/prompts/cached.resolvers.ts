@@ -13,7 +13,7 @@ export type PromptHead = Pick<Prompt, (typeof promptColumns)[number]>;
 
 export type CachedPrompt = Selectable & PromptHead;
 
-const prompts = createCache<CachedPrompt>();
+const prompts = createCache<CachedPrompt>({ shares: true });
 
 /**
  * The prompt with that slug and the names of all its versions; null when the workspace has none. Cached, as applications

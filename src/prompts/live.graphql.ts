@@ -30,7 +30,7 @@ builder.subscriptionField("promptChanged", (t) =>
   t.field({
     type: PromptChangeType,
     description:
-      "The present state of a prompt, then each of its changes from now on, once it is stored. Where changes may have been missed, the present state follows again. It ends when the prompt is deleted, after an hour, within a second of its token's end, when the service stops, and when the listener falls a thousand changes behind; listen again then. A token may have 500 such subscriptions open at a time, and so may a workspace. Needs the scope `read`. May give `PROMPT_NOT_FOUND`.",
+      "The present state of a prompt, then each of its changes from now on, once it is stored. Where changes may have been missed, the present state follows again. It ends when the prompt is deleted, after an hour, within a second of its token's end, and when the service stops; listen again then. A listener that falls 16 changes behind gets the present state in place of further ones. A token may have 500 such subscriptions open at a time, and so may a workspace. Needs the scope `read`. May give `PROMPT_NOT_FOUND`.",
     args: argumentsOf(t, describePromptInput.pick({ slug: true })),
     subscribe: (_, args, context) => promptChanged(context, args),
     resolve: (change) => change,

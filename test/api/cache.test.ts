@@ -12,6 +12,8 @@ import { schema } from "../../src/schema.ts";
 import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { addPrompt, addToken, addWorkspace } from "../support/data.ts";
 import { heard, isOnPostgresql, startServer } from "../support/server.ts";
+import { captureStatements } from "../support/statements.ts";
+import { countTurns } from "../support/turns.ts";
 
 const server = await startServer({});
 afterAll(() => server[Symbol.asyncDispose]());
@@ -167,6 +169,32 @@ test("a cached value gives way to one that was read beside the cache, unless it 
   };
   // A write of the server itself in between empties every cache.
   await vi.waitFor(async () => expect(await seen()).toEqual([2, 3, 3]), 30_000);
+});
+
+test("a shared value is loaded once for all who ask meanwhile, who then go on in turns of their workspace", async () => {
+  const seen = async () => {
+    const cache = createCache<object>({ shares: true });
+    const load = vi.fn(async () => ({}));
+    const turns = countTurns();
+    const ask = async () => {
+      await cache(server.database, { workspaceId: "ours", key: "read" }, load);
+      return turns.now();
+    };
+    const wentOnIn = await Promise.all(Array.from({ length: 20 }, ask));
+    turns.stop();
+    return [load.mock.calls.length, new Set(wentOnIn).size];
+  };
+  // A write of the server itself in between has it loaded again.
+  await vi.waitFor(async () => expect(await seen()).toEqual([1, 20]), 30_000);
+});
+
+test("the versions of a prompt are read once for all fields of a request that serve it", async () => {
+  await addPrompt(server, { slug: "served", versions: [{ version: "1" }], tags: { production: "1" } });
+  const fields = Array.from({ length: 20 }, (_, n) => `a${n}: servedPrompt(slug: "served") { version }`);
+  const stop = await captureStatements(server);
+  await server.run(`{ ${fields.join(" ")} }`);
+  const names = stop().filter(({ sql }) => /from [`"]prompt_versions[`"].*[`"]prompt_id[`"] in/is.test(sql));
+  expect(names).toHaveLength(1);
 });
 
 test("answers of GraphQL that are cached differ with everything that was asked", async () => {

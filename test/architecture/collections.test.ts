@@ -23,6 +23,7 @@ const BOUNDS: Record<string, string[]> = {
   ],
   "databases that are open, each with a bounded value": [
     "database/cache.ts createCache.caches",
+    "database/cache.ts createCache.loads",
     "database/commitCache.ts createCommitCache.states",
     "database/writeQueue.ts queues",
     "inbox/recording.resolvers.ts queues",
@@ -36,7 +37,7 @@ const BOUNDS: Record<string, string[]> = {
     "database/commitLanes.ts createLanes.loader",
     "database/lastUses.ts createRecordUse.uses",
     "database/open.ts openDatabase.backgroundWork",
-    "database/sharedReads.ts shareReads.reading",
+    "database/sharedReads.ts createSharedReads.reading",
     "limits/answerMemory.ts createAnswerMemory.ofWorkspace",
     "limits/eventLoop.ts createEventLoopSlots.lanes",
     "limits/fairQueue.ts createFairQueue.lanes",

@@ -1,7 +1,7 @@
 import { type QueryExecutorProvider, sql } from "kysely";
 import { createPause } from "../../limits/turns.ts";
 import { type ChangeFeed, keepListening, type ListeningClient } from "../changeFeed.ts";
-import type { LogAddedMessage, PubSub } from "../pubsub.ts";
+import type { PubSub } from "../pubsub.ts";
 
 const CHANGES = "gabbro_changes";
 const PROMPTS = "gabbro_prompts";
@@ -20,6 +20,7 @@ export function openPostgresqlChangeFeed(
   let changes = 0;
   let countsWhileDeaf = 0;
   const publishLog = inTurns(pubSub.publish);
+  const publishChange = inTurns(pubSub.prompts.publish);
   const listener = keepListening(newClient, {
     begin: () => {
       changes += 1;
@@ -33,7 +34,7 @@ export function openPostgresqlChangeFeed(
         const { origin, workspaceId, ...message } = JSON.parse(payload);
         if (origin === self) return;
         changes += 1; // its notification of a change follows, and subscribers must not read a cached prompt before
-        pubSub.prompts.publish(workspaceId, message);
+        publishChange(workspaceId, message);
       },
       [LOGS]: (payload) => {
         const { origin, workspaceId, id, traceId, promptSlug } = JSON.parse(payload);
@@ -55,15 +56,15 @@ export function openPostgresqlChangeFeed(
   };
 }
 
-/** Logs that wait to be published; beyond it, the oldest is published at once. */
+/** Messages that wait to be published; beyond it, the oldest is published at once. */
 const MAX_WAITING = 10_000;
 
 /**
- * Publishes logs of other gateways with other requests in between: 10,000 notifications come in a few packets, and each may go to
- * 100 subscribers.
+ * Publishes messages of other gateways with other requests in between: 10,000 notifications come in a few packets, and each may go
+ * to 100 subscribers of logs, or 500 of a prompt.
  */
-function inTurns(publish: PubSub["publish"]): PubSub["publish"] {
-  const waiting: [workspaceId: string, message: LogAddedMessage][] = [];
+function inTurns<Message>(publish: Publish<Message>): Publish<Message> {
+  const waiting: Parameters<Publish<Message>>[] = [];
   let isPublishing = false;
   const publishNext = () => publish(...waiting.shift()!);
   const publishAll = async () => {
@@ -81,6 +82,8 @@ function inTurns(publish: PubSub["publish"]): PubSub["publish"] {
     if (waiting.length > MAX_WAITING) publishNext();
   };
 }
+
+type Publish<Message> = (workspaceId: string, message: Message) => void;
 
 /** How long a transaction with the rows of several requests waits for a lock. */
 export const SHARED_LOCK_TIMEOUT = "50ms";
