@@ -33,6 +33,10 @@ export async function serve(config: Config, sample: "with sample" | "empty"): Pr
   const backup = await bringUpToDate(database, config);
   const options = { ...config, buildsConsole: !config.isRunByDev };
   const app = await createApp(database, options, await loggerOptions(config.logLevel));
+  // Node.js would end the process, for everybody, where one request forgot that a promise may fail.
+  process.on("unhandledRejection", (error) =>
+    app.log.error(error, "a promise failed that nothing waits for"),
+  );
   if (backup) app.log.info({ backup }, "copied the database there before migrating it");
   if (database.dialect.isWorldReadable?.())
     app.log.warn(
