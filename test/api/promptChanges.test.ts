@@ -1,12 +1,14 @@
 import { afterAll, expect, test, vi } from "vitest";
 import { openDatabase } from "../../src/database/open.ts";
 import { entities } from "../../src/entities.ts";
+import { promptChanged } from "../../src/prompts/live.resolvers.ts";
 import { publishPrompt } from "../../src/prompts/tags.resolvers.ts";
 import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { revokeAccessToken } from "../../src/workspaces/tokens.resolvers.ts";
 import { addPrompt, addToken, addWorkspace } from "../support/data.ts";
 import { openEvents, subscribe } from "../support/events.ts";
 import { startServer } from "../support/server.ts";
+import { countTurns } from "../support/turns.ts";
 
 const server = await startServer();
 const { pubSub } = server.database;
@@ -254,6 +256,7 @@ test("who hangs up is not listened for any more", async () => {
 
 test("who hangs up before the first event is not listened for, either", async () => {
   await twoVersions("gone");
+  await etagNow("gone"); // cached, it is found without a turn
   await expect.poll(() => pubSub.count()).toBe(0);
   const held = Promise.withResolvers<void>();
   const turn = vi.spyOn(server.database, "turn").mockReturnValue(held.promise);
@@ -306,4 +309,22 @@ test("who may not read is refused before the stream begins", async () => {
     [token, 403],
   ] as const)
     expect((await server.get("/prompts/closed/events", { token: given })).status).toBe(status);
+});
+
+test("who follow one prompt are told of a change in turns of their workspace, although it is read once for all", async () => {
+  await twoVersions("followed-by-many");
+  const context = () => commandLineContext(server.database, workspaceId);
+  const streams = await Promise.all(
+    Array.from({ length: 20 }, () => promptChanged(context(), { slug: "followed-by-many" })),
+  );
+  for (const stream of streams) await stream.next();
+  const turns = countTurns();
+  const told = streams.map(async (stream) => {
+    expect((await stream.next()).value).toMatchObject({ version: "2.0.0" });
+    return turns.now();
+  });
+  await publish("followed-by-many", "2.0.0");
+  expect(new Set(await Promise.all(told)).size).toBe(20);
+  turns.stop();
+  for (const stream of streams) await stream.return(undefined);
 });

@@ -31,28 +31,38 @@ test("a subscriber that hears of a change by another gateway reads no cached pro
   pubSub.close();
 });
 
-test("others are served while subscribers are told of many logs of another gateway, which come in their order", async () => {
-  const connection = new Connection();
-  const ids: string[] = [];
-  const publish = (_: string, { id }: { id: string }) => void ids.push(id);
-  const feed = openPostgresqlChangeFeed("self", () => connection, { ...createPubSub(), publish });
-  let nowMs = 0;
-  vi.spyOn(performance, "now").mockImplementation(() => ++nowMs);
-  const sent = Array.from({ length: 1_000 }, (_, n) => `log ${n}`);
-  const send = (id: string) => {
-    const payload = JSON.stringify({ origin: "other", workspaceId: "one", id, traceId: "t", promptSlug: "" });
-    connection.emit("notification", { channel: "gabbro_logs", payload });
-  };
-  const turns = await turnsDuring(async () => {
-    for (const id of sent) send(id);
-    await vi.waitFor(() => expect(ids).toHaveLength(sent.length));
-  });
-  expect(turns).toBeGreaterThan(50);
-  vi.restoreAllMocks();
-  send("one more");
-  expect(ids).toEqual([...sent, "one more"]);
-  await feed.close();
-});
+test.each([
+  ["logs", "gabbro_logs", (id: string) => ({ id, traceId: "t", promptSlug: "" })],
+  [
+    "changes of prompts",
+    "gabbro_prompts",
+    (id: string) => ({ slug: id, action: "x", tag: null, version: null }),
+  ],
+])(
+  "others are served while subscribers are told of many %s of another gateway, which come in their order",
+  async (_, channel, messageOf) => {
+    const connection = new Connection();
+    const ids: string[] = [];
+    const pubSub = createPubSub();
+    vi.spyOn(pubSub, "publish").mockImplementation((_, { id }) => void ids.push(id));
+    vi.spyOn(pubSub.prompts, "publish").mockImplementation((_, message) => void ids.push(message!.slug));
+    const feed = openPostgresqlChangeFeed("self", () => connection, pubSub);
+    let nowMs = 0;
+    vi.spyOn(performance, "now").mockImplementation(() => ++nowMs);
+    const sent = Array.from({ length: 1_000 }, (_, n) => `message ${n}`);
+    const send = (id: string) => {
+      const payload = JSON.stringify({ origin: "other", workspaceId: "one", ...messageOf(id) });
+      connection.emit("notification", { channel, payload });
+    };
+    const turns = await turnsDuring(async () => {
+      for (const id of sent) send(id);
+      await vi.waitFor(() => expect(ids).toHaveLength(sent.length));
+    });
+    expect(turns).toBeGreaterThan(50);
+    vi.restoreAllMocks();
+    await feed.close();
+  },
+);
 
 test("no more than 10,000 logs of other gateways wait: beyond them, the oldest is published at once", async () => {
   const connection = new Connection();
