@@ -60,8 +60,12 @@ export function createCache<Value extends object>({ shares = false } = {}): Cach
       return loaded;
     };
     if (!shares) return read();
-    const value = await loadShared(database, cacheKey, read);
-    await database.turn(workspaceId); // thousands of fields may have waited for it, and go on with their own work
+    let isOwn = false;
+    const value = await loadShared(database, cacheKey, () => {
+      isOwn = true;
+      return read();
+    });
+    if (!isOwn) await database.turn(workspaceId); // thousands of fields may have waited for it, and go on with their own work
     return value;
   };
   const replace: Cache<Value>["replace"] = (database, { workspaceId, key }, value, isOutdated) => {
