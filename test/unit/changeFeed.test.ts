@@ -59,6 +59,8 @@ test.each([
       await vi.waitFor(() => expect(ids).toHaveLength(sent.length));
     });
     expect(turns).toBeGreaterThan(50);
+    send("one more");
+    expect(ids).toEqual([...sent, "one more"]);
     vi.restoreAllMocks();
     await feed.close();
   },
