@@ -17,6 +17,9 @@ interface Key {
   key: string;
 }
 
+/** Loads a value; it is given the state of the database in which it begins, null where no cache may be used. */
+type Load<Value> = (generation: string | null) => Promise<Value | null>;
+
 /**
  * Caches values that are read often and seldom change, until any write may have changed any of them: the next request sees
  * the change, also of another process. The result null is not cached. With `shares`, who asks for a value while it is loaded
@@ -33,7 +36,7 @@ export function createCache<Value extends object>({ shares = false } = {}): Cach
     }
     return cache.values;
   };
-  const loadShared = (database: Database, key: string, read: () => Promise<Value | null>) => {
+  const loadShared = (database: Database, key: string, read: Load<Value>) => {
     const share = loads.get(database.orm) ?? createSharedReads();
     loads.set(database.orm, share);
     return share(key, { now: database.generation.now, read });
@@ -52,18 +55,18 @@ export function createCache<Value extends object>({ shares = false } = {}): Cach
       return cached;
     }
     generation.reuse.misses += 1;
-    const read = async () => {
-      const values = valuesAt(orm, generation.now()!);
+    const read: Load<Value> = async (begunAt) => {
+      const values = begunAt === null ? null : valuesAt(orm, begunAt);
       const loaded = await load();
       // After a change in the meantime, `values` is an outdated cache that is no longer read.
-      if (loaded) values.set(cacheKey, loaded);
+      if (loaded) values?.set(cacheKey, loaded);
       return loaded;
     };
-    if (!shares) return read();
+    if (!shares) return read(current);
     let isOwn = false;
-    const value = await loadShared(database, cacheKey, () => {
+    const value = await loadShared(database, cacheKey, (begunAt) => {
       isOwn = true;
-      return read();
+      return read(begunAt);
     });
     if (!isOwn) await database.turn(workspaceId); // thousands of fields may have waited for it, and go on with their own work
     return value;
