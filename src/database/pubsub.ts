@@ -69,7 +69,7 @@ export type PubSub = ReturnType<typeof createPubSub>;
 
 type Limits = typeof MAX_SUBSCRIPTIONS;
 
-/** Of 500 subscribers that fall a thousand messages behind, each message is held with a promise and read for. */
+/** With a thousand for each of 500 subscribers of a prompt, half a million messages wait, and each needs a look at the prompt. */
 const MAX_WAITING_MESSAGES = 16;
 
 /**

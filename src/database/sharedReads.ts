@@ -12,7 +12,7 @@ interface Read<Result> {
 
 /**
  * Shares reads between all who ask for the same key at the same time. One of a key runs; who asks for it after a change gets
- * the next one, which begins after both. With a read for each state of the database, callers who change a prompt of 10,000
+ * the next one, which begins after the change and after the one that runs. With a read for each state of the database, callers who change a prompt of 10,000
  * versions had its versions read hundreds of times at once, and a process with a heap of 512 MB ended.
  */
 export function createSharedReads<Result>() {
