@@ -327,3 +327,13 @@ test("who follow one prompt are told of a change in turns of their workspace, al
   turns.stop();
   for (const stream of streams) await stream.return(undefined);
 });
+
+test("a prompt that is deleted while its state is read ends its stream as one that was deleted before", async () => {
+  await twoVersions("deleted-meanwhile");
+  const context = commandLineContext(server.database, workspaceId);
+  const stream = await promptChanged(context, { slug: "deleted-meanwhile" });
+  const removed = vi.spyOn(context.em, "findOne").mockResolvedValue(null); // its versions
+  expect((await stream.next()).value).toMatchObject({ action: "deletePrompt", version: null });
+  expect(removed).toHaveBeenCalled();
+  expect((await stream.next()).done).toBe(true);
+});
