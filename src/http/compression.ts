@@ -23,12 +23,12 @@ export function compressResponses(app: App): void {
     if (encoding === null) {
       if (!isLong) return done(null, payload);
       reply.header("content-length", Buffer.byteLength(payload));
-      return done(null, Readable.from(piecesOf(payload)));
+      return done(null, Readable.from(slicesOf(payload)));
     }
     reply.header("content-encoding", encoding).removeHeader("content-length");
     const etag = reply.getHeader("etag");
     if (typeof etag === "string") reply.header("etag", `W/${etag}`); // weak: other bytes, the same content
-    const source = payload instanceof Readable ? payload : Readable.from(piecesOf(payload as string));
+    const source = payload instanceof Readable ? payload : Readable.from(slicesOf(payload as string));
     // An error of either stream destroys both; Fastify sees it on the stream that it sends.
     done(
       null,
@@ -46,7 +46,7 @@ function encodingOf(request: FastifyRequest, reply: FastifyReply, payload: unkno
 }
 
 /** A character beyond the first 65,536 of Unicode is two of a string: apart from each other neither has bytes in UTF-8. */
-function* piecesOf(text: string): Generator<string> {
+function* slicesOf(text: string): Generator<string> {
   for (let at = 0; at < text.length; ) {
     const end = at + PIECE_CHARACTERS;
     const piece = text.slice(at, isHighSurrogate(text.charCodeAt(end - 1)) ? end + 1 : end);
