@@ -5,7 +5,8 @@ import { createFairQueue } from "../limits/fairQueue.ts";
 import { onceDone } from "../limits/handlerWork.ts";
 import { createShares, type Share } from "../limits/shares.ts";
 import { passTurns } from "../limits/turns.ts";
-import { chunksTooSmall, countChunks, discardBody } from "./unreadBodies.ts";
+import { chunksTooSmall, countChunks } from "./chunks.ts";
+import { discardBody } from "./unreadBodies.ts";
 
 interface IncomingBody {
   workspaceId: string;

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { afterTurns } from "../limits/turns.ts";
-import { countChunks } from "./unreadBodies.ts";
+import { countChunks } from "./chunks.ts";
 
 const PREFACE_BYTES = 24;
 const HEAD_BYTES = 9;

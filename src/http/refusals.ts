@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { type ErrorCode, errorStatus, GabbroError } from "../errors.ts";
 import type { App } from "./app.ts";
+import { isStopped } from "./slices.ts";
 import { discardBody } from "./unreadBodies.ts";
 
 /** Encodes an error for the routes of another protocol. */
@@ -117,7 +118,7 @@ export function createRefusals(corsOrigins: string[], maxDelayed: number) {
       discardBody(request.raw, request.routeOptions.config.keepsBytes);
       const respond = () => {
         delayedCount -= 1;
-        if (app.isStopping()) reply.raw.setHeader("connection", "close");
+        if (app.isStopping() || isStopped(request.raw.socket)) reply.raw.setHeader("connection", "close");
         const { errorBody } = request.routeOptions.config;
         refuse(request, reply.raw, { corsOrigins, ...(errorBody && { errorBody }) });
       };

@@ -1,35 +1,10 @@
 import type { IncomingMessage } from "node:http";
-import { GabbroError } from "../errors.ts";
 import type { App } from "./app.ts";
+import { isStopped } from "./slices.ts";
 
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 /** The same on routes whose bodies may have 64 MB. */
 const MAX_UNREAD_KEPT_BYTES = 80 * 1024 * 1024;
-/** A body may have this many chunks of any length. */
-const FREE_CHUNKS = 1_000;
-/** Parsing a chunk takes 1.2 microseconds, and holding it 400 bytes of memory. */
-const MIN_AVERAGE_BYTES = 64;
-
-/** Counts the chunks of a body; `isWasteful` becomes true when they are so small that they cost far more than their bytes. */
-export function countChunks(minAverageBytes = MIN_AVERAGE_BYTES) {
-  let chunks = 0;
-  let bytes = 0;
-  return {
-    add: (length: number): void => {
-      chunks += 1;
-      bytes += length;
-    },
-    isWasteful: (): boolean => chunks > FREE_CHUNKS && bytes < chunks * minAverageBytes,
-    bytes: (): number => bytes,
-  };
-}
-
-/** The error for a body in tiny chunks. */
-export function chunksTooSmall(): GabbroError {
-  const message = `The body arrives in chunks of fewer than ${MIN_AVERAGE_BYTES} bytes on average. Send it in larger chunks, or with Content-Length.`;
-  return new GabbroError("BAD_REQUEST", message);
-}
-
 const FREE_UNREAD_BYTES = 64 * 1024;
 const UNREAD_BYTES_PER_MS = 16 * 1024;
 /** When the bytes of all unread bodies that have arrived are paid for. */
@@ -55,13 +30,14 @@ const discarded = new WeakSet<IncomingMessage>();
  */
 export function discardBody(request: IncomingMessage, keepsBytes = false): void {
   const maxBytes = keepsBytes ? MAX_UNREAD_KEPT_BYTES : MAX_UNREAD_BYTES;
-  if (!discarded.has(request) && !request.complete) {
+  const { socket } = request;
+  if (!discarded.has(request) && !request.complete && !isStopped(socket)) {
     discarded.add(request);
-    const chunks = countChunks();
+    let bytes = 0;
     request.on("data", (chunk: Buffer) => {
-      chunks.add(chunk.length);
-      if (chunks.isWasteful() || chunks.bytes() > maxBytes) request.destroy();
-      else if (chunks.bytes() > FREE_UNREAD_BYTES) readSlowly(request, chunk.length);
+      bytes += chunk.length;
+      if (bytes > maxBytes || isStopped(socket)) request.destroy();
+      else if (bytes > FREE_UNREAD_BYTES) readSlowly(request, chunk.length);
     });
   }
   request.resume();
@@ -69,7 +45,8 @@ export function discardBody(request: IncomingMessage, keepsBytes = false): void 
 
 /** Discards bodies that are not read before their response is sent. Node.js would read them whole, however long. */
 export function discardUnreadBodies(app: App): void {
-  app.addHook("onSend", ({ raw, routeOptions }, _, payload, done) => {
+  app.addHook("onSend", ({ raw, routeOptions }, reply, payload, done) => {
+    if (isStopped(raw.socket)) reply.header("connection", "close");
     if (!raw.complete) discardBody(raw, routeOptions.config?.keepsBytes);
     done(null, payload);
   });

@@ -1,4 +1,5 @@
 import { connect } from "node:net";
+import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
 import { startServer } from "../support/server.ts";
 
@@ -9,8 +10,8 @@ const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
 const TINY = chunk(" ").repeat(10_000);
 const LARGE = chunk("x".repeat(64 * 1024));
 
-/** Sends the headers of a request with a chunked body, then whatever `send` is called with. */
-function open(headers: string, method = "POST", path = "/monitor/log") {
+/** Sends the headers of a request with a chunked body, and the chunks that it begins with in the same packet. */
+function open(headers: string, { method = "POST", path = "/monitor/log", chunks = "" } = {}) {
   const { hostname, port } = new URL(server.url);
   const socket = connect(Number(port), hostname);
   let received = "";
@@ -23,7 +24,7 @@ function open(headers: string, method = "POST", path = "/monitor/log") {
     received += bytes;
   });
   socket.write(
-    `${method} ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n${headers}\r\n`,
+    `${method} ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n${headers}\r\n${chunks}`,
   );
   return { socket, received: () => received, isClosed: () => isClosed };
 }
@@ -52,9 +53,44 @@ test.each([
   },
   { what: "to a path that does not exist", headers: authorization, path: "/nothing", status: 404 },
 ])("the connection of a body of tiny chunks $what is closed", async ({ headers, method, path, status }) => {
-  const { socket, received, isClosed } = open(headers, method, path);
+  const { socket, received, isClosed } = open(headers, { ...(method && { method }), ...(path && { path }) });
   await expect.poll(received, soon).toContain(`HTTP/1.1 ${status} `);
   socket.write(TINY);
+  await expect.poll(isClosed, soon).toBe(true);
+});
+
+test.each([
+  { whose: "without a token", headers: "", status: 401 },
+  { whose: "with an unknown token", headers: "Authorization: Bearer unknown\r\n", status: 401 },
+  { whose: "with a token", headers: authorization, status: 400 },
+])(
+  "of tiny chunks that come with the headers Node.js parses no more than a thousand and a slice, $whose",
+  async ({ headers, status }) => {
+    let parsed = 0;
+    server.app.server.once("request", (request) => {
+      const { push } = request;
+      request.push = (...chunk) => {
+        parsed += 1;
+        return push.apply(request, chunk);
+      };
+    });
+    const { socket, received, isClosed } = open(headers, { chunks: TINY });
+    await expect.poll(isClosed, soon).toBe(true);
+    expect(received()).toContain(`HTTP/1.1 ${status} `);
+    expect(parsed).toBeGreaterThan(1_000);
+    expect(parsed).toBeLessThan(1_000 + 2 * 1024);
+    socket.destroy();
+  },
+);
+
+test("64 kB behind tiny chunks a connection is closed, also when its answer never ends", async () => {
+  const path = "/prompts/country-guide/events";
+  const { socket, received, isClosed } = open(authorization, { method: "GET", path, chunks: TINY });
+  await expect.poll(received, soon).toContain("data: ");
+  socket.write("x".repeat(60 * 1024));
+  await wait(50);
+  expect(isClosed()).toBe(false);
+  socket.write("x".repeat(8 * 1024));
   await expect.poll(isClosed, soon).toBe(true);
 });
 
