@@ -37,36 +37,48 @@ export interface Lead {
 }
 
 /** The logs of a lead within a stretch. */
-export function logsIn(
-  { database }: Pick<Context, "database">,
-  { workspaceId, by }: Lead,
-  { before, downTo }: Stretch,
-) {
-  let query = database.read.selectFrom("Log");
+export function logsIn(context: Pick<Context, "database">, lead: Lead, stretch: Stretch) {
+  const { before, downTo } = stretch;
+  const query = logsOf(context, lead);
+  // Databases begin a comparison of pairs at the first log of its time, of which a batch may have hundreds of thousands.
+  if (before && downTo && Number(before.startTime) === Number(downTo.startTime))
+    return query
+      .where("startTime", "=", before.startTime)
+      .where("id", "<", before.id)
+      .where("id", ">=", downTo.id);
+  let bounded = within(query, stretch);
+  if (context.database.search.isServer) {
+    // PostgreSQL estimates that a comparison of pairs matches a third of all logs, and would then read them all.
+    if (before) bounded = bounded.where("startTime", "<=", before.startTime);
+    if (downTo) bounded = bounded.where("startTime", ">=", downTo.startTime);
+  }
+  return bounded;
+}
+
+function logsOf({ database }: Pick<Context, "database">, { workspaceId, by }: Lead) {
   const { search } = database;
-  if ("keys" in by) {
-    query = query
+  let query = database.read.selectFrom("Log");
+  if ("keys" in by)
+    return query
       .where(search.key as "id", "in", by.keys as string[])
       .where(({ eb, ref }) => eb(search.unindexed(ref("workspace")), "=", workspaceId));
-  } else {
-    query = query.where("workspace", "=", workspaceId);
-    for (const [column, value] of Object.entries(by))
-      query = query.where(({ ref }) => search.indexedEquals(ref(column as "userId"), value));
-  }
-  if (search.isServer) {
-    // PostgreSQL estimates that a comparison of pairs matches a third of all logs, and would then read them all.
-    if (before) query = query.where("startTime", "<=", before.startTime);
-    if (downTo) query = query.where("startTime", ">=", downTo.startTime);
-  }
+  query = query.where("workspace", "=", workspaceId);
+  for (const [column, value] of Object.entries(by))
+    query = query.where(({ ref }) => search.indexedEquals(ref(column as "userId"), value));
+  return query;
+}
+
+function within(query: ReturnType<typeof logsOf>, { before, downTo }: Stretch) {
+  let bounded = query;
   if (before)
-    query = query.where(({ eb, refTuple, tuple }) =>
+    bounded = bounded.where(({ eb, refTuple, tuple }) =>
       eb(refTuple("startTime", "id"), "<", tuple(before.startTime, before.id)),
     );
   if (downTo)
-    query = query.where(({ eb, refTuple, tuple }) =>
+    bounded = bounded.where(({ eb, refTuple, tuple }) =>
       eb(refTuple("startTime", "id"), ">=", tuple(downTo.startTime, downTo.id)),
     );
-  return query;
+  return bounded;
 }
 
 /** The place before all logs, or traces, that began at a time: no id is below its own. */
@@ -83,7 +95,7 @@ export async function* stretches(context: Context, lead: Lead, range: Stretch): 
     checkDeadline(context);
     const { active } = performance.eventLoopUtilization();
     const [end] = await context.database.rows(
-      logsIn(context, lead, { before, downTo: range.downTo })
+      within(logsOf(context, lead), { before, downTo: range.downTo })
         .select(["startTime as startTime", "id as id"])
         .orderBy("startTime", "desc")
         .orderBy("id", "desc")
