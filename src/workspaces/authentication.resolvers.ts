@@ -23,6 +23,7 @@ export function createTokenAuthentication(
   log: { warn(error: unknown, message: string): void },
 ) {
   const tokens = new LRUCache<string, TokenAccess>({ max: 10_000 });
+  const hashOf = createHashOf();
   const recordUse = createRecordUse(database, "AccessToken");
   const find = createLookup(database);
   const findAndKeep = async (hash: string): Promise<TokenAccess | undefined> => {
@@ -60,8 +61,16 @@ export function createTokenAuthentication(
   };
 }
 
-/** Headers arrive as Latin-1; a token with other characters was sent as the bytes of its UTF-8. */
-const hashOf = (token: string) => hashToken(Buffer.from(token, "latin1").toString("utf8"));
+/** Hashes the token of requests in a row once: each asks for it twice, and hashing takes a microsecond. */
+function createHashOf(): (token: string) => string {
+  let last = { token: "", hash: "" };
+  return (token) => {
+    // Headers arrive as Latin-1; a token with other characters was sent as the bytes of its UTF-8.
+    if (token !== last.token)
+      last = { token, hash: hashToken(Buffer.from(token, "latin1").toString("utf8")) };
+    return last.hash;
+  };
+}
 
 /**
  * Looks tokens up by their hashes, by one statement at a time for all that wait for the last one. With a statement for each
