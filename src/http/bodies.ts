@@ -63,6 +63,7 @@ export function createBodies(maxBytes: number) {
     /** Passes a body on while it arrives, and fails it when it would exceed the limit. */
     count: ({ workspaceId, reply, reading, refusal, onComplete }: IncomingBody): Transform => {
       const chunks = countChunks();
+      const isChunked = reply.request.headers["transfer-encoding"] !== undefined;
       let share: Share | undefined;
       let turnBytes = 0;
       const body = new Transform({
@@ -73,7 +74,7 @@ export function createBodies(maxBytes: number) {
             share = workspaceShare;
           }
           chunks.add(chunk.length);
-          if (chunks.isWasteful()) return done(chunksTooSmall());
+          if (isChunked && chunks.isWasteful()) return done(chunksTooSmall());
           turnBytes += chunk.length;
           if (turnBytes < MAX_BYTES_IN_TURN) return done(null, chunk);
           turnBytes = 0;

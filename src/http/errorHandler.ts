@@ -1,5 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type ErrorCode, GabbroError, internalError } from "../errors.ts";
+import { discardBody } from "./unreadBodies.ts";
 
 const GRAPHQL_PATH = /^\/graphql(?:\?|$)/;
 
@@ -18,6 +19,14 @@ export function createErrorHandler(translate: (error: unknown) => GabbroError | 
     sendError(expected ?? internalError(request.id, error), request, reply);
   };
 }
+
+/** Handles the errors of requests that no hook sees, such as those with an invalid URL: the hooks would discard their bodies. */
+export const beforeHooks =
+  (handle: ErrorHandler): ErrorHandler =>
+  (error, request, reply) => {
+    discardBody(request.raw);
+    handle(error, request, reply);
+  };
 
 /** Whether a connection closed before the whole response was sent, or before the whole body had arrived. */
 const isBrokenOff = ({ code, message }: FastifyError | GabbroError): boolean =>

@@ -10,7 +10,7 @@ import { getHeapStatistics } from "node:v8";
 import type { FastifyServerOptions } from "fastify";
 import type { App } from "./app.ts";
 import { limitConnections } from "./connections.ts";
-import { ChunkedRequest, parseInSlices } from "./slices.ts";
+import { ParsedRequest, parseInSlices } from "./slices.ts";
 
 // An import would read all exports of the module, and so load the client of the Fetch API, which nothing here uses.
 const { createServer } = process.getBuiltinModule("node:http");
@@ -53,7 +53,7 @@ export function createHttpServer(
   const server = createServer(
     {
       ...http,
-      IncomingMessage: ChunkedRequest,
+      IncomingMessage: ParsedRequest,
       headersTimeout: headersMs,
       requestTimeout: requestMs,
       connectionsCheckingInterval: checkMs,

@@ -30,8 +30,19 @@ export function secretInCookie({ headers, host }: FastifyRequest): string | unde
   if (headers.cookie === undefined) return undefined;
   // Of a host in a network, a neighbouring host of its domain can set the plain one, to a session of its own.
   const names = isLoopback(host) ? [SECURE_NAME, plainNameOf(host)] : [SECURE_NAME];
-  const pairs = headers.cookie.split(";").map((pair) => pair.trim().split("=", 2));
-  return names.map((name) => pairs.find(([key]) => key === name)?.[1]).find(Boolean);
+  return names.map((name) => cookieValue(headers.cookie!, name)).find(Boolean);
+}
+
+/** The value of a cookie. Splitting 16 kB of separators would take 1 to 2 ms, before any limit applies. */
+function cookieValue(cookies: string, name: string): string | undefined {
+  const key = `${name}=`;
+  for (let at = cookies.indexOf(key); at >= 0; at = cookies.indexOf(key, at + 1))
+    if (at === 0 || " ;".includes(cookies[at - 1]!))
+      return cookies
+        .slice(at + key.length)
+        .split(";", 1)[0]!
+        .trim();
+  return undefined;
 }
 
 /** Throws FORBIDDEN unless the browser says that a page of this very origin sends the request. */

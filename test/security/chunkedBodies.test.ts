@@ -52,6 +52,7 @@ test.each([
     status: 200,
   },
   { what: "to a path that does not exist", headers: authorization, path: "/nothing", status: 404 },
+  { what: "to an invalid URL", headers: "", path: "/%zz", status: 400 },
 ])("the connection of a body of tiny chunks $what is closed", async ({ headers, method, path, status }) => {
   const { socket, received, isClosed } = open(headers, { ...(method && { method }), ...(path && { path }) });
   await expect.poll(received, soon).toContain(`HTTP/1.1 ${status} `);
@@ -64,7 +65,7 @@ test.each([
   { whose: "with an unknown token", headers: "Authorization: Bearer unknown\r\n", status: 401 },
   { whose: "with a token", headers: authorization, status: 400 },
 ])(
-  "of tiny chunks that come with the headers Node.js parses no more than a thousand and a slice, $whose",
+  "of tiny chunks that come with the headers Node.js parses no more than 250 and a slice, $whose",
   async ({ headers, status }) => {
     let parsed = 0;
     server.app.server.once("request", (request) => {
@@ -77,8 +78,8 @@ test.each([
     const { socket, received, isClosed } = open(headers, { chunks: TINY });
     await expect.poll(isClosed, soon).toBe(true);
     expect(received()).toContain(`HTTP/1.1 ${status} `);
-    expect(parsed).toBeGreaterThan(1_000);
-    expect(parsed).toBeLessThan(1_000 + 2 * 1024);
+    expect(parsed).toBeGreaterThan(250);
+    expect(parsed).toBeLessThan(250 + 2 * 340);
     socket.destroy();
   },
 );
@@ -94,9 +95,12 @@ test("64 kB behind tiny chunks a connection is closed, also when its answer neve
   await expect.poll(isClosed, soon).toBe(true);
 });
 
-test("after the response 16 MB of the body are read, and no more", async () => {
-  const { socket, received, isClosed } = open("");
-  await expect.poll(received, soon).toContain("HTTP/1.1 401 ");
+test.each([
+  { what: "a response", path: "/monitor/log", status: 401 },
+  { what: "a response to an invalid URL", path: "/%zz", status: 400 },
+])("after $what 16 MB of the body are read, and no more", async ({ path, status }) => {
+  const { socket, received, isClosed } = open("", { path });
+  await expect.poll(received, soon).toContain(`HTTP/1.1 ${status} `);
   const send = (count: number) =>
     new Promise((resolve) => {
       for (let n = 1; n < count; n++) socket.write(LARGE);
@@ -106,6 +110,28 @@ test("after the response 16 MB of the body are read, and no more", async () => {
   expect(isClosed()).toBe(false);
   await send(100);
   await expect.poll(isClosed, soon).toBe(true);
+});
+
+test.each([
+  [12_000, 5],
+  [60_000, 25],
+])("a body of %s bytes with its length is accepted in packets of %s bytes", async (length, packet) => {
+  const body = JSON.stringify({ slug: "x", output: "y".repeat(length) });
+  const { hostname, port } = new URL(server.url);
+  const socket = connect({ host: hostname, port: Number(port), noDelay: true });
+  let received = "";
+  socket.on("data", (bytes) => {
+    received += bytes;
+  });
+  socket.write(
+    `POST /monitor/log HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${authorization}Content-Length: ${body.length}\r\n\r\n`,
+  );
+  for (let from = 0; from < body.length; from += packet) {
+    socket.write(body.slice(from, from + packet));
+    await wait(1); // or else they would arrive together
+  }
+  await expect.poll(() => received, soon).toContain("HTTP/1.1 200 ");
+  socket.destroy();
 });
 
 test("a body in thousands of chunks of a hundred bytes is accepted", async () => {

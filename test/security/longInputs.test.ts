@@ -28,6 +28,13 @@ test("a path of any length that no route takes is refused in linear time", SOON,
   for (let n = 0; n < 200; n++) expect((await server.get(`/${"a/".repeat(LONG / 2)}`)).status).toBe(404);
 });
 
+test("of a query the first hundred parameters are read", async () => {
+  const ask = (others: number) =>
+    server.get(`/prompts?${"a=&".repeat(others)}featureSlug=one&featureSlug=two`);
+  expect((await ask(98)).body).toMatchObject({ code: "BAD_INPUT" });
+  expect((await ask(100)).body).toEqual({ prompts: [] });
+});
+
 test("an encoding is chosen in linear time", SOON, () => {
   expect(chooseEncoding(`${" ".repeat(LONG)}x,${" ;".repeat(LONG)}q, gzip ; q=0.5`, ["gzip"])).toBe("gzip");
   expect(chooseEncoding("br;q=0, gzip; q=0", ["br", "gzip"])).toBeNull();

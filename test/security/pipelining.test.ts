@@ -5,9 +5,9 @@ import { startServer } from "../support/server.ts";
 
 const server = await startServer();
 
-function open() {
+function open(options: { allowHalfOpen?: boolean } = {}) {
   const { hostname, port } = new URL(server.url);
-  const socket = connect(Number(port), hostname);
+  const socket = connect({ host: hostname, port: Number(port), ...options });
   let received = "";
   socket.on("error", () => {}); // it is cut off
   socket.on("data", (chunk) => {
@@ -63,6 +63,29 @@ test("what follows invalid HTTP in the same packet is not parsed, so that the er
   expect(received()).toMatch(/^HTTP\/1\.1 400 .*"code":"BAD_REQUEST"\}$/s);
   expect(errors).toBe(1);
   server.app.server.off("clientError", count);
+});
+
+test.each([
+  ["invalid HTTP", "\0", 400],
+  [
+    "an upgrade that is not made",
+    HEALTH.replace("\r\n\r\n", "\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"),
+    200,
+  ],
+])("behind %s 64 kB are read, and no more", async (_, head, status) => {
+  const { socket, received } = open({ allowHalfOpen: true });
+  socket.write(head);
+  await expect.poll(received).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+  socket.write("\0".repeat(60 * 1024));
+  await wait(50);
+  expect(socket.destroyed).toBe(false);
+  socket.write("\0".repeat(100 * 1024));
+  // Who has got the end of all answers learns that the connection is closed when it writes.
+  const isClosed = () => {
+    if (!socket.destroyed) socket.write("\0");
+    return socket.destroyed;
+  };
+  await expect.poll(isClosed, { timeout: 5_000 }).toBe(true); // after 10 s it would be too slow
 });
 
 test("a request behind a subscription ends both, so that no answer gathers behind one that never ends", async () => {
