@@ -59,7 +59,6 @@ const BOUNDS: Record<string, string[]> = {
     "graphql/lists.ts fieldCounts",
     "graphql/lists.ts paces",
     "graphql/rootFieldTurns.ts separateRootFields.startedFields",
-    "http/slices.ts stoppedAt",
     "http/unreadBodies.ts discarded",
     "limits/answerMemory.ts createAnswerMemory.ofAnswer",
     "logs/otlp/grpcAdmission.ts createAdmission.admitted",
