@@ -5,7 +5,8 @@ import { createFairQueue } from "../limits/fairQueue.ts";
 import { onceDone } from "../limits/handlerWork.ts";
 import { createShares, type Share } from "../limits/shares.ts";
 import { passTurns } from "../limits/turns.ts";
-import { chunksTooSmall, countChunks } from "./chunks.ts";
+import { chunksTooSmall } from "./chunks.ts";
+import { isStopped } from "./slices.ts";
 import { discardBody } from "./unreadBodies.ts";
 
 interface IncomingBody {
@@ -62,8 +63,8 @@ export function createBodies(maxBytes: number) {
       holdBytes(shares, workspaceId, (bytes) => waitForOthers(workspaceId, bytes)),
     /** Passes a body on while it arrives, and fails it when it would exceed the limit. */
     count: ({ workspaceId, reply, reading, refusal, onComplete }: IncomingBody): Transform => {
-      const chunks = countChunks();
-      const isChunked = reply.request.headers["transfer-encoding"] !== undefined;
+      const { socket } = reply.request.raw;
+      let bytes = 0;
       let share: Share | undefined;
       let turnBytes = 0;
       const body = new Transform({
@@ -73,8 +74,8 @@ export function createBodies(maxBytes: number) {
             if (!workspaceShare) return done(refusal());
             share = workspaceShare;
           }
-          chunks.add(chunk.length);
-          if (isChunked && chunks.isWasteful()) return done(chunksTooSmall());
+          bytes += chunk.length;
+          if (isStopped(socket)) return done(chunksTooSmall());
           turnBytes += chunk.length;
           if (turnBytes < MAX_BYTES_IN_TURN) return done(null, chunk);
           turnBytes = 0;
@@ -82,7 +83,7 @@ export function createBodies(maxBytes: number) {
         },
         flush: (done) => {
           if (reading !== "whole") return done();
-          waitForOthers(workspaceId, chunks.bytes()).then((endTurn) => {
+          waitForOthers(workspaceId, bytes).then((endTurn) => {
             if (reply.raw.closed) return endTurn();
             onceDone(reply.raw, endTurn);
             onComplete(done);
@@ -91,7 +92,7 @@ export function createBodies(maxBytes: number) {
       });
       body.on("error", () => {}); // the route may not have begun to read
       onceDone(reply.raw, () => {
-        share?.giveBack(chunks.bytes());
+        share?.giveBack(bytes);
         share = undefined;
       });
       const end = () => {

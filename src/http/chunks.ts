@@ -18,7 +18,6 @@ export function countChunks({ minAverageBytes = MIN_AVERAGE_BYTES, freeChunks = 
       bytes += length;
     },
     isWasteful: (): boolean => chunks > freeChunks && bytes < chunks * minAverageBytes,
-    bytes: (): number => bytes,
   };
 }
 

@@ -50,7 +50,7 @@ export class ParsedRequest extends IncomingMessage {
 /**
  * Passes the bytes of connections to the HTTP parser in small slices, and stops once a connection is closed, or a body of it
  * arrives in tiny chunks. Node.js parses each packet to its end: if 60 connections send 3,640 requests in one packet each, a
- * neighbour waits 1.2 s, and 0.12 s with slices; with 10,860 chunks it waits 0.6 to 1.3 s, and 0.05 to 0.17 s. The price is a
+ * neighbour waits 1.2 s, and 0.12 s with slices; with 10,860 chunks it waits 0.6 to 1.3 s, and 0.02 to 0.08 s. The price is a
  * tenth of the rate of the smallest requests (docs/internals/decisions.md).
  *
  * Closes connections that send what is neither a request nor a body that somebody reads: after invalid HTTP, an upgrade that

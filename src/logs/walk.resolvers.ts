@@ -40,7 +40,7 @@ export interface Lead {
 export function logsIn(context: Pick<Context, "database">, lead: Lead, stretch: Stretch) {
   const { before, downTo } = stretch;
   const query = logsOf(context, lead);
-  // Databases begin a comparison of pairs at the first log of its time, of which a batch may have hundreds of thousands.
+  // With a bound of the time beside the pairs, PostgreSQL begins at the first log of that time: it may be that of 100,000 logs.
   if (before && downTo && Number(before.startTime) === Number(downTo.startTime))
     return query
       .where("startTime", "=", before.startTime)
