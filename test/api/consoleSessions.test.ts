@@ -163,6 +163,19 @@ test("a header with a token wins over the cookie", async () => {
   expect(body.errors[0].extensions.code).toBe("FORBIDDEN");
 });
 
+test("a session is found among other cookies, whose names may end as its own does", async () => {
+  const cookie = await cookieOf(server.token);
+  const [name] = cookie.split("=", 1);
+  for (const cookies of [
+    `x${name}=other; ${cookie}`,
+    `a=1;${cookie};b=2`,
+    `${cookie}; x${name}=other`,
+    `${";=".repeat(1_000)}; ${cookie}`,
+  ])
+    expect(await signedIn(cookies)).not.toBeNull();
+  expect(await signedIn(`x${cookie}`)).toBeNull();
+});
+
 test("a session ends with its token, within a second", async () => {
   const { token, id } = await addToken(server);
   const cookie = await cookieOf(token);
