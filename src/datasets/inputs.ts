@@ -114,7 +114,7 @@ export type AddDatasetItemInput = z.output<typeof addDatasetItemInput>;
 /** Limits the columns of a dataset, and likewise its removed ones. */
 export const MAX_COLUMNS = 1_000;
 const MAX_NAME_CHARACTERS = 256;
-const name = () => text().min(1).max(MAX_NAME_CHARACTERS);
+const name = () => text(MAX_NAME_CHARACTERS).min(1);
 const columnName = () =>
   name().refine((value) => value !== "__proto__", { error: 'must not be "__proto__"' });
 
@@ -208,7 +208,7 @@ export type DatasetsInput = z.output<typeof datasetsInput>;
 /** The most tags of a dataset, and the most protected ones. */
 export const MAX_DATASET_TAGS = 1_000;
 const MAX_TAG_CHARACTERS = 128;
-const tag = text().min(1).max(MAX_TAG_CHARACTERS).describe("The tag, such as `release-gate`.");
+const tag = text(MAX_TAG_CHARACTERS).min(1).describe("The tag, such as `release-gate`.");
 
 export const tagDatasetInput = z.object({
   slug: datasetSlugInput.shape.slug,

@@ -15,9 +15,8 @@ const MEDIA_TYPE =
 const baseName = (path: string) => path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
 
 const fileName = () =>
-  text()
+  text(MAX_NAME_CHARACTERS)
     .min(1)
-    .max(MAX_NAME_CHARACTERS)
     .regex(WITHOUT_CONTROL_CHARACTERS, { error: "must not have control characters" })
     .refine((name) => name === "" || !["", ".", ".."].includes(baseName(name)), {
       error: "must end with the name of a file",
@@ -25,9 +24,7 @@ const fileName = () =>
     .transform(baseName);
 
 const mediaType = () =>
-  text()
-    .max(MAX_MEDIA_TYPE_CHARACTERS)
-    .regex(MEDIA_TYPE, { error: "must be a media type, such as image/jpeg" });
+  text(MAX_MEDIA_TYPE_CHARACTERS).regex(MEDIA_TYPE, { error: "must be a media type, such as image/jpeg" });
 
 export const generateUploadUrlInput = z
   .object({

@@ -1,9 +1,11 @@
 import { checkJson, type JsonCounts } from "../validation/jsonLimits.ts";
 import type { Warning } from "../warnings.ts";
+import { MAX_LOGS } from "./traces.inputs.ts";
 
 /**
  * Reads what published clients send in forms of their own, where only one meaning is possible: objects and times as text, lists
- * and objects in a wrapper of the editor, and the cost 0 for an unknown one. A warning names each form but the last.
+ * and objects in a wrapper of the editor, and the cost 0 for an unknown one. A warning names each form but the last. Changes
+ * the body in place: each copy of 98,000 members took 50 ms.
  */
 export interface ClientForms {
   body: unknown;
@@ -27,7 +29,8 @@ const isObject = (value: unknown): value is Members =>
 /** The body of a row or a single log, whose client may send `metadata` and times as text. */
 export function readFlatForms(body: unknown): ClientForms {
   const reading = newReading();
-  return { body: isObject(body) ? withTexts(body, "", reading) : body, warnings: reading.warnings };
+  if (isObject(body)) readTexts(body, "", reading);
+  return { body, warnings: reading.warnings };
 }
 
 /** The body of a trace. `sdk` is the client's own name for itself. */
@@ -35,54 +38,51 @@ export function readTraceForms(body: unknown, sdk: unknown): ClientForms {
   const reading = newReading();
   const { warnings } = reading;
   if (!isObject(body)) return { body, warnings };
-  const texts = withSampleRate(withTexts(body, "", reading));
-  const trace = unwrap(texts, "evaluators", "evaluatorValues", "", warnings);
-  if (!Array.isArray(trace.logs)) return { body: trace, warnings };
-  const logs = trace.logs.map((log, at) =>
-    isObject(log) ? readLog(log, `logs.${at}.`, { ...reading, sdk }) : log,
-  );
-  return { body: { ...trace, logs }, warnings };
+  readTexts(body, "", reading);
+  readSampleRate(body);
+  unwrap(body, "evaluators", "evaluatorValues", "", warnings);
+  const { logs } = body;
+  // A longer list is refused, and 99,000 logs with metadata that is no JSON took 0.5 s.
+  if (!Array.isArray(logs) || logs.length > MAX_LOGS) return { body, warnings };
+  for (const [at, log] of logs.entries()) if (isObject(log)) readLog(log, `logs.${at}.`, { ...reading, sdk });
+  return { body, warnings };
 }
 
 /** Python's SDKs write it in snake case. */
-function withSampleRate(trace: Members): Members {
-  const { evaluationConfig: config } = trace;
-  if (!isObject(config) || !Object.hasOwn(config, "sample_rate")) return trace;
-  const { sample_rate: sampleRate, ...others } = config;
-  return { ...trace, evaluationConfig: { sampleRate, ...others } };
+function readSampleRate({ evaluationConfig: config }: Members): void {
+  if (!isObject(config) || !Object.hasOwn(config, "sample_rate")) return;
+  if (!Object.hasOwn(config, "sampleRate")) config.sampleRate = config.sample_rate;
+  delete config.sample_rate;
 }
 
-function readLog(log: Members, path: string, { sdk, ...reading }: Reading & { sdk: unknown }): Members {
+function readLog(log: Members, path: string, { sdk, ...reading }: Reading & { sdk: unknown }): void {
   const { warnings } = reading;
-  let read = withTexts(log, path, reading);
-  read = unwrap(read, "prompt", "promptValues", path, warnings);
-  read = unwrap(read, "variables", "variableValues", path, warnings);
-  read = unwrap(read, "evaluators", "evaluatorValues", path, warnings);
-  const isUnknownCost = sdk === "nodejs" && read.cost === 0; // the SDK sends 0 when nothing was set
-  return isUnknownCost ? { ...read, cost: null } : read;
+  readTexts(log, path, reading);
+  unwrap(log, "prompt", "promptValues", path, warnings);
+  unwrap(log, "variables", "variableValues", path, warnings);
+  unwrap(log, "evaluators", "evaluatorValues", path, warnings);
+  if (sdk === "nodejs" && log.cost === 0) log.cost = null; // the SDK sends 0 when nothing was set
 }
 
 const MAX_DIGITS = 16;
 
-function withTexts(object: Members, path: string, { warnings, counts }: Reading): Members {
+function readTexts(object: Members, path: string, { warnings, counts }: Reading): void {
   const { metadata, startTime, endTime } = object;
-  const read = { ...object };
-  if (metadata === "") read.metadata = null;
+  if (metadata === "") object.metadata = null;
   else if (typeof metadata === "string") {
     const parsed = parseObject(metadata, counts, `${path}metadata`);
     if (parsed) {
-      read.metadata = parsed;
+      object.metadata = parsed;
       warnings.push(converted(`${path}metadata`, "is an object written as text; it was read as the object"));
     }
   }
   for (const [name, time] of Object.entries({ startTime, endTime }))
     if (typeof time === "string" && time.length <= MAX_DIGITS && /^\d+$/.test(time)) {
-      read[name] = Number(time);
+      object[name] = Number(time);
       warnings.push(
         converted(`${path}${name}`, "is a number written as text; it was read as epoch milliseconds"),
       );
     }
-  return read;
 }
 
 /** Throws BAD_INPUT when the object, or it with those of the body before, would be refused in a body of its own. */
@@ -97,11 +97,11 @@ function parseObject(text: string, counts: JsonCounts, path: string): Members | 
   }
 }
 
-function unwrap(object: Members, name: string, wrapper: string, path: string, warnings: Warning[]): Members {
+function unwrap(object: Members, name: string, wrapper: string, path: string, warnings: Warning[]): void {
   const value = object[name];
-  if (!isObject(value) || !Object.hasOwn(value, wrapper) || Object.keys(value).length !== 1) return object;
+  if (!isObject(value) || !Object.hasOwn(value, wrapper) || Object.keys(value).length !== 1) return;
   warnings.push(converted(`${path}${name}`, `is wrapped in ${wrapper}; what is inside was read`));
-  return { ...object, [name]: value[wrapper] };
+  object[name] = value[wrapper];
 }
 
 function converted(path: string, what: string): Warning {

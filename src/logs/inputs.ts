@@ -14,7 +14,7 @@ const OTEL_TRACE_ID = /^[0-9a-f]{32}$/i;
 
 export const traceInput = z.object({
   id: z
-    .union([idOf("a trace"), z.string().regex(OTEL_TRACE_ID).toLowerCase()], {
+    .union([idOf("a trace"), z.string().regex(OTEL_TRACE_ID, { abort: true }).toLowerCase()], {
       error: "must be the id of a trace",
     })
     .describe("The id of the trace, or its trace id of OpenTelemetry in 32 hexadecimal digits."),
@@ -49,11 +49,10 @@ export const MAX_INDEXED_CHARACTERS = 512;
 
 export const party = z
   .object({
-    id: text()
-      .max(MAX_INDEXED_CHARACTERS)
-      .describe("The id by which you know it. An empty id counts as no party at all."),
-    name: text()
-      .max(MAX_INDEXED_CHARACTERS)
+    id: text(MAX_INDEXED_CHARACTERS).describe(
+      "The id by which you know it. An empty id counts as no party at all.",
+    ),
+    name: text(MAX_INDEXED_CHARACTERS)
       .nullish()
       .transform((value) => value ?? null)
       .describe("The name to show."),
@@ -73,13 +72,12 @@ export const loggedVariable = z
   .describe("What a variable of the prompt was filled with.");
 
 /** Longer than any name can be: a log of a version that does not exist is kept, too. */
-export const choice = () => optionalText(text().max(MAX_INDEXED_CHARACTERS));
+export const choice = () => optionalText(text(MAX_INDEXED_CHARACTERS));
 
 export const logPromptRecord = z
   .object({
-    slug: text()
+    slug: text(MAX_INDEXED_CHARACTERS)
       .min(1)
-      .max(MAX_INDEXED_CHARACTERS)
       .describe("The slug of the prompt. An unknown one is kept too, with a warning."),
     output: json().describe("What the model answered: any JSON but null."),
     name: optionalText().describe(

@@ -13,7 +13,7 @@ import {
   tokens,
 } from "./inputs.ts";
 
-const MAX_LOGS = 10_000;
+export const MAX_LOGS = 10_000;
 const MAX_EVALUATORS = 100;
 const MAX_VARIABLES = 1_000;
 const MAX_ID_CHARACTERS = 1_024;
@@ -22,10 +22,10 @@ const MAX_COPIED_BYTES = 4 * 1024 * 1024;
 
 const reportedTypes = logTypes.filter((type) => type !== "internal");
 
-const shortText = () => optionalText(text().max(MAX_INDEXED_CHARACTERS));
+const shortText = () => optionalText(text(MAX_INDEXED_CHARACTERS));
 
 export const evaluator = z
-  .object({ slug: text().min(1).max(MAX_INDEXED_CHARACTERS).describe("The slug of the evaluator.") })
+  .object({ slug: text(MAX_INDEXED_CHARACTERS).min(1).describe("The slug of the evaluator.") })
   .describe("An evaluation to make.");
 
 const evaluators = () =>
@@ -35,7 +35,7 @@ const evaluators = () =>
 
 export const loggedPrompt = z
   .object({
-    slug: text().min(1).max(MAX_INDEXED_CHARACTERS).describe("The slug of the prompt."),
+    slug: text(MAX_INDEXED_CHARACTERS).min(1).describe("The slug of the prompt."),
     version: choice().describe("The version that was asked for, or that served."),
     tag: choice().describe("The tag that was asked for, or that led to the version."),
   })
@@ -43,13 +43,12 @@ export const loggedPrompt = z
 
 export const logOfTrace = z
   .object({
-    id: text()
+    id: text(MAX_ID_CHARACTERS)
       .min(1)
-      .max(MAX_ID_CHARACTERS)
       .describe("Your id of the log, by which others in the trace name it as their parent."),
     type: z.enum(reportedTypes).describe("What kind of step it is."),
     name: shortText().describe("What to show it as."),
-    parentId: optionalText(text().max(MAX_ID_CHARACTERS)).describe(
+    parentId: optionalText(text(MAX_ID_CHARACTERS)).describe(
       "Your id of the log around it, in the same trace. Absent at the top.",
     ),
     startTime: optionalTimestamp().describe("When it began, as in `POST /monitor/log`."),
@@ -80,7 +79,7 @@ export const evaluationConfig = z
   .describe("How often to evaluate.");
 
 export const experimentReference = z
-  .object({ id: text().max(MAX_ID_CHARACTERS).describe("The id of the experiment.") })
+  .object({ id: text(MAX_ID_CHARACTERS).describe("The id of the experiment.") })
   .describe("An experiment by its id.");
 
 export const traceRecord = z
@@ -144,11 +143,10 @@ export const logTraceInput = z.object({ input: traceRecord });
 
 export const experimentRecord = z
   .object({
-    featureSlug: text()
+    featureSlug: text(MAX_INDEXED_CHARACTERS)
       .min(1)
-      .max(MAX_INDEXED_CHARACTERS)
       .describe("The feature whose traces the experiment compares."),
-    name: text().min(1).max(MAX_INDEXED_CHARACTERS).describe("The name of the experiment."),
+    name: text(MAX_INDEXED_CHARACTERS).min(1).describe("The name of the experiment."),
   })
   .meta({
     id: "CreateExperiment",

@@ -12,7 +12,7 @@ export function normalizeName(name: string): string {
   return name.trim().toLowerCase();
 }
 
-const name = () => text().overwrite(normalizeName).max(MAX_NAME_CHARACTERS);
+const name = () => text(MAX_NAME_CHARACTERS).overwrite(normalizeName).max(MAX_NAME_CHARACTERS);
 const price = () => z.number().min(0).max(MAX_DOLLARS);
 const id = () => idOf("a price");
 

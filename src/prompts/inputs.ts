@@ -33,7 +33,7 @@ export const MAX_TAGS = 1_000;
 const MAX_TEMPLATE_CHARACTERS = 500_000;
 const MAX_TAG_CHARACTERS = 128;
 const MAX_NAME_CHARACTERS = 256;
-const name = () => text().min(1).max(MAX_NAME_CHARACTERS);
+const name = () => text(MAX_NAME_CHARACTERS).min(1);
 const MAX_DESCRIPTION_CHARACTERS = 10_000;
 const MAX_MODEL_CHARACTERS = 512;
 /** Of the parameters, and of all variables. Each value counts 32 more: writing a short value takes as long as 32 characters. */
@@ -42,9 +42,9 @@ const fits = (value: unknown) => jsonSize(value, MAX_JSON_CHARACTERS) <= MAX_JSO
 const TOO_LARGE = {
   error: "must not be larger than 1,000,000 characters, where each value counts 32 more",
 };
-const description = () => text().max(MAX_DESCRIPTION_CHARACTERS).nullish();
+const description = () => text(MAX_DESCRIPTION_CHARACTERS).nullish();
 /** Bounded, as each log of the version has a copy, also in an index. */
-const partOfModel = () => text().max(MAX_MODEL_CHARACTERS);
+const partOfModel = () => text(MAX_MODEL_CHARACTERS);
 
 export const createPromptInput = z
   .object({
@@ -85,7 +85,7 @@ export const promptModel = z
 export const promptVariable = z
   .object({
     label: text().min(1).describe("The name by which the text refers to it."),
-    type: text().max(MAX_MODEL_CHARACTERS).nullish().describe("What it holds; `string` when absent."),
+    type: text(MAX_MODEL_CHARACTERS).nullish().describe("What it holds; `string` when absent."),
     description: description().describe("What it is for."),
   })
   .describe("A variable of a prompt's text.");
@@ -95,9 +95,9 @@ const MAX_COMMIT_CHARACTERS = 128;
 
 export const versionSource = z
   .object({
-    commit: text().min(1).max(MAX_COMMIT_CHARACTERS).describe("The id of the commit."),
-    author: text().max(MAX_SOURCE_CHARACTERS).nullish().describe("Who wrote it."),
-    message: text().max(MAX_SOURCE_CHARACTERS).nullish().describe("The first line of its message."),
+    commit: text(MAX_COMMIT_CHARACTERS).min(1).describe("The id of the commit."),
+    author: text(MAX_SOURCE_CHARACTERS).nullish().describe("Who wrote it."),
+    message: text(MAX_SOURCE_CHARACTERS).nullish().describe("The first line of its message."),
   })
   .describe("The commit of a repository that a prompt version comes from.");
 
@@ -114,15 +114,13 @@ export function requireText({ text, messages }: VersionTexts, context: z.Refinem
 
 export const promptVersionInput = z
   .object({
-    version: text()
+    version: text(MAX_NAME_CHARACTERS)
       .min(1)
-      .max(MAX_NAME_CHARACTERS)
       .describe(
         "The name of the version, by habit a semantic version such as `1.2.0`; unique in the prompt.",
       ),
-    text: text()
+    text: text(MAX_TEMPLATE_CHARACTERS)
       .min(1)
-      .max(MAX_TEMPLATE_CHARACTERS)
       .nullish()
       .describe(
         "The text of the prompt, a Jinja template of up to 500,000 characters. Without it, `messages` are needed: the text is then that of the user's message, or of all messages under their roles.",
@@ -130,8 +128,7 @@ export const promptVersionInput = z
     messages: promptMessages
       .nullish()
       .describe("The messages of a chat, in order, at most 1,000; beside the texts, or instead of them."),
-    systemText: text()
-      .max(MAX_TEMPLATE_CHARACTERS)
+    systemText: text(MAX_TEMPLATE_CHARACTERS)
       .nullish()
       .describe("The text for the system's role, a Jinja template."),
     model: promptModel.nullish().describe("The model that it is written for."),
@@ -155,7 +152,7 @@ export const createPromptVersionInput = z.object({
 });
 export type CreatePromptVersionInput = z.output<typeof createPromptVersionInput>;
 
-const tag = text().min(1).max(MAX_TAG_CHARACTERS).describe("The tag, such as `production`.");
+const tag = text(MAX_TAG_CHARACTERS).min(1).describe("The tag, such as `production`.");
 
 export const publishPromptInput = z.object({
   slug: describePromptInput.shape.slug,
@@ -199,7 +196,7 @@ export const setTagProtectionInput = z.object({
 export type SetTagProtectionInput = z.output<typeof setTagProtectionInput>;
 
 export const promptsInput = z.object({
-  featureSlug: text()
+  featureSlug: lookUpSlug()
     .nullish()
     .describe("Only those of this feature, as `filter: { featureSlug }` says for several."),
   filter: boundedFilter(promptFilter).describe("Which ones; all of them when absent."),

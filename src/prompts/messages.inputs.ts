@@ -10,15 +10,15 @@ const MAX_NAME_CHARACTERS = 128;
 
 /** It stands in texts that join messages, so it must not be part of a template. */
 const label = () =>
-  text()
-    .max(MAX_NAME_CHARACTERS)
-    .regex(/^[\p{L}\p{N}_.-]+$/u, { error: "must have letters, digits, `_`, `.` and `-` only" });
+  text(MAX_NAME_CHARACTERS).regex(/^[\p{L}\p{N}_.-]+$/u, {
+    error: "must have letters, digits, `_`, `.` and `-` only",
+  });
 
 const role = label().describe(
   "Who says it: `system`, `developer`, `user`, `assistant`, `tool` or another role.",
 );
 const name = label().nullish().describe("The name of who says it.");
-const content = () => text().max(MAX_CHARACTERS);
+const content = () => text(MAX_CHARACTERS);
 
 /** The members of a message, or of a placeholder. */
 export const promptMessageShape = z

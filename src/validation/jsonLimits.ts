@@ -7,8 +7,8 @@ import { INEXACT, isInexact } from "./numbers.ts";
 const MAX_BODY_DEPTH = MAX_JSON_DEPTH + 28;
 /** Parsing, validating and storing this many values takes about 100 ms. */
 export const MAX_VALUES = 500_000;
-/** Making an object with this many different names takes about 60 ms. */
-export const MAX_MEMBERS = 150_000;
+/** Parsing this many with different names takes 60 to 100 ms, in one turn of the event loop. */
+export const MAX_MEMBERS = 100_000;
 /** V8 keeps members whose names are large numbers in a table of its own, and sorts them for each look at all of them. */
 const MEMBERS_OF_INDEX = 3;
 const INDEX = /^[1-9]\d{4,9}$/;

@@ -9,7 +9,7 @@ export const scope = z.enum(["read", "write", "publish", "admin"]);
 
 export const createAccessTokenInput = z
   .object({
-    name: text().min(1).max(256).describe("What it is for."),
+    name: text(256).min(1).describe("What it is for."),
     scopes: list(scope, MAX_SCOPES)
       .refine((scopes) => scopes.length > 0, { error: "must not be empty" })
       .describe("What it may do; only what the calling token may do, too."),

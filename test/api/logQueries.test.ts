@@ -110,6 +110,7 @@ test.each<[string, object, string[]]>([
   ["words of which one is in each part", { text: '"kenya nairobi"' }, []],
   ["the beginning of words in order", { text: '"capital of ken"*' }, ["words"]],
   ["a number that is no text", { text: "4711" }, ["number"]],
+  ["32 words, one with an accent of its own", { text: `${"nairobi ".repeat(31)}e\u0301` }, []],
   ["a letter without its accent", { text: "zurich" }, []],
   ["signs beside words", { text: "nairobi ---" }, ["words"]],
   ["what looks like the index's own language", { text: 'nairobi OR body:x NEAR( " ^' }, []],
@@ -122,6 +123,12 @@ test.each<[string, object, string[]]>([
 
 test.each<[string, object, RegExp]>([
   ["a text without a word", { f: { text: "!?" } }, /filter\.text must have a letter or a digit/],
+  ["a text of 33 words", { f: { text: "a ".repeat(33) } }, /filter\.text must have at most 32 words/],
+  [
+    "one of 33 characters for private use",
+    { f: { text: `a${"\u{e000} ".repeat(32)}a` } },
+    /at most 32 words/,
+  ],
   ["an empty text", { f: { text: "" } }, /filter\.text/],
   ["an end before its beginning", { f: { from: at(2), to: at(1) } }, /filter\.to must not be before from/],
   ["a time that is none", { f: { from: "yesterday" } }, /filter\.from must be an existing time/],

@@ -215,6 +215,16 @@ test("a row that is put together of several requests has at most 16,000,000 byte
   expect(await change({ values: { c0: null } })).toEqual({ datasetRow: { name: null } });
   expect(await change({ values })).toMatchObject(refused(/larger than 16,000,000 bytes/));
 
+  // Each member counts 128 bytes beside its name and its value.
+  const members = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [`m${n}`, 1]));
+  const { body: many } = await server.post("/datasets/wide/items", { values: { c0: members(90_000) } });
+  const fill = (input: object) => run(update, { id: many.datasetRow.id, input });
+  expect(await fill({ values: { c1: members(10_000) } })).toEqual({ datasetRow: { name: null } });
+  expect(await fill({ values: { c2: members(30_000) } })).toMatchObject(
+    refused(/each member of an object 96 more/),
+  );
+
   await server.post("/monitor/log", { slug: "x", output: "x".repeat(1_000_000) });
   const [log] = await run("{ logs(first: 1) { nodes { id } } }");
   const columns = columnsNamed("c", 50).map(({ name: column }) => ({ column, from: "OUTPUT" }));
@@ -267,4 +277,11 @@ test("a workspace has at most 1,000 prices of its own; one that is there is stil
     );
   expect(await set("m1000")).toMatchObject(refused(/more than 1000 prices/));
   expect(await set("m999")).toEqual({ model: "m999" });
+});
+
+test("new columns of one name are refused before a key is looked for each of them", async () => {
+  await addDataset(server, { slug: "nearly-full", columns: columnsNamed("a", 999) });
+  const [column] = inputs("b", 1);
+  const { error } = await run(UPDATE, { slug: "nearly-full", add: [column, column] });
+  expect(error.code).toBe("CONFLICT"); // after the keys it would be one column too many
 });
