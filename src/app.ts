@@ -89,7 +89,7 @@ export async function createApp(
     requestIdHeader: false,
     genReqId: ({ headers }) => requestIdOf(headers["x-request-id"]),
     childLoggerFactory: traced,
-    frameworkErrors: beforeHooks(handleError),
+    frameworkErrors: beforeHooks(handleError, limiter.inTurn),
     schemaController: schemaController!,
     clientErrorHandler: answerNoRequest,
   });

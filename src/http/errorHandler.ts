@@ -20,12 +20,15 @@ export function createErrorHandler(translate: (error: unknown) => GabbroError | 
   };
 }
 
-/** Handles the errors of requests that no hook sees, such as those with an invalid URL: the hooks would discard their bodies. */
+/**
+ * Handles the errors of requests that no hook sees, such as those with an invalid URL: the hooks would discard their bodies, and
+ * have them wait. When hundreds were answered in one turn of the event loop, others waited for 0.3 to 0.9 s.
+ */
 export const beforeHooks =
-  (handle: ErrorHandler): ErrorHandler =>
+  (handle: ErrorHandler, inTurn: (work: () => void) => void): ErrorHandler =>
   (error, request, reply) => {
     discardBody(request.raw);
-    handle(error, request, reply);
+    inTurn(() => handle(error, request, reply));
   };
 
 /** Whether a connection closed before the whole response was sent, or before the whole body had arrived. */

@@ -10,7 +10,7 @@ import { createRefusals, type ErrorBody } from "./refusals.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** It is a probe of a monitor: no limit applies. */
+    /** It is a probe of a monitor: it is never refused, but waits for its place. */
     isProbe?: true;
     /** The share of its workspace, which counts it while it is in flight. */
     share?: Share | undefined;
@@ -91,7 +91,8 @@ export function createLimiter(options: Partial<Limits>, corsOrigins: string[]) {
     app.addHook("onRequest", (request, reply, done) => {
       if (PROBES.has(request.routeOptions.url!)) {
         request.isProbe = true;
-        return done();
+        onceDone(reply.raw, () => leave(request));
+        return void takePlace(places, request, { workspaceId: laneOfProbes(request.ip), next: done });
       }
       const workspaceId = lastWorkspaceOf(request) ?? NO_WORKSPACE;
       if (!enter(request, workspaceId)) return refusals.answer(request, reply);
@@ -131,6 +132,8 @@ export function createLimiter(options: Partial<Limits>, corsOrigins: string[]) {
     holdBytes: bodies.hold,
     /** Counts a request that comes by another protocol than HTTP, until it is released; undefined when it is refused. */
     enterCall: (workspaceId: string): Share | undefined => inFlight.ofWorkspaces.take(workspaceId, 1),
+    /** Calls `work` in the turn of a caller without a token, for requests that no hook sees. */
+    inTurn: (work: () => void): void => answerInTurn(places, work),
     /** The error for a request that is refused after it was accepted; counts it. */
     overloaded: refusals.error,
     inFlight: inFlight.total,
@@ -156,6 +159,7 @@ function endAnswered(app: App, leave: (request: FastifyRequest) => void): void {
 type LastWorkspaceOf = (request: FastifyRequest) => string | undefined;
 
 export type Limiter = ReturnType<typeof createLimiter>;
+type Slots = ReturnType<typeof createEventLoopSlots>;
 
 function createBodyLimits({ maxBodyBytes, maxKeptBytes }: Limits, places: Slots, refusal: () => Error) {
   const bodies = createBodies(maxBodyBytes);
@@ -203,6 +207,16 @@ function begin(places: Slots, request: FastifyRequest, reply: FastifyReply, next
   if (reply.raw.closed) onceDone(reply.raw, place.end);
 }
 
+/** Of eight, each begins requests for 10 ms a turn: with one for each address, a caller with many would make endless turns. */
+const laneOfProbes = (address: string): string => `probes ${Buffer.from(address).at(-1)! % 8}`;
+
+function answerInTurn(places: Slots, work: () => void): void {
+  places.enter(NO_WORKSPACE, (place) => {
+    work();
+    place.end();
+  });
+}
+
 /** Gives a request the place in which it waits, and goes on. When it goes on at once, it may have the next place on return. */
 function takePlace(
   places: Slots,
@@ -219,8 +233,6 @@ function takePlace(
   return place;
 }
 
-type Slots = ReturnType<typeof createEventLoopSlots>;
-
 function readingOf({ routeOptions: { config } }: FastifyRequest): "whole" | "unpacked" | "streamed" {
   if (config.streamsBody) return "streamed";
   return config.keepsBytes ? "unpacked" : "whole";
@@ -232,10 +244,7 @@ function isSmall({ headers }: FastifyRequest): boolean {
   return Number(headers["content-length"] ?? 0) <= MAX_SMALL_BODY_BYTES;
 }
 
-function workspaceOf({ context }: FastifyRequest): string {
-  return context?.access?.workspaceId ?? NO_WORKSPACE;
-}
+const workspaceOf = ({ context }: FastifyRequest): string => context?.access?.workspaceId ?? NO_WORKSPACE;
 
-function isStream(payload: unknown): payload is Readable {
-  return typeof (payload as Readable | null)?.pipe === "function";
-}
+const isStream = (payload: unknown): payload is Readable =>
+  typeof (payload as Readable | null)?.pipe === "function";

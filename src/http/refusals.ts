@@ -64,6 +64,9 @@ export function refusalError(): GabbroError {
   return new GabbroError(CODE, MESSAGE, { headers: RETRY_AFTER });
 }
 
+const HEADERS_TOO_LARGE =
+  "The headers and the path have more than 16 kB together, or there are more than 100 headers. Send less.";
+
 /**
  * Answers bytes that are not HTTP, by hand because Node.js made no request of them. Closes a connection that sends too slowly
  * without an answer: 10,000 connections may time out in one turn of the event loop.
@@ -72,7 +75,7 @@ export function answerNoRequest(error: NodeJS.ErrnoException, socket: Socket): v
   if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return void socket.destroy();
   const tooLarge = error.code === "HPE_HEADER_OVERFLOW";
   const refusal = tooLarge
-    ? new GabbroError("HEADERS_TOO_LARGE", "The headers are too large.")
+    ? new GabbroError("HEADERS_TOO_LARGE", HEADERS_TOO_LARGE)
     : new GabbroError("BAD_REQUEST", "The request is not valid HTTP.");
   const body = JSON.stringify({ error: refusal.message, code: refusal.code });
   const status = tooLarge ? "431 Request Header Fields Too Large" : "400 Bad Request";

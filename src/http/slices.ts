@@ -16,7 +16,7 @@ const STATE = Symbol("state");
 interface State {
   /** Whether the rest of what it sends is dropped. */
   isStopped: boolean;
-  /** Bytes that came since a request began, or a part of a body. */
+  /** Bytes that came since a request began, beyond twice those of its body: extensions of chunks may be as long as their data. */
   bytesWithoutProgress: number;
 }
 
@@ -37,7 +37,7 @@ export class ParsedRequest extends IncomingMessage {
   override push(chunk: Buffer | null): boolean {
     const { [STATE]: state } = this.socket as Connection;
     if (chunk === null || !state) return super.push(chunk);
-    state.bytesWithoutProgress = 0;
+    state.bytesWithoutProgress = Math.max(0, state.bytesWithoutProgress - 2 * chunk.length);
     if (this.headers["transfer-encoding"] !== undefined) {
       this.#chunks ??= countChunks();
       this.#chunks.add(chunk.length);
@@ -54,7 +54,8 @@ export class ParsedRequest extends IncomingMessage {
  * tenth of the rate of the smallest requests (docs/internals/decisions.md).
  *
  * Closes connections that send what is neither a request nor a body that somebody reads: after invalid HTTP, an upgrade that
- * is not made, or an answer that did not wait for the body, Node.js reads on and on.
+ * is not made, or an answer that did not wait for the body, Node.js reads on and on, and so it does in the extensions of chunks,
+ * which no other limit sees: 1.3 GB of them on 60 connections had others wait for 0.5 s.
  */
 export function parseInSlices(server: Server): void {
   server.on("connection", (socket: Connection) => {

@@ -5,6 +5,8 @@ export interface Deadline {
   atMs: number;
   /** The work continues past the deadline, because its response is stored for a retry of the request. */
   isReadOn?: boolean;
+  /** The error of all work that is late. */
+  error?: GabbroError;
 }
 
 interface Limited {
@@ -13,7 +15,9 @@ interface Limited {
 
 /** Throws TIMED_OUT once the request's time is up. Call it between chunks of long work. */
 export function checkDeadline({ deadline }: Limited): void {
-  if (performance.now() > deadline.atMs && !deadline.isReadOn) throw timedOut();
+  if (performance.now() <= deadline.atMs || deadline.isReadOn) return;
+  deadline.error ??= timedOut();
+  throw deadline.error;
 }
 
 /** Removes the deadline of a request. */

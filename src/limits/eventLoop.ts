@@ -83,11 +83,15 @@ export function createEventLoopSlots(maxRunning: number) {
         pause: () => change("paused"),
         resume: () => change("running"),
       };
+      // Forgotten once it runs: the timers of a connection keep this place while it is idle, and with `begin` the request and its answer.
+      let waiting: typeof begin | undefined = begin;
       lane.waiting.push(() => {
+        const work = waiting!;
+        waiting = undefined;
         if (state === "ended") return;
         state = "running";
         lane.running += 1;
-        current.run(holder, begin, place);
+        current.run(holder, work, place);
       });
       const place: Place = { run: (work) => current.run(holder, work), end: () => change("ended") };
       startNext(lane);

@@ -6,6 +6,8 @@ export interface FairQueueOptions {
   places: number;
   /** How many places one workspace gets at most, so that another never waits for it; half when absent. */
   share?: number;
+  /** How many places stay free for workspaces that have one at most; zero when absent. */
+  spare?: number;
   /** How many tasks of one workspace may wait; more are refused. */
   maxWaiting: number;
   /** A task that has waited for longer is refused when its turn comes, because others of its workspace wait behind it. */
@@ -25,6 +27,7 @@ interface Lane {
 export function createFairQueue({
   places,
   share = Math.max(1, Math.floor(places / 2)),
+  spare = 0,
   maxWaiting,
   maxWaitMs,
   busy,
@@ -36,7 +39,7 @@ export function createFairQueue({
   const startNext = () => {
     for (const [workspaceId, lane] of lanes) {
       if (running === places) return;
-      if (lane.running === share) continue;
+      if (lane.running === share || (lane.running > 1 && running >= places - spare)) continue;
       const next = lane.waiting.shift();
       if (!next) continue;
       lanes.delete(workspaceId);

@@ -12,8 +12,27 @@ const MIN_REMEMBERED_CHARACTERS = 1024;
 const encoder = new TextEncoder();
 const buffer = new Uint8Array(3 * CHARACTERS_AT_ONCE);
 
+/** For a shorter text the call of the encoder takes longer than a loop over its characters. */
+const MIN_ENCODED_CHARACTERS = 24;
+const MAX_ASCII = 0x7f;
+
 /** How many bytes a text takes as JSON in UTF-8, without its quotation marks. */
 export function jsonBytesOf(text: string): number {
+  return (text.length < MIN_ENCODED_CHARACTERS ? bytesOfAscii(text) : undefined) ?? bytesOfEncoded(text);
+}
+
+/** Undefined where a character is not of ASCII. */
+function bytesOfAscii(text: string): number | undefined {
+  let bytes = text.length;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code > MAX_ASCII) return undefined;
+    bytes += longerInJson[code]!;
+  }
+  return bytes;
+}
+
+function bytesOfEncoded(text: string): number {
   let bytes = 0;
   for (let at = 0; at < text.length; at += CHARACTERS_AT_ONCE) {
     const { written } = encoder.encodeInto(text.slice(at, at + CHARACTERS_AT_ONCE), buffer);

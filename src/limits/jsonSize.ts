@@ -3,9 +3,15 @@ export const VALUE_WEIGHT = 32;
 
 /**
  * The cost of writing a value as JSON, in characters of a string. Stops counting beyond `max`. For a value that is mostly
- * text it is never less than its length. `lengthOf` is the length of a text, else that without escapes.
+ * text it is never less than its length. `lengthOf` is the length of a text, else that without escapes; `memberWeight` is what
+ * a member of an object counts beside its name and its value.
  */
-export function jsonSize(root: unknown, max: number, lengthOf = (text: string) => text.length): number {
+export function jsonSize(
+  root: unknown,
+  max: number,
+  lengthOf = (text: string) => text.length,
+  memberWeight = 0,
+): number {
   const pending: unknown[] = [root];
   let size = 0;
   while (pending.length > 0 && size <= max) {
@@ -16,7 +22,7 @@ export function jsonSize(root: unknown, max: number, lengthOf = (text: string) =
     else if (typeof value === "object" && value !== null)
       // `for in` takes half as long again for objects without a prototype, such as the results of GraphQL.
       for (const key of Object.keys(value)) {
-        size += lengthOf(key);
+        size += memberWeight + lengthOf(key);
         pending.push((value as Record<string, unknown>)[key]);
       }
   }

@@ -38,7 +38,9 @@ export const errorResponses = {
   429: errorBody.describe(
     "The token or the address has sent too many requests in this minute; try again after `Retry-After` seconds.",
   ),
-  431: errorBody.describe("The headers and the address have more than 16 kB together."),
+  431: errorBody.describe(
+    "The headers and the path have more than 16 kB together, or there are more than 100 headers.",
+  ),
   500: errorBody.describe("An internal error; the answer names the request id under which its log has it."),
   503: errorBody.describe(
     "The database cannot be reached or written just now, or this took longer than 10 s; try again after `Retry-After` seconds.",

@@ -391,11 +391,20 @@ test("a fault of ours is logged with the trace that it belongs to", async () => 
   expect(faults).toEqual([expect.objectContaining({ traceId: TRACE, reqId: expect.any(String) })]);
 });
 
+test("a request may have a hundred headers", async () => {
+  const head = (count: number) => {
+    const more = Array.from({ length: count - 2 }, (_, n) => `x-${n}: y\r\n`);
+    return `GET /health HTTP/1.1\r\nHost: x\r\n${more.join("")}Connection: close\r\n\r\n`;
+  };
+  expect(await raw(server, head(100))).toMatch(/^HTTP\/1\.1 200 /);
+  expect(await raw(server, head(101))).toMatch(/^HTTP\/1\.1 431 .*100 headers.*"code":"HEADERS_TOO_LARGE"/s);
+});
+
 test("what is not HTTP is answered with the JSON of an error, and the connection ends", async () => {
   expect(await raw(server, "NONSENSE\r\n\r\n")).toMatch(/^HTTP\/1\.1 400 .*"code":"BAD_REQUEST"/s);
   expect(
     await raw(server, `GET /health HTTP/1.1\r\nHost: x\r\nX-Big: ${"x".repeat(20_000)}\r\n\r\n`),
-  ).toMatch(/^HTTP\/1\.1 431 .*"code":"HEADERS_TOO_LARGE"/s);
+  ).toMatch(/^HTTP\/1\.1 431 .*16 kB.*"code":"HEADERS_TOO_LARGE"/s);
 });
 
 test.each(["bad host", "a b", "[", "x:y:z", ""])(

@@ -1,6 +1,7 @@
 import { connect } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
+import { joinChunks } from "../../src/http/chunks.ts";
 import { startServer } from "../support/server.ts";
 
 const server = await startServer({ sample: true });
@@ -32,12 +33,41 @@ function open(headers: string, { method = "POST", path = "/monitor/log", chunks 
 const authorization = `Authorization: Bearer ${server.token}\r\n`;
 const soon = { timeout: 10_000 };
 
+test("small chunks are joined to pieces of 16 kB, and large ones stay as they are", () => {
+  const joined = joinChunks();
+  const small = Array.from({ length: 300 }, (_, n) => Buffer.alloc(64, n));
+  const pieces = small.flatMap((one) => joined.add(one) ?? []);
+  const rest = joined.rest();
+  expect([...pieces, rest].map((piece) => piece?.length)).toEqual([16_384, 44 * 64]);
+  expect(Buffer.concat([...pieces, rest!])).toEqual(Buffer.concat(small));
+  const large = Buffer.alloc(64 * 1024);
+  expect(joined.add(large)).toBe(large);
+  expect(joined.rest()).toBeUndefined();
+});
+
+test("others are served after each 64 chunks of a body, however short they are", async () => {
+  const turns = vi.spyOn(globalThis, "setImmediate");
+  const body = JSON.stringify({ slug: "x", output: "x".repeat(300_000) });
+  const chunks = body
+    .match(/.{1,64}/g)!
+    .map(chunk)
+    .join("");
+  const { socket, received } = open(authorization, { chunks: `${chunks}0\r\n\r\n` });
+  await expect.poll(received, soon).toMatch(/^HTTP\/1\.1 200 /);
+  const ofChunks = (turns.mock.calls as unknown[][]).filter(
+    ([, error, piece]) => error === null && piece !== null,
+  );
+  turns.mockRestore();
+  socket.destroy();
+  expect(ofChunks.length).toBeGreaterThan(60); // of 4,688 chunks; 4 of 64 kB each
+});
+
 test("a body in tiny chunks is refused, and its connection is closed when more of them follow", async () => {
   const { socket, received, isClosed } = open(authorization);
   socket.write(TINY);
   await expect
     .poll(received, soon)
-    .toMatch(/^HTTP\/1\.1 400 .*fewer than 64 bytes on average.*"BAD_REQUEST"/s);
+    .toMatch(/^HTTP\/1\.1 400 .*fewer than 60 bytes on average.*"BAD_REQUEST"/s);
   socket.write(TINY);
   await expect.poll(isClosed, soon).toBe(true);
 });
@@ -81,6 +111,24 @@ test.each([
     expect(parsed).toBeGreaterThan(250);
     expect(parsed).toBeLessThan(250 + 2 * 340);
     socket.destroy();
+  },
+);
+
+test.each([
+  { whose: "without a token", headers: "", status: 401 },
+  { whose: "with a token", headers: authorization, status: 200 },
+])(
+  "64 kB of extensions that are longer than the data of their chunks close a connection, $whose",
+  async ({ headers, status }) => {
+    const withExtension = (length: number) => `64;${"a".repeat(length)}\r\n${" ".repeat(100)}\r\n`;
+    const end = `${chunk(JSON.stringify({ slug: "x", output: "y" }))}0\r\n\r\n`;
+    const short = open(headers, { chunks: withExtension(80).repeat(2_000) + end });
+    await expect.poll(short.received, soon).toContain(`HTTP/1.1 ${status} `);
+    expect(short.isClosed()).toBe(false);
+    short.socket.destroy();
+
+    const long = open(headers, { chunks: withExtension(15_000).repeat(10) });
+    await expect.poll(long.isClosed, soon).toBe(true);
   },
 );
 
@@ -134,10 +182,10 @@ test.each([
   socket.destroy();
 });
 
-test("a body in thousands of chunks of a hundred bytes is accepted", async () => {
+test.each([64, 100])("a body in thousands of chunks of %s bytes is accepted", async (size) => {
   const { socket, received } = open(authorization);
   const body = JSON.stringify({ slug: "x", output: "y".repeat(200_000) });
-  for (let from = 0; from < body.length; from += 100) socket.write(chunk(body.slice(from, from + 100)));
+  for (let from = 0; from < body.length; from += size) socket.write(chunk(body.slice(from, from + size)));
   socket.write("0\r\n\r\n");
   await expect.poll(received, soon).toContain("HTTP/1.1 200 ");
   socket.destroy();

@@ -105,23 +105,25 @@ test("callers without a valid token have places by their addresses: nobody takes
   restore();
 });
 
-const refused: [who: string, head: string, status: number][] = [
+const answered: [who: string, head: string, status: number][] = [
   ["without a token", "GET /datasets HTTP/1.1", 401],
   // On PostgreSQL a statement answers for up to 64 of them.
   ...(isOnPostgresql
     ? []
-    : [["with an unknown token", `GET /datasets HTTP/1.1\r\n${bearer(generateToken())}`, 401] as never]),
+    : ([
+        ["with an unknown token", `GET /datasets HTTP/1.1\r\n${bearer(generateToken())}`, 401],
+        ["of monitors for /ready", "GET /ready HTTP/1.1", 200],
+      ] as never[])),
   ["for a path that does not exist", "POST /nowhere HTTP/1.1\r\nContent-Length: 0", 404],
   ["for such a path with a valid token", "POST /nowhere HTTP/1.1\r\nContent-Length: 0\r\n$token", 404],
+  ["with an invalid URL", "GET /%zz HTTP/1.1", 400],
+  ["of monitors for /health", "GET /health HTTP/1.1", 200],
+  ["of monitors for /metrics", "GET /metrics HTTP/1.1", 401],
 ];
-test.each(refused)("requests %s are refused for 10 ms a turn of the event loop", async (_, head, status) => {
-  await using server = await startServer();
-  expect(await statusOf(askWith(server, server.token))).toBe(200);
-  const sockets = Array.from({ length: 20 }, () => connectTo(server));
-  await Promise.all(sockets.map((socket) => once(socket, "connect")));
-  await expect.poll(() => connectionsOf(server)).toBeGreaterThanOrEqual(20);
+/** Has each answer take 6 ms from now on, and counts them by turns of the event loop until `mostInATurn` is asked. */
+function countSlowAnswers() {
   const turns = countTurns();
-  const refusedIn: number[] = [];
+  const answeredIn: number[] = [];
   const { writeHead } = ServerResponse.prototype;
   vi.spyOn(ServerResponse.prototype, "writeHead").mockImplementation(function (
     this: ServerResponse,
@@ -129,16 +131,46 @@ test.each(refused)("requests %s are refused for 10 ms a turn of the event loop",
   ) {
     const untilMs = performance.now() + 6;
     while (performance.now() < untilMs);
-    refusedIn.push(turns.now());
+    answeredIn.push(turns.now());
     return writeHead.apply(this, args as Parameters<typeof writeHead>);
   });
-  for (const socket of sockets) ask(socket, head.replace("$token", bearer(server.token)));
-  expect(await Promise.all(sockets.map(statusOf))).toEqual(Array(20).fill(status));
-  turns.stop();
-  vi.restoreAllMocks();
+  return {
+    mostInATurn: (): number => {
+      turns.stop();
+      vi.restoreAllMocks();
+      const inTurn = Map.groupBy(answeredIn, (turn) => turn);
+      return Math.max(...[...inTurn.values()].map(({ length }) => length));
+    },
+  };
+}
+
+test.each(answered)(
+  "requests %s are answered for 10 ms a turn of the event loop",
+  async (_, head, status) => {
+    await using server = await startServer({ metricsToken: METRICS_TOKEN });
+    expect(await statusOf(askWith(server, server.token))).toBe(200);
+    const sockets = Array.from({ length: 20 }, () => connectTo(server));
+    await Promise.all(sockets.map((socket) => once(socket, "connect")));
+    await expect.poll(() => connectionsOf(server)).toBeGreaterThanOrEqual(20);
+    const answers = countSlowAnswers();
+    for (const socket of sockets) ask(socket, head.replace("$token", bearer(server.token)));
+    expect(await Promise.all(sockets.map(statusOf))).toEqual(Array(20).fill(status));
+    for (const socket of sockets) socket.destroy();
+    expect(answers.mostInATurn()).toBeLessThanOrEqual(2);
+  },
+);
+
+test("probes of many addresses are answered for 80 ms a turn of the event loop together", async () => {
+  await using server = await startServer({ trustedProxies: ["127.0.0.1"] });
+  const sockets = Array.from({ length: 48 }, () => connectTo(server));
+  await Promise.all(sockets.map((socket) => once(socket, "connect")));
+  await expect.poll(() => connectionsOf(server)).toBeGreaterThanOrEqual(48);
+  const answers = countSlowAnswers();
+  for (const [n, socket] of sockets.entries())
+    ask(socket, `GET /health HTTP/1.1\r\nX-Forwarded-For: 2001:db8::${n.toString(16)}`);
+  expect(await Promise.all(sockets.map(statusOf))).toEqual(Array(48).fill(200));
   for (const socket of sockets) socket.destroy();
-  const inTurn = Map.groupBy(refusedIn, (turn) => turn);
-  expect(Math.max(...[...inTurn.values()].map(({ length }) => length))).toBeLessThanOrEqual(2);
+  expect(answers.mostInATurn()).toBeLessThanOrEqual(16);
 });
 
 test("a token that has expired or is revoked counts for no workspace any more", async () => {
