@@ -47,6 +47,8 @@ interface Waiting<DB> extends PromiseWithResolvers<void> {
 }
 
 interface Places {
+  /** As whom they ask for connections: transactions that take long would leave those of others none. */
+  name: string;
   /** How many transactions run at once. */
   places: number;
   /** How many of them have rows of one workspace, so that another finds a place. */
@@ -57,7 +59,7 @@ interface Places {
  * Stores requests in a few transactions at once; each goes on when its own is committed. Workspaces take turns: one that has much
  * to store has transactions of its own, and those that have little share one.
  */
-export function createLanes<DB>(ways: Ways<DB>, { places, share }: Places, pending: () => number) {
+export function createLanes<DB>(ways: Ways<DB>, { name, places, share }: Places, pending: () => number) {
   /** By workspace, in the order of their turns. A workspace is here only while it stores or waits. */
   const lanes = new Map<string, Lane<DB>>();
   const turn = createTurns();
@@ -86,7 +88,7 @@ export function createLanes<DB>(ways: Ways<DB>, { places, share }: Places, pendi
   const startNext = async () => {
     if (isStarting) return;
     isStarting = true;
-    for (let isFirst = places > 1; hasNext(); isFirst = false) {
+    for (let isFirst = share > 1; hasNext(); isFirst = false) {
       if (!isFirst) await turn("group commit"); // other requests run between two transactions
       void run(takeNext(lanes.values(), share));
     }
@@ -104,7 +106,7 @@ export function createLanes<DB>(ways: Ways<DB>, { places, share }: Places, pendi
   const loader = new DataLoader(
     async (units: readonly Unit<DB>[]) => {
       const added = units.map(add);
-      void runShared("group commit", startNext);
+      void runShared(name, startNext);
       return added;
     },
     {

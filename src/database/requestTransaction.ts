@@ -51,7 +51,7 @@ export function countCopied(em: EntityManager, bytes: number): void {
   if (joined.copiedBytes <= MAX_COPIED_BYTES) return;
   throw new GabbroError(
     "BAD_INPUT",
-    "With an Idempotency-Key all writes of a request are one transaction, and these copy more than 32 MB of what is stored. Send fewer of them.",
+    "With an Idempotency-Key all writes of a request are one transaction, and these copy or add more than 32 MB beside what they send. Send fewer of them.",
   );
 }
 

@@ -1,5 +1,6 @@
+import pg from "pg";
 import { afterAll, expect, test } from "vitest";
-import { addDataset } from "../support/data.ts";
+import { addDataset, addWorkspace } from "../support/data.ts";
 import { addLogs } from "../support/logs.ts";
 import { startServer } from "../support/server.ts";
 import { captureStatements } from "../support/statements.ts";
@@ -85,5 +86,28 @@ test("on PostgreSQL logs are looked through by as few statements while this proc
       else expect(sql).toMatch(/"start_time" <= \$/);
   } finally {
     clearInterval(busy);
+  }
+});
+
+test("logs are found by their traces and ids in a workspace that PostgreSQL's statistics do not know", async () => {
+  await using own = await startServer();
+  const client = new pg.Client({ connectionString: own.databaseUrl });
+  await using _ended = { [Symbol.asyncDispose]: () => client.end() };
+  await client.connect();
+  const trace = { name: "t", logs: Array.from({ length: 50 }, (_, n) => ({ id: `${n}`, type: "span" })) };
+  for (let n = 0; n < 20; n++) await own.post("/monitor/trace", trace);
+  await client.query("analyze");
+  const { token } = await addWorkspace(own, "unknown");
+  for (let n = 0; n < 10; n++) await own.post("/monitor/trace", trace, { token });
+  const stop = await captureStatements(own);
+  const query =
+    "{ traces(first: 5) { nodes { logCount } } logs(first: 5) { nodes { model input inputPreview metadata } } }";
+  await own.run(query, {}, token);
+  const found = stop().filter(({ sql }) => /"(?:logs|traces)".*(?:"trace_id"|"id") (?:= "|in \()/s.test(sql));
+  expect(found.length).toBeGreaterThan(4);
+  await client.query("set enable_seqscan = off"); // it is faster for so few
+  for (const { sql, values } of found) {
+    const { rows } = await client.query(`explain ${sql}`, values);
+    expect(JSON.stringify(rows), sql).toMatch(/using (?:logs_pkey|traces_pkey|logs_trace_id_\w+) on/);
   }
 });

@@ -43,7 +43,7 @@ const mayReach: Record<string, string[]> = {
   metrics: ["database", "http", "workspaces", "inbox"],
   rest: ["database", "errors.ts", "etag.ts", "http", "validation", "workspaces"],
   limits: ["errors.ts"],
-  validation: ["errors.ts", "limits/jsonSize.ts"],
+  validation: ["errors.ts", "limits/jsonSize.ts", "limits/words.ts"],
   usage: ["limits"],
   templates: ["errors.ts", "limits"],
   http: ["config.ts", "context.ts", "errors.ts", "printable.ts", "limits", "validation"],

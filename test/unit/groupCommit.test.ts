@@ -11,14 +11,14 @@ const neverAlone = () => Promise.reject(new Error("It waits for no lock."));
 const namesOf = (all: [string, { name: string }][]) => all.map(([, { name }]) => name);
 
 /** A group commit over a database that stores when the test lets it. */
-function createSlowCommit() {
+function createSlowCommit({ takesLocks = false } = {}) {
   const inserting: { names: string[]; done(): void }[] = [];
   const insert = (all: [string, { name: string }][]) => {
     const { promise, resolve: done } = Promise.withResolvers<void>();
     inserting.push({ names: namesOf(all), done });
     return promise;
   };
-  const commit = createCommit({ insert, insertAlone: neverAlone });
+  const commit = createCommit({ insert, insertAlone: neverAlone, takesLocks: () => takesLocks });
   /** Begins as many transactions as there may be, each with one request. */
   const fill = async () => {
     const stored = [];
@@ -112,15 +112,31 @@ test("of two workspaces that store large requests none waits for more than 24 of
   const store = (workspaceId: string) =>
     runShared(workspaceId, () => commit(rows(`${workspaceId[0]}${large}`)));
   const all = [...Array.from({ length: 50 }, () => store("attacker")), store("neighbour")];
-  await expect.poll(() => inserting.length).toBe(1);
-  expect(lettersOf(inserting[0]!)).toBe("a".repeat(24));
-  inserting[0]!.done();
   await expect.poll(() => inserting.length).toBe(2);
+  expect(lettersOf(inserting[0]!)).toBe("a".repeat(24));
   expect(lettersOf(inserting[1]!)).toBe("n");
   await vi.waitUntil(() => {
     for (const { done } of inserting) done();
     return commit.waiting() === 0;
   }, 30_000);
+  await Promise.all(all);
+});
+
+test.each([
+  { what: "rows that lock others", size: 1, takesLocks: true },
+  { what: "large requests", size: 20_000 },
+])("a workspace that stores $what has one transaction, and another does not wait for it", async (given) => {
+  const { commit, inserting } = createSlowCommit(given);
+  const all = storeMany(commit, "attacker", 1, given.size);
+  await expect.poll(() => inserting.length).toBe(1);
+  all.push(...storeMany(commit, "attacker", 1, given.size), ...storeMany(commit, "neighbour", 1, given.size));
+  await expect.poll(() => inserting.map(lettersOf)).toEqual(["a", "n"]);
+  inserting[1]!.done();
+  await all[2];
+  expect(inserting).toHaveLength(2);
+  inserting[0]!.done();
+  await expect.poll(() => inserting.length).toBe(3);
+  inserting[2]!.done();
   await Promise.all(all);
 });
 

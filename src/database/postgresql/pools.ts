@@ -14,17 +14,25 @@ interface CountedPool extends Pool {
 }
 
 const MAX_WAIT_MS = 5_000;
+/**
+ * One connection of so many stays free for workspaces that have one at most: a read asks for a connection several times, and
+ * in between the group commit would take each that is freed.
+ */
+const SPARE_OF = 5;
 const BUSY = "All connections to the database are in use; try again in a moment.";
 
 /**
  * A pool of connections. A connection that is lost while in use is replaced at once, before its user releases it. Workspaces
- * take turns. In pools of five or more, a workspace gets at most four fifths of the connections: statements may take seconds.
+ * take turns. In pools of five or more, a workspace gets at most three fifths of the connections: its statements may take seconds,
+ * and most of what the group commit stores in connections of its own may be from the same workspace.
  */
 export function createPool(config: pg.PoolConfig & { max: number }): CountedPool {
   const pool = new pg.Pool(config);
   const places = config.max;
-  const share = places < 5 ? places : places - Math.ceil(places / 5);
-  const queue = createFairQueue({ places, share, maxWaiting: Infinity, maxWaitMs: MAX_WAIT_MS, busy: BUSY });
+  const share = places < 5 ? places : places - Math.ceil((places * 2) / 5);
+  const spare = Math.floor(places / SPARE_OF);
+  const limits = { places, share, spare, maxWaiting: Infinity, maxWaitMs: MAX_WAIT_MS };
+  const queue = createFairQueue({ ...limits, busy: BUSY });
   // The query of a lost connection rejects by itself; without a listener the process would end.
   pool.on("connect", (client) => client.on("error", () => {}));
   pool.on("error", () => {});

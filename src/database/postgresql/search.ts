@@ -1,3 +1,4 @@
+import { raw } from "@mikro-orm/core";
 import {
   type Expression,
   type Kysely,
@@ -8,6 +9,7 @@ import {
   type Transaction,
 } from "kysely";
 import { createFairQueue } from "../../limits/fairQueue.ts";
+import { wordsIn } from "../../limits/words.ts";
 import { wasTimedOut } from "../driverErrors.ts";
 import {
   type Key,
@@ -18,7 +20,7 @@ import {
   searchTookTooLong,
   toAsciiLowerCase,
 } from "../search.ts";
-import { phrasesOf, textsOf, wordsIn } from "../words.ts";
+import { phrasesOf, textsOf } from "../words.ts";
 import { summedParts } from "./sums.ts";
 
 const MAX_WAITING = 100;
@@ -94,6 +96,12 @@ export function createPostgresqlSearch(read: Kysely<never>, places: number): Sea
     hasMember,
 
     unindexed: (column) => sql`coalesce(${column}, ${column})`,
+
+    unestimated: (workspaceId) => sql`(select cast(${workspaceId} as uuid))`,
+
+    unestimatedFilter: (workspaceId) => ({
+      workspace: { workspaceId: raw("(select cast(? as uuid))", [workspaceId]) },
+    }),
 
     isServer: true,
 

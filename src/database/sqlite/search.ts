@@ -93,6 +93,10 @@ export function createSqliteSearch(file: string): Search<Query> {
     // Without statistics SQLite assumes that any equality matches few rows.
     unindexed: (column) => sql`+${column}`,
 
+    unestimated: (workspaceId) => sql`${workspaceId}`, // its statistics have no single values
+
+    unestimatedFilter: () => ({}),
+
     isServer: false,
 
     indexedEquals: (column, value) => sql<SqlBool>`${column} = ${value}`,
