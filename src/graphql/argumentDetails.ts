@@ -1,4 +1,5 @@
 import {
+  BREAK,
   type DocumentNode,
   type FieldNode,
   type GraphQLField,
@@ -13,12 +14,16 @@ import {
 } from "graphql";
 import type { z } from "zod";
 import type { ErrorDetail } from "../errors.ts";
+import { jsonSize } from "../limits/jsonSize.ts";
 import { detailsOf } from "../validation/messages.ts";
 
 type Variables = Record<string, unknown>;
 
+/** The field that exceeds this is the last one to be validated: 300 that name the same 40,000 members took 1.6 s. */
+const MAX_VALIDATED_CHARACTERS = 1_000_000;
+
 /**
- * The errors of an operation's arguments in the words of REST; empty when they are valid. GraphQL itself refuses a wrong
+ * The errors of an operation's arguments in the words of REST; empty when none is found. GraphQL itself refuses a wrong
  * type with a message of its own that repeats the whole value, so this validates the arguments with our schemas.
  */
 export function argumentDetails(
@@ -33,12 +38,15 @@ export function argumentDetails(
   const values = { ...(operation && defaultsOf(operation)), ...variables };
   const types = new TypeInfo(schema);
   const details: ErrorDetail[] = [];
+  let left = MAX_VALIDATED_CHARACTERS;
   const validate = ({ arguments: nodes = [] }: FieldNode) => {
+    if (left < 0) return BREAK;
     const field = types.getFieldDef();
     const inputSchema = field && argumentsSchema(field);
     const input = Object.fromEntries(
       nodes.map(({ name, value }) => [name.value, valueFromASTUntyped(value, values)]),
     );
+    left -= jsonSize(input, left);
     const parsed = inputSchema?.safeParse(input);
     if (parsed?.error) details.push(...detailsOf(parsed.error.issues, INPUT));
   };

@@ -4,6 +4,7 @@ import ValidationPlugin from "@pothos/plugin-validation";
 import { z } from "zod";
 import type { Context } from "../context.ts";
 import { badInput } from "../errors.ts";
+import { spendAnswerError } from "../limits/answerBudget.ts";
 import { detailsOf } from "../validation/messages.ts";
 import { INPUT } from "./argumentDetails.ts";
 import { dateTime, json, jsonObject } from "./scalars.ts";
@@ -44,7 +45,12 @@ export const builder = new SchemaBuilder<{
     nodeQueryOptions: false,
     nodesQueryOptions: false,
   },
-  validation: { validationError: ({ issues }) => badInput(detailsOf(issues, INPUT)) },
+  validation: {
+    validationError: ({ issues }, _, context) => {
+      spendAnswerError(context);
+      return badInput(detailsOf(issues, INPUT));
+    },
+  },
 });
 
 const GENERAL_ERRORS =

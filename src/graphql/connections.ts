@@ -42,6 +42,8 @@ export interface PageOptions<Entry> {
 
 /** An entry takes up to 5 kB of memory until the answer is written; the budget counts about a quarter. */
 const ENTRY_BYTES = 1_000;
+/** What a page takes while it is read, without its entries: 93,000 of one entry, in 32 requests, held 0.33 GB. */
+const PAGE_BYTES = 4_000;
 
 /** Reading 1,000 tokens, prices or audit entries at once takes 35 to 65 ms. */
 export const PIECE_SIZE = 200;
@@ -62,6 +64,7 @@ export async function connect<Entry extends {}>(
 ): Promise<Connection<Entry>> {
   if (args.first != null && args.last != null)
     throw badInput([{ path: "last", message: "cannot be given together with first" }]);
+  spendAnswerBytes(context, PAGE_BYTES);
   const { key, size = PAGE } = options;
   const page: Connection<Entry> = await resolveCursorConnection(
     { args, defaultSize: size, maxSize: MAX_SIZE, toCursor: () => "" },

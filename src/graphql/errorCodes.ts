@@ -28,7 +28,7 @@ const meanings: Record<ErrorCode, string> = {
   BODY_TOO_LARGE: "The body has more than 10 MB.",
   UNSUPPORTED_MEDIA_TYPE: "The body is not of the type `application/json`.",
   TOO_MANY_REQUESTS: "A rate limit is exceeded; `Retry-After` says when to try again.",
-  HEADERS_TOO_LARGE: "The headers are too large.",
+  HEADERS_TOO_LARGE: "The headers are too large, or too many.",
   INTERNAL: "A defect of the server; its log has the cause under the request id.",
   UNAVAILABLE: "The database or the service is busy or away; `Retry-After` says when to try again.",
   TIMED_OUT: "The work took longer than it may.",

@@ -14,6 +14,7 @@ import {
 import { schema } from "../schema.ts";
 import { argumentDetails } from "./argumentDetails.ts";
 import { MAX_ERRORS, parseDocument } from "./documents.ts";
+import { tooLongRepeated } from "./repeatedVariables.ts";
 
 /** The parameters of an operation, and the log for internal errors. */
 export interface ErrorContext extends Pick<Context, "topField" | "errorCode"> {
@@ -149,5 +150,7 @@ function cut(message: string): string {
 
 function argumentDetailsOf({ params }: ErrorContext): ErrorDetail[] {
   if (!params?.query) return [];
-  return argumentDetails(schema, parseDocument(params.query), params);
+  const document = parseDocument(params.query);
+  const tooLong = tooLongRepeated(document, params.operationName, params.variables);
+  return tooLong ? [tooLong] : argumentDetails(schema, document, params);
 }

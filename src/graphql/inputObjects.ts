@@ -14,6 +14,8 @@ import { badInput, type ErrorDetail, quoted } from "../errors.ts";
 import { jsonSize } from "../limits/jsonSize.ts";
 import { schema } from "../schema.ts";
 import { errorResult } from "./errors.ts";
+import { nullWhereRequired } from "./nullVariables.ts";
+import { tooLongRepeated } from "./repeatedVariables.ts";
 
 /** Ten times what the largest list of an input may have. */
 const MAX_INPUT_OBJECTS = 10_000;
@@ -28,7 +30,15 @@ const MAX_NAME_CHARACTERS = 100;
  */
 export const useInputObjects: Plugin = {
   onExecute: ({ args, setResultAndStopExecution }) => {
-    const detail = findWrong(args);
+    const { document, operationName, variableValues } = args;
+    const detail =
+      tooLongRepeated(document, operationName, variableValues) ??
+      findWrong(args) ??
+      nullWhereRequired(document, operationName, variableValues);
+    if (detail) setResultAndStopExecution(errorResult(badInput([detail])));
+  },
+  onSubscribe: ({ args, setResultAndStopExecution }) => {
+    const detail = nullWhereRequired(args.document, args.operationName, args.variableValues);
     if (detail) setResultAndStopExecution(errorResult(badInput([detail])));
   },
 };

@@ -9,13 +9,9 @@ import {
   isObjectType,
 } from "graphql";
 import type { Context } from "../context.ts";
-import { type AnswerBudget, spendAnswerFields } from "../limits/answerBudget.ts";
-import { checkDeadline } from "../limits/deadline.ts";
-import { authenticated } from "../workspaces/resolvers.ts";
+import { isInTurn, MAX_FIELDS_AT_ONCE, nextTurn } from "../database/pace.ts";
+import { holdAnswerFields, spendAnswerFields } from "../limits/answerBudget.ts";
 import { fieldCounter } from "./cost.ts";
-
-/** graphql-js blocks other requests for about a microsecond per field. */
-const MAX_FIELDS_AT_ONCE = 10_000;
 
 /**
  * Makes every list of a schema subtract the fields of its entries from the budget of the answer before they are executed.
@@ -43,12 +39,13 @@ function countEntries(context: Context, info: GraphQLResolveInfo, list: Entries)
   if (!list || list.length === 0) return list;
   const fields = list.length * fieldsOfEntry(info);
   spendAnswerFields(context, fields);
-  const { turn } = paceOf(context);
-  if (turn.left >= fields) {
-    turn.left -= fields;
-    return list;
-  }
-  return inTurns(context, list, fieldsOfEntry(info));
+  // What a mutation returns is stored already: a refusal would have its caller store it again.
+  if (info.operation.operation !== "mutation") holdAnswerFields(context, fields);
+  if (isInTurn(context, fields)) return list;
+  const size = Math.max(1, Math.floor(MAX_FIELDS_AT_ONCE / 4 / fieldsOfEntry(info)));
+  // An iterator for each of 44,000 short lists takes three times the memory of a promise.
+  if (list.length <= size) return nextTurn(context, fields).then(() => list);
+  return inTurns(context, list, size, fieldsOfEntry(info));
 }
 
 const fieldCounts = new WeakMap<FieldNode, number>();
@@ -59,7 +56,7 @@ function fieldsOfEntry({ schema, fragments, fieldNodes, returnType }: GraphQLRes
   for (const node of fieldNodes) {
     let own = fieldCounts.get(node);
     if (own === undefined) {
-      const count = fieldCounter(schema, fragments, { page: () => 1, list: () => 0 });
+      const count = fieldCounter(schema, fragments, { page: () => 1, list: () => 0, introspection: () => 0 });
       own = node.selectionSet ? count(getNamedType(returnType), node.selectionSet) : 1;
       fieldCounts.set(node, own);
     }
@@ -68,38 +65,15 @@ function fieldsOfEntry({ schema, fragments, fieldNodes, returnType }: GraphQLRes
   return Math.max(1, fields);
 }
 
-interface Pace {
-  /** The fields that are left of this turn of the event loop. */
-  turn: { left: number };
-  /** Resolves when the lists before have taken their turns. */
-  last: Promise<void>;
-}
-
-const paces = new WeakMap<AnswerBudget, Pace>();
-
-function paceOf({ answerBudget }: Context): Pace {
-  const pace = paces.get(answerBudget) ?? { turn: { left: MAX_FIELDS_AT_ONCE }, last: Promise.resolve() };
-  paces.set(answerBudget, pace);
-  return pace;
-}
-
-async function* inTurns(context: Context, list: unknown[], fieldsEach: number): AsyncGenerator<unknown> {
-  const pace = paceOf(context);
-  const size = Math.max(1, Math.floor(MAX_FIELDS_AT_ONCE / 4 / fieldsEach));
+async function* inTurns(
+  context: Context,
+  list: unknown[],
+  size: number,
+  fieldsEach: number,
+): AsyncGenerator<unknown> {
   for (let from = 0; from < list.length; from += size) {
     const entries = list.slice(from, from + size);
-    pace.last = pace.last.then(() => takeTurn(context, entries.length * fieldsEach));
-    await pace.last;
-    checkDeadline(context);
+    await nextTurn(context, entries.length * fieldsEach);
     yield* entries;
   }
-}
-
-async function takeTurn(context: Context, fields: number): Promise<void> {
-  const { turn } = paceOf(context);
-  if (turn.left < fields) {
-    await context.database.turn(authenticated(context).workspaceId);
-    turn.left = MAX_FIELDS_AT_ONCE;
-  }
-  turn.left -= fields;
 }

@@ -56,9 +56,12 @@ const MAX_NODES = 100;
 
 const VERSIONED = /^([0-9a-f-]{36})@([1-9]\d{0,8})$/i;
 
+/** A UUID, @ and nine digits. */
+const MAX_ID_CHARACTERS = 46;
+
 /** An id, or one with @ and a version. */
 const nodeId = () =>
-  text().transform((value, context) => {
+  text(MAX_ID_CHARACTERS).transform((value, context) => {
     const [, id = value, version] = VERSIONED.exec(value) ?? [];
     const parsed = idOf("a node").safeParse(id);
     if (parsed.success) return version === undefined ? parsed.data : `${parsed.data}@${version}`;

@@ -7,6 +7,7 @@ import { graphqlSessionSecretOf } from "../http/sessionCookie.ts";
 import { passTurns } from "../limits/turns.ts";
 import { bearerToken } from "../workspaces/authentication.resolvers.ts";
 import { type Answer, idempotencyKeyOf, runOnce } from "../workspaces/idempotency.resolvers.ts";
+import { authenticated } from "../workspaces/resolvers.ts";
 import { isLarge } from "./answerSize.ts";
 import { deprecatedIn } from "./deprecations.ts";
 import type { DocumentCache } from "./documents.ts";
@@ -105,9 +106,10 @@ async function toAnswer(
   mediaType: string,
   serverContext: ServerContext,
 ): Promise<Answer> {
-  if (isLarge(result)) await passTurns();
+  if (!isLarge(result)) return writeAnswer(yoga, result, mediaType, serverContext);
+  await serverContext.database.turn(authenticated(serverContext).workspaceId);
   const answer = await writeAnswer(yoga, result, mediaType, serverContext);
-  if (isLarge(result)) await passTurns();
+  await passTurns();
   return answer;
 }
 

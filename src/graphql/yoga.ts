@@ -3,9 +3,8 @@ import { createYoga, type Plugin } from "graphql-yoga";
 import type { Context } from "../context.ts";
 import { MAX_ANSWER_FIELDS } from "../limits/answerBudget.ts";
 import { disableDeadline } from "../limits/deadline.ts";
-import { passTurns } from "../limits/turns.ts";
 import { schema } from "../schema.ts";
-import { isLarge, refuseTooLarge } from "./answerSize.ts";
+import { isLarge, measuredEvent, measuredResult } from "./answerSize.ts";
 import { costOf, refusalOfCost } from "./cost.ts";
 import { deprecatedIn } from "./deprecations.ts";
 import { type DocumentCache, EXECUTION_OPTIONS, useDocuments } from "./documents.ts";
@@ -52,9 +51,9 @@ const useGraphqlExecution: Plugin = {
 };
 
 /** Has a large answer written in other turns of the event loop than those that execute and measure it. */
-const useTurns: Plugin = {
-  onResultProcess: async ({ result }) => {
-    if ("data" in result && isLarge(result)) await passTurns();
+const useTurns: Plugin<ServerContext, ServerContext> = {
+  onResultProcess: async ({ result, serverContext: { database, access } }) => {
+    if ("data" in result && isLarge(result)) await database.turn(access!.workspaceId);
   },
 };
 
@@ -85,9 +84,11 @@ const useCost: Plugin<ServerContext, ServerContext> = {
     if (refusal) setResultAndStopExecution({ errors: [refusal] });
     return {
       onExecuteDone({ result, setResult }) {
-        const answer = refuseTooLarge(result as ExecutionResult, operation, contextValue.answerBudget);
         const extensions = { cost: { maxFields: cost, limit: MAX_ANSWER_FIELDS } };
-        setResult(contextValue.reportsCost ? { ...answer, extensions } : answer);
+        const set = (answer: ExecutionResult) =>
+          setResult(contextValue.reportsCost ? { ...answer, extensions } : answer);
+        const measured = measuredResult(result as ExecutionResult, operation, contextValue);
+        return measured instanceof Promise ? measured.then(set) : set(measured);
       },
     };
   },
@@ -102,7 +103,7 @@ const useCost: Plugin<ServerContext, ServerContext> = {
     return {
       onSubscribeResult: () => ({
         onNext: ({ result, setResult }) => {
-          setResult(refuseTooLarge(result, operation, contextValue.answerBudget));
+          setResult(measuredEvent(result, operation, contextValue));
           contextValue.endEvent?.();
         },
       }),

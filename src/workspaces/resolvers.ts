@@ -4,6 +4,7 @@ import { readInTurns } from "../database/lengths.ts";
 import type { Database } from "../database/open.ts";
 import { refuseDuplicates } from "../database/retry.ts";
 import { GabbroError, quoted } from "../errors.ts";
+import { spendAnswerError } from "../limits/answerBudget.ts";
 import { type Scope, scopes } from "../scopes.ts";
 
 /** The id of the caller's workspace; UNAUTHENTICATED without a token, FORBIDDEN when it lacks the scope. */
@@ -11,6 +12,7 @@ export function authorize(context: Context, scope: Scope): string {
   const { scopes, workspaceId } = authenticated(context);
   if (scope === "write") readInTurns(context);
   if (scopes.includes(scope)) return workspaceId;
+  spendAnswerError(context);
   throw new GabbroError("FORBIDDEN", `This access token lacks the scope "${scope}". Use one that has it.`);
 }
 

@@ -218,12 +218,6 @@ test.each<[query: string, variables: Record<string, unknown>, isTaken: boolean]>
   ["{ datasets { edges { node { rows(first: 600) { edges { cursor node { id } } } } } } }", {}, true],
   [`{ datasets { ...P } } ${PAGE_OF_DATASETS}`, {}, false],
   [`{ datasets(first: 60) { ...P pageInfo { endCursor } } } ${PAGE_OF_DATASETS}`, {}, true],
-  ["{ __schema { types { fields { args { type { fields { args { name } } } } } } } }", {}, true],
-  [
-    "{ __schema { types { fields { args { type { fields { args { name type { kind } } } } } } } } }",
-    {},
-    false,
-  ],
   [
     "{ logs { nodes { trace { logs: id } prompt { versions { nodes { variables { label } } } } } } }",
     {},

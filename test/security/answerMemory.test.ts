@@ -31,6 +31,26 @@ test("what an answer held is free again when it is closed, whoever ended it", as
   memory.hold(answer(), "one", 50);
 });
 
+test("all that an answer reads once it is refused is refused with the same error", () => {
+  let refusals = 0;
+  const hold = () => {
+    refusals += 1;
+    throw new Error("too much");
+  };
+  for (const answerBudget of [newAnswerBudget({ maxBytes: 10 }), newAnswerBudget({ hold })]) {
+    const errors = [11, 1, 1].map((bytes) => {
+      try {
+        return spendAnswerBytes({ answerBudget }, bytes);
+      } catch (error) {
+        return error;
+      }
+    });
+    expect(errors[0]).toBeInstanceOf(Error);
+    expect(new Set(errors).size).toBe(1);
+  }
+  expect(refusals).toBe(1);
+});
+
 test("of an answer of more than a megabyte each value counts, members of objects more, before its text is parsed", () => {
   const memory = createAnswerMemory();
   const large = answer();
