@@ -3,7 +3,8 @@ import type { ReportedLog } from "./reported.ts";
 /** What names a copy takes some 60 bytes itself. */
 const MIN_COPIED_CHARACTERS = 100;
 
-type Content = Pick<ReportedLog, "input" | "output">;
+/** What a span holds beside its attributes. */
+export type Content = Pick<ReportedLog, "input" | "output">;
 
 /** The attribute of a span that holds what a column of its log holds: the value itself, or its JSON text. */
 interface Copy {

@@ -6,7 +6,7 @@ import { putRows } from "../datasets/put.resolvers.ts";
 import { getDataset, refuseLargeRow, refuseOrphans, type StoredItem } from "../datasets/resolvers.ts";
 import { badInput } from "../errors.ts";
 import { authorize } from "../workspaces/resolvers.ts";
-import type { Log, LoggedVariable } from "./entities.ts";
+import type { Log, LoggedVariable, LogRow } from "./entities.ts";
 import type { AddLogToDatasetInput, LogColumn } from "./inputs.ts";
 import { type LogPayload, logPayload } from "./payloads.resolvers.ts";
 import { findLog, getLog } from "./resolvers.ts";
@@ -40,7 +40,7 @@ export async function addLogToDataset(
 }
 
 /** The log that a row was made from; null when it was made otherwise, or the log is gone. */
-export async function logOf(context: Context, { logId }: Pick<DatasetRow, "logId">): Promise<Log | null> {
+export async function logOf(context: Context, { logId }: Pick<DatasetRow, "logId">): Promise<LogRow | null> {
   if (logId === null) return null;
   authorize(context, "read");
   return findLog(context, logId);

@@ -22,7 +22,8 @@ export type LogsPage = Page & { filter?: LogFilter | null | undefined };
 export async function logs(context: Context, page: LogsPage): Promise<Found<Log>[]> {
   const matches = await matchesIn(context, page);
   const ids = matches.map(({ id }) => id);
-  return found(matches, ids, await context.em.find(Log, { id: { $in: ids } }));
+  const filters = context.database.search.unestimatedFilter(authorize(context, "read"));
+  return found(matches, ids, await context.em.find(Log, { id: { $in: ids } }, { filters }));
 }
 
 export function found<Entity extends { id: string }>(matches: Match[], ids: string[], entities: Entity[]) {

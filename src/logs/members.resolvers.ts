@@ -37,7 +37,10 @@ export async function havingMembers<Match extends { id: string }>(
   { filter, logs }: { filter: Filter; logs: Match[] },
 ): Promise<Match[]> {
   const { database } = context;
-  const inWorkspace = database.read.selectFrom("Log").select("id as id").where("workspace", "=", workspaceId);
+  const inWorkspace = database.read
+    .selectFrom("Log")
+    .select("id as id")
+    .where("workspace", "=", database.search.unestimated(workspaceId));
   const lengths = await readInPieces(context, workspaceId, {
     rows: logs.map(({ id }) => id),
     bytesOf: () => 0,

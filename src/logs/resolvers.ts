@@ -1,6 +1,7 @@
 import { validate as isUuid } from "uuid";
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
+import { createFinder } from "../database/loader.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { ownPriceFinder } from "../pricing/resolvers.ts";
 import type { PromptHead } from "../prompts/cached.resolvers.ts";
@@ -9,8 +10,9 @@ import type { NamedVersion } from "../prompts/selection.ts";
 import { versionNamed } from "../prompts/versions.resolvers.ts";
 import { measureUsage } from "../usage/usage.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
-import { Log, type LogRecord, Trace } from "./entities.ts";
+import { Log, type LogRecord, type LogRow, Trace } from "./entities.ts";
 import type { LogPromptRecord } from "./inputs.ts";
+import { findLogRows } from "./rows.resolvers.ts";
 import { findServed } from "./served.resolvers.ts";
 import { traceIdOf } from "./spanIds.ts";
 
@@ -87,35 +89,40 @@ export async function getTrace(context: Context, input: { id: string }): Promise
 }
 
 /** The trace with that id, once the caller is authorized; null when the workspace has none. */
-export async function findTrace(context: Context, id: string): Promise<Trace | null> {
-  const reference = context.em.getReference(Trace, id, { wrapped: true });
-  const trace = await reference.load({ dataloader: true });
-  return reference.isInitialized() ? trace : null;
-}
+export const findTrace: (context: Context, id: string) => Promise<Trace | null> = createFinder(
+  (context, ids) => context.em.find(Trace, { id: { $in: ids } }, { filters: ofWorkspace(context) }),
+);
+
+const ofWorkspace = (context: Context) =>
+  context.database.search.unestimatedFilter(authenticated(context).workspaceId);
 
 /** The log with that id; LOG_NOT_FOUND when the workspace has none. */
 export async function getLog(context: Context, input: { id: string }): Promise<Log> {
   authorize(context, "read");
-  const log = await findLog(context, input.id);
+  const log = await findEntity(context, input.id);
   if (!log) throw new GabbroError("LOG_NOT_FOUND", `Log ${quoted(input.id)} does not exist.`);
   return log;
 }
 
-/** The log with that id, once the caller is authorized; null when the workspace has none. */
-export async function findLog(context: Context, id: string): Promise<Log | null> {
-  const reference = context.em.getReference(Log, id, { wrapped: true });
-  const log = await reference.load({ dataloader: true });
-  return reference.isInitialized() ? log : null;
+const findEntity = createFinder((context, ids) =>
+  context.em.find(Log, { id: { $in: ids } }, { filters: ofWorkspace(context) }),
+);
+
+/**
+ * The log with that id, without its payload, once the caller is authorized; null when the workspace has none. Where many are
+ * asked for: entities of 1,000 logs took 0.3 to 0.8 s.
+ */
+export async function findLog(context: Context, id: string): Promise<LogRow | null> {
+  const [log] = await findLogRows(context, [id]);
+  return log ?? null;
 }
 
 /** The trace that a log belongs to; TRACE_NOT_FOUND when it was removed since the log was read. */
 export async function traceOf(context: Context, child: LogRecord): Promise<Trace> {
   authenticated(context);
   const { trace } = child;
-  const reference =
-    typeof trace === "string" ? context.em.getReference(Trace, trace, { wrapped: true }) : trace;
-  const loaded = await reference.load({ dataloader: true });
-  if (loaded && reference.isInitialized()) return loaded;
+  const found = await findTrace(context, typeof trace === "string" ? trace : trace.id);
+  if (found) return found;
   throw new GabbroError("TRACE_NOT_FOUND", "The trace has just been removed.");
 }
 

@@ -28,7 +28,7 @@ async function readLogRows(context: Context, ids: string[]): Promise<LogRow[]> {
   const query = database.read
     .selectFrom("Log")
     .select(columns.map((column) => `${column as "id"} as ${column as "id"}` as const))
-    .where("workspace", "=", workspaceId)
+    .where("workspace", "=", database.search.unestimated(workspaceId))
     .$castTo<StoredRow>();
   const rows = await readInPieces(context, workspaceId, {
     rows: ids,

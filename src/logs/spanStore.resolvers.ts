@@ -13,7 +13,7 @@ import { type Batch, MAX_COMPARED_LOGS, readStored, type StoredLog } from "./sto
 import { treeOf } from "./tree.ts";
 
 /** Stored logs that one transaction recounts, in 100 ms. One span can change a chain of 5,000 calls: all take 6 s. */
-const MAX_RECOUNTED_LOGS = 250;
+const MAX_RECOUNTED_LOGS = 100;
 
 /** For each 64 logs that are removed at once, SQLite rewrites some of their words in the same turn: for 512 in up to 0.57 s. */
 const MAX_REMOVED_AT_ONCE = 64;
@@ -57,7 +57,7 @@ async function lengthsOf({ context, em, workspaceId }: Batch, ids: string[]): Pr
   const lengths = context.database.read
     .selectFrom("Log")
     .select(({ ref }) => ["id as id", bytesOfLog(ref).as("bytes")])
-    .where("workspace", "=", workspaceId)
+    .where("workspace", "=", context.database.search.unestimated(workspaceId))
     .where("id", "in", ids);
   return new Map((await context.database.rowsWithin(em, lengths)).map(({ id, bytes }) => [id, bytes]));
 }

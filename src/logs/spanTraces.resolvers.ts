@@ -64,7 +64,7 @@ async function measure({ context, em, workspaceId }: Batch, traces: Trace[]): Pr
       lengthOf(ref("organization")).as("organization"),
       bytesOfTrace(ref).as("row"),
     ])
-    .where("workspace", "=", workspaceId)
+    .where("workspace", "=", context.database.search.unestimated(workspaceId))
     .where("id", "in", ids);
   const rows = await context.database.rowsWithin(em, lengths);
   return new Map(rows.map(({ id, ...ofTrace }) => [id, ofTrace]));

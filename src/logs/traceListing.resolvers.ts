@@ -37,7 +37,8 @@ export async function traces(context: Context, { filter, limit, after }: LogsPag
     ? byTime(source, limit, place)
     : byLogs(source, limit, place));
   const ids = matches.map(({ trace }) => trace);
-  return found(matches, ids, await context.em.find(Trace, { id: { $in: ids } }));
+  const filters = context.database.search.unestimatedFilter(workspaceId);
+  return found(matches, ids, await context.em.find(Trace, { id: { $in: ids } }, { filters }));
 }
 
 interface Source {
@@ -62,7 +63,7 @@ async function byTime({ context, workspaceId, filter }: Source, limit: number, a
       .select(({ selectFrom }) =>
         selectFrom("Log")
           .select("Log.type")
-          .where("Log.workspace", "=", workspaceId)
+          .where("Log.workspace", "=", database.search.unestimated(workspaceId))
           .whereRef("Log.trace", "=", "Trace.id")
           .orderBy("Log.id")
           .limit(1)
@@ -105,7 +106,7 @@ async function onlyInternal({ context, workspaceId }: Source, traces: string[]):
       database.read
         .selectFrom("Log")
         .select(["trace as trace", "id as id", "type as type"])
-        .where("workspace", "=", workspaceId)
+        .where("workspace", "=", database.search.unestimated(workspaceId))
         .where("trace", "in", some)
         .where("id", ">", after)
         .orderBy("trace")
@@ -192,16 +193,17 @@ const isBeyond =
 
 /** The last log of a step, found in the index; null when all that are left fit into it. Few of them may match a filter. */
 async function endOf({ context, workspaceId }: Source, { traces, after }: Step): Promise<Reached | null> {
-  let query = context.database.read
+  const { database } = context;
+  let query = database.read
     .selectFrom("Log")
     .select(["trace as trace", "id as id"])
-    .where("workspace", "=", workspaceId)
+    .where("workspace", "=", database.search.unestimated(workspaceId))
     .where("trace", "in", traces)
     .orderBy("trace")
     .orderBy("id")
     .offset(STEP_ROWS - 1)
     .limit(1);
   if (after) query = query.where(isBeyond(">", after));
-  const [end] = await context.database.rows(query);
+  const [end] = await database.rows(query);
   return end ?? null;
 }

@@ -119,17 +119,13 @@ builder.objectFields(Trace, (t) => ({
     nullable: true,
     description: "The first log at the top whose parent is not missing; null while it has not come.",
     resolve: async (trace, _, context) => {
-      const { logs, depths, missingParents } = await treeOfTrace(context, trace);
-      const root = logs.find((_, place) => depths[place] === 0 && missingParents[place] === 0);
+      const { root } = await treeOfTrace(context, trace);
       return root ? findLog(context, root.id) : null;
     },
   }),
   complete: t.boolean({
     description: "Whether a root is there, and the parent of every other log.",
-    resolve: async (trace, _, context) => {
-      const { missingParents } = await treeOfTrace(context, trace);
-      return !missingParents.includes(1);
-    },
+    resolve: async (trace, _, context) => (await treeOfTrace(context, trace)).isComplete,
   }),
   logCount: t.int({
     description: "How many logs it has.",

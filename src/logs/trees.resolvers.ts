@@ -1,6 +1,7 @@
 import type { Context } from "../context.ts";
 import { createCommitCache } from "../database/commitCache.ts";
 import { createLoader } from "../database/loader.ts";
+import { pace } from "../database/pace.ts";
 import type { Page } from "../database/pages.ts";
 import { runWithPauses } from "../database/pauses.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
@@ -25,6 +26,10 @@ export interface TraceTree extends Omit<Tree, "logs"> {
   sums: Sums;
   /** Sums over all of its logs. */
   total: Rollup;
+  /** The first log at the top whose parent is not missing. */
+  root: ListedLog | undefined;
+  /** Whether no parent is missing. Looked for once: 9,000 fields of a trace of 99,000 logs took 0.6 s. */
+  isComplete: boolean;
   /** Where a log stands in `logs`. */
   placeOf: (id: string) => number | undefined;
 }
@@ -33,6 +38,13 @@ export interface TraceTree extends Omit<Tree, "logs"> {
 const PAGE_LOGS = 500;
 /** What a log takes in memory while its tree is needed: an answer of 32 MB then has trees of 100,000 logs. */
 const TREE_LOG_BYTES = 320;
+/** A log also counts as a part of its tree. An event of a subscription, with its 1 MB, has room for a page of 2,000. */
+const LISTED_LOG_BYTES = 100;
+/** Examining that many takes less than 0.1 ms. */
+const EXAMINED_LOGS = 5_000;
+/** A page takes as long as so many fields beside its logs, and a field as long as looking at so many logs. */
+const PAGE_FIELDS = 100;
+const LOGS_OF_FIELD = 100;
 
 const columns = [
   ...["id", "type", "status", "cost", "costSource", ...tokenParts],
@@ -73,23 +85,26 @@ function* toTree(all: SummedLog[], startMs: number): Generator<void, TraceTree> 
   const tree = yield* growTree(all);
   const sums = yield* sumUp(tree);
   const logs: ListedLog[] = [];
-  yield* withPauses(tree.logs, ({ id, startMs, type, status }) => {
+  let root: ListedLog | undefined;
+  yield* withPauses(tree.logs, ({ id, startMs, type, status }, at) => {
     logs.push({ id, startMs, type, status });
+    if (tree.depths[at] === 0 && tree.missingParents[at] === 0) root ??= logs[at];
   });
-  let places: Map<string, number> | undefined; // pages of a trace do not need it
+  let places: Map<string, number> | undefined; // pages without `after` do not need it
   const placeOf = (id: string) => {
     places ??= new Map(logs.map((log, place) => [log.id, place]));
     return places.get(id);
   };
   const [total, bytes] = [rollupAt(sums, logs.length), all.length * TREE_LOG_BYTES];
-  return { ...tree, logs, startMs, sums, total, bytes, placeOf };
+  const isComplete = !tree.missingParents.includes(1);
+  return { ...tree, logs, startMs, sums, total, bytes, root, isComplete, placeOf };
 }
 
 async function readStarts({ database, access }: Context, traceIds: string[]): Promise<Map<string, number>> {
   const query = database.read
     .selectFrom("Trace")
     .select(["id as id", "startTime as startTime"])
-    .where("workspace", "=", access!.workspaceId)
+    .where("workspace", "=", database.search.unestimated(access!.workspaceId))
     .where("id", "in", traceIds);
   const starts = await database.rows(query);
   return new Map(starts.map(({ id, startTime }) => [id, new Date(startTime).getTime()]));
@@ -134,11 +149,12 @@ async function readRest(context: Context, traceId: string, logs: SummedLog[]): P
 
 function logsQuery(context: Context) {
   const { workspaceId } = authenticated(context);
-  return context.database.read
+  const { read, search } = context.database;
+  return read
     .selectFrom("Log")
     .select(columns.map((column) => `${column as "id"} as ${column as "id"}` as const))
     .select("startTime as startMs")
-    .where("workspace", "=", workspaceId)
+    .where("workspace", "=", search.unestimated(workspaceId))
     .orderBy("trace")
     .orderBy("id")
     .limit(PAGE_LOGS)
@@ -193,21 +209,33 @@ interface LogsPage extends Page {
   status?: string | null | undefined;
 }
 
-/** A page of the logs of a trace, in display order. */
+/**
+ * A page of the logs of a trace, in display order; takes its logs off the budget of the answer before it reads them. Other
+ * requests run between many pages, and while one looks for some of its logs: 500 fields with types that do not occur among 99,000
+ * logs took 0.7 s in one turn, 4,680 among 4,999 logs 1.1 s, and 4,700 pages of 180 logs 0.6 s. The tree is read before, once for
+ * all of them.
+ */
 export async function logsOf(
   context: Context,
   parent: Pick<TraceRecord, "id">,
   { after, limit, types, status }: LogsPage,
 ): Promise<LogRecord[]> {
+  const { workspaceId } = authenticated(context);
   const tree = await treeOfTrace(context, parent);
   const { logs } = tree;
-  const previous = after === undefined ? -1 : logs.findIndex(({ id }) => id === after);
-  if (previous === -1 && after !== undefined) return []; // logs are only removed together with their trace
+  const previous = after === undefined ? -1 : tree.placeOf(after);
+  if (previous === undefined) return []; // logs are only removed together with their trace
+  if (types || status) await pace(context, Math.ceil((logs.length - previous) / LOGS_OF_FIELD));
   const page: number[] = [];
-  for (let at = previous + 1; at < logs.length && page.length < limit; at++) {
+  for (let at = previous + 1, examined = 1; at < logs.length && page.length < limit; at++, examined++) {
     const log = logs[at]!;
     if ((!types || types.includes(log.type)) && (status == null || status === log.status)) page.push(at);
+    if (examined % EXAMINED_LOGS > 0) continue;
+    await context.database.turn(workspaceId);
+    checkDeadline(context);
   }
+  spendAnswerBytes(context, page.length * LISTED_LOG_BYTES);
+  await pace(context, PAGE_FIELDS);
   const rows = await findLogRows(
     context,
     page.map((at) => logs[at]!.id),

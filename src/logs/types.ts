@@ -112,14 +112,11 @@ Trace.implement({
         connect(context, args, {
           read: (page) => logsOf(context, parent, { ...page, types, status }),
           key: ({ id }) => id,
-          entryBytes: LOG_OF_TREE_BYTES,
+          entryBytes: 0, // they are counted before they are read
         }),
     }),
   }),
 });
-
-/** A log also counts as a part of its tree. An event of a subscription, with its 1 MB, has room for a page of 2,000. */
-const LOG_OF_TREE_BYTES = 100;
 
 Log.implement({
   description: "One step of a trace, such as a call of a model: what went in, what came out, what it took.",

@@ -43,6 +43,7 @@ test.each(cases)(
     const processor = new BatchSpanProcessor({
       exporter: watched,
       maxExportBatchSize: BATCH,
+      exportTimeoutMillis: EXPORT_TIMEOUT_MS, // of all batches, which it sends at once
       maxQueueSize: 2 * count,
     });
     const provider = new TracerProvider({ spanProcessors: [processor] });
@@ -59,7 +60,7 @@ test.each(cases)(
       span.setStatus({ code: n % 2 === 0 ? SpanStatusCode.OK : SpanStatusCode.ERROR });
       span.end();
     }
-    await provider.forceFlush();
+    await provider.forceFlush({ timeoutMillis: EXPORT_TIMEOUT_MS });
     await provider.shutdown();
     expect(results).toEqual(Array.from({ length: Math.ceil(count / BATCH) }, () => 0));
     const usage = await server.run(

@@ -363,6 +363,20 @@ test("long spans are stored few at a time, with others served in between", async
   expect(pauses.length).toBeGreaterThanOrEqual(search.isServer ? pieces.length : pieces.length + 30); // for the words of each
 });
 
+test("what attributes share with the input is put together once, however many fields ask for them", async () => {
+  const traceId = newTraceId();
+  const input = Array.from({ length: 1_000 }, (_, n) => n);
+  await send(traceId, [{ id: 0, attributes: { "input.value": JSON.stringify(input) } }]);
+  const stringify = vi.spyOn(JSON, "stringify");
+  const fields = Array.from({ length: 20 }, (_, n) => `a${n}: attributes`).join(" ");
+  const { root } = await server.run(`{ trace(id: "${traceId}") { root { input ${fields} } } }`);
+  const written = stringify.mock.calls.filter(([value]) => Array.isArray(value) && value.length === 1_000);
+  stringify.mockRestore();
+  expect(root.input).toEqual(input);
+  expect(root.a19.span["input.value"]).toBe(JSON.stringify(input));
+  expect(written).toHaveLength(1);
+});
+
 test("many spans that are sent again replace those that are stored, 64 in a statement", async () => {
   const traceId = newTraceId();
   const spans = Array.from({ length: 200 }, (_, id) => ({ id }));

@@ -15,6 +15,11 @@ import { createNotes, type Notes } from "./notes.ts";
 /** Spans that are stored together, so that the mapped form of a large request never stands in memory whole. */
 const MAX_GROUP_SPANS = 512;
 /**
+ * On SQLite, where writers wait for the transaction: traces that are stored already are read and compared one by one, which for 512
+ * of them takes up to 0.8 s.
+ */
+const MAX_GROUP_TRACES = 100;
+/**
  * While SQLite commits the words of a group, no other request runs: 147 ms at most beside 120 MB of different words, and 226 with
  * groups of 2 MB, which store spans of 4 kB in 0.9 to 1.1 of the time.
  */
@@ -68,6 +73,7 @@ async function receive<Kind extends Decoded>(
   decoded: Generator<Kind | Rejection | null>,
   { notes, map, onStored, onRejected }: Receiver<Kind>,
 ): Promise<number> {
+  const maxTraces = context.database.search.isServer ? MAX_GROUP_SPANS : MAX_GROUP_TRACES;
   let total = 0;
   let group = newGroup();
   const storeGroup = async () => {
@@ -84,15 +90,20 @@ async function receive<Kind extends Decoded>(
       onRejected(each);
       continue;
     }
-    group.spans.push(map(each, total - 1));
+    const span = map(each, total - 1);
+    group.spans.push(span);
+    group.traces.add(span.traceId);
     group.bytes += each.bytes;
-    if (group.spans.length >= MAX_GROUP_SPANS || group.bytes >= MAX_GROUP_BYTES) await storeGroup();
+    if (isFull(group, maxTraces)) await storeGroup();
   }
   if (group.spans.length > 0) await storeGroup();
   return total;
 }
 
-const newGroup = () => ({ spans: [] as ReportedSpan[], bytes: 0 });
+const newGroup = () => ({ spans: [] as ReportedSpan[], traces: new Set<string>(), bytes: 0 });
+
+const isFull = ({ spans, traces, bytes }: ReturnType<typeof newGroup>, maxTraces: number) =>
+  spans.length >= MAX_GROUP_SPANS || traces.size >= maxTraces || bytes >= MAX_GROUP_BYTES;
 
 /** Maps what one request has, and notes the warnings about it. */
 function createMapper<Kind extends Decoded>(
