@@ -107,7 +107,6 @@ export async function updateDataset(
 /** Makes a version of a dataset with other columns, and keeps those that it had. */
 function replaceColumns(em: EntityManager, dataset: Dataset, changed: Columns): void {
   if (isDeepStrictEqual(named(dataset), named(changed))) return;
-  refuseDuplicateColumns(changed.columns.map(({ name }) => name));
   const { columns, removedColumns, workspace } = dataset;
   dataset.version += 1;
   dataset.columnsVersion = dataset.version;
@@ -153,7 +152,9 @@ function changeColumns(current: Columns, changes: UpdateDatasetInput["input"]): 
     ...current.removedColumns,
     ...current.columns.filter(({ name }) => removals.has(name)),
   ];
-  const result = withColumns({ columns, removedColumns }, changes.addColumns ?? []);
+  const added = changes.addColumns ?? [];
+  refuseDuplicateColumns([...columns, ...added].map(({ name }) => name)); // a thousand equal names would need as many keys
+  const result = withColumns({ columns, removedColumns }, added);
   refuseTooMany(current, result);
   return result;
 }

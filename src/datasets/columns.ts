@@ -32,6 +32,19 @@ export function valuesDecoder({ columns, removedColumns }: Columns) {
   };
 }
 
+/** Counts the bytes of JSON that values by column name grow by when they are stored by column key, where keys are longer. */
+export function bytesAddedByKeys({ columns }: Pick<Columns, "columns">): (values: Values) => number {
+  const added = new Map<string, number>();
+  for (const column of columns) {
+    const bytes = bytesOfJson(keyOf(column)) - bytesOfJson(column.name);
+    if (bytes > 0) added.set(column.name, bytes);
+  }
+  if (added.size === 0) return () => 0;
+  return (values) => Object.keys(values).reduce((sum, name) => sum + (added.get(name) ?? 0), 0);
+}
+
+const bytesOfJson = (text: string) => Buffer.byteLength(JSON.stringify(text));
+
 const NONE: string[] = [];
 
 interface RowValues {

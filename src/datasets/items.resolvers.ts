@@ -4,7 +4,7 @@ import type { Database, EntityManager } from "../database/open.ts";
 import { countCopied } from "../database/requestTransaction.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { badInput, type ErrorCode, type ErrorDetail, GabbroError, quoted } from "../errors.ts";
-import { pauseAfter } from "../limits/turns.ts";
+import { createPause } from "../limits/turns.ts";
 import { detailsOf } from "../validation/messages.ts";
 import type { Warning } from "../warnings.ts";
 import { authorize } from "../workspaces/resolvers.ts";
@@ -119,9 +119,9 @@ export async function updateDatasetItem(
   authorize(context, "read"); // before it writes, because it answers with the whole row
   authorize(context, "write");
   return changeRow(context, id, async ({ em, parent, version }) => {
-    const sinceMs = performance.now();
+    const pause = createPause();
     const row = await em.findOneOrFail(DatasetRow, { id }, { refresh: true });
-    await pauseAfter(sinceMs); // parsing a long row and storing it take 60 ms each
+    await pause(); // parsing a long row and storing it take 100 ms each
     const before = {
       name: row.name,
       values: row.values,
@@ -135,6 +135,7 @@ export async function updateDatasetItem(
     if (changes.metadata !== undefined) row.metadata = changes.metadata;
     refuseLargeRow(row, before);
     row.version = version;
+    await pause();
     return { datasetRow: rowDecoder(parent)(row), warnings: omittedColumns(encoded.omitted) };
   });
 }

@@ -65,12 +65,10 @@ const readWhole = createLoader<WholeRead, RowSet>(async (context, reads) => {
     const whole = columns.includes("values") ? await rows : null;
     // A field whose rows are too many fails alone.
     const available = whole && !(whole instanceof Error) ? whole : null;
-    return Promise.all(
-      some.map(async (one): Promise<[WholeRead, RowSet | Error]> => {
-        if (one.columns) return [one, (await rows)!];
-        return [one, available ?? { rows: [], omitted: await omittedIn(context, parent) }];
-      }),
-    );
+    const needsOmitted = !available && some.some((one) => !one.columns);
+    const omitted = needsOmitted ? { rows: [], omitted: await omittedIn(context, parent) } : available;
+    const read = await rows;
+    return some.map((one): [WholeRead, RowSet | Error] => [one, (one.columns ? read : omitted)!]);
   });
   const byRead = new Map((await Promise.all(results)).flat());
   return reads.map((one) => byRead.get(one)!);

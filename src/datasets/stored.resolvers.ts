@@ -133,7 +133,10 @@ async function readPage(context: Context, parent: DatasetHead, page: Page): Prom
   const place = [authorize(context, "read"), parent.id];
   const parameters = [...(along ? place : []), ...place, ...(after === null ? [] : [after]), size];
   const query = { compile: () => ({ ...compiled, parameters }) };
-  return inTurn(context, () => context.database.rows(query));
+  return inTurn(context, () => {
+    checkDeadline(context); // it may have waited for its turn
+    return context.database.rows(query);
+  });
 }
 
 const compiledQueries = new WeakMap<Database["orm"], Map<string, CompiledQuery<PageRow>>>();

@@ -173,6 +173,27 @@ test("workspaces take turns, none takes more than half of the places, and what w
   expect(begun.join("")).toBe("abcabcaa");
 });
 
+test("the last places are left to workspaces that have one at most", async () => {
+  const limits = { places: 6, share: 3, spare: 2, maxWaiting: 9, maxWaitMs: 60_000 };
+  const queue = createFairQueue({ ...limits, busy: "Too much waits." });
+  const begun: string[] = [];
+  const ends = [..."aabccad"].map((workspaceId) =>
+    queue.acquire(workspaceId).then((end) => {
+      begun.push(workspaceId);
+      return end;
+    }),
+  );
+  const begunNow = async () => {
+    await new Promise(setImmediate);
+    return begun.join("");
+  };
+  expect(await begunNow()).toBe("aabccd"); // c gets its second place, and the third of a waits
+  for (const at of [6, 4]) (await ends[at]!)();
+  expect(await begunNow()).toBe("aabccd");
+  (await ends[3]!)();
+  expect(await begunNow()).toBe("aabccda");
+});
+
 test("what has waited for too long is refused instead of run", async () => {
   const queue = createFairQueue({ places: 2, maxWaiting: 3, maxWaitMs: -1, busy: "Too much waits." });
   await expect(queue.run("a", async () => "late")).rejects.toThrow("Too much waits.");
