@@ -1,7 +1,8 @@
 import type { Context } from "../context.ts";
-import { createFinder } from "../database/loader.ts";
+import { createFinder, once } from "../database/loader.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
+import { jsonBytesOf } from "../limits/jsonBytes.ts";
 import type { Warning } from "../warnings.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import {
@@ -72,25 +73,28 @@ export function availableVersionsOf(
   context: Context,
   { id, versions }: Pick<PromptDescription, "id" | "versions">,
 ): string[] | Promise<string[]> {
-  const names = (all: NamedVersion[]) => all.map(({ version }) => version);
-  return versions ? names(versions) : versionsOf(context, id).then(names);
+  return versions ? namesOf(versions) : versionsOf(context, id).then(namesOf);
 }
+
+// Made once for all fields of a prompt: 4,900 of one with 9,900 versions took 0.6 s and 2.6 GB.
+const namesOf = once((versions: NamedVersion[]) => versions.map(({ version }) => version));
 
 type PromptStatus = "live" | "draft";
 
-const statusBy = (tags: { label: string }[]): PromptStatus =>
-  tags.some(({ label }) => label === PRODUCTION) ? "live" : "draft";
+const statusBy = (production: unknown): PromptStatus => (production ? "live" : "draft");
 
 /** Whether a version of a prompt has the tag `production`. */
 export async function statusOf(context: Context, { id }: PromptHead): Promise<PromptStatus> {
-  return statusBy(await tagsOf(context, id));
+  return statusBy(await productionVersionOf(context, id));
 }
 
 /** The labels of a prompt's tags, with `latest` when it has a version. */
 export async function availableTagsOf(context: Context, { id }: PromptHead): Promise<string[]> {
   const [tags, newest] = await Promise.all([tagsOf(context, id), newestVersionOf(context, id)]);
-  return availableTags({ tags, versions: newest ? [newest] : [] });
+  return newest ? labelsOf(tags) : [];
 }
+
+const labelsOf = once((tags: { label: string }[]) => availableTags(tags));
 
 const variablesOfVersion = contentColumn("variables");
 
@@ -122,7 +126,7 @@ const HEAD_BYTES = 500;
 
 /** Subtracts prompts from the budget of the answer. Throws QUERY_TOO_COMPLEX when it is spent. */
 export function withinBudget<Head extends PromptHead>(context: Context, heads: Head[]): Head[] {
-  for (const { description } of heads) spendAnswerBytes(context, HEAD_BYTES + (description?.length ?? 0));
+  for (const { description } of heads) spendAnswerBytes(context, HEAD_BYTES + jsonBytesOf(description ?? ""));
   return heads;
 }
 
@@ -150,11 +154,11 @@ export function describe(prompt: Selectable & PromptHead, selection: Selection):
     id: prompt.id,
     slug: prompt.slug,
     name: prompt.name,
-    status: statusBy(prompt.tags),
+    status: statusBy(prompt.tags.some(({ label }) => label === PRODUCTION)),
     description: prompt.description,
     featureSlug: prompt.featureSlug,
     createdAt: prompt.createdAt,
-    availableTags: availableTags(prompt),
+    availableTags: prompt.versions.length > 0 ? availableTags(prompt.tags) : [],
     versionId: selection.version?.id ?? null,
     version: selection.version?.version ?? null,
     tag: selection.tag,

@@ -26,9 +26,9 @@ export interface Selection<Version extends NamedVersion = NamedVersion> {
   warnings: Warning[];
 }
 
-/** The labels of a prompt's tags in order, including `latest` once there is a version. */
-export function availableTags({ versions, tags }: Pick<Selectable, "versions" | "tags">): string[] {
-  return versions.length === 0 ? [] : [...tags.map(({ label }) => label), LATEST].toSorted();
+/** The labels of the tags of a prompt with versions in order, including `latest`. */
+export function availableTags(tags: { label: string }[]): string[] {
+  return [...tags.map(({ label }) => label), LATEST].toSorted();
 }
 
 /**

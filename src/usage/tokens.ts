@@ -87,7 +87,7 @@ function toMessages(texts: readonly OwnedText[]): Message[] {
   return messages;
 }
 
-/** Messages that share the thread, in slices: eight of one workspace delay each slice of another by 32 ms. */
+/** Messages that share the thread, in slices: eight of one workspace delay each slice of another by 32 ms, or 70 where words are long. */
 const MAX_MESSAGES = 16;
 const MAX_WAITING = 1_000;
 /** Longer than any request waits for its answer. */
