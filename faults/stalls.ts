@@ -8,6 +8,8 @@ import { type Bounds, type Growth, grow } from "./stalls/growth.ts";
 import { addressInputs, headerInputs, readHeaders } from "./stalls/headInputs.ts";
 import type { Input } from "./stalls/inputs.ts";
 import { otlpInputs } from "./stalls/otlpInputs.ts";
+import { packetInputs } from "./stalls/packetInputs.ts";
+import { repeatedInputs } from "./stalls/repeatedInputs.ts";
 import { type Served, serve } from "./stalls/served.ts";
 import { learned, type Shape, shapes } from "./stalls/shapes.ts";
 
@@ -98,7 +100,7 @@ async function growCase(served: Served, { input, shape }: Case, bounds: Bounds):
 function count(result: StallsResult, steps: Growth["steps"]): void {
   for (const { cpuMs, waitMs, status } of steps) {
     result.requests += 1;
-    result.taken += status < 300 ? 1 : 0;
+    result.taken += status >= 200 && status < 300 ? 1 : 0;
     result.maxCpuMs = Math.max(result.maxCpuMs, cpuMs);
     result.longestWaitMs = Math.max(result.longestWaitMs, waitMs);
   }
@@ -133,6 +135,8 @@ async function allInputs({ fixtures, document }: Served): Promise<Input[]> {
     ...documentInputs(),
     ...bodyInputs(),
     ...otlpInputs(),
+    ...packetInputs(),
+    ...repeatedInputs(),
   ];
 }
 

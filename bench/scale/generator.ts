@@ -1,4 +1,4 @@
-import { wordsIn } from "../../src/database/words.ts";
+import { wordsIn } from "../../src/limits/words.ts";
 
 export const SLUGS = Array.from({ length: 12 }, (_, n) => `prompt-${n}`);
 export const USERS = 400;

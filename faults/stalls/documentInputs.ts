@@ -18,6 +18,20 @@ const PROMPTS = "prompts { slug }";
 const spreads = (n: number) =>
   Array.from({ length: Math.min(n, 20) }, (_, at) => `...F${n - 1 - at}`).join(" ");
 
+/** More have too many pairs of the same name. */
+const MAX_EQUAL = 140;
+/** Equal fields, which graphql-js merges, each with as many equal ones in it. */
+const merged = (size: number) => {
+  const parts = ["rows(first: 0) { ...R } ", "nodes { ...N } ", "id name key "];
+  const times = Math.floor((size - 120) / parts.join("").length);
+  const [rows, nodes, ids] = parts.map((part) => part.repeat(Math.min(Math.max(1, times), MAX_EQUAL)));
+  return `{ dataset(slug: "own-dataset") { ${rows} } } fragment R on DatasetRowConnection { ${nodes} } fragment N on DatasetRow { ${ids} }`;
+};
+const mergedSchema = (size: number) => {
+  const spread = "__schema { ...S } ".repeat(Math.min(Math.ceil(size / 40), 2 * MAX_EQUAL));
+  return `{ ${spread} } fragment S on __Schema { types { ${"fields { type { kind } } ".repeat(20)} } }`;
+};
+
 const FAILING = `{ ${Array.from({ length: 29 }, (_, n) => `a${n}: renderPrompt(slug: "none") { text }`).join(" ")} }`;
 
 /** What a document may have any number of. */
@@ -36,6 +50,8 @@ const documents: Document[] = [
   ["one field with arguments that differ", list("{ ", (n) => `prompts(first: ${n}) { slug } `, "}")],
   ["one alias of inner fields", list("{ prompts { ", (n) => `a: ${n % 2 ? "slug" : "name"} `, "} }")],
   ["one field within one field", list("{ ", () => "prompts { versions { nodes { text } } } ", "}")],
+  ["equal fields within equal fields", merged],
+  ["equal fields of its own schema", mergedSchema],
   ["an argument again and again", list("{ prompts(", () => "first: 1 ", ") { nodes { slug } } }")],
   ["unknown arguments", list("{ prompts(", (n) => `x${n}: 1 `, ") { nodes { slug } } }")],
   ["a directive", list("{ __typename ", () => "@skip(if: false) ", "}")],

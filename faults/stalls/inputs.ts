@@ -1,4 +1,5 @@
 import { TOKEN } from "../gateway.ts";
+import type { Packets } from "./packets.ts";
 import type { Request } from "./requests.ts";
 import type { Shape } from "./shapes.ts";
 
@@ -12,7 +13,7 @@ export interface Input {
   /** The most processor time that it may take, if less than others. */
   maxCpuMs?: number | undefined;
   /** The request with so much there; `n` makes it another one each time. */
-  fill(shape: Shape, size: number, n: number): Request;
+  fill(shape: Shape, size: number, n: number): Request | Packets;
 }
 
 export const MAX_BODY_BYTES = 10 * 1024 * 1024 - 4_096;

@@ -9,7 +9,8 @@ import { createAccessToken } from "../../src/workspaces/tokens.resolvers.ts";
 import { addFixtures, type Fixtures } from "../../test/support/fixtures.ts";
 import { type How, prepareDatabase, startGateway } from "../gateway.ts";
 import { startNeighbour } from "./neighbour.ts";
-import { NoAnswerError, type Request, send } from "./requests.ts";
+import { type Packets, sendPackets } from "./packets.ts";
+import { type Answered, NoAnswerError, type Request, send } from "./requests.ts";
 
 const METRICS_TOKEN = "a-token-for-metrics-only-0123456789";
 /** All that reads more of a request. */
@@ -43,11 +44,11 @@ export async function serve(how: How, timeoutMs: number) {
     fixtures,
     document,
     neighbour,
-    /** What one request costs. Throws NoAnswerError when it takes too long. */
-    cost: async (asked: Request): Promise<Cost> => {
+    /** What one request costs, or packets of several connections. Throws NoAnswerError when it takes too long. */
+    cost: async (asked: Request | Packets): Promise<Cost> => {
       const before = await cpuMs(url, timeoutMs);
       neighbour.longestMs();
-      const answered = await send(url, asked, timeoutMs);
+      const answered = await sendAny(url, asked, timeoutMs);
       const after = await cpuMs(url, timeoutMs);
       return { ...answered, cpuMs: after - before, waitMs: neighbour.longestMs() };
     },
@@ -56,7 +57,7 @@ export async function serve(how: How, timeoutMs: number) {
       const asked = { method: "GET", path: "/held", headers: {}, body: null };
       return Number((await send(url, asked, timeoutMs)).text) / 1e6;
     },
-    send: (asked: Request) => send(url, asked, timeoutMs),
+    send: (asked: Request | Packets) => sendAny(url, asked, timeoutMs),
     stop: async () => {
       await neighbour.stop();
       await gateway.kill();
@@ -65,6 +66,9 @@ export async function serve(how: How, timeoutMs: number) {
 }
 
 export type Served = Awaited<ReturnType<typeof serve>>;
+
+const sendAny = (url: string, asked: Request | Packets, timeoutMs: number): Promise<Answered> =>
+  "connections" in asked ? sendPackets(url, asked) : send(url, asked, timeoutMs);
 
 async function cpuMs(url: string, timeoutMs: number): Promise<number> {
   const asked = {
