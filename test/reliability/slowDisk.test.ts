@@ -13,7 +13,7 @@ test(
     await using database = await newDatabase();
     const { writesPerCommit, failed } = await serveOnSlowDisk(database, LOAD);
     expect(failed).toBe(0);
-    expect(writesPerCommit).toBeGreaterThan(3); // without, 1, and on an idle machine 9 or 23
+    expect(writesPerCommit).toBeGreaterThan(2); // without, 1, on a busy machine 3, on an idle one 9 or 23
   },
 );
 
@@ -21,5 +21,5 @@ test("that test sees that hardly any do where nothing has them wait for each oth
   await using database = await newDatabase();
   expect(
     (await serveOnSlowDisk({ ...database, preload: "manyTransactions" }, LOAD)).writesPerCommit,
-  ).toBeLessThan(3);
+  ).toBeLessThan(2);
 });

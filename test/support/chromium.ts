@@ -11,15 +11,19 @@ const executablePath = [process.env.CHROMIUM_PATH, fromNpm?.executablePath, ...i
 export const hasChromium = executablePath !== undefined;
 export const skipReason = hasChromium ? "" : " (skipped: no Chromium found, set CHROMIUM_PATH)";
 
-export function openBrowser(...args: string[]): Promise<Browser> {
+/** As long as a test may take: a busy machine may take long for any step. */
+const STEP_TIMEOUT_MS = 120_000;
+
+export async function openBrowser(...args: string[]): Promise<Browser> {
   const quiet = ["--disable-background-networking", "--disable-component-update", "--disable-sync"];
   const plain = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"];
   const env = executablePath === fromNpm?.executablePath ? fromNpm?.env : undefined;
-  return chromium.launch({
+  const browser = await chromium.launch({
     executablePath: executablePath!,
     args: [...plain, ...quiet, ...args],
     env: { ...process.env, ...env } as Record<string, string>,
   });
+  return browser.on("context", (context) => context.setDefaultTimeout(STEP_TIMEOUT_MS));
 }
 
 /** Opens the page of the REST interface and gives it a token. */
