@@ -1,6 +1,7 @@
 import type { AddressInfo } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import type { FastifyServerOptions } from "fastify";
+import { GraphQLError } from "graphql";
 import pino from "pino";
 import { createApp } from "../../app.ts";
 import type { Config } from "../../config.ts";
@@ -34,9 +35,11 @@ export async function serve(config: Config, sample: "with sample" | "empty"): Pr
   const options = { ...config, buildsConsole: !config.isRunByDev };
   const app = await createApp(database, options, await loggerOptions(config.logLevel));
   // Node.js would end the process, for everybody, where one request forgot that a promise may fail.
-  process.on("unhandledRejection", (error) =>
-    app.log.error(error, "a promise failed that nothing waits for"),
-  );
+  process.on("unhandledRejection", (error) => {
+    // Not for the entries of a long list: graphql-js waits for them once it has all. Their errors are in the answer.
+    if (error instanceof GraphQLError) return;
+    app.log.error(error, "a promise failed that nothing waits for");
+  });
   if (backup) app.log.info({ backup }, "copied the database there before migrating it");
   if (database.dialect.isWorldReadable?.())
     app.log.warn(
