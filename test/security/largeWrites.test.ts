@@ -247,7 +247,7 @@ test.skipIf(isOnPostgresql)(
     turns.stop();
     vi.restoreAllMocks();
     expect(body.errors).toBeUndefined();
-    expect(writes[1]!.begun - writes[0]!.ended).toBeGreaterThan(10);
+    expect(writes[1]!.begun - writes[0]!.ended).toBeGreaterThan(1); // 1 without the pause, 28 on an idle machine
   },
 );
 
