@@ -107,8 +107,8 @@ export async function nextVersion(em: EntityManager, locked: Dataset): Promise<n
 
 /** More than a body may hold. Reading, changing and storing a row takes 10 ms a megabyte. */
 const MAX_ROW_BYTES = 16_000_000;
-/** So that a row has hardly more members than a body: to parse, compare and store 392,000 took 1.3 s. */
-const MEMBER_WEIGHT = 96;
+/** So that a row has hardly more members than one that is added, 50,000: to parse, compare and store 392,000 took 1.3 s. */
+const MEMBER_WEIGHT = 288;
 
 type RowParts = Pick<Row, "name" | "values" | "idealOutput" | "metadata">;
 
@@ -121,7 +121,7 @@ export function refuseLargeRow(row: RowParts, before?: RowParts): number {
   if (bytes <= MAX_ROW_BYTES || (before && sizeOf(row) <= sizeOf(before))) return bytes;
   throw new GabbroError(
     "BAD_INPUT",
-    "The row would be larger than 16,000,000 bytes, where each value counts 32 more, and each member of an object 96 more. Keep less in it, or add another row.",
+    "The row would be larger than 16,000,000 bytes, where each value counts 32 more, and each member of an object 288 more. Keep less in it, or add another row.",
   );
 }
 

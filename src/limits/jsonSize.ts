@@ -29,6 +29,20 @@ export function jsonSize(
   return size;
 }
 
+/** Whether the objects in a value have more than `max` members. */
+export function hasMoreMembers(root: unknown, max: number): boolean {
+  const pending: unknown[] = [root];
+  let members = 0;
+  while (pending.length > 0 && members <= max) {
+    const value = pending.pop();
+    if (typeof value !== "object" || value === null) continue;
+    const items = Object.values(value);
+    if (!Array.isArray(value)) members += items.length;
+    for (const item of items) if (typeof item === "object") pending.push(item);
+  }
+  return members > max;
+}
+
 export const QUOTE = 0x22;
 export const COMMA = 0x2c;
 export const OPENING_BRACKET = 0x5b;

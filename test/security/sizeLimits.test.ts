@@ -194,6 +194,23 @@ test("the ids of a user and an organization have 4 MB in all logs of a trace", a
   expect(await server.post("/monitor/trace", { ...trace, logs: logs(2_048) })).toMatchObject({ status: 200 });
 });
 
+test("a row that is added has at most 50,000 members of objects, and a longer one is refused alone", async () => {
+  await addDataset(server, { slug: "members", columns: columnsNamed("c", 2) });
+  const lists = (count: number) => Array.from({ length: count }, () => [{ m: 1 }]);
+  const most = { values: { c0: lists(40_000) }, metadata: { list: lists(9_998) } };
+  const tooMany = { values: { c0: lists(40_000) }, metadata: { list: lists(9_999) } };
+  const message = expect.stringMatching(/values must have at most 50,000 members of objects/);
+  const post = (row: object) => server.post("/datasets/members/items", row);
+  expect(await post(most)).toMatchObject({ status: 201 });
+  expect(await post(tooMany)).toMatchObject({ status: 400, body: { error: message } });
+  const add =
+    'mutation($items: [DatasetItemInput!]!) { addDatasetItems(slug: "members", input: { items: $items }) { datasetRows { name } errors { index code message } } }';
+  expect(await run(add, { items: [tooMany, { name: "short", values: {} }] })).toEqual({
+    datasetRows: [null, { name: "short" }],
+    errors: [{ index: 0, code: "BAD_INPUT", message }],
+  });
+});
+
 test("a row that is put together of several requests has at most 16,000,000 bytes, whichever of its parts they are in", async () => {
   await addDataset(server, { slug: "wide", columns: columnsNamed("c", 50) });
   await server.post("/datasets/wide/items", { values: { c0: "x" } });
@@ -215,14 +232,14 @@ test("a row that is put together of several requests has at most 16,000,000 byte
   expect(await change({ values: { c0: null } })).toEqual({ datasetRow: { name: null } });
   expect(await change({ values })).toMatchObject(refused(/larger than 16,000,000 bytes/));
 
-  // Each member counts 128 bytes beside its name and its value.
+  // Each member counts 320 bytes beside its name and its value.
   const members = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, n) => [`m${n}`, 1]));
-  const { body: many } = await server.post("/datasets/wide/items", { values: { c0: members(90_000) } });
+  const { body: many } = await server.post("/datasets/wide/items", { values: { c0: members(45_000) } });
   const fill = (input: object) => run(update, { id: many.datasetRow.id, input });
-  expect(await fill({ values: { c1: members(10_000) } })).toEqual({ datasetRow: { name: null } });
-  expect(await fill({ values: { c2: members(30_000) } })).toMatchObject(
-    refused(/each member of an object 96 more/),
+  expect(await fill({ values: { c1: members(1_000) } })).toEqual({ datasetRow: { name: null } });
+  expect(await fill({ values: { c2: members(10_000) } })).toMatchObject(
+    refused(/each member of an object 288 more/),
   );
 
   await server.post("/monitor/log", { slug: "x", output: "x".repeat(1_000_000) });
