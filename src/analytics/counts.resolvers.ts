@@ -2,7 +2,7 @@ import type { Context } from "../context.ts";
 import type { Page } from "../database/pages.ts";
 import { runWithPauses } from "../database/pauses.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
-import { conditionsOf } from "../logs/filter.resolvers.ts";
+import { conditionsOf, filteredRows } from "../logs/filter.resolvers.ts";
 import { startOf } from "../logs/walk.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import type { LogCountsInput } from "./counts.inputs.ts";
@@ -36,20 +36,23 @@ export async function logCounts(
   context: Context,
   { from, to, filter, groupBy, limit, after }: LogCountsInput & Page,
 ): Promise<LogCount[]> {
-  const lead = { workspaceId: authorize(context, "read"), by: {} };
+  const workspaceId = authorize(context, "read");
+  const lead = { workspaceId, by: {} };
   const range = { before: startOf(context, to), downTo: startOf(context, from) };
-  const conditions = conditionsOf(context, { and: filter ? [filter] : [] }, lead);
+  const all = { and: filter ? [filter] : [] };
+  const conditions = conditionsOf(context, all, lead);
   const columns = [columnOf[groupBy]];
   const groups = new Map<string, Sums>();
   for await (const logs of partsOf(context, lead, range, conditions)) {
-    for (const row of await context.database.rows(unionAll(logs.map((part) => countsIn(part, columns))))) {
+    const statement = unionAll(logs.map((part) => countsIn(part, columns)));
+    for (const row of await filteredRows(context, workspaceId, all, statement)) {
       const key = keyOf(row, columns);
       if (!groups.has(key)) spendAnswerBytes(context, key.length + GROUP_BYTES);
       groups.set(key, addSums(groups.get(key) ?? noSums, row));
     }
   }
   const place = after === undefined ? undefined : groupIn(after);
-  const top = await runWithPauses(context, lead.workspaceId, largest(groups, limit, place));
+  const top = await runWithPauses(context, workspaceId, largest(groups, limit, place));
   return top.map(([group, { logs }]) => {
     const [key]: (string | null)[] = JSON.parse(group);
     return { sortKey: `${logs} ${group}`, key: key ?? null, logs };

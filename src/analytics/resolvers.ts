@@ -2,7 +2,7 @@ import type { Context } from "../context.ts";
 import type { Page } from "../database/pages.ts";
 import { createPauses, runWithPauses } from "../database/pauses.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
-import { type Condition, conditionsOf } from "../logs/filter.resolvers.ts";
+import { type Condition, conditionsOf, filteredRows } from "../logs/filter.resolvers.ts";
 import { logsIn, startOf } from "../logs/walk.resolvers.ts";
 import { tokenParts, totalInput, totalOutput } from "../usage/tokenParts.ts";
 import { authorize } from "../workspaces/resolvers.ts";
@@ -106,7 +106,8 @@ async function usageOf(
   const groups = new Map<string, Sums>(columns.length === 0 ? [[keyOf({}, columns), noSums]] : []);
   const pause = createPauses(context, workspaceId);
   for await (const logs of partsOf(context, lead, range, conditions)) {
-    for (const row of await context.database.rows(unionAll(logs.map((part) => sumsIn(part, columns))))) {
+    const statement = unionAll(logs.map((part) => sumsIn(part, columns)));
+    for (const row of await filteredRows(context, workspaceId, filter ?? {}, statement)) {
       if (pause.isDue()) await pause.take();
       const key = keyOf(row, columns);
       if (!groups.has(key)) spendAnswerBytes(context, key.length + GROUP_BYTES);
@@ -119,7 +120,8 @@ async function usageOf(
   const isEmpty = top.every(([, { logs }]) => logs === 0); // spares days without calls the second read
   if (isEmpty) return top.map(([key, sums]) => toUsage(key, sums, columns));
   for await (const logs of partsOf(context, lead, range, conditions)) {
-    for (const row of await context.database.rows(unionAll(logs.map((part) => latenciesIn(part, columns))))) {
+    const statement = unionAll(logs.map((part) => latenciesIn(part, columns)));
+    for (const row of await filteredRows(context, workspaceId, filter ?? {}, statement)) {
       if (pause.isDue()) await pause.take();
       const counts = latencies.get(keyOf(row, columns));
       if (counts && !counts.has(row.latencyMs!)) spendAnswerBytes(context, LATENCY_BYTES);

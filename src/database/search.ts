@@ -64,8 +64,8 @@ export interface Search<Query = unknown> {
   findByMembers?(workspaceId: string, members: Member[], limit: number): Promise<Key[]>;
 
   /**
-   * The rows of a statement that parses the metadata of many logs, with the places and the time limit of a search; absent where a
-   * statement blocks this process.
+   * The rows of a statement that may take seconds, with the places and the time limit of a search: the connections of a workspace
+   * would let it have six of them run at once, on all processors of a server. Absent where a statement blocks this process.
    */
   findRows?<Row>(workspaceId: string, query: Compilable<Row>): Promise<Row[]>;
 

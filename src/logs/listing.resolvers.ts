@@ -5,7 +5,7 @@ import { storedTime } from "../database/times.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { Log } from "./entities.ts";
 import type { LogFilter } from "./filter.inputs.ts";
-import { type Condition, conditionsOf, narrowestOf } from "./filter.resolvers.ts";
+import { type Condition, conditionsOf, filteredRows, narrowestOf } from "./filter.resolvers.ts";
 import { hasHeavyMetadata, havingMembers, membersOf } from "./members.resolvers.ts";
 import { type Lead, logsIn, type Place, type Stretch, startOf, stretches } from "./walk.resolvers.ts";
 
@@ -55,7 +55,7 @@ export async function findLogs(
   filter: Filter,
   { after, limit }: { after: Place | null; limit: number },
 ): Promise<Match[]> {
-  const { rows, search } = context.database;
+  const { search } = context.database;
   const words = filter.text ? search.query(workspaceId, filter.text) : null;
   const few = await fewKeys(search, workspaceId, filter, words);
   if (few?.length === 0) return [];
@@ -72,9 +72,8 @@ export async function findLogs(
     const hasWords = words !== null && !few;
     const readsAll = isHeavy || hasWords;
     const statement = readsAll ? query : query.limit(limit - matches.length);
-    // The connections of a workspace would let it have eight of them run at once, on all processors of a server.
-    const { findRows } = search;
-    let some = await (members.length > 0 && findRows ? findRows(workspaceId, statement) : rows(statement));
+    const { metadata: _, ...flat } = filter;
+    let some = await filteredRows(context, workspaceId, members.length > 0 ? filter : flat, statement);
     if (hasWords) some = await havingWords(search, words, some);
     if (isHeavy) some = await havingMembers(context, workspaceId, { filter, logs: some });
     matches.push(...some.slice(0, limit - matches.length));

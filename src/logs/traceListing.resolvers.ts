@@ -4,7 +4,7 @@ import { checkDeadline } from "../limits/deadline.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { Trace } from "./entities.ts";
 import type { LogFilter } from "./filter.inputs.ts";
-import { conditionsOf } from "./filter.resolvers.ts";
+import { conditionsOf, filteredRows } from "./filter.resolvers.ts";
 import {
   type Found,
   findLogs,
@@ -163,7 +163,8 @@ async function listedBefore(source: Source, logs: Match[], place: Place): Promis
       query = query.where(condition);
     if (step.after) query = query.where(isBeyond(">", step.after));
     if (end) query = query.where(isBeyond("<=", end));
-    const page = await database.rows(query);
+    const { metadata: _, ...flat } = filter;
+    const page = await filteredRows(context, workspaceId, flat, query);
     let some: Match[] = words === null ? page : await havingWords(search, words, page);
     if (filter.metadata?.length) some = await havingMembers(context, workspaceId, { filter, logs: some });
     for (const { trace } of some) listed.add(trace);

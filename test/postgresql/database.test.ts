@@ -539,6 +539,45 @@ test("statements that parse metadata take the places of searches, and not all co
   findRows.mockRestore();
 });
 
+test("statements that compare logs with more than 20 values take the places of searches", async () => {
+  await using server = await startServer();
+  for (let n = 0; n < 3; n++) await server.post("/monitor/log", { slug: "x", output: "a", model: null });
+  const findRows = vi.spyOn(server.database.search, "findRows");
+  const filterOf = (count: number) => ({ slug: ["x", ...Array.from({ length: count }, (_, n) => `${n}`)] });
+  const [from, to] = [Date.now() - 60_000, Date.now() + 60_000].map((ms) => new Date(ms).toISOString());
+  const { edges } = await server.run("{ traces(first: 1) { edges { cursor } } }");
+  const lists: [string, object, unknown][] = [
+    [
+      "query($few: LogFilter) { logs(first: 3, filter: $few) { nodes { id } } }",
+      {},
+      expect.objectContaining({ length: 3 }),
+    ],
+    [
+      "query($few: LogFilter, $after: String) { traces(filter: $few, after: $after) { nodes { id } } }",
+      { after: edges[0].cursor },
+      expect.objectContaining({ length: 2 }),
+    ],
+    [
+      `query($few: UsageFilter) { usage(from: "${from}", to: "${to}", filter: $few) { nodes { logs } } }`,
+      {},
+      [{ logs: 3 }],
+    ],
+    [
+      `query($few: LogCondition) { logCounts(from: "${from}", to: "${to}", groupBy: PROMPT, filter: $few) { nodes { logs } } }`,
+      {},
+      [{ logs: 3 }],
+    ],
+  ];
+  for (const [query, variables, expected] of lists) {
+    findRows.mockClear();
+    expect(await server.run(query, { ...variables, few: filterOf(10) }), query).toEqual(expected);
+    expect(findRows, query).not.toHaveBeenCalled();
+    expect(await server.run(query, { ...variables, few: filterOf(20) }), query).toEqual(expected);
+    expect(findRows, query).toHaveBeenCalled();
+  }
+  findRows.mockRestore();
+});
+
 test("a workspace whose statements all wait leaves connections to another one, which reads and writes meanwhile", async () => {
   await using server = await startServer();
   const { token } = await addWorkspace(server, "neighbour");
