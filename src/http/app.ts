@@ -18,6 +18,8 @@ declare module "fastify" {
     errorCode?: ErrorCode;
     /** The sentence of that error, at REST. */
     errorMessage?: string;
+    /** What the text of its answer belongs to, where other requests may be sent the same text. */
+    answer?: object;
     /** At least the first 4 KiB of its body, once it has arrived. */
     bodyStart?: Buffer;
     /** Whether to let others run between the pieces of the work on it. */

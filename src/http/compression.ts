@@ -2,6 +2,7 @@ import { pipeline, Readable } from "node:stream";
 import { createGzip } from "node:zlib";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { App } from "./app.ts";
+import { createUnreadTexts } from "./unreadTexts.ts";
 
 /** Compressing a shorter response takes longer than sending it. */
 const MIN_CHARACTERS = 16_384;
@@ -16,10 +17,16 @@ const PIECE_CHARACTERS = 65_536;
  * `@fastify/compress` 9.2 leaves the ETag strong, although the same tag then stands for different bytes.
  */
 export function compressResponses(app: App): void {
+  const unreadTexts = createUnreadTexts();
   app.addHook("onSend", (request, reply, payload, done) => {
     if (request.method === "HEAD") return done(null, payload);
     const encoding = encodingOf(request, reply, payload);
     const isLong = typeof payload === "string" && payload.length > PIECE_CHARACTERS;
+    const workspaceId = request.context?.access?.workspaceId;
+    if (isLong && workspaceId !== undefined) {
+      const { answer = request } = request;
+      unreadTexts.hold(reply.raw, workspaceId, { of: answer, characters: payload.length });
+    }
     if (encoding === null) {
       if (!isLong) return done(null, payload);
       reply.header("content-length", Buffer.byteLength(payload));

@@ -35,7 +35,8 @@ export function addTimeout(app: App, limitMs: number): void {
     startTimer(reply, limitMs);
     done();
   });
-  app.addHook("onResponse", (request, _, done) => {
+  // Not after the response: the timer would keep one that its client broke off, with its text.
+  app.addHook("onSend", (request, _reply, _payload, done) => {
     clearTimeout(request.timeLimit);
     done();
   });

@@ -34,11 +34,11 @@ async function once(
 }
 
 /** Sends an answer, with a header when it is that of an earlier request. */
-export function sendAnswer(
-  reply: FastifyReply,
-  { status, headers, body, isRepeated = false }: Answer & { isRepeated?: boolean },
-): FastifyReply {
+export function sendAnswer(reply: FastifyReply, answer: Answer & { isRepeated?: boolean }): FastifyReply {
   if (reply.sent) return reply; // the request timed out
+  const { status, headers, body, isRepeated = false } = answer;
+  reply.request.answer = answer;
+
   if (isRepeated) reply.header("idempotent-replayed", "true");
   return reply.status(status).headers(headers).send(body);
 }

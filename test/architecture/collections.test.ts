@@ -38,6 +38,7 @@ const BOUNDS: Record<string, string[]> = {
     "database/lastUses.ts createRecordUse.uses",
     "database/open.ts openDatabase.backgroundWork",
     "database/sharedReads.ts createSharedReads.reading",
+    "http/unreadTexts.ts createUnreadTexts.workspaces",
     "limits/answerMemory.ts createAnswerMemory.ofWorkspace",
     "limits/eventLoop.ts createEventLoopSlots.lanes",
     "limits/fairQueue.ts createFairQueue.lanes",
