@@ -1,7 +1,7 @@
 import { type ExecutionResult, GraphQLError, type OperationDefinitionNode } from "graphql";
 import type { Context } from "../context.ts";
 import { type AnswerBudget, answerTooLarge } from "../limits/answerBudget.ts";
-import { createJsonBytes, MAX_ESCAPED_BYTES } from "../limits/jsonBytes.ts";
+import { createJsonBytes, isWide, MAX_ESCAPED_BYTES } from "../limits/jsonBytes.ts";
 import { jsonSize } from "../limits/jsonSize.ts";
 import { authenticated } from "../workspaces/resolvers.ts";
 
@@ -71,11 +71,23 @@ function* refuseTooLarge(
     if (size > MAX_BYTES_WRITTEN_WITHIN_TURN) largeData.add(data!);
     if (size * MAX_ESCAPED_BYTES <= maxBytes) return result;
     yield;
-    if (sizeOf(data, maxBytes, createJsonBytes()) <= maxBytes) return result;
+    const isOfWide = hasWide(data, maxBytes);
+    yield;
+    if (sizeOf(data, maxBytes, createJsonBytes(isOfWide)) <= maxBytes) return result;
   }
   const note = operation === "mutation" ? "The mutation was carried out." : "";
   const originalError = answerTooLarge(answerBudget, note);
   return { errors: [new GraphQLError(originalError.message, { originalError })] };
+}
+
+/** Whether any text of a result is wide: all of its JSON is then. */
+function hasWide(data: unknown, maxBytes: number): boolean {
+  let found = false;
+  sizeOf(data, maxBytes, (text) => {
+    found ||= isWide(text);
+    return 0;
+  });
+  return found;
 }
 
 const sizeOf = (data: unknown, max: number, lengthOf?: (text: string) => number) =>

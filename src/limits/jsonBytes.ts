@@ -42,12 +42,25 @@ function bytesOfEncoded(text: string): number {
   return bytes;
 }
 
-/** The same, which measures a long text once, however often it is repeated. */
-export function createJsonBytes(): (text: string) => number {
+/** A text with one of these takes two bytes in memory for each of its characters, and twice as long to write. */
+const BEYOND_LATIN_1 = /[\u0100-\uffff]/;
+
+export const isWide = (text: string): boolean => BEYOND_LATIN_1.test(text);
+
+/** The same for a part of a wide text: two bytes for each character, where that is more. */
+function wideJsonBytesOf(text: string): number {
+  const bytes = jsonBytesOf(text);
+  const characters = bytes - (Buffer.byteLength(text) - text.length);
+  return Math.max(bytes, 2 * characters);
+}
+
+/** Measures texts as JSON, in a wide text or not; a long one once, however often it is repeated. */
+export function createJsonBytes(isOfWide = false): (text: string) => number {
   const known = new Map<string, number>();
+  const measure = isOfWide ? wideJsonBytesOf : jsonBytesOf;
   return (text) => {
-    if (text.length < MIN_REMEMBERED_CHARACTERS) return jsonBytesOf(text);
-    const bytes = known.get(text) ?? jsonBytesOf(text);
+    if (text.length < MIN_REMEMBERED_CHARACTERS) return measure(text);
+    const bytes = known.get(text) ?? measure(text);
     known.set(text, bytes);
     return bytes;
   };

@@ -267,6 +267,16 @@ test.each([
   expect((await ask(12)).body.errors[0].extensions.code).toBe("QUERY_TOO_COMPLEX");
 });
 
+test("with a character beyond Latin-1, which doubles it in memory, an answer has half as many characters", async () => {
+  const ask = (last: string) => {
+    const fields = Array.from({ length: 10 }, (_, n) => `a${n}: output`).join(" ");
+    const query = `mutation($output: JSON!) { logPrompt(input: {slug: "${last}", output: $output}) { log { prompt { slug } promptSlug: name ${fields} } } }`;
+    return server.graphql(query, { output: "x".repeat(2_000_000) });
+  };
+  for (const latin of ["x", "\u00ff"]) expect((await ask(latin)).body.errors).toBeUndefined();
+  expect((await ask("\u0100")).body.errors[0].extensions.code).toBe("QUERY_TOO_COMPLEX");
+});
+
 test("an answer that aliases make larger than 32 MB is refused", async () => {
   const output = "x".repeat(MAX_ANSWER_BYTES / 8);
   const aliases = Array.from({ length: 10 }, (_, n) => `a${n}: output`).join(" ");
