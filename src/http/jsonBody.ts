@@ -21,7 +21,7 @@ export function parseJsonBodies(app: App): void {
     async (request: FastifyRequest, body: Buffer) => {
       const sinceMs = performance.now();
       request.bodyStart = body.length > MAX_KEPT_BYTES ? Buffer.copyBytesFrom(body, 0, START_BYTES) : body;
-      const parsed = parse(body, request.headers["content-encoding"]);
+      const parsed = parse(request, body);
       request.hasLargeBody = body.length > MAX_BYTES_WITHIN_TURN;
       if (request.hasLargeBody) await pauseAfter(sinceMs);
       return parsed;
@@ -36,18 +36,21 @@ export function parseJsonBodies(app: App): void {
 
 const COMPRESSED = "The body is compressed, which is not supported: send it without Content-Encoding.";
 
-function parse(body: Buffer, encoding: string | undefined): unknown {
+function parse({ headers, holdValues }: FastifyRequest, body: Buffer): unknown {
+  const encoding = headers["content-encoding"];
   if (body.length === 0) throw new GabbroError("BAD_JSON", "The body is empty; send JSON.");
   if (!isUtf8(body)) {
     if (encoding) throw new GabbroError("UNSUPPORTED_MEDIA_TYPE", COMPRESSED);
     throw new GabbroError("BAD_JSON", "The body is not valid UTF-8.");
   }
-  return parseJson(body.toString("utf8"));
+  return parseJson(body.toString("utf8"), holdValues);
 }
 
-/** Parses JSON from the body or the URL of a request; throws BAD_JSON or BAD_INPUT. */
-export function parseJson(text: string): unknown {
-  checkJson(text);
+/** Parses JSON from the body or the URL of a request; throws BAD_JSON or BAD_INPUT, or what `hold` throws for its values. */
+export function parseJson(text: string, hold?: (values: number) => void): unknown {
+  const counts = { values: 0, members: 0 };
+  checkJson(text, counts);
+  hold?.(counts.values);
   try {
     return JSON.parse(text);
   } catch (cause) {

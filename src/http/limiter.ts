@@ -48,7 +48,7 @@ export interface Limits {
 const DEFAULTS: Limits = {
   maxInFlight: 500,
   maxDelayedRefusals: 2_000,
-  maxBodyBytes: Math.max(12 * 1024 * 1024, getHeapStatistics().heap_size_limit / 32),
+  maxBodyBytes: Math.max(16 * 1024 * 1024, getHeapStatistics().heap_size_limit / 32),
   maxKeptBytes: 256 * 1024 * 1024,
 };
 /** Requests of a workspace that use the event loop at once. With 1,000, a neighbour of 400 callers waits five times as long. */

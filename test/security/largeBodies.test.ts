@@ -94,3 +94,12 @@ test("bodies that nobody reads are taken at 16 MB per second from all connection
   await Promise.all(Array.from({ length: 4 }, sendWithoutToken));
   expect(performance.now() - sinceMs).toBeGreaterThan(900);
 });
+
+test("a body counts 8 bytes more for each of its commas and brackets once it is parsed", async () => {
+  await using server = await startServer({ limits: { maxBodyBytes: 1_200_000 } });
+  const log = (output: unknown) => server.post("/monitor/log", { slug: "x", output });
+  expect((await log("x".repeat(255_000))).status).toBe(200);
+  expect((await log(Array.from({ length: 50_000 }, () => ({})))).status).toBe(200);
+  expect((await log(Array.from({ length: 85_000 }, () => ({})))).status).toBe(503);
+  expect((await log(Array.from({ length: 50_000 }, () => ({})))).status).toBe(200);
+});
