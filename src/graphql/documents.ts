@@ -27,9 +27,13 @@ export type DocumentCache = LRUCache<string, DocumentNode>;
 export function createDocumentCache(): DocumentCache {
   return new LRUCache({
     maxSize: MAX_CACHED_BYTES,
-    sizeCalculation: ({ tokenCount = MAX_TOKENS }, text) =>
-      2 * text.length + tokenCount * BYTES_PER_TOKEN + countLines(text) * BYTES_PER_LINE,
+    sizeCalculation: treeBytesOf,
   });
+}
+
+/** About what a parsed document takes in memory, with its text. */
+export function treeBytesOf({ tokenCount = MAX_TOKENS }: DocumentNode, text: string): number {
+  return 2 * text.length + tokenCount * BYTES_PER_TOKEN + countLines(text) * BYTES_PER_LINE;
 }
 
 /** Parses and validates documents within the limits, except valid ones that are cached. */

@@ -18,7 +18,9 @@ import { tooLongRepeated } from "./repeatedVariables.ts";
 
 /** The parameters of an operation, and the log for internal errors. */
 export interface ErrorContext extends Pick<Context, "topField" | "errorCode"> {
-  params?: { query?: string; operationName?: string; variables?: Record<string, unknown> } | undefined;
+  params?:
+    | { query?: string; operationName?: string; variables?: Record<string, unknown>; extensions?: unknown }
+    | undefined;
   requestId: string;
   log: FastifyBaseLogger;
 }

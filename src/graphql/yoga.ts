@@ -10,6 +10,7 @@ import { deprecatedIn } from "./deprecations.ts";
 import { type DocumentCache, EXECUTION_OPTIONS, useDocuments } from "./documents.ts";
 import { type ErrorContext, useErrors } from "./errors.ts";
 import { useInputObjects } from "./inputObjects.ts";
+import { refusalOfSize } from "./subscriptionSize.ts";
 import { topFieldOf } from "./topField.ts";
 
 export interface ServerContext extends Context, ErrorContext {
@@ -97,7 +98,8 @@ const useCost: Plugin<ServerContext, ServerContext> = {
     const document = args.document as DocumentNode;
     const operation = getOperationAST(document, operationName)!;
     const cost = costOf(schema, document, operation, variableValues); // of each event
-    const refusal = refusalOfCost(operation, cost);
+    const parameters = [variableValues, contextValue.params?.extensions];
+    const refusal = refusalOfCost(operation, cost) ?? refusalOfSize(document, parameters);
     if (refusal) return setResultAndStopExecution({ errors: [refusal] });
     disableDeadline(contextValue); // it ends with its subscriber
     return {

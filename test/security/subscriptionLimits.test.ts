@@ -321,3 +321,21 @@ test("the long work of one workspace waits behind a single piece of another's", 
   expect(order.indexOf("third")).toBeLessThanOrEqual(2);
   expect(order).toHaveLength(52);
 });
+
+test("a subscription has a document of some 500 tokens at most, and variables and extensions of 16,384 characters", async () => {
+  const { token } = await addToken(server, { scopes: ["read"] });
+  const open = (fields: number, variables = {}) => {
+    const labels = Array.from({ length: fields }, () => "etag @skip(if: false)").join(" ");
+    const query = `subscription { promptChanged(slug: "x") { etag ${labels} } }`;
+    return subscribe(server, query, variables, token);
+  };
+  await addPrompt(server, { slug: "x" });
+  const refusalOf = async (...given: Parameters<typeof open>) => {
+    await using events = await open(...given);
+    return (await events.next()).errors?.[0].extensions.code;
+  };
+  expect(await refusalOf(50, { x: "y".repeat(16_000) })).toBeUndefined();
+  expect(await refusalOf(70)).toBe("QUERY_TOO_COMPLEX");
+  expect(await refusalOf(1, { x: "y".repeat(17_000) })).toBe("BAD_INPUT");
+  expect(await refusalOf(1, { x: Array.from({ length: 600 }, () => ({})) })).toBe("BAD_INPUT");
+});
