@@ -45,7 +45,7 @@ export async function logCounts(
   const groups = new Map<string, Sums>();
   for await (const logs of partsOf(context, lead, range, conditions)) {
     const statement = unionAll(logs.map((part) => countsIn(part, columns)));
-    for (const row of await filteredRows(context, workspaceId, all, statement)) {
+    for (const row of await filteredRows(context, workspaceId, { filter: all }, statement)) {
       const key = keyOf(row, columns);
       if (!groups.has(key)) spendAnswerBytes(context, key.length + GROUP_BYTES);
       groups.set(key, addSums(groups.get(key) ?? noSums, row));

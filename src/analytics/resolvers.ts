@@ -107,7 +107,7 @@ async function usageOf(
   const pause = createPauses(context, workspaceId);
   for await (const logs of partsOf(context, lead, range, conditions)) {
     const statement = unionAll(logs.map((part) => sumsIn(part, columns)));
-    for (const row of await filteredRows(context, workspaceId, filter ?? {}, statement)) {
+    for (const row of await filteredRows(context, workspaceId, { filter: filter ?? {} }, statement)) {
       if (pause.isDue()) await pause.take();
       const key = keyOf(row, columns);
       if (!groups.has(key)) spendAnswerBytes(context, key.length + GROUP_BYTES);
@@ -121,7 +121,7 @@ async function usageOf(
   if (isEmpty) return top.map(([key, sums]) => toUsage(key, sums, columns));
   for await (const logs of partsOf(context, lead, range, conditions)) {
     const statement = unionAll(logs.map((part) => latenciesIn(part, columns)));
-    for (const row of await filteredRows(context, workspaceId, filter ?? {}, statement)) {
+    for (const row of await filteredRows(context, workspaceId, { filter: filter ?? {} }, statement)) {
       if (pause.isDue()) await pause.take();
       const counts = latencies.get(keyOf(row, columns));
       if (counts && !counts.has(row.latencyMs!)) spendAnswerBytes(context, LATENCY_BYTES);

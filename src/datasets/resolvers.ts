@@ -8,6 +8,7 @@ import { jsonSize } from "../limits/jsonSize.ts";
 import type { Warning } from "../warnings.ts";
 import { valuesDecoder } from "./columns.ts";
 import { Dataset, type DatasetRow } from "./entities.ts";
+import { MAX_ROW_MEMBERS, membersOfRow } from "./inputs.ts";
 
 /** The columns of a dataset that are read without its rows. */
 export const headColumns = [
@@ -105,28 +106,32 @@ export async function nextVersion(em: EntityManager, locked: Dataset): Promise<n
   return locked.version;
 }
 
-/** More than a body may hold. Reading, changing and storing a row takes 10 ms a megabyte. */
+/** Reading, changing and storing a row takes 10 ms a megabyte. */
 const MAX_ROW_BYTES = 16_000_000;
-/** So that a row has hardly more members than one that is added, 50,000: to parse, compare and store 392,000 took 1.3 s. */
-const MEMBER_WEIGHT = 288;
 
 type RowParts = Pick<Row, "name" | "values" | "idealOutput" | "metadata">;
 
 /**
- * Throws BAD_INPUT when a row is too large, unless it was no smaller `before`; else returns its size in bytes. Call it where a
- * row comes from several requests: a single one is bounded by its body.
+ * Throws BAD_INPUT when a row is too large, or has too many members, unless it was no smaller `before`; else returns its size in
+ * bytes. Call it where a row comes from several requests: a single one is bounded by its body.
  */
 export function refuseLargeRow(row: RowParts, before?: RowParts): number {
+  const members = membersOfRow(row, Number.POSITIVE_INFINITY);
+  if (members > MAX_ROW_MEMBERS && !(before && members <= membersOfRow(before, members)))
+    throw new GabbroError(
+      "BAD_INPUT",
+      `The row would have more than ${MAX_ROW_MEMBERS.toLocaleString("en")} members of objects. Keep less in it, or add another row.`,
+    );
   const bytes = sizeOf(row, MAX_ROW_BYTES);
   if (bytes <= MAX_ROW_BYTES || (before && sizeOf(row) <= sizeOf(before))) return bytes;
   throw new GabbroError(
     "BAD_INPUT",
-    "The row would be larger than 16,000,000 bytes, where each value counts 32 more, and each member of an object 288 more. Keep less in it, or add another row.",
+    "The row would be larger than 16,000,000 bytes, where each value counts 32 more. Keep less in it, or add another row.",
   );
 }
 
 const sizeOf = ({ name, values, idealOutput, metadata }: RowParts, max = Number.POSITIVE_INFINITY): number =>
-  jsonSize({ name, values, idealOutput, metadata }, max, Buffer.byteLength, MEMBER_WEIGHT);
+  jsonSize({ name, values, idealOutput, metadata }, max, Buffer.byteLength);
 
 /** Converts stored rows of a dataset to rows with their values by column name. */
 export function rowDecoder(parent: DatasetHead): (row: Row) => Row {

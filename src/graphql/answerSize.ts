@@ -71,9 +71,9 @@ function* refuseTooLarge(
     if (size > MAX_BYTES_WRITTEN_WITHIN_TURN) largeData.add(data!);
     if (size * MAX_ESCAPED_BYTES <= maxBytes) return result;
     yield;
-    const isOfWide = hasWide(data, maxBytes);
+    const isInWideText = hasWide(data, maxBytes);
     yield;
-    if (sizeOf(data, maxBytes, createJsonBytes(isOfWide)) <= maxBytes) return result;
+    if (sizeOf(data, maxBytes, createJsonBytes(isInWideText)) <= maxBytes) return result;
   }
   const note = operation === "mutation" ? "The mutation was carried out." : "";
   const originalError = answerTooLarge(answerBudget, note);

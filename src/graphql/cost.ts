@@ -51,13 +51,16 @@ export function costOf(
   return fieldCounts.get(operation) ?? countFields(schema, document, operation, variables);
 }
 
+/** How an operation that is refused before its execution is answered. */
+export const REFUSED_REQUEST = { spec: true, status: 400 };
+
 /** The error of an operation whose answer could have more than 200,000 fields; undefined for others. */
 export function refusalOfCost(operation: OperationDefinitionNode, cost: number): GraphQLError | undefined {
   if (cost <= MAX_ANSWER_FIELDS) return undefined;
   const message = `The answer could have more than ${MAX_ANSWER_FIELDS} fields. Ask for fewer entries of its lists with the argument "first", or for fewer fields.`;
   return new GraphQLError(message, {
     nodes: operation,
-    extensions: { code: "QUERY_TOO_COMPLEX", http: { spec: true, status: 400 } },
+    extensions: { code: "QUERY_TOO_COMPLEX", http: REFUSED_REQUEST },
   });
 }
 

@@ -2,6 +2,7 @@ import { type DocumentNode, GraphQLError, parse, specifiedRules, validate } from
 import type { Plugin } from "graphql-yoga";
 import { LRUCache } from "lru-cache";
 import { schema } from "../schema.ts";
+import { REFUSED_REQUEST } from "./cost.ts";
 import { withinLimits } from "./limits.ts";
 
 export const MAX_TOKENS = 5_000;
@@ -67,7 +68,7 @@ const MAX_CHARACTERS_WITH_SUGGESTIONS = 100_000;
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
 
-const PARSE_FAILED = { code: "GRAPHQL_PARSE_FAILED", http: { spec: true, status: 400 } };
+const PARSE_FAILED = { code: "GRAPHQL_PARSE_FAILED", http: REFUSED_REQUEST };
 
 /** Parses at most 250,000 characters, 2,000 lines and 5,000 tokens; throws a GraphQLError. */
 export function parseDocument(text: string): DocumentNode {
@@ -94,7 +95,7 @@ function countLines(text: string): number {
 
 const tooLong = (reason: string) =>
   new GraphQLError(`The document has ${reason}. Send long values as variables.`, {
-    extensions: { code: "QUERY_TOO_COMPLEX", http: PARSE_FAILED.http },
+    extensions: { code: "QUERY_TOO_COMPLEX", http: REFUSED_REQUEST },
   });
 
 /**

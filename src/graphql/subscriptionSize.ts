@@ -1,8 +1,10 @@
 import { type DocumentNode, GraphQLError } from "graphql";
+import type { ErrorCode } from "../errors.ts";
 import { jsonSize } from "../limits/jsonSize.ts";
+import { REFUSED_REQUEST } from "./cost.ts";
 import { treeBytesOf } from "./documents.ts";
 
-/** A thousand streams of prompts then hold 250 MB of different documents; equal ones share theirs. */
+/** A thousand streams of prompts then hold 250 MB of different documents; equal documents share their tree. */
 const MAX_TREE_BYTES = 256 * 1024;
 const MAX_PARAMETERS = 16 * 1024;
 
@@ -14,7 +16,7 @@ export function refusalOfSize(document: DocumentNode, parameters: unknown[]): Gr
   if (treeBytesOf(document, document.loc!.source.body) > MAX_TREE_BYTES)
     return refusal(
       "QUERY_TOO_COMPLEX",
-      "The document of a subscription is too large: some 500 names, brackets and other tokens are allowed. Ask for fewer fields.",
+      "The document of a subscription is too large: it may have about 500 tokens and lines together. Ask for fewer fields, and send long values as variables.",
     );
   if (jsonSize(parameters, MAX_PARAMETERS) > MAX_PARAMETERS)
     return refusal(
@@ -24,5 +26,5 @@ export function refusalOfSize(document: DocumentNode, parameters: unknown[]): Gr
   return undefined;
 }
 
-const refusal = (code: string, message: string) =>
-  new GraphQLError(message, { extensions: { code, http: { spec: true, status: 400 } } });
+const refusal = (code: ErrorCode, message: string) =>
+  new GraphQLError(message, { extensions: { code, http: REFUSED_REQUEST } });

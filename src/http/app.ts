@@ -18,7 +18,7 @@ declare module "fastify" {
     errorCode?: ErrorCode;
     /** The sentence of that error, at REST. */
     errorMessage?: string;
-    /** What the text of its answer belongs to, where other requests may be sent the same text. */
+    /** The object that owns the text of its answer; requests that share it are counted once. */
     answer?: object;
     /** At least the first 4 KiB of its body, once it has arrived. */
     bodyStart?: Buffer;

@@ -22,14 +22,16 @@ export function compressResponses(app: App): void {
     if (request.method === "HEAD") return done(null, payload);
     const encoding = encodingOf(request, reply, payload);
     const isLong = typeof payload === "string" && payload.length > PIECE_CHARACTERS;
+    const length = isLong ? Buffer.byteLength(payload) : 0;
     const workspaceId = request.context?.access?.workspaceId;
     if (isLong && workspaceId !== undefined) {
-      const { answer = request } = request;
-      unreadTexts.hold(reply.raw, workspaceId, { of: answer, characters: payload.length });
+      // V8 keeps one byte for each character of a text in ASCII, and else may keep two.
+      const bytes = length === payload.length ? length : 2 * payload.length;
+      unreadTexts.hold(reply.raw, workspaceId, { owner: request.answer ?? request, bytes });
     }
     if (encoding === null) {
       if (!isLong) return done(null, payload);
-      reply.header("content-length", Buffer.byteLength(payload));
+      reply.header("content-length", length);
       return done(null, Readable.from(slicesOf(payload)));
     }
     reply.header("content-encoding", encoding).removeHeader("content-length");

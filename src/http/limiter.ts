@@ -39,7 +39,7 @@ export interface Limits {
   maxInFlight: number;
   /** Refusals whose answer is delayed; further ones are answered at once. */
   maxDelayedRefusals: number;
-  /** Bytes of the bodies of all unanswered requests. Parsed JSON can take twenty times as much. */
+  /** Bytes of the bodies of all unanswered requests. Parsed JSON can take twenty times as much, so its values count besides. */
   maxBodyBytes: number;
   /** The same for routes that keep bodies as bytes; unpacked bodies count as well. */
   maxKeptBytes: number;
@@ -59,7 +59,7 @@ export const PROBES = new Set(["/health", "/ready", "/metrics"]);
 const NO_WORKSPACE = "";
 /** Pages and assets that need no token. They are large and rendered for each request. */
 const PUBLIC = /^\/(?:docs|openapi\.json|graphql\/assets|console\/assets|console\/\*)(?:\/|$)|^\/console$/;
-/** Counting a body costs 10 microseconds; 500 uncounted bodies hold at most 8 MB. */
+/** Counting a body costs 10 microseconds; 500 uncounted bodies hold at most 8 MB, and parsed 180. */
 const MAX_SMALL_BODY_BYTES = 16 * 1024;
 const MAX_PUBLIC = 20;
 const MAX_SIGNING_IN = 50;

@@ -35,8 +35,12 @@ export function addTimeout(app: App, limitMs: number): void {
     startTimer(reply, limitMs);
     done();
   });
-  // Not after the response: the timer would keep one that its client broke off, with its text.
+  // A response that its client breaks off ends without `onResponse`, and the timer would keep its text; a refusal begins without `onSend`.
   app.addHook("onSend", (request, _reply, _payload, done) => {
+    clearTimeout(request.timeLimit);
+    done();
+  });
+  app.addHook("onResponse", (request, _, done) => {
     clearTimeout(request.timeLimit);
     done();
   });

@@ -2,24 +2,20 @@ import type { ServerResponse } from "node:http";
 import { getHeapStatistics } from "node:v8";
 import { MAX_ANSWER_BYTES } from "../limits/answerBudget.ts";
 
-/** Of a text with one character beyond Latin-1, V8 keeps two bytes for each. */
-const BYTES_PER_CHARACTER = 2;
 /** Twice what answers may hold of the database while they are made, and room for one of the largest in each half. */
-const MAX_HELD_BYTES = Math.max(
-  2 * BYTES_PER_CHARACTER * MAX_ANSWER_BYTES,
-  getHeapStatistics().heap_size_limit / 8,
-);
+const MAX_TEXT_BYTES = Math.max(4 * MAX_ANSWER_BYTES, getHeapStatistics().heap_size_limit / 8);
 
 interface Text {
   bytes: number;
-  readers: number;
+  responses: number;
 }
 
-interface Held {
+interface Texts {
   bytes: number;
-  texts: Map<object, Text>;
-  /** By response, in the order in which they began to be sent; each with what its text belongs to. */
-  readers: Map<ServerResponse, object>;
+  /** By the object that owns the text. */
+  byOwner: Map<object, Text>;
+  /** The owners of their texts by responses, in the order in which these began to be sent. */
+  responses: Map<ServerResponse, object>;
 }
 
 /**
@@ -27,52 +23,64 @@ interface Held {
  * 69 of them, of 30 million characters each, ended a process with a heap of 4 GB. One workspace gets at most half; beyond it, or
  * beyond all, the connections that have been sent one for the longest time are closed.
  */
-export function createUnreadTexts(maxBytes = MAX_HELD_BYTES) {
-  const workspaces = new Map<string, Held>();
+export function createUnreadTexts(maxBytes = MAX_TEXT_BYTES) {
+  const workspaces = new Map<string, Texts>();
   let total = 0;
-  const count = (held: Held, bytes: number) => {
-    held.bytes += bytes;
+  const count = (texts: Texts, bytes: number) => {
+    texts.bytes += bytes;
     total += bytes;
   };
-  const forget = (workspaceId: string, reader: ServerResponse) => {
-    const held = workspaces.get(workspaceId);
-    const of = held?.readers.get(reader);
-    if (!held || !of) return;
-    held.readers.delete(reader);
-    const text = held.texts.get(of)!;
-    text.readers -= 1;
-    if (text.readers > 0) return;
-    held.texts.delete(of);
-    count(held, -text.bytes);
-    if (held.readers.size === 0) workspaces.delete(workspaceId);
+  const release = (workspaceId: string, response: ServerResponse) => {
+    const texts = workspaces.get(workspaceId);
+    const owner = texts?.responses.get(response);
+    if (!texts || !owner) return;
+    texts.responses.delete(response);
+    const text = texts.byOwner.get(owner)!;
+    text.responses -= 1;
+    if (text.responses > 0) return;
+    texts.byOwner.delete(owner);
+    count(texts, -text.bytes);
+    if (texts.responses.size === 0) workspaces.delete(workspaceId);
   };
-  const closeOldest = (workspaceId: string, but: ServerResponse): boolean => {
-    const [oldest] = workspaces.get(workspaceId)!.readers.keys();
-    if (!oldest || oldest === but) return false;
-    forget(workspaceId, oldest);
-    oldest.destroy();
+  /** The oldest response of a workspace, other than one that has just begun. */
+  const oldestOf = ({ responses }: Texts, newest: ServerResponse) => {
+    const [oldest] = responses.keys();
+    return oldest === newest ? undefined : oldest;
+  };
+  const close = (workspaceId: string, response: ServerResponse | undefined): boolean => {
+    if (!response) return false;
+    release(workspaceId, response);
+    response.destroy();
     return true;
   };
-  const largest = () =>
-    [...workspaces].reduce((one, other) => (other[1].bytes > one[1].bytes ? other : one))[0];
+  const closeInLargest = (newest: ServerResponse): boolean => {
+    const [largest] = [...workspaces]
+      .filter(([, texts]) => oldestOf(texts, newest))
+      .toSorted(([, one], [, other]) => other.bytes - one.bytes);
+    return largest !== undefined && close(largest[0], oldestOf(largest[1], newest));
+  };
   return {
-    /** Counts a text until its response is closed. `of` is what the text belongs to, for all who are sent the same one. */
+    /** Counts a text of so many bytes in memory until its response is closed; once for all responses of the same owner. */
     hold: (
-      reader: ServerResponse,
+      response: ServerResponse,
       workspaceId: string,
-      { of, characters }: { of: object; characters: number },
+      { owner, bytes }: { owner: object; bytes: number },
     ) => {
-      if (reader.closed) return;
-      const held: Held = workspaces.get(workspaceId) ?? { bytes: 0, texts: new Map(), readers: new Map() };
-      workspaces.set(workspaceId, held);
-      const text = held.texts.get(of) ?? { bytes: characters * BYTES_PER_CHARACTER, readers: 0 };
-      if (text.readers === 0) count(held, text.bytes);
-      text.readers += 1;
-      held.texts.set(of, text);
-      held.readers.set(reader, of);
-      reader.once("close", () => forget(workspaceId, reader));
-      while (held.bytes > maxBytes / 2 && closeOldest(workspaceId, reader));
-      while (total > maxBytes && closeOldest(largest(), reader));
+      const texts: Texts = workspaces.get(workspaceId) ?? {
+        bytes: 0,
+        byOwner: new Map(),
+        responses: new Map(),
+      };
+      if (response.closed || texts.responses.has(response)) return;
+      workspaces.set(workspaceId, texts);
+      const text = texts.byOwner.get(owner) ?? { bytes, responses: 0 };
+      if (text.responses === 0) count(texts, text.bytes);
+      text.responses += 1;
+      texts.byOwner.set(owner, text);
+      texts.responses.set(response, owner);
+      response.once("close", () => release(workspaceId, response));
+      while (texts.bytes > maxBytes / 2 && close(workspaceId, oldestOf(texts, response)));
+      while (total > maxBytes && closeInLargest(response));
     },
   };
 }

@@ -55,9 +55,9 @@ function wideJsonBytesOf(text: string): number {
 }
 
 /** Measures texts as JSON, in a wide text or not; a long one once, however often it is repeated. */
-export function createJsonBytes(isOfWide = false): (text: string) => number {
+export function createJsonBytes(isInWideText = false): (text: string) => number {
   const known = new Map<string, number>();
-  const measure = isOfWide ? wideJsonBytesOf : jsonBytesOf;
+  const measure = isInWideText ? wideJsonBytesOf : jsonBytesOf;
   return (text) => {
     if (text.length < MIN_REMEMBERED_CHARACTERS) return measure(text);
     const bytes = known.get(text) ?? measure(text);

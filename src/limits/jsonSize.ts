@@ -29,8 +29,8 @@ export function jsonSize(
   return size;
 }
 
-/** Whether the objects in a value have more than `max` members. */
-export function hasMoreMembers(root: unknown, max: number): boolean {
+/** How many members the objects in a value have, at all depths; stops counting beyond `max`. */
+export function countMembers(root: unknown, max: number): number {
   const pending: unknown[] = [root];
   let members = 0;
   while (pending.length > 0 && members <= max) {
@@ -40,7 +40,7 @@ export function hasMoreMembers(root: unknown, max: number): boolean {
     if (!Array.isArray(value)) members += items.length;
     for (const item of items) if (typeof item === "object") pending.push(item);
   }
-  return members > max;
+  return members;
 }
 
 export const QUOTE = 0x22;

@@ -33,14 +33,14 @@ export function conditionsOf({ database }: Context, filter: LogConditions, { by 
  */
 const MANY_VALUES = 20;
 
-/** The rows of a statement with the conditions of a filter; with many, or those of metadata, in the places of searches. */
+/** The rows of a statement with the conditions of a filter; with many, or where it `parses` metadata, in the places of searches. */
 export function filteredRows<Row>(
   { database: { rows, search } }: Context,
   workspaceId: string,
-  filter: LogConditions & { metadata?: unknown[] | null | undefined },
+  { filter, parses = false }: { filter: LogConditions; parses?: boolean },
   statement: Compilable<Row>,
 ): Promise<Row[]> {
-  const isLong = Boolean(filter.metadata?.length) || countValues(filter) > MANY_VALUES;
+  const isLong = parses || countValues(filter) > MANY_VALUES;
   return isLong && search.findRows ? search.findRows(workspaceId, statement) : rows(statement);
 }
 

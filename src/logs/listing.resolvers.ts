@@ -72,8 +72,8 @@ export async function findLogs(
     const hasWords = words !== null && !few;
     const readsAll = isHeavy || hasWords;
     const statement = readsAll ? query : query.limit(limit - matches.length);
-    const { metadata: _, ...flat } = filter;
-    let some = await filteredRows(context, workspaceId, members.length > 0 ? filter : flat, statement);
+    const parses = members.length > 0;
+    let some = await filteredRows(context, workspaceId, { filter, parses }, statement);
     if (hasWords) some = await havingWords(search, words, some);
     if (isHeavy) some = await havingMembers(context, workspaceId, { filter, logs: some });
     matches.push(...some.slice(0, limit - matches.length));

@@ -163,8 +163,7 @@ async function listedBefore(source: Source, logs: Match[], place: Place): Promis
       query = query.where(condition);
     if (step.after) query = query.where(isBeyond(">", step.after));
     if (end) query = query.where(isBeyond("<=", end));
-    const { metadata: _, ...flat } = filter;
-    const page = await filteredRows(context, workspaceId, flat, query);
+    const page = await filteredRows(context, workspaceId, { filter }, query);
     let some: Match[] = words === null ? page : await havingWords(search, words, page);
     if (filter.metadata?.length) some = await havingMembers(context, workspaceId, { filter, logs: some });
     for (const { trace } of some) listed.add(trace);

@@ -32,7 +32,6 @@ export function cacheWithEtags(app: App): void {
       });
       const { body, etag } = answer!;
       request.answer = answer!;
-
       reply.header("etag", etag);
       if (matchesEtag(etag, headers["if-none-match"])) return reply.status(304).send();
       return reply.type("application/json; charset=utf-8").send(body);

@@ -38,7 +38,6 @@ export function sendAnswer(reply: FastifyReply, answer: Answer & { isRepeated?: 
   if (reply.sent) return reply; // the request timed out
   const { status, headers, body, isRepeated = false } = answer;
   reply.request.answer = answer;
-
   if (isRepeated) reply.header("idempotent-replayed", "true");
   return reply.status(status).headers(headers).send(body);
 }

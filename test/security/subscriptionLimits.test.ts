@@ -322,10 +322,10 @@ test("the long work of one workspace waits behind a single piece of another's", 
   expect(order).toHaveLength(52);
 });
 
-test("a subscription has a document of some 500 tokens at most, and variables and extensions of 16,384 characters", async () => {
+test("a subscription has a document of about 500 tokens and lines at most, and variables and extensions of 16,384 characters", async () => {
   const { token } = await addToken(server, { scopes: ["read"] });
-  const open = (fields: number, variables = {}) => {
-    const labels = Array.from({ length: fields }, () => "etag @skip(if: false)").join(" ");
+  const open = (fields: number, variables = {}, between = " ") => {
+    const labels = Array.from({ length: fields }, () => "etag @skip(if: false)").join(between);
     const query = `subscription { promptChanged(slug: "x") { etag ${labels} } }`;
     return subscribe(server, query, variables, token);
   };
@@ -336,6 +336,8 @@ test("a subscription has a document of some 500 tokens at most, and variables an
   };
   expect(await refusalOf(50, { x: "y".repeat(16_000) })).toBeUndefined();
   expect(await refusalOf(70)).toBe("QUERY_TOO_COMPLEX");
+  expect(await refusalOf(50, {}, "\n")).toBeUndefined();
+  expect(await refusalOf(60, {}, "\n")).toBe("QUERY_TOO_COMPLEX");
   expect(await refusalOf(1, { x: "y".repeat(17_000) })).toBe("BAD_INPUT");
   expect(await refusalOf(1, { x: Array.from({ length: 600 }, () => ({})) })).toBe("BAD_INPUT");
 });

@@ -11,8 +11,8 @@ const executablePath = [process.env.CHROMIUM_PATH, fromNpm?.executablePath, ...i
 export const hasChromium = executablePath !== undefined;
 export const skipReason = hasChromium ? "" : " (skipped: no Chromium found, set CHROMIUM_PATH)";
 
-/** As long as a test may take: a busy machine may take long for any step. */
-const STEP_TIMEOUT_MS = 120_000;
+/** A busy machine may take long for any step. Less than a test may take, whose failure would not name the step. */
+const STEP_TIMEOUT_MS = 100_000;
 
 export async function openBrowser(...args: string[]): Promise<Browser> {
   const quiet = ["--disable-background-networking", "--disable-component-update", "--disable-sync"];

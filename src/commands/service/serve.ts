@@ -9,6 +9,8 @@ import { createSignInLink } from "../../console/links.resolvers.ts";
 import { bringUpToDate } from "../../database/migrate.ts";
 import { openDatabase } from "../../database/open.ts";
 import { entities } from "../../entities.ts";
+import { GabbroError } from "../../errors.ts";
+import { causeOf } from "../../graphql/errors.ts";
 import type { App } from "../../http/app.ts";
 import { createListen } from "../../http/server.ts";
 import { addSampleMonth } from "../../sample/month.ts";
@@ -36,8 +38,8 @@ export async function serve(config: Config, sample: "with sample" | "empty"): Pr
   const app = await createApp(database, options, await loggerOptions(config.logLevel));
   // Node.js would end the process, for everybody, where one request forgot that a promise may fail.
   process.on("unhandledRejection", (error) => {
-    // Not for the entries of a long list: graphql-js waits for them once it has all. Their errors are in the answer.
-    if (error instanceof GraphQLError) return;
+    // graphql-js waits for the entries of a long list once it has all of them, and answers with their errors.
+    if (error instanceof GraphQLError && causeOf(error) instanceof GabbroError) return;
     app.log.error(error, "a promise failed that nothing waits for");
   });
   if (backup) app.log.info({ backup }, "copied the database there before migrating it");
