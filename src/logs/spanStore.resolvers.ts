@@ -12,7 +12,10 @@ import { NO_USAGE, toReporting, toRows } from "./steps.resolvers.ts";
 import { type Batch, MAX_COMPARED_LOGS, readStored, type StoredLog } from "./storedLogs.resolvers.ts";
 import { treeOf } from "./tree.ts";
 
-/** Stored logs that one transaction recounts, in 100 ms. One span can change a chain of 5,000 calls: all take 6 s. */
+/**
+ * Stored logs that one transaction recounts, or 4 MB of them: in 100 ms. One span can change a chain of 5,000 calls: all take 6 s.
+ * Of 48 with 9 MB SQLite writes each whole row, and others waited for 1.7 s.
+ */
 const MAX_RECOUNTED_LOGS = 100;
 
 /** For each 64 logs that are removed at once, SQLite rewrites some of their words in the same turn: for 512 in up to 0.57 s. */
@@ -71,8 +74,7 @@ export async function recountTrace(batch: Batch, traceId: string, stored: number
   await batch.em.find(Trace, { id: traceId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
   const logs = await readStored(batch, [traceId], { pause, maxLogs: MAX_COMPARED_LOGS + stored });
   const changed = toRecounts(logs, countedIds(treeOf(logs)));
-  await recountSome(batch, changed, pause);
-  return changed.length > MAX_RECOUNTED_LOGS;
+  return (await recountSome(batch, changed, pause)) < changed.length;
 }
 
 /** The rows of the logs, after looking at their traces as a whole: a log may stop counting when one below it comes. */
@@ -94,12 +96,12 @@ async function toCountedRows(
   for (const logs of Map.groupBy(reporting, ({ id }) => traceOf.get(id)).values())
     for (const id of countedIds(treeOf(logs))) counted.add(id);
   const changed = toRecounts(stored, counted);
-  await recountSome(batch, changed, pause);
+  const recounted = await recountSome(batch, changed, pause);
   const rows = toRows(
     steps.map(({ step }) => step),
     counted,
   );
-  return { rows, toRecount: [...new Set(changed.slice(MAX_RECOUNTED_LOGS).map(({ log }) => log.trace))] };
+  return { rows, toRecount: [...new Set(changed.slice(recounted).map(({ log }) => log.trace))] };
 }
 
 interface Recount {
@@ -115,11 +117,19 @@ const toRecounts = (stored: StoredLog[], counted: ReadonlySet<string>): Recount[
       ({ log, counts }) => counts !== (log.costSource !== "NONE") && (log.reported !== null || isCall(log)),
     );
 
-async function recountSome(batch: Batch, changed: Recount[], pause: () => Promise<void>): Promise<void> {
-  for (const one of changed.slice(0, MAX_RECOUNTED_LOGS)) {
+/** Recounts the first logs, as many as one transaction may; returns their number. */
+async function recountSome(batch: Batch, changed: Recount[], pause: () => Promise<void>): Promise<number> {
+  if (changed.length === 0) return 0;
+  const some = changed.slice(0, MAX_RECOUNTED_LOGS);
+  const ids = some.map(({ log }) => log.id);
+  const bytes = await lengthsOf(batch, ids);
+  const [first] = piecesOf(some, ({ log }) => bytes.get(log.id) ?? 0);
+  const { piece } = first!;
+  for (const one of piece) {
     await recount(batch, one);
     await pause();
   }
+  return piece.length;
 }
 
 async function recount({ context, em, workspaceId }: Batch, { log, counts }: Recount): Promise<void> {

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from "vitest";
 import { encodeSpans, newSpan, send } from "../support/otlp.ts";
-import { startServer } from "../support/server.ts";
+import { isOnPostgresql, startServer } from "../support/server.ts";
 import { captureStatements } from "../support/statements.ts";
 
 const server = await startServer();
@@ -39,23 +39,54 @@ test("spans for stored traces fill in a user that no span has named, and no stat
   expect(await userOf(unnamed)).toEqual({ id: "second", name: "name second" });
 });
 
-test("one statement changes 4 MB of stored traces, as SQLite writes all of a row for a change of its time", async () => {
+/** How many transactions commit while `work` runs. */
+async function commitsOf(work: () => Promise<unknown>): Promise<number> {
+  const commits = () => Number(server.database.generation.heard().split(" ")[0]);
+  const before = commits();
+  await work();
+  return commits() - before;
+}
+
+const expected = isOnPostgresql ? 1 : 3;
+
+test("one statement changes 4 MB of stored traces, and on SQLite, which writes whole rows, one transaction", async () => {
   const metadata = JSON.stringify({ a: "x".repeat(1_500_000) });
   const roots = Array.from({ length: 6 }, () =>
     newRoot([textAttribute("langfuse.trace.metadata", metadata)]),
   );
   await store(roots);
   const stop = await captureStatements(server);
-  await store(roots.map((root) => below(root, { endTimeUnixNano: "1763800009000000000" })));
+  const later = roots.map((root) => below(root, { endTimeUnixNano: "1763800009000000000" }));
+  expect(await commitsOf(() => store(later))).toBe(expected);
   expect(stop().filter(({ sql }) => /^update [`"]traces[`"]/i.test(sql))).toHaveLength(3);
 });
 
-test("one statement removes 4 MB of logs whose spans are sent again", async () => {
+test("one statement removes 4 MB of logs whose spans are sent again, and on SQLite one transaction", async () => {
   const roots = Array.from({ length: 6 }, () =>
     newRoot([textAttribute("input.value", "x".repeat(1_500_000))]),
   );
   await store(roots);
   const stop = await captureStatements(server);
-  await store(roots.map(({ traceId, spanId }) => newSpan({ traceId, spanId })));
+  const again = roots.map(({ traceId, spanId }) => newSpan({ traceId, spanId }));
+  expect(await commitsOf(() => store(again))).toBe(expected);
   expect(stop().filter(({ sql }) => /^delete from [`"]logs[`"]/i.test(sql))).toHaveLength(3);
+});
+
+test("one transaction recounts 4 MB of stored logs, and further ones the rest", async () => {
+  const usage = (tokens: number) => [
+    textAttribute("gen_ai.operation.name", "chat"),
+    { key: "gen_ai.usage.input_tokens", value: { intValue: tokens } },
+  ];
+  const input = textAttribute("input.value", "x".repeat(1_500_000));
+  const root = newRoot([...usage(7), input]);
+  const chain = [root];
+  for (let n = 0; n < 5; n++)
+    chain.push(below(chain.at(-1)!, { traceId: root.traceId, attributes: [...usage(7), input] }) as Root);
+  await store(chain);
+  const leaf = below(chain.at(-1)!, { traceId: root.traceId, attributes: usage(8) });
+  const stop = await captureStatements(server);
+  const commits = await commitsOf(() => store([leaf]));
+  const updates = stop().filter(({ sql }) => /^update [`"]logs[`"]/i.test(sql)).length;
+  expect(updates).toBeGreaterThan(2);
+  expect(commits).toBe(Math.ceil(updates / 2));
 });
