@@ -1,3 +1,4 @@
+import { objectOf } from "../limits/members.ts";
 import type { Column } from "./entities.ts";
 
 type Values = Record<string, unknown>;
@@ -58,7 +59,7 @@ function translate(values: Values, names: Map<string, string>): RowValues {
   if (isSame) return { values, omitted: NONE };
   const entries = keys.flatMap((key) => (names.has(key) ? [[names.get(key), values[key]]] : []));
   const omitted = keys.filter((key) => !names.has(key));
-  return { values: Object.fromEntries(entries), omitted };
+  return { values: objectOf(entries as [string, unknown][]), omitted };
 }
 
 /**

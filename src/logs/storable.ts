@@ -1,3 +1,4 @@
+import { setMember } from "../limits/members.ts";
 import { MAX_JSON_DEPTH } from "../validation/json.ts";
 import { withoutCopies } from "./copiedAttributes.ts";
 import { MAX_COST, MAX_INDEXED_CHARACTERS, MAX_TOKENS } from "./inputs.ts";
@@ -86,7 +87,7 @@ function jsonOf(value: unknown, depth = 0): unknown {
   for (const key of Object.keys(value)) {
     const member = jsonOf((value as Record<string, unknown>)[key], depth + 1);
     if (key === "__proto__") continue; // JavaScript would not return it as a member
-    safe[withoutNul(key)] = member;
+    setMember(safe, withoutNul(key), member);
   }
   return safe;
 }

@@ -1,4 +1,5 @@
 import { isNumber } from "../../limits/jsonSize.ts";
+import { setMember } from "../../limits/members.ts";
 import { MAX_JSON_DEPTH } from "../../validation/json.ts";
 import { withoutNul } from "../withoutNul.ts";
 import { MAX_FIELDS, MAX_VALUES } from "./bounds.ts";
@@ -52,8 +53,7 @@ export function mayReadField(reading: Reading): boolean {
  */
 export function setAttribute(target: OtlpAttributes, key: string, value: unknown, reading: Reading): void {
   reading.valuesLeft -= isNumber(key) ? 2 : 1;
-  if (key !== "__proto__") target[key] = value;
-  else Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
+  setMember(target, key, value);
 }
 
 /** The text with U+FFFD for what no database stores. */

@@ -1,3 +1,4 @@
+import { objectOf } from "../../limits/members.ts";
 import type { JsonTexts } from "./jsonTexts.ts";
 import type { OtlpSpan } from "./span.ts";
 
@@ -45,9 +46,7 @@ export function readBelow(
   const found = keys.filter((key) => key.startsWith(prefix) && key.length > prefix.length);
   if (found.length === 0) return undefined;
   // `fromEntries` defines members: a key `__proto__` is a member like any other.
-  return Object.fromEntries(
-    found.map((key) => [key.slice(prefix.length), toValue(texts, span.attributes[key])]),
-  );
+  return objectOf(found.map((key) => [key.slice(prefix.length), toValue(texts, span.attributes[key])]));
 }
 
 /** The messages that events of the given names hold; undefined when there are none. */
@@ -58,7 +57,7 @@ export function readEvents({ span, texts }: Spelled, names: readonly string[]): 
   return found.map(({ name, attributes }) => {
     const members = Object.entries(attributes).map(([key, value]) => [key, toValue(texts, value)] as const);
     const role = /^gen_ai\.(\w+)\.message$/.exec(name)?.[1];
-    return Object.fromEntries(role === undefined ? members : [["role", role], ...members]);
+    return objectOf(role === undefined ? members : [["role", role], ...members]);
   });
 }
 
@@ -94,8 +93,7 @@ function toTree(node: unknown): unknown {
   if (!(node instanceof Map)) return node;
   const branch: Branch = node;
   for (const key of branch.keys())
-    if (toIndex(key) === null)
-      return Object.fromEntries([...branch].map(([name, value]) => [name, toTree(value)]));
+    if (toIndex(key) === null) return objectOf([...branch].map(([name, value]) => [name, toTree(value)]));
   return toEntries(branch);
 }
 

@@ -1,3 +1,4 @@
+import { objectOf } from "../../limits/members.ts";
 import type { Source } from "./source.ts";
 import type { OtlpSpan } from "./span.ts";
 
@@ -34,7 +35,7 @@ export function toShare(value: unknown): number | undefined {
 
 export function toObject(value: unknown): Record<string, unknown> | undefined {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
-  return Object.fromEntries(Object.entries(value));
+  return objectOf(Object.entries(value));
 }
 
 /** Anything. */
