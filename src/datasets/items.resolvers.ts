@@ -4,6 +4,7 @@ import type { Database, EntityManager } from "../database/open.ts";
 import { countCopied } from "../database/requestTransaction.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { badInput, type ErrorCode, type ErrorDetail, GabbroError, quoted } from "../errors.ts";
+import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { createPause } from "../limits/turns.ts";
 import { detailsOf } from "../validation/messages.ts";
 import type { Warning } from "../warnings.ts";
@@ -118,7 +119,8 @@ export async function updateDatasetItem(
 ): Promise<StoredItem> {
   authorize(context, "read"); // before it writes, because it answers with the whole row
   authorize(context, "write");
-  return changeRow(context, id, async ({ em, parent, version }) => {
+  return changeRow(context, id, async ({ em, parent, version, bytes }) => {
+    spendAnswerBytes(context, bytes); // 29 changes of a row of 16 MB held 29 of them until the answer
     const pause = createPause();
     const row = await em.findOneOrFail(DatasetRow, { id }, { refresh: true });
     await pause(); // parsing a long row and storing it take 100 ms each
@@ -152,6 +154,8 @@ interface Change {
   parent: Dataset;
   /** The version of the dataset that the change makes. */
   version: number;
+  /** The length of the row's texts. */
+  bytes: number;
 }
 
 /** Runs `change`, which reads the row as far as it needs it, once the row's dataset is locked. */
@@ -165,8 +169,9 @@ function changeRow<T>(context: Context, id: string, change: (locked: Change) => 
       const version = await nextVersion(em, parent);
       const row = await lengthOfRow(context.database.readWithin(em), parent, id);
       if (!row) throw rowNotFound(id);
-      countCopied(context.em, Number(row.bytes));
-      return change({ em, parent, version });
+      const bytes = Number(row.bytes);
+      countCopied(context.em, bytes);
+      return change({ em, parent, version, bytes });
     },
     "locked rows",
   );

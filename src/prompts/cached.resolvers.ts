@@ -4,6 +4,8 @@ import { boundedByCharacters, createCache } from "../database/cache.ts";
 import { inPieces, type Piece } from "../database/lengths.ts";
 import type { Database } from "../database/open.ts";
 import { GabbroError } from "../errors.ts";
+import { spendAnswerBytes } from "../limits/answerBudget.ts";
+import { jsonSize } from "../limits/jsonSize.ts";
 import { type Prompt, PromptVersion } from "./entities.ts";
 import type { NamedVersion, Selectable } from "./selection.ts";
 
@@ -90,15 +92,27 @@ export const findDetails = createFind(["model", "variables"]);
 /** Apart from the details: texts may have megabytes, and only serving a prompt needs them. */
 const findTexts = createFind(["text", "systemText", "messages"]);
 
-/** The texts and the messages of a version. Throws VERSION_NOT_FOUND when it was removed since its prompt was read. */
-export async function getTexts(
-  context: Context,
-  versionId: string,
-): Promise<Pick<PromptVersion, "text" | "systemText" | "messages">> {
+/** To count fewer characters takes longer than they are worth. */
+const MIN_COUNTED_CHARACTERS = 16 * 1024;
+
+type Texts = Pick<PromptVersion, "text" | "systemText" | "messages">;
+
+/**
+ * The texts and the messages of a version, which it takes off the budget of the answer. Throws VERSION_NOT_FOUND when it was removed
+ * since its prompt was read.
+ */
+export async function getTexts(context: Context, versionId: string): Promise<Texts> {
   const texts = await findTexts(context, versionId);
-  if (texts) return texts;
-  throw versionRemoved();
+  if (!texts) throw versionRemoved();
+  const characters = charactersOf(texts);
+  if (characters >= MIN_COUNTED_CHARACTERS) spendAnswerBytes(context, characters);
+  return texts;
 }
+
+const charactersOf = ({ text, systemText, messages }: Texts): number =>
+  text.length +
+  (systemText?.length ?? 0) +
+  (messages ?? []).reduce((sum, message) => sum + jsonSize(message, Number.POSITIVE_INFINITY), 0);
 
 type Column = "text" | "systemText" | "messages" | "model" | "variables";
 

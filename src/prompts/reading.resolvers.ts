@@ -7,8 +7,15 @@ import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import type { Combined } from "../validation/filters.ts";
 import { type Warning, warningText } from "../warnings.ts";
 import { authorize } from "../workspaces/resolvers.ts";
-import { findDetails, findPrompt, getTexts, type PromptHead, promptColumns } from "./cached.resolvers.ts";
-import { type Model, PromptVersion } from "./entities.ts";
+import {
+  findDetails,
+  findPrompt,
+  getTexts,
+  type PromptHead,
+  promptColumns,
+  versionRemoved,
+} from "./cached.resolvers.ts";
+import type { Model } from "./entities.ts";
 import type { PromptFilter } from "./filter.inputs.ts";
 import type { DescribePromptInput, PromptDiffInput, PromptsInput } from "./inputs.ts";
 import { joinedWarnings, type Message } from "./messages.ts";
@@ -121,15 +128,21 @@ export async function promptDiff(context: Context, { slug, from, to }: PromptDif
   const prompt = await findPrompt(context, workspaceId, slug);
   if (!prompt) throw promptNotFound(slug);
   const pause = createPauses(context, workspaceId);
-  const getVersion = async (name: string) => {
-    await pause.take(); // requests, and aliases, come to it in one turn, and a version may have 9 MB
-    const version = await context.em.findOne(PromptVersion, { prompt: prompt.id, version: name });
-    if (version) return version;
+  const idOf = (name: string) => {
+    const version = prompt.versions.find((one) => one.version === name);
+    if (version) return version.id;
     throw new GabbroError("VERSION_NOT_FOUND", `Prompt ${quoted(slug)} has no version ${quoted(name)}.`);
   };
-  // In sequence, so that the error always names the first of two missing versions.
-  const before = await getVersion(from);
-  const after = await getVersion(to);
+  const [beforeId, afterId] = [idOf(from), idOf(to)]; // the error names the first of two missing versions
+  if (beforeId === afterId) return "";
+  const getVersion = async (id: string, version: string) => {
+    await pause.take(); // requests, and aliases, come to it in one turn, and a version may have 9 MB
+    const [texts, details] = await Promise.all([getTexts(context, id), findDetails(context, id)]);
+    if (!details) throw versionRemoved();
+    return { version, ...texts, ...details };
+  };
+  const before = await getVersion(beforeId, from);
+  const after = await getVersion(afterId, to);
   const { diffVersions } = await import("./diff.ts"); // seldom needed
   let diff = "";
   await pause.take();

@@ -133,6 +133,41 @@ test("an answer that is too long to be kept for its key has nothing stored; shor
   expect(await rowCount()).toEqual({ rowCount: 1 });
 });
 
+test("texts of prompts that an answer serves or compares count towards it, also where it has none of them", async () => {
+  await server.graphql('mutation { createPrompt(input: { slug: "texts" }) { __typename } }');
+  const create =
+    'mutation($input: PromptVersionInput!) { createPromptVersion(slug: "texts", input: $input) { __typename } }';
+  const text = "x".repeat(490_000);
+  const texts = { text, systemText: text, messages: [{ role: "user", content: text }] };
+  for (const version of ["1.0.0", "2.0.0"])
+    expect((await server.graphql(create, { input: { version, ...texts } })).body.errors).toBeUndefined();
+  const ask = async (field: string, times: number) => {
+    const fields = Array.from({ length: times }, (_, n) => `a${n}: ${field}`);
+    return (await server.graphql(`{ ${fields.join(" ")} }`)).body.errors?.[0].extensions.code;
+  };
+  for (const [field, few, many] of [
+    ['servedPrompt(slug: "texts", version: "1.0.0") { version }', 20, 25],
+    ['promptDiff(slug: "texts", from: "1.0.0", to: "2.0.0")', 10, 13],
+  ] as const) {
+    expect(await ask(field, few)).toBeUndefined();
+    expect(await ask(field, many)).toBe("QUERY_TOO_COMPLEX");
+  }
+});
+
+test("rows that mutations change count towards the answer, and one beyond it is not changed", async () => {
+  await addDataset(server, { slug: "changed", columns: columnsNamed("c", 1) });
+  const { body } = await server.post("/datasets/changed/items", { values: { c0: "x".repeat(5_000_000) } });
+  const { id } = body.datasetRow;
+  const change = (n: number) =>
+    `a${n}: updateDatasetItem(id: "${id}", input: { name: "n${n}" }) { datasetRow { name } }`;
+  const fields = Array.from({ length: 8 }, (_, n) => change(n));
+  const changed = await server.graphql(`mutation { ${fields.join(" ")} }`);
+  expect(changed.body.errors[0]).toMatchObject({ path: ["a6"], extensions: { code: "QUERY_TOO_COMPLEX" } });
+  expect(await run('{ dataset(slug: "changed") { rows { nodes { name } } } }')).toMatchObject({
+    rows: [{ name: "n5" }],
+  });
+});
+
 test("a row of megabytes comes with a key, and is added once", async () => {
   await addDataset(server, { slug: "rows", columns: columnsNamed("a", 1) });
   const body = { values: { a0: "x".repeat(3_000_000) } };
