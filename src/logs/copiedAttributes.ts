@@ -1,3 +1,4 @@
+import { objectOf } from "../limits/members.ts";
 import type { ReportedLog } from "./reported.ts";
 
 /** What names a copy takes some 60 bytes itself. */
@@ -32,8 +33,8 @@ export function withoutCopies(
   }
   const keys = new Set(Object.values(copies).map(({ attribute }) => attribute));
   if (keys.size === 0) return attributes;
-  const rest = Object.entries(span).map(([key, value]) => [key, keys.has(key) ? null : value]);
-  return { ...attributes, span: Object.fromEntries(rest), copies };
+  const rest = Object.entries(span).map(([key, value]) => [key, keys.has(key) ? null : value] as const);
+  return { ...attributes, span: objectOf(rest), copies };
 }
 
 function findCopy(span: Record<string, unknown>, value: unknown, taken?: string): Copy | undefined {
@@ -65,6 +66,8 @@ export function withCopies(
       return [attribute, isJsonText ? JSON.stringify(value) : value];
     }),
   );
-  const span = Object.entries(parts.span as object).map(([key, value]) => [key, values.get(key) ?? value]);
-  return { ...parts, span: Object.fromEntries(span) };
+  const span = Object.entries(parts.span as object).map(
+    ([key, value]) => [key, values.get(key) ?? value] as const,
+  );
+  return { ...parts, span: objectOf(span) };
 }

@@ -17,7 +17,8 @@ export async function transactionsOf(context: Context, steps: SpanStep[]): Promi
   const transactions: SpanStep[][] = [];
   let left = 0;
   let counted = new Set<string>();
-  for (const each of steps) {
+  // Trace by trace: one that is divided without need is changed by each transaction.
+  for (const each of [...Map.groupBy(steps, ({ traceId }) => traceId).values()].flat()) {
     const ofLog = logs.get(each.step.row.id) ?? 0;
     const ofTrace = traces.get(each.traceId) ?? 0;
     const own = ofLog + (counted.has(each.traceId) ? 0 : ofTrace);

@@ -13,8 +13,8 @@ import { type Batch, MAX_COMPARED_LOGS, readStored, type StoredLog } from "./sto
 import { treeOf } from "./tree.ts";
 
 /**
- * Stored logs that one transaction recounts, or 4 MB of them: in 100 ms. One span can change a chain of 5,000 calls: all take 6 s.
- * Of 48 with 9 MB SQLite writes each whole row, and others waited for 1.7 s.
+ * Stored logs that one transaction recounts, in 100 ms; on SQLite 4 MB of them at most. One span can change a chain of 5,000 calls:
+ * all take 6 s. SQLite writes whole rows: with 48 logs of 9 MB, others waited for 1.7 s.
  */
 const MAX_RECOUNTED_LOGS = 100;
 
@@ -123,7 +123,8 @@ async function recountSome(batch: Batch, changed: Recount[], pause: () => Promis
   const some = changed.slice(0, MAX_RECOUNTED_LOGS);
   const ids = some.map(({ log }) => log.id);
   const bytes = await lengthsOf(batch, ids);
-  const [first] = piecesOf(some, ({ log }) => bytes.get(log.id) ?? 0);
+  const maxBytes = batch.context.database.search.isServer ? Number.POSITIVE_INFINITY : MAX_PIECE_BYTES;
+  const [first] = piecesOf(some, ({ log }) => bytes.get(log.id) ?? 0, maxBytes);
   const { piece } = first!;
   for (const one of piece) {
     await recount(batch, one);

@@ -26,7 +26,7 @@ const MAX_MERGES = 1_000;
 const SPANS_AT_ONCE = 64;
 
 /**
- * Stores spans in one transaction, or several where they may rewrite much of what is stored, each as a log of its trace. A span that was stored before is replaced, as exporters send a
+ * Stores spans, each as a log of its trace, in one transaction, or in several where they may rewrite much of what is stored. A span that was stored before is replaced, as exporters send a
  * batch again when they miss the answer. Where many stored logs begin or cease to count, further transactions recount them.
  * Resolves after the last commit with the number of logs that were written; the warnings are sentences about spans and
  * prompts.
@@ -40,17 +40,15 @@ export async function recordSpans(
   if (spans.length === 0) return { stored: 0, warnings: [] };
   const steps = await toSteps(context, workspaceId, spans, missingVersion);
   let stored = 0;
-  const toRecount = new Set<string>();
   for (const some of await transactionsOf(context, steps)) {
     checkDeadline(context);
-    const { rows, replaced, ...left } = await inBatch(context, (batch) => storeSpans(batch, some));
+    const { rows, toRecount, replaced } = await inBatch(context, (batch) => storeSpans(batch, some));
     const listed = rows.filter(({ type }) => type !== "internal");
     await publishLogs(context, workspaceId, listed);
     if (replaced > 0) await mergeWords(context, workspaceId, { max: MAX_MERGES });
-    for (const traceId of left.toRecount) toRecount.add(traceId);
+    await recountTraces(context, toRecount, some.length);
     stored += rows.length;
   }
-  await recountTraces(context, [...toRecount], steps.length);
   const sentences = steps.flatMap(({ span, step }) => [
     ...span.warnings,
     ...step.warnings.map(({ message }) => message),

@@ -92,27 +92,34 @@ export const findDetails = createFind(["model", "variables"]);
 /** Apart from the details: texts may have megabytes, and only serving a prompt needs them. */
 const findTexts = createFind(["text", "systemText", "messages"]);
 
-/** To count fewer characters takes longer than they are worth. */
-const MIN_COUNTED_CHARACTERS = 16 * 1024;
+/** To count what is smaller takes longer than it is worth. */
+const MIN_COUNTED_BYTES = 16 * 1024;
 
-type Texts = Pick<PromptVersion, "text" | "systemText" | "messages">;
-
-/**
- * The texts and the messages of a version, which it takes off the budget of the answer. Throws VERSION_NOT_FOUND when it was removed
- * since its prompt was read.
- */
-export async function getTexts(context: Context, versionId: string): Promise<Texts> {
-  const texts = await findTexts(context, versionId);
-  if (!texts) throw versionRemoved();
-  const characters = charactersOf(texts);
-  if (characters >= MIN_COUNTED_CHARACTERS) spendAnswerBytes(context, characters);
-  return texts;
+/** Takes a version, or a part of one, off the budget of the answer, also where the answer repeats none of it. */
+function spend<Part extends object>(context: Context, part: Part): Part {
+  const bytes = jsonSize(part, Number.POSITIVE_INFINITY);
+  if (bytes >= MIN_COUNTED_BYTES) spendAnswerBytes(context, bytes);
+  return part;
 }
 
-const charactersOf = ({ text, systemText, messages }: Texts): number =>
-  text.length +
-  (systemText?.length ?? 0) +
-  (messages ?? []).reduce((sum, message) => sum + jsonSize(message, Number.POSITIVE_INFINITY), 0);
+/** The texts and the messages of a version. Throws VERSION_NOT_FOUND when it was removed since its prompt was read. */
+export async function getTexts(
+  context: Context,
+  versionId: string,
+): Promise<Pick<PromptVersion, "text" | "systemText" | "messages">> {
+  const texts = await findTexts(context, versionId);
+  if (texts) return spend(context, texts);
+  throw versionRemoved();
+}
+
+/** The model and the variables of a version for an answer; null when it was removed since its prompt was read. */
+export async function detailsFor(
+  context: Context,
+  versionId: string,
+): Promise<Pick<PromptVersion, "model" | "variables"> | null> {
+  const details = await findDetails(context, versionId);
+  return details && spend(context, details);
+}
 
 type Column = "text" | "systemText" | "messages" | "model" | "variables";
 

@@ -8,7 +8,7 @@ import type { Combined } from "../validation/filters.ts";
 import { type Warning, warningText } from "../warnings.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import {
-  findDetails,
+  detailsFor,
   findPrompt,
   getTexts,
   type PromptHead,
@@ -108,7 +108,7 @@ export async function servedPrompt(context: Context, input: DescribePromptInput)
   }
   const [texts, details] = await Promise.all([
     getTexts(context, version.id),
-    findDetails(context, version.id),
+    detailsFor(context, version.id),
   ]);
   return {
     ...texts,
@@ -137,7 +137,7 @@ export async function promptDiff(context: Context, { slug, from, to }: PromptDif
   if (beforeId === afterId) return "";
   const getVersion = async (id: string, version: string) => {
     await pause.take(); // requests, and aliases, come to it in one turn, and a version may have 9 MB
-    const [texts, details] = await Promise.all([getTexts(context, id), findDetails(context, id)]);
+    const [texts, details] = await Promise.all([getTexts(context, id), detailsFor(context, id)]);
     if (!details) throw versionRemoved();
     return { version, ...texts, ...details };
   };

@@ -7,7 +7,7 @@ import type { Warning } from "../warnings.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import {
   type CachedPrompt,
-  findDetails,
+  detailsFor,
   findPrompt,
   type PromptHead,
   promptColumns,
@@ -60,7 +60,7 @@ export async function describePrompt(
   const found = await prompt(context, input);
   const description = describe(found, selectVersionToDescribe(found, input));
   const { versionId } = description;
-  const details = versionId === null ? null : await findDetails(context, versionId);
+  const details = versionId === null ? null : await detailsFor(context, versionId);
   return { ...description, versions: found.versions, variables: details?.variables ?? [] };
 }
 

@@ -141,12 +141,22 @@ test("texts of prompts that an answer serves or compares count towards it, also 
   const texts = { text, systemText: text, messages: [{ role: "user", content: text }] };
   for (const version of ["1.0.0", "2.0.0"])
     expect((await server.graphql(create, { input: { version, ...texts } })).body.errors).toBeUndefined();
+  const long = { a: "x".repeat(900_000) };
+  const variables = Array.from({ length: 90 }, (_, n) => ({
+    label: `v${n}`,
+    description: "x".repeat(9_900),
+  }));
+  const details = { text: "x", model: { model: "m", parameters: long }, variables };
+  const { errors } = (await server.graphql(create, { input: { version: "3.0.0", ...details } })).body;
+  expect(errors).toBeUndefined();
   const ask = async (field: string, times: number) => {
     const fields = Array.from({ length: times }, (_, n) => `a${n}: ${field}`);
     return (await server.graphql(`{ ${fields.join(" ")} }`)).body.errors?.[0].extensions.code;
   };
   for (const [field, few, many] of [
     ['servedPrompt(slug: "texts", version: "1.0.0") { version }', 20, 25],
+    ['servedPrompt(slug: "texts", version: "3.0.0") { version }', 15, 20],
+    ['describePrompt(slug: "texts", version: "3.0.0") { slug }', 15, 20],
     ['promptDiff(slug: "texts", from: "1.0.0", to: "2.0.0")', 10, 13],
   ] as const) {
     expect(await ask(field, few)).toBeUndefined();

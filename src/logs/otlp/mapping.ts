@@ -1,3 +1,4 @@
+import { objectOf } from "../../limits/members.ts";
 import type { ReportedLog, ReportedParty, ReportedSpan, ReportedTrace } from "../reported.ts";
 import { shortenName } from "../storable.ts";
 import { createJsonTexts } from "./jsonTexts.ts";
@@ -108,7 +109,7 @@ function readMetadata(reading: Reading): Record<string, unknown> | null {
   const found = findAll(reading, mappingTable.metadata);
   return found.length === 0
     ? null
-    : Object.fromEntries(found.toReversed().flatMap(({ value }) => Object.entries(value)));
+    : objectOf(found.toReversed().flatMap(({ value }) => Object.entries(value)));
 }
 
 function readParty(reading: Reading, ids: Field<string>, names: Field<string>): ReportedParty | null {

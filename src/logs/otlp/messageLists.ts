@@ -45,7 +45,6 @@ export function readBelow(
 ): Record<string, unknown> | undefined {
   const found = keys.filter((key) => key.startsWith(prefix) && key.length > prefix.length);
   if (found.length === 0) return undefined;
-  // `fromEntries` defines members: a key `__proto__` is a member like any other.
   return objectOf(found.map((key) => [key.slice(prefix.length), toValue(texts, span.attributes[key])]));
 }
 
