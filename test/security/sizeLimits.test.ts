@@ -134,9 +134,9 @@ test("an answer that is too long to be kept for its key has nothing stored; shor
 });
 
 test("texts of prompts that an answer serves or compares count towards it, also where it has none of them", async () => {
-  await server.graphql('mutation { createPrompt(input: { slug: "texts" }) { __typename } }');
+  await server.graphql('mutation { createPrompt(input: { slug: "served" }) { __typename } }');
   const create =
-    'mutation($input: PromptVersionInput!) { createPromptVersion(slug: "texts", input: $input) { __typename } }';
+    'mutation($input: PromptVersionInput!) { createPromptVersion(slug: "served", input: $input) { __typename } }';
   const text = "x".repeat(490_000);
   const texts = { text, systemText: text, messages: [{ role: "user", content: text }] };
   for (const version of ["1.0.0", "2.0.0"])
@@ -154,10 +154,10 @@ test("texts of prompts that an answer serves or compares count towards it, also 
     return (await server.graphql(`{ ${fields.join(" ")} }`)).body.errors?.[0].extensions.code;
   };
   for (const [field, few, many] of [
-    ['servedPrompt(slug: "texts", version: "1.0.0") { version }', 20, 25],
-    ['servedPrompt(slug: "texts", version: "3.0.0") { version }', 15, 20],
-    ['describePrompt(slug: "texts", version: "3.0.0") { slug }', 15, 20],
-    ['promptDiff(slug: "texts", from: "1.0.0", to: "2.0.0")', 10, 13],
+    ['servedPrompt(slug: "served", version: "1.0.0") { version }', 20, 25],
+    ['servedPrompt(slug: "served", version: "3.0.0") { version }', 15, 20],
+    ['describePrompt(slug: "served", version: "3.0.0") { slug }', 15, 20],
+    ['promptDiff(slug: "served", from: "1.0.0", to: "2.0.0")', 10, 13],
   ] as const) {
     expect(await ask(field, few)).toBeUndefined();
     expect(await ask(field, many)).toBe("QUERY_TOO_COMPLEX");
