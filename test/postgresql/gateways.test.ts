@@ -43,13 +43,16 @@ const caches = async () => {
 
 test("a gateway caches prompts, and drops within a second what another one changed", async () => {
   await caches();
-  await publish("1");
-  await vi.waitFor(async () => expect(await servedAtOne()).toBe("1"), 1_000);
-  const before = one.database.generation.now();
-  expect(await servedAtOne()).toBe("1");
-  expect(one.database.generation.now()).toBe(before);
-  await publish("2");
-  await vi.waitFor(async () => expect(await servedAtOne()).toBe("2"), 1_000);
+  await published("1");
+  // Version 1 may have been served before, and what gateways hear of its publication comes a moment later.
+  await vi.waitFor(async () => {
+    const { generation } = one.database;
+    const [before, { hits }] = [generation.now(), { ...generation.reuse }];
+    expect(await servedAtOne()).toBe("1");
+    expect(generation.now()).toBe(before);
+    expect(generation.reuse.hits).toBeGreaterThan(hits);
+  }, 5_000);
+  await published("2");
 });
 
 test("a token that is revoked at one gateway is refused within a second at the others", async () => {
