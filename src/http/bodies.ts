@@ -56,8 +56,8 @@ const MIN_COUNTED_BYTES = 1024;
 const MAX_BYTES_BESIDE_OTHERS = 256 * 1024;
 
 /**
- * What each comma and each opening bracket or brace of JSON counts beside its text once a body is parsed: `{},` has 3 bytes and takes 66. Without, 88
- * requests of 255 kB that waited for a template ended a process with a heap of 512 MB.
+ * What each comma and each opening bracket or brace of JSON counts beside its text once a body is parsed: `{},` has 3 bytes and
+ * takes 66. Without, 88 requests of 255 kB that waited for a template ended a process with a heap of 512 MB.
  */
 const BYTES_PER_VALUE = 8;
 

@@ -35,7 +35,8 @@ export function addTimeout(app: App, limitMs: number): void {
     startTimer(reply, limitMs);
     done();
   });
-  // A response that its client breaks off ends without `onResponse`, and the timer would keep its text; a refusal begins without `onSend`.
+  // A response that its client breaks off ends without `onResponse`, and the timer would keep its text. A refusal begins without
+  // `onSend`.
   app.addHook("onSend", (request, _reply, _payload, done) => {
     clearTimeout(request.timeLimit);
     done();

@@ -1,3 +1,4 @@
+import type { Compilable } from "kysely";
 import type { Context } from "../context.ts";
 import { MAX_PIECE_BYTES } from "../database/pieces.ts";
 import { bytesOfLog, bytesOfTrace } from "./payloads.resolvers.ts";
@@ -16,31 +17,34 @@ export async function transactionsOf(context: Context, steps: SpanStep[]): Promi
   const logs = await bytesOfLogs(context, logIds);
   const transactions: SpanStep[][] = [];
   let left = 0;
-  let counted = new Set<string>();
+  let last: string | undefined;
   // Trace by trace: one that is divided without need is changed by each transaction.
   for (const each of [...Map.groupBy(steps, ({ traceId }) => traceId).values()].flat()) {
     const ofLog = logs.get(each.step.row.id) ?? 0;
     const ofTrace = traces.get(each.traceId) ?? 0;
-    const own = ofLog + (counted.has(each.traceId) ? 0 : ofTrace);
+    const own = ofLog + (each.traceId === last ? 0 : ofTrace);
     if (transactions.length === 0 || (own > 0 && own > left)) {
       transactions.push([]);
-      counted = new Set();
       left = MAX_PIECE_BYTES - ofLog - ofTrace;
     } else left -= own;
-    counted.add(each.traceId);
+    last = each.traceId;
     transactions.at(-1)!.push(each);
   }
   return transactions;
 }
 
-/** The lengths of those logs that are stored. */
-async function bytesOfLogs({ database, access }: Context, ids: string[]): Promise<Map<string, number>> {
+/** The lengths of those logs that are stored; `rows` reads them, such as within a transaction. */
+export async function bytesOfLogs(
+  { database, access }: Context,
+  ids: string[],
+  rows: <Row>(query: Compilable<Row>) => Promise<Row[]> = database.rows,
+): Promise<Map<string, number>> {
   const lengths = database.read
     .selectFrom("Log")
     .select(({ ref }) => ["id as id", bytesOfLog(ref).as("bytes")])
-    .where("workspace", "=", access!.workspaceId)
+    .where("workspace", "=", database.search.unestimated(access!.workspaceId))
     .where("id", "in", ids);
-  return new Map((await database.rows(lengths)).map(({ id, bytes }) => [id, bytes]));
+  return new Map((await rows(lengths)).map(({ id, bytes }) => [id, bytes]));
 }
 
 /** The same of traces. */

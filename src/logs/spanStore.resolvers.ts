@@ -6,7 +6,7 @@ import { measureUsage, type Usage } from "../usage/usage.ts";
 import { countedIds, isCall } from "./counted.ts";
 import { Log, Trace } from "./entities.ts";
 import { insertLogs } from "./insertLogs.resolvers.ts";
-import { bytesOfLog } from "./payloads.resolvers.ts";
+import { bytesOfLogs } from "./spanPieces.resolvers.ts";
 import { type SpanStep, storeTraces } from "./spanTraces.resolvers.ts";
 import { NO_USAGE, toReporting, toRows } from "./steps.resolvers.ts";
 import { type Batch, MAX_COMPARED_LOGS, readStored, type StoredLog } from "./storedLogs.resolvers.ts";
@@ -55,15 +55,8 @@ async function removeStored(
   return removed;
 }
 
-/** The lengths of those logs that are stored. */
-async function lengthsOf({ context, em, workspaceId }: Batch, ids: string[]): Promise<Map<string, number>> {
-  const lengths = context.database.read
-    .selectFrom("Log")
-    .select(({ ref }) => ["id as id", bytesOfLog(ref).as("bytes")])
-    .where("workspace", "=", context.database.search.unestimated(workspaceId))
-    .where("id", "in", ids);
-  return new Map((await context.database.rowsWithin(em, lengths)).map(({ id, bytes }) => [id, bytes]));
-}
+const lengthsOf = ({ context, em }: Batch, ids: string[]): Promise<Map<string, number>> =>
+  bytesOfLogs(context, ids, (query) => context.database.rowsWithin(em, query));
 
 /**
  * Recounts stored logs of a trace in a transaction of their own; returns whether more are left. The trace may have grown by

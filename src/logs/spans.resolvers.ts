@@ -26,10 +26,10 @@ const MAX_MERGES = 1_000;
 const SPANS_AT_ONCE = 64;
 
 /**
- * Stores spans, each as a log of its trace, in one transaction, or in several where they may rewrite much of what is stored. A span that was stored before is replaced, as exporters send a
- * batch again when they miss the answer. Where many stored logs begin or cease to count, further transactions recount them.
- * Resolves after the last commit with the number of logs that were written; the warnings are sentences about spans and
- * prompts.
+ * Stores spans, each as a log of its trace, in one transaction, or in several where they may rewrite much of what is stored. A
+ * span that was stored before is replaced, as exporters send a batch again when they miss the answer. Where many stored logs begin
+ * or cease to count, further transactions recount them. Resolves after the last commit with the number of logs that were written;
+ * the warnings are sentences about spans and prompts.
  */
 export async function recordSpans(
   context: Context,
