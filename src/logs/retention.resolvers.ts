@@ -4,6 +4,8 @@ import { authorize, contextWithoutToken } from "../workspaces/resolvers.ts";
 import { countTracesBefore, findPruning, PRUNE, type Pruning, removeTraces } from "./prune.resolvers.ts";
 
 const DAY_MS = 86_400_000;
+/** After this time the traces of the next workspace are removed, so that one which keeps adding old ones delays no other for long. */
+const TURN_MS = 600_000;
 /** Entries of the audit log that are searched for the last run. */
 const SEARCHED_ENTRIES = 1_000;
 
@@ -15,11 +17,15 @@ function startOfRetention(days: number): Date {
   return new Date((Math.floor(Date.now() / DAY_MS) - days) * DAY_MS);
 }
 
-/** Removes the traces of all workspaces that are older than so many days; those that another process removes are left to it. */
+/**
+ * Removes the traces of all workspaces that are older than so many days, each for `turnMs` at most; the next run goes on. Those
+ * that another process removes are left to it.
+ */
 export async function removeExpiredTraces(
   database: Database,
   days: number,
   signal?: AbortSignal,
+  turnMs = TURN_MS,
 ): Promise<void> {
   const before = startOfRetention(days);
   const workspaces = await database.read
@@ -36,7 +42,8 @@ export async function removeExpiredTraces(
     .execute();
   for (const { id } of workspaces) {
     if (signal?.aborted) return;
-    await removeTraces(contextWithoutToken(database, id, NAME), id, before, signal);
+    const turn = AbortSignal.any([...(signal ? [signal] : []), AbortSignal.timeout(turnMs)]);
+    await removeTraces(contextWithoutToken(database, id, NAME), id, before, turn);
   }
 }
 
