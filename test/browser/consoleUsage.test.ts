@@ -4,9 +4,9 @@ import { hasChromium, openBrowser, skipReason } from "../support/chromium.ts";
 import { openConsole } from "../support/console.ts";
 import { startServer } from "../support/server.ts";
 
-/** A day of the machine, so many days before today. */
-function dayBefore(days: number): string {
-  const date = new Date();
+/** So many days before another, in the time zone of the machine. */
+function dayBefore(day: Date, days: number): string {
+  const date = new Date(day);
   date.setDate(date.getDate() - days);
   const pad = (part: number) => String(part).padStart(2, "0");
   return `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;
@@ -18,6 +18,8 @@ describe.skipIf(!hasChromium)(`usage in the console in Chromium${skipReason}`, (
     await server.post("/monitor/log", { slug: "=1+1", output: "now", cost: 0.125 });
     await using browser = await openBrowser();
     const { page, complaints } = await openConsole(server, await browser.newContext());
+    const today = new Date();
+    await page.clock.setFixedTime(today); // it may be midnight meanwhile
     await page.goto(`${server.url}/console/usage?measure=calls&period=7`);
     const bars = page.getByRole("group", { name: "Calls by day" }).getByRole("link");
     await expect.poll(() => bars.count()).toBe(7);
@@ -32,8 +34,8 @@ describe.skipIf(!hasChromium)(`usage in the console in Chromium${skipReason}`, (
     await page.mouse.up();
     await expect.poll(() => bars.count()).toBe(3);
     const { searchParams } = new URL(page.url());
-    expect([searchParams.get("from"), searchParams.get("to")]).toEqual([dayBefore(2), dayBefore(0)]);
-    await page.getByLabel("From").fill(dayBefore(1)); // the same without a mouse
+    expect([searchParams.get("from"), searchParams.get("to")]).toEqual([dayBefore(today, 2), dayBefore(today, 0)]);
+    await page.getByLabel("From").fill(dayBefore(today, 1)); // the same without a mouse
     await expect.poll(() => bars.count()).toBe(2);
     await page.getByLabel("Group").selectOption("prompt");
     await page.getByRole("region", { name: "Usage" }).getByText("=1+1").waitFor();
@@ -50,7 +52,7 @@ describe.skipIf(!hasChromium)(`usage in the console in Chromium${skipReason}`, (
     await page.mouse.move(...(await middleOf(4)));
     await page.mouse.move(...(await middleOf(3)));
     await page.mouse.up(); // on the link where it began, which is no click
-    await expect.poll(() => new URL(page.url()).searchParams.get("to")).toBe(dayBefore(3));
+    await expect.poll(() => new URL(page.url()).searchParams.get("to")).toBe(dayBefore(today, 3));
     expect(new URL(page.url()).pathname).toBe("/console/usage");
     await page.goBack();
     await expect.poll(() => bars.count()).toBe(7);
