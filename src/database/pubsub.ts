@@ -49,8 +49,11 @@ const CHECK_MS = 1_000;
 
 /** Publishes to the subscribers in this process: logs that are added and, as `prompts`, changes of prompts. */
 export function createPubSub() {
-  const logs = createTopic<LogAddedMessage>(MAX_SUBSCRIPTIONS);
-  const prompts = createTopic<PromptChangedMessage | null>(MAX_PROMPT_SUBSCRIPTIONS, { missed: null });
+  const logs = createTopic<LogAddedMessage>(MAX_SUBSCRIPTIONS, { maxWaiting: MAX_WAITING_LOGS });
+  const prompts = createTopic<PromptChangedMessage | null>(MAX_PROMPT_SUBSCRIPTIONS, {
+    maxWaiting: MAX_WAITING_CHANGES,
+    missed: null,
+  });
   return {
     listen: logs.listen,
     publish: logs.publish,
@@ -69,15 +72,23 @@ export type PubSub = ReturnType<typeof createPubSub>;
 
 type Limits = typeof MAX_SUBSCRIPTIONS;
 
+/** What becomes of messages that a subscriber is too slow for. */
+interface Behind<Message> {
+  maxWaiting: number;
+  /** Stands for any number of messages. */
+  missed?: Message;
+}
+
+const MAX_WAITING_LOGS = 1_000;
 /** With a thousand for each of 500 subscribers of a prompt, half a million messages wait, and each needs a look at the prompt. */
-const MAX_WAITING_MESSAGES = 16;
+const MAX_WAITING_CHANGES = 16;
 
 /**
  * Publishes committed changes to the subscribers of their workspace in this process. Where `missed` stands for any number of
- * messages, a subscriber gets it first, and in place of what it is too slow for. Else the subscription of one that falls more
- * than a thousand messages behind ends, so that no subscriber misses a message unnoticed.
+ * messages, a subscriber gets it first, and in place of what it is too slow for. Else the subscription of one that falls too far
+ * behind ends, so that no subscriber misses a message unnoticed.
  */
-function createTopic<Message>(limits: Limits, summary?: { missed: Message }) {
+function createTopic<Message>(limits: Limits, behind: Behind<Message>) {
   const listeners = new Set<Listener<Message>>();
   const endEndedCallers = createCallerChecks(listeners);
   const takePlace = createPlaces(listeners, limits);
@@ -98,26 +109,18 @@ function createTopic<Message>(limits: Limits, summary?: { missed: Message }) {
       takePlace(subscriber).giveBack(1);
       return new Repeater<Message>(async (push, stop) => {
         if (isClosed) return stop();
-        let isFull = false; // the queue of the repeater, which throws for each further message: 10,000 may come in one turn
-        const queue = (message: Message) => {
-          try {
-            return push(message);
-          } catch {
-            isFull = true;
-            stop();
-          }
-        };
-        const send = summary ? summarize(queue, summary) : queue;
+        const queue = createQueue(push, stop, behind);
         const deliver = (message: Message) => {
-          if (!isFull && isWanted(message)) void send(message);
+          if (isWanted(message)) queue.add(message);
         };
         const listener = { ...subscriber, deliver, end: stop };
         const share = takePlace(subscriber); // other subscriptions may have begun since
         const timer = setTimeout(stop, MAX_SUBSCRIPTION_MS).unref();
         if (listeners.size === 0) checks = setInterval(endEndedCallers, CHECK_MS).unref();
         listeners.add(listener);
-        if (summary) deliver(summary.missed);
+        if (behind.missed !== undefined) deliver(behind.missed);
         await stop;
+        queue.clear();
         clearTimeout(timer);
         listeners.delete(listener);
         if (listeners.size === 0) clearInterval(checks);
@@ -132,29 +135,41 @@ function createTopic<Message>(limits: Limits, summary?: { missed: Message }) {
   };
 }
 
-/** Queues 16 messages, with the one that is being read, and then one that stands for all further ones until they are read. */
-function summarize<Message>(
-  queue: (message: Message) => Promise<unknown> | undefined,
-  { missed }: { missed: Message },
-): (message: Message) => void {
-  let waiting = 0;
+/**
+ * Gives one message at a time to `push`: each that waits in the queue of a repeater takes a chain of promises, and to end 100
+ * subscriptions with a thousand each kept others waiting for 0.3 s. Calls `stop` beyond `maxWaiting` messages, unless `missed`
+ * stands for all further ones.
+ */
+function createQueue<Message>(
+  push: (message: Message) => PromiseLike<unknown>,
+  stop: () => void,
+  { maxWaiting, missed }: Behind<Message>,
+) {
+  let waiting: Message[] = [];
   let isBehind = false;
-  const deliver = (message: Message): void => {
-    if (waiting >= MAX_WAITING_MESSAGES) {
-      isBehind = true;
-      return;
-    }
-    const read = queue(message);
-    if (!read) return;
-    waiting += 1;
-    void read.then(() => {
-      waiting -= 1;
-      if (!isBehind || waiting > 0) return;
+  let isSending = false;
+  const send = async () => {
+    isSending = true;
+    while (waiting.length > 0) {
+      await push(waiting.shift()!);
+      if (waiting.length > 0 || !isBehind) continue;
       isBehind = false;
-      deliver(missed);
-    });
+      waiting.push(missed!);
+    }
+    isSending = false;
   };
-  return deliver;
+  return {
+    add: (message: Message): void => {
+      if (waiting.length < maxWaiting) waiting.push(message);
+      else if (missed === undefined) stop();
+      else isBehind = true;
+      if (!isSending) void send();
+    },
+    clear: (): void => {
+      waiting = [];
+      isBehind = false;
+    },
+  };
 }
 
 /** Takes a place for a subscription; throws TOO_MANY_REQUESTS beyond the limits. */

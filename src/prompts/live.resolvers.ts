@@ -5,6 +5,7 @@ import type { Database } from "../database/open.ts";
 import { createSharedReads } from "../database/sharedReads.ts";
 import { GabbroError } from "../errors.ts";
 import { etagOf } from "../etag.ts";
+import { newAnswerBudget } from "../limits/answerBudget.ts";
 import { mayStillRead, subscriberOf } from "../workspaces/subscribers.resolvers.ts";
 import { findPrompt } from "./cached.resolvers.ts";
 import { prompt } from "./resolvers.ts";
@@ -45,6 +46,7 @@ export async function promptChanged(
     for await (const message of messages) {
       await turn(subscriber.workspaceId); // a lost connection makes all subscribers read at once
       if (!(await mayStillRead(context))) break;
+      context.answerBudget = newAnswerBudget(); // what all states of an hour have is more than one answer may
       const state = await sharedState(context, subscriber.workspaceId, slug);
       await turn(subscriber.workspaceId); // all who shared it go on at once
       if (state?.id !== id) {

@@ -110,6 +110,19 @@ test("a client that reconnects gets the present state first, so that it misses n
   expect(await events.next()).toMatchObject({ action: null, version: "2.0.0" });
 });
 
+test("a stream goes on however much its prompt has in all of its changes together", async () => {
+  const text = "x".repeat(1_000_000);
+  const versions = ["1.0.0", "2.0.0"].map((version) => ({ version, text }));
+  await addPrompt(server, { slug: "long", versions, tags: { production: "1.0.0" } });
+  await using events = await openEvents(server, "/prompts/long/events");
+  await events.next();
+  for (let n = 1; n <= 40; n++) {
+    const version = n % 2 === 0 ? "1.0.0" : "2.0.0";
+    await publish("long", version);
+    expect(await events.next()).toMatchObject({ version });
+  }
+});
+
 test("a prompt without a production version is followed, too", async () => {
   await addPrompt(server, { slug: "draft", versions: [{ version: "1" }] });
   await using events = await follow("draft");

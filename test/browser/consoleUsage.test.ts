@@ -34,7 +34,10 @@ describe.skipIf(!hasChromium)(`usage in the console in Chromium${skipReason}`, (
     await page.mouse.up();
     await expect.poll(() => bars.count()).toBe(3);
     const { searchParams } = new URL(page.url());
-    expect([searchParams.get("from"), searchParams.get("to")]).toEqual([dayBefore(today, 2), dayBefore(today, 0)]);
+    expect([searchParams.get("from"), searchParams.get("to")]).toEqual([
+      dayBefore(today, 2),
+      dayBefore(today, 0),
+    ]);
     await page.getByLabel("From").fill(dayBefore(today, 1)); // the same without a mouse
     await expect.poll(() => bars.count()).toBe(2);
     await page.getByLabel("Group").selectOption("prompt");

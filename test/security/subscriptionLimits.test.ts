@@ -1,3 +1,4 @@
+import { createHook } from "node:async_hooks";
 import { connect } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterAll, afterEach, expect, test, vi } from "vitest";
@@ -180,13 +181,34 @@ test("of a prompt 16 messages wait for a follower that does not read, and then i
   for (let n = 0; n < 5_000; n++) change(`${n}`);
   const read: (string | null)[] = [];
   const next = async () => read.push((await messages.next()).value?.version ?? null);
-  for (let n = 0; n < 16; n++) await next();
-  expect(read).toEqual([...Array.from({ length: 15 }, (_, n) => `${n}`), null]);
+  for (let n = 0; n < 17; n++) await next();
+  expect(read).toEqual([...Array.from({ length: 16 }, (_, n) => `${n}`), null]);
   change("elsewhere", "other");
   change("later");
   await next();
   expect(read.at(-1)).toBe("later");
   own.close();
+});
+
+test("logs that wait for a subscriber take no promises, nor does the end of the subscription", async () => {
+  const own = createPubSub();
+  const messages = own.listen({ workspaceId: "one", tokenId: null });
+  const first = messages.next();
+  let promises = 0;
+  const counting = createHook({
+    init: (_, type) => {
+      if (type === "PROMISE") promises += 1;
+    },
+  });
+  counting.enable();
+  for (let n = 0; n < 1_001; n++) own.publish("one", { id: `${n}`, traceId: "", promptSlug: "" });
+  expect(own.count()).toBe(1);
+  own.publish("one", { id: "one too many", traceId: "", promptSlug: "" });
+  expect((await first).value).toMatchObject({ id: "0" });
+  await expect.poll(() => own.count()).toBe(0);
+  counting.disable();
+  expect(promises).toBeLessThan(500);
+  expect(await messages.next()).toMatchObject({ done: true });
 });
 
 test("a prompt, and a token, is read once for all who follow it", async () => {
