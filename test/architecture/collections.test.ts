@@ -98,6 +98,7 @@ const BOUNDS: Record<string, string[]> = {
   ],
   subscriptions: [
     "database/pubsub.ts createCallerChecks.checking",
+    "database/pubsub.ts createQueue.waiting",
     "database/pubsub.ts createTopic.listeners",
   ],
   "what the program is made of: entities, statements, routes, fields, codes": [

@@ -4,7 +4,9 @@ import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
 import { expect, test, vi } from "vitest";
+import { writeQueueOf } from "../../src/database/writeQueue.ts";
 import { MAX_BODY_BYTES } from "../../src/logs/otlp/bounds.ts";
+import { getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { addWorkspace } from "../support/data.ts";
 import { subscribe } from "../support/events.ts";
 import { encodeSpans, newSpan, send, TYPES } from "../support/otlp.ts";
@@ -109,6 +111,30 @@ test.each(TYPES)("load shedding refuses a request of %s with Retry-After and a S
     type,
   });
   expect(answer).toMatchObject({ code: 14, message: expect.stringContaining("overloaded") });
+});
+
+test("spans of four requests of a workspace are in memory, and those of others wait for no place of it", async () => {
+  await using server = await startServer();
+  const other = await addWorkspace(server, "other");
+  const queue = writeQueueOf(server.database.orm.em)!;
+  const release = await queue.acquire(await getWorkspaceId(server.database, "default"));
+  const body = encodeSpans([newSpan()], "application/x-protobuf");
+  const show = (token: string) =>
+    server.app.inject({
+      ...{ method: "POST", url: "/v1/traces?dryRun=1", payload: body },
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/x-protobuf" },
+    });
+  const stored = Array.from({ length: 6 }, () => send(server, body, { type: "application/x-protobuf" }));
+  await expect.poll(() => queue.waiting()).toBe(4);
+  const onShown = vi.fn();
+  const shown = show(server.token).then(onShown);
+  expect((await show(other.token)).statusCode).toBe(200);
+  expect(queue.waiting()).toBe(4);
+  expect(onShown).not.toHaveBeenCalled();
+  release();
+  for (const { status } of await Promise.all(stored)) expect(status).toBe(200);
+  await shown;
+  expect(onShown).toHaveBeenCalledWith(expect.objectContaining({ statusCode: 200 }));
 });
 
 test("a token that exceeds its rate is answered 429 with Retry-After and a Status", async () => {

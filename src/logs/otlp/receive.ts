@@ -1,5 +1,7 @@
 import type { Context } from "../../context.ts";
 import { createPauses, runWithPauses } from "../../database/pauses.ts";
+import { whileWaiting } from "../../limits/eventLoop.ts";
+import { createFairQueue } from "../../limits/fairQueue.ts";
 import type { OtlpSpanCounts } from "../../metrics/otlpSpans.ts";
 import { authorize } from "../../workspaces/resolvers.ts";
 import type { ReportedSpan } from "../reported.ts";
@@ -32,12 +34,14 @@ export async function receiveSpans(
   counts: OtlpSpanCounts,
 ): Promise<Receipt> {
   const notes = createNotes();
-  const total = await receive(context, decodeSpans(body), {
-    notes,
-    map: mapDecodedSpan(notes),
-    onStored: (spans) => counts.add("accepted", "", spans),
-    onRejected: ({ code }) => counts.add("rejected", code, 1),
-  });
+  const total = await inPlace(context, () =>
+    receive(context, decodeSpans(body), {
+      notes,
+      map: mapDecodedSpan(notes),
+      onStored: (spans) => counts.add("accepted", "", spans),
+      onRejected: ({ code }) => counts.add("rejected", code, 1),
+    }),
+  );
   return { rejected: notes.rejected(), message: notes.message(total), reason: notes.reason() };
 }
 
@@ -48,13 +52,15 @@ const KEPT_LOGS =
 export async function receiveLogRecords(context: Context, body: Encoded): Promise<Receipt> {
   const notes = createNotes("log record");
   let isOther = false;
-  const total = await receive(context, decodeLogRecords(body), {
-    notes,
-    map: createMapper(notes, ({ record }: DecodedLogRecord) => [record, mapLogRecord(record)]),
-    onRejected: ({ code }) => {
-      isOther ||= code === "log_record";
-    },
-  });
+  const total = await inPlace(context, () =>
+    receive(context, decodeLogRecords(body), {
+      notes,
+      map: createMapper(notes, ({ record }: DecodedLogRecord) => [record, mapLogRecord(record)]),
+      onRejected: ({ code }) => {
+        isOther ||= code === "log_record";
+      },
+    }),
+  );
   const withKept = (sentence: string) => (isOther ? `${sentence} ${KEPT_LOGS}` : sentence);
   const [message, reason] = [withKept(notes.message(total)), withKept(notes.reason())];
   return { rejected: notes.rejected(), message, reason };
@@ -65,6 +71,27 @@ interface Receiver<Kind> {
   map: (decoded: Kind, index: number) => ReportedSpan;
   onStored?: (count: number) => void;
   onRejected: (rejection: Rejection) => void;
+}
+
+/**
+ * Requests of which spans are in memory, as they are decoded, shown, or wait to be stored. Each has up to 512 kB of them as they are
+ * sent, and 25 MB in memory, where spans share a resource of many small values: 60 requests of 10 kB ended a process with a heap
+ * of 512 MB. More than four would not be stored sooner.
+ */
+const receiving = createFairQueue({
+  ...{ places: 16, share: 4, maxWaiting: 500, maxWaitMs: 5_000 },
+  busy: "Too many requests with spans are being stored; try again in a moment.",
+});
+
+/** Runs `work` when the workspace has a place for the spans of one more request. Throws UNAVAILABLE when that takes too long. */
+async function inPlace<Result>(context: Context, work: () => Promise<Result>): Promise<Result> {
+  const workspaceId = authorize(context, "write");
+  const release = await whileWaiting(() => receiving.acquire(workspaceId));
+  try {
+    return await work();
+  } finally {
+    release();
+  }
 }
 
 /** Stores what is decoded, in groups; returns how much there was. */
@@ -140,7 +167,10 @@ const MAX_PREVIEW_SPANS = 100;
 const MAX_PREVIEW_BYTES = 1024 * 1024;
 
 /** How the spans of a request would be stored; stores nothing. Large requests are shown in part. */
-export async function previewSpans(context: Context, body: Encoded) {
+export const previewSpans = (context: Context, body: Encoded) =>
+  inPlace(context, () => preview(context, body));
+
+async function preview(context: Context, body: Encoded) {
   const notes = createNotes();
   const map = mapDecodedSpan(notes);
   const spans: ReportedSpan[] = [];
