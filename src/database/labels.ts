@@ -1,7 +1,9 @@
 import type { Context } from "../context.ts";
 import { lengthOf, readByLength } from "./lengths.ts";
 import { createLoader } from "./loader.ts";
+import type { EntityManager } from "./open.ts";
 import { runWithPauses } from "./pauses.ts";
+import { countCopied } from "./requestTransaction.ts";
 
 /** Sorts lists by their labels, in the order of texts in both databases: that of their bytes. Pauses between two lists. */
 export function sortByLabel<Entry extends { label: string }>(
@@ -41,4 +43,12 @@ export function createProtectedTagsLoader(
     });
     return all.map((id) => rows.get(id)?.protectedTags ?? []);
   });
+}
+
+/** A change stores them with their prompt or dataset, and before and after in the audit log. */
+const COPIES = 3;
+
+/** Counts the protected tags of a change with `countCopied`. */
+export function countProtectedTags(em: EntityManager, tags: string[]): void {
+  countCopied(em, COPIES * Buffer.byteLength(JSON.stringify(tags)));
 }

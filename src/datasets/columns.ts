@@ -75,7 +75,10 @@ export function withColumns({ columns, removedColumns }: Columns, added: Column[
     usedKeys.add(key);
     return key;
   };
-  const created = added.map(({ name, type }) => ({ name, type, key: keyFor(name) }));
+  const created = added.map(({ name, type }) => {
+    const key = keyFor(name);
+    return key === name ? { name, type } : { name, type, key };
+  });
   const back = new Set(created.map(keyOf));
   return {
     columns: [...columns, ...created],

@@ -145,7 +145,9 @@ export const createDatasetInput = z
       "The slug of the new dataset: lower-case letters and digits, with single - or _ between.",
     ),
     name: name().nullish().describe("The name to show; else it is the slug."),
-    columns: list(columnInput, MAX_COLUMNS).describe("Its columns in order, at most 1,000."),
+    columns: list(columnInput, MAX_COLUMNS).describe(
+      "Its columns in order, at most 1,000, which take 256 kB of JSON together.",
+    ),
   })
   .describe("A dataset to make.");
 export type CreateDatasetInput = z.output<typeof createDatasetInput>;
@@ -168,7 +170,7 @@ const datasetChanges = z.object({
     .describe("Columns to rename; their values go along."),
   addColumns: list(columnInput, MAX_COLUMNS)
     .nullish()
-    .describe("Columns to add at the end; a dataset has at most 1,000."),
+    .describe("Columns to add at the end; a dataset has at most 1,000, which take 256 kB of JSON together."),
 });
 export const updateDatasetInput = z.object({
   slug: datasetSlugInput.shape.slug,

@@ -1,7 +1,7 @@
 import { LockMode } from "@mikro-orm/core";
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
-import { createProtectedTagsLoader, sortByLabel } from "../database/labels.ts";
+import { countProtectedTags, createProtectedTagsLoader, sortByLabel } from "../database/labels.ts";
 import { readLists } from "../database/lengths.ts";
 import { createFinder, createLoader } from "../database/loader.ts";
 import type { EntityManager } from "../database/open.ts";
@@ -108,11 +108,13 @@ export async function setDatasetTagProtection(
     const others = before.filter((label) => label !== input.tag);
     if (input.protected) refuseMoreTags(others.length, "protected tags");
     dataset.protectedTags = input.protected ? [...others, input.tag].toSorted() : others;
+    const after = { protectedTags: dataset.protectedTags };
+    countProtectedTags(context.em, dataset.protectedTags);
     recordChange(em, context, {
       action: "setDatasetTagProtection",
       subject: slug,
       before: { protectedTags: before },
-      after: { protectedTags: dataset.protectedTags },
+      after,
     });
     return dataset.protectedTags;
   });

@@ -1,5 +1,6 @@
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
+import { countProtectedTags } from "../database/labels.ts";
 import type { EntityManager } from "../database/open.ts";
 import { badInput, GabbroError, quoted } from "../errors.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
@@ -77,6 +78,7 @@ export async function setTagProtection(
     if (input.protected) refuseMoreTags(others.length, "protected tags");
     prompt.protectedTags = input.protected ? [...others, input.tag].toSorted() : others;
     const after = { protectedTags: prompt.protectedTags };
+    countProtectedTags(context.em, prompt.protectedTags);
     record({ action: "setTagProtection", subject: slug, before: { protectedTags: before }, after });
     return prompt.protectedTags;
   });

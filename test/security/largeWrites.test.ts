@@ -1,6 +1,9 @@
 import { ServerResponse } from "node:http";
 import { EntityManager } from "@mikro-orm/core";
 import { afterAll, expect, test, vi } from "vitest";
+import { Dataset } from "../../src/datasets/entities.ts";
+import { Prompt } from "../../src/prompts/entities.ts";
+import { getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { addDataset, addPrompt } from "../support/data.ts";
 import { isOnPostgresql, startServer } from "../support/server.ts";
 import { captureStatements, type Statement } from "../support/statements.ts";
@@ -130,14 +133,14 @@ test("rows of renamed columns are refused where the keys of these make them more
   expect(statements.filter(({ sql }) => /^insert into ["`]dataset_rows["`]/.test(sql))).toHaveLength(4);
 });
 
-test("with an Idempotency-Key a request copies at most 32 MB of stored rows and logs in all of its mutations", async () => {
+test("with an Idempotency-Key a request copies at most 20 MB of what is stored in all of its mutations", async () => {
   const names = "abcdefghijkl".split("");
   await addDataset(server, {
     slug: "copied",
     columns: names.map((name) => ({ name, type: "text" as const })),
   });
   const ids: string[] = [];
-  for (const key of names.slice(0, 10)) {
+  for (const key of names) {
     const body = { key, values: { a: "x".repeat(7_000_000) } };
     ids.push((await server.post("/datasets/copied/items", body)).body.datasetRow.id);
   }
@@ -145,15 +148,46 @@ test("with an Idempotency-Key a request copies at most 32 MB of stored rows and 
   const logId = (await server.post("/monitor/log", call)).body.log.id;
   const copies = names.map((column) => `{ column: "${column}", from: OUTPUT }`).join(", ");
   // Reading rows takes long, and the transaction is open for a second at most.
+  const remove = (n: number) => `deleteDatasetItem(id: "${ids[n]}") { __typename }`;
+  /** What is stored before a refusal stays stored, so each way has rows of its own. */
+  const afterTwoRows = (first: number, field: (n: number) => string) => (n: number) =>
+    n < 2 ? remove(first + n) : field(n);
+  const long = Array.from({ length: 999 }, (_, n) => `${"x".repeat(200)}${n}`);
+  const wide = ["c2", ...long].map((name) => ({ name, type: "text" as const }));
+  await addDataset(server, { slug: "wide", columns: wide });
+  const drop =
+    'mutation($names: [String!]) { updateDataset(slug: "wide", input: { removeColumns: $names }) { dataset { id } } }';
+  await server.run(drop, { names: long });
+  await addPrompt(server, { slug: "protected" });
+  const protectedTags = Array.from({ length: 900 }, (_, n) => `${"x".repeat(124)}${n}`);
+  const em = server.database.fork(await getWorkspaceId(server.database, "default"));
+  await em.nativeUpdate(Prompt, { slug: "protected" }, { protectedTags });
+  await em.nativeUpdate(Dataset, { slug: "wide" }, { protectedTags });
+  const protect = (mutation: string, slug: string, first: number) =>
+    afterTwoRows(
+      first,
+      (n) =>
+        `${mutation}(slug: "${slug}", input: { tag: "${names[n % 12]}", protected: true }) { __typename }`,
+    );
   const ways: Record<string, { refusedAt: number; field: (n: number) => string }> = {
-    put: {
-      refusedAt: 4,
-      field: (n) =>
-        `addDatasetItem(slug: "copied", input: { key: "${names[n]}", values: { a: "y" } }) { __typename }`,
+    columns: {
+      refusedAt: 17,
+      field: afterTwoRows(
+        0,
+        (n) =>
+          `updateDataset(slug: "wide", input: { renameColumns: [{ from: "c${n}", to: "c${n + 1}" }] }) { __typename }`,
+      ),
     },
-    delete: { refusedAt: 4, field: (n) => `deleteDatasetItem(id: "${ids[5 + n]}") { __typename }` },
-    copy: {
+    promptTags: { refusedAt: 21, field: protect("setTagProtection", "protected", 2) },
+    datasetTags: { refusedAt: 21, field: protect("setDatasetTagProtection", "wide", 4) },
+    put: {
       refusedAt: 2,
+      field: (n) =>
+        `addDatasetItem(slug: "copied", input: { key: "${names[6 + n]}", values: { a: "y" } }) { __typename }`,
+    },
+    delete: { refusedAt: 2, field: (n) => remove(9 + n) },
+    copy: {
+      refusedAt: 1,
       field: () =>
         `addLogToDataset(slug: "copied", input: { logId: "${logId}", columns: [${copies}] }) { __typename }`,
     },

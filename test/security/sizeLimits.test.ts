@@ -36,6 +36,23 @@ test("a dataset has at most 1,000 columns, and as many removed ones; what is mor
   expect((await add("a", 1)).columns.at(-1)).toEqual({ name: "a0" });
 });
 
+const CREATE =
+  'mutation($columns: [DatasetColumnInput!]!) { createDataset(input: { slug: "lengthy", columns: $columns }) { dataset { columns { name } } } }';
+
+test("the columns of a dataset take 256 kB as JSON, with their keys and the removed ones; what is more is refused", async () => {
+  const long = "\u0001".repeat(35); // 210 bytes of JSON
+  const tooLarge = refused(/would take \d+ bytes as JSON.* at most 262144/);
+  expect(await run(CREATE, { columns: inputs(`${long}${long}`, 1_000) })).toMatchObject(tooLarge);
+  const names = inputs(long, 1_000).map(({ name }) => name);
+  expect((await run(CREATE, { columns: inputs(long, 1_000) })).columns).toHaveLength(1_000);
+  const renamed = (count: number) => names.slice(0, count).map((from, n) => ({ from, to: `${long}new${n}` }));
+  expect(await run(UPDATE, { slug: "lengthy", rename: renamed(200) })).toMatchObject(tooLarge);
+  expect((await run(UPDATE, { slug: "lengthy", rename: renamed(50) })).columns).toHaveLength(1_000);
+  expect((await run(UPDATE, { slug: "lengthy", remove: names.slice(50) })).columns).toHaveLength(50);
+  expect(await run(UPDATE, { slug: "lengthy", add: inputs(`${long}other`, 100) })).toMatchObject(tooLarge);
+  expect((await server.get("/datasets/lengthy")).body.dataset.columns).toHaveLength(50);
+});
+
 test("a dataset that has more columns from before is read, and changed to as many or fewer", async () => {
   const many = columnsNamed("a", 20_000);
   await addDataset(server, { slug: "old", columns: many, rows: [{ values: { a0: "0", a19999: "1" } }] });
