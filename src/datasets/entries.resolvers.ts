@@ -35,20 +35,15 @@ export const isIn =
 export async function* walkEntries(context: Context, walk: Walk): AsyncGenerator<Entry[]> {
   let { after } = walk;
   for (;;) {
-    const rows = await nextRows(context, { ...walk, after });
-    const end = rows.length < MAX_ENTRIES ? null : rows.at(-1)!.row;
-    yield* withRevisions(context, { ...walk, after }, { rows, end });
+    const { wanted, end } = await nextRows(context, { ...walk, after });
+    yield* withRevisions(context, { ...walk, after }, { wanted, end });
     if (end === null) return;
     after = end;
   }
 }
 
-async function* withRevisions(
-  context: Context,
-  walk: Walk,
-  { rows, end }: { rows: Entry[]; end: string | null },
-): AsyncGenerator<Entry[]> {
-  let held = rows.filter(walk.isWanted);
+async function* withRevisions(context: Context, walk: Walk, { wanted, end }: Rows): AsyncGenerator<Entry[]> {
+  let held = wanted;
   let after = walk.after === null ? "" : afterRevisionsOf(walk.after);
   for (;;) {
     const revisions = await nextRevisions(context, walk, { after, end });
@@ -63,7 +58,14 @@ async function* withRevisions(
   }
 }
 
-async function nextRows(context: Context, { datasetId, after }: Walk): Promise<Entry[]> {
+interface Rows {
+  wanted: Entry[];
+  /** The last of those that were read, where others follow. */
+  end: string | null;
+}
+
+/** Keeps none that is not wanted: one request can have 30 walks, and each of them waits. */
+async function nextRows(context: Context, { datasetId, after, isWanted }: Walk): Promise<Rows> {
   checkDeadline(context);
   const rows = context.database.read
     .selectFrom("DatasetRow")
@@ -74,7 +76,11 @@ async function nextRows(context: Context, { datasetId, after }: Walk): Promise<E
     .limit(MAX_ENTRIES);
   const query = after === null ? rows : rows.where("id", ">", after);
   const found = await inTurn(context, () => context.database.rows(query));
-  return found.map(({ row, version }) => ({ row, version: Number(version), until: null }));
+  const entries = found.map(({ row, version }) => ({ row, version: Number(version), until: null }));
+  return {
+    wanted: entries.filter(isWanted),
+    end: entries.length < MAX_ENTRIES ? null : entries.at(-1)!.row,
+  };
 }
 
 async function nextRevisions(

@@ -145,9 +145,7 @@ export const createDatasetInput = z
       "The slug of the new dataset: lower-case letters and digits, with single - or _ between.",
     ),
     name: name().nullish().describe("The name to show; else it is the slug."),
-    columns: list(columnInput, MAX_COLUMNS).describe(
-      "Its columns in order, at most 1,000, which take 256 kB of JSON together.",
-    ),
+    columns: list(columnInput, MAX_COLUMNS).describe("Its columns in order, up to 1,000 and 256 kB of JSON."),
   })
   .describe("A dataset to make.");
 export type CreateDatasetInput = z.output<typeof createDatasetInput>;
@@ -170,7 +168,7 @@ const datasetChanges = z.object({
     .describe("Columns to rename; their values go along."),
   addColumns: list(columnInput, MAX_COLUMNS)
     .nullish()
-    .describe("Columns to add at the end; a dataset has at most 1,000, which take 256 kB of JSON together."),
+    .describe("Columns to add at the end; a dataset has up to 1,000, and 256 kB of JSON."),
 });
 export const updateDatasetInput = z.object({
   slug: datasetSlugInput.shape.slug,

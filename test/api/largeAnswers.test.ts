@@ -224,6 +224,18 @@ test("what a version or a row holds is read only where it is asked for, and only
   });
 });
 
+test("columns of versions that are compared count, also where the answer has none of them", async () => {
+  await using own = await startServer();
+  const columns = Array.from({ length: 20_000 }, (_, n) => ({ name: `c${n}`, type: "text" as const }));
+  await addDataset(own, { slug: "compared", columns });
+  const diff = (n: number) =>
+    `d${n}: datasetDiff(slug: "compared", from: { version: 1 }, to: { version: 1 }) { pageInfo { hasNextPage } }`;
+  const compare = (times: number) =>
+    own.graphql(`{ ${Array.from({ length: times }, (_, n) => diff(n)).join(" ")} }`);
+  expect((await compare(8)).body.errors).toBeUndefined();
+  expect(codeOf(await compare(9))).toBe("QUERY_TOO_COMPLEX");
+});
+
 test("REST gives a dataset of any size; of its long rows a statement reads a megabyte at most", async () => {
   let answer: Answer | undefined;
   const statements = await statementsFor("dataset_rows", async () => {
