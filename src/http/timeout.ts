@@ -1,5 +1,6 @@
+import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
-import { type Deadline, timedOut } from "../limits/deadline.ts";
+import { type Deadline, endDeadline, timedOut } from "../limits/deadline.ts";
 import type { App } from "./app.ts";
 
 declare module "fastify" {
@@ -37,8 +38,10 @@ export function addTimeout(app: App, limitMs: number): void {
   });
   // A response that its client breaks off ends without `onResponse`, and the timer would keep its text. A refusal begins without
   // `onSend`.
-  app.addHook("onSend", (request, _reply, _payload, done) => {
+  app.addHook("onSend", (request, _reply, payload, done) => {
     clearTimeout(request.timeLimit);
+    // The error of one field can be the whole answer of GraphQL, while the others go on, in the place of no request.
+    if (!(payload instanceof Readable)) endDeadline(request);
     done();
   });
   app.addHook("onResponse", (request, _, done) => {

@@ -25,6 +25,11 @@ export function disableDeadline({ deadline }: Limited): void {
   deadline.atMs = Number.POSITIVE_INFINITY;
 }
 
+/** Ends what still works for a request that has been answered, at its next check. */
+export function endDeadline({ deadline }: Limited): void {
+  deadline.atMs = Number.NEGATIVE_INFINITY;
+}
+
 /** Lets the work continue past the deadline, because its response is stored for a retry of the request. */
 export function readOn({ deadline }: Limited): void {
   deadline.isReadOn = true;

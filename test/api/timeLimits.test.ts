@@ -277,3 +277,19 @@ test("a mutation whose answer could be too large changes nothing", async () => {
   expect(made.body.errors[0].extensions.code).toBe("QUERY_TOO_COMPLEX");
   expect((await patient.get("/datasets/never")).status).toBe(404);
 });
+
+test("fields whose answer went out with the error of another one read no more", async () => {
+  await using server = await startServer();
+  const rows = Array.from({ length: 12_000 }, () => ({ values: {} }));
+  await addDataset(server, { slug: "walked", columns: [], rows });
+  const walk = (slug: string) =>
+    `datasetDiff(slug: "${slug}", from: { version: 1 }, to: { version: 1 }) { pageInfo { hasNextPage } }`;
+  const walks = Array.from({ length: 20 }, (_, n) => `walk${n}: ${walk("walked")}`).join(" ");
+  const stop = await captureStatements(server);
+  const { body } = await server.graphql(`{ ${walks} ${walk("missing")} }`);
+  expect(body.errors[0].extensions.code).toBe("DATASET_NOT_FOUND");
+  expect((await server.graphql(`{ ${walk("walked")} }`)).body.errors).toBeUndefined(); // as long as the others would take
+  const ofRows = stop().filter(({ sql }) => /from [`"]dataset_rows[`"]/.test(sql));
+  expect(ofRows.length).toBeGreaterThanOrEqual(7);
+  expect(ofRows.length).toBeLessThan(70); // without the end of their time 140
+});
