@@ -14,10 +14,13 @@ export interface Unit<DB> {
 }
 
 export const MAX_TRANSACTION_REQUESTS = 200;
-/** SQLite blocks other requests while it writes a transaction: half a megabyte of words of one letter takes it 45 ms to index. */
-export const MAX_TRANSACTION_CHARACTERS = 512 * 1024;
+/**
+ * SQLite blocks other requests while it writes a transaction: half a megabyte of words of one letter takes it 45 ms to index. Of
+ * Chinese or Korean, as many characters are three times as many bytes, and kept others waiting for 256 to 314 ms.
+ */
+export const MAX_TRANSACTION_BYTES = 512 * 1024;
 /** A workspace with more to store shares no transaction: the others would wait until all of its words are indexed. */
-const MAX_SHARED_CHARACTERS = 64 * 1024;
+const MAX_SHARED_BYTES = 64 * 1024;
 /**
  * Fewer requests than this wait for another turn, in which callers that the last commit answered send their next request:
  * of 64 callers 52 then share a commit, instead of 32. More requests do not wait, because their turns are long.
@@ -121,11 +124,11 @@ export function createLanes<DB>(ways: Ways<DB>, { name, places, share }: Places,
 /** The requests of the next transaction, in the order of the turns. A larger request has a transaction of its own. */
 function takeNext<DB>(lanes: Iterable<Lane<DB>>, share: number): Waiting<DB>[] {
   const taken: Waiting<DB>[] = [];
-  let left = MAX_TRANSACTION_CHARACTERS;
+  let left = MAX_TRANSACTION_BYTES;
   const fits = (one: Waiting<DB> | undefined) =>
     one && (taken.length === 0 || (taken.length < MAX_TRANSACTION_REQUESTS && one.unit.size <= left));
   for (const lane of lanes) {
-    const isAlone = lane.size > MAX_SHARED_CHARACTERS;
+    const isAlone = lane.size > MAX_SHARED_BYTES;
     if (lane.running >= share || (isAlone && taken.length > 0)) continue;
     while (fits(lane.waiting[0])) {
       const one = lane.waiting.shift()!;

@@ -4,7 +4,7 @@ import { createFairQueue } from "../limits/fairQueue.ts";
 import { jsonSize } from "../limits/jsonSize.ts";
 import {
   createLanes,
-  MAX_TRANSACTION_CHARACTERS,
+  MAX_TRANSACTION_BYTES,
   MAX_TRANSACTION_REQUESTS,
   MAX_WAIT_MS,
   type Unit,
@@ -13,7 +13,7 @@ import { failsWholeBatch, isLocked } from "./driverErrors.ts";
 import type { Rows } from "./inserts.ts";
 
 /** Larger requests have transactions of their own, one at a time in each workspace: smaller ones do not wait for them. */
-const MAX_SMALL_CHARACTERS = 16 * 1024;
+const MAX_SMALL_BYTES = 16 * 1024;
 /**
  * Large requests of all workspaces that are stored or next in line; at most half of them of one workspace. With 16, 64 callers
  * store logs of 20 kB at 0.79 of the rate without a limit, with 32 at 0.84 and with 64 at 0.94.
@@ -74,12 +74,12 @@ export function createCommit<DB>({ insert, insertAlone, takesLocks = () => false
   let pending = 0;
   let allSettled: PromiseWithResolvers<void> | undefined;
   const commit = async (rows: Rows<DB>): Promise<void> => {
-    const size = jsonSize(rows, MAX_TRANSACTION_CHARACTERS);
+    const size = jsonSize(rows, MAX_TRANSACTION_BYTES, Buffer.byteLength);
     const unit = { rows, size, sinceMs: performance.now(), workspace: currentWorkspace() ?? "" };
     pending += 1;
     try {
       const storeSmall = takesLocks(rows) ? locking : small;
-      await whileWaiting(() => (size > MAX_SMALL_CHARACTERS ? storeLarge(unit) : storeSmall(unit)));
+      await whileWaiting(() => (size > MAX_SMALL_BYTES ? storeLarge(unit) : storeSmall(unit)));
     } finally {
       pending -= 1;
       if (pending === 0) {

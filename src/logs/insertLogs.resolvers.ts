@@ -3,31 +3,31 @@ import { jsonSize } from "../limits/jsonSize.ts";
 import type { toRows } from "./steps.resolvers.ts";
 import type { Batch } from "./storedLogs.resolvers.ts";
 
-/** SQLite indexes the words of so many characters in some 8 ms, in which no other request runs. */
-const MAX_CHARACTERS_AT_ONCE = 96 * 1024;
+/** SQLite indexes so many bytes of words in some 8 ms, in which no other request runs. */
+const MAX_BYTES_AT_ONCE = 96 * 1024;
 
 /** As one transaction of the group commit. */
-const MAX_TRANSACTION_CHARACTERS = 512 * 1024;
+const MAX_TRANSACTION_BYTES = 512 * 1024;
 
-/** As of one log, whose input and output are indexed up to 100,000 characters each. */
-const MAX_SHARED_CHARACTERS = 192 * 1024;
+/** As of one log, whose input and output are indexed up to 100,000 characters each, in ASCII. */
+const MAX_SHARED_BYTES = 192 * 1024;
 
 type Rows = ReturnType<typeof toRows>;
 
 /** Whether logs may share a transaction of the group commit, which inserts and indexes them in one turn of the event loop. */
 export function mayShare(rows: Rows): boolean {
-  let characters = 0;
+  let bytes = 0;
   for (const row of rows) {
-    characters += jsonSize(row, MAX_SHARED_CHARACTERS);
-    if (characters > MAX_SHARED_CHARACTERS) return false;
+    bytes += jsonSize(row, MAX_SHARED_BYTES, Buffer.byteLength);
+    if (bytes > MAX_SHARED_BYTES) return false;
   }
   return true;
 }
 
 /** Divides logs into those that a transaction inserts: 512 kB as JSON, which some 280 small logs are. */
 export function* transactionsOf(rows: Rows): Generator<Rows> {
-  const sizeOf = (row: object) => jsonSize(row, MAX_TRANSACTION_CHARACTERS);
-  for (const { piece } of piecesOf(rows, sizeOf, MAX_TRANSACTION_CHARACTERS)) yield piece;
+  const sizeOf = (row: object) => jsonSize(row, MAX_TRANSACTION_BYTES, Buffer.byteLength);
+  for (const { piece } of piecesOf(rows, sizeOf, MAX_TRANSACTION_BYTES)) yield piece;
 }
 
 /** Inserts logs in the transaction of a batch; calls `pause` between parts of the work. */
@@ -36,8 +36,8 @@ export async function insertLogs(
   rows: Rows,
   pause: () => Promise<void>,
 ): Promise<void> {
-  const sizeOf = (row: object) => jsonSize(row, MAX_CHARACTERS_AT_ONCE);
-  const pieces = piecesOf(rows, sizeOf, MAX_CHARACTERS_AT_ONCE).map(({ piece }) =>
+  const sizeOf = (row: object) => jsonSize(row, MAX_BYTES_AT_ONCE, Buffer.byteLength);
+  const pieces = piecesOf(rows, sizeOf, MAX_BYTES_AT_ONCE).map(({ piece }) =>
     piece.map((row): ["Log", typeof row] => ["Log", row]),
   );
   await context.database.insertInPieces(em, pieces, pause);

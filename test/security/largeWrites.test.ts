@@ -319,6 +319,7 @@ test("a long trace is stored in transactions of 512 kB", async () => {
   expect(await logTrace(250, "a")).toEqual([1, 250]);
   expect(await logTrace(2_001, "a")).toEqual([8, 2_001]);
   expect(await logTrace(9, "a ".repeat(90_000))).toEqual([5, 9]); // of 180 kB, two in each
+  expect(await logTrace(9, "字 ".repeat(45_000))).toEqual([5, 9]); // of as many bytes
 });
 
 test("a trace whose logs have more text than one log may have is stored in pieces, and not with what others store", async () => {

@@ -86,25 +86,30 @@ test("who waited too long for a transaction is refused, and nothing of it is sto
   expect(error).toMatchObject({ code: "UNAVAILABLE", headers: { "retry-after": "1" } });
 });
 
-test("large requests are stored in transactions of half a megabyte, one after another, and small ones do not wait for them", async () => {
-  const { commit, inserting } = createSlowCommit();
-  const large = "x".repeat(200_000);
-  const all = [`a${large}`, `b${large}`, `c${large}`, "d", "e", `f${large}${large}${large}`];
-  const [a, b, c, d, e, f] = all.map((name) => commit(rows(name)));
-  const transaction = async (letters: string) => {
-    const isStarted = ({ names }: { names: string[] }) => names.map((name) => name[0]).join("") === letters;
-    await expect.poll(() => inserting.some(isStarted)).toBe(true);
-    return inserting.find(isStarted)!;
-  };
-  const first = await transaction("ab");
-  (await transaction("de")).done();
-  await Promise.all([d, e]);
-  expect(inserting).toHaveLength(2);
-  first.done();
-  (await transaction("c")).done();
-  (await transaction("f")).done();
-  await Promise.all([a, b, c, f]);
-});
+test.each([
+  ["of ASCII", "x".repeat(200_000)],
+  ["of Chinese", "字".repeat(66_667)],
+])(
+  "large requests %s are stored in transactions of half a megabyte, one after another, and small ones do not wait for them",
+  async (_, large) => {
+    const { commit, inserting } = createSlowCommit();
+    const all = [`a${large}`, `b${large}`, `c${large}`, "d", "e", `f${large}${large}${large}`];
+    const [a, b, c, d, e, f] = all.map((name) => commit(rows(name)));
+    const transaction = async (letters: string) => {
+      const isStarted = ({ names }: { names: string[] }) => names.map((name) => name[0]).join("") === letters;
+      await expect.poll(() => inserting.some(isStarted)).toBe(true);
+      return inserting.find(isStarted)!;
+    };
+    const first = await transaction("ab");
+    (await transaction("de")).done();
+    await Promise.all([d, e]);
+    expect(inserting).toHaveLength(2);
+    first.done();
+    (await transaction("c")).done();
+    (await transaction("f")).done();
+    await Promise.all([a, b, c, f]);
+  },
+);
 
 test("of two workspaces that store large requests none waits for more than 24 of the other", async () => {
   const { commit, inserting } = createSlowCommit();
