@@ -1,6 +1,7 @@
 import type { Context } from "../context.ts";
 import { createLoader } from "../database/loader.ts";
 import { readInPieces } from "../database/pieces.ts";
+import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { authenticated } from "../workspaces/resolvers.ts";
 import { type LogRow, treeColumns } from "./entities.ts";
 
@@ -8,6 +9,11 @@ const columns = [
   ...["id", "trace", "type", "prompt", "promptSlug", "version", "tag", "model"],
   ...["startTime", "endTime", "latencyMs", "inputTokens", "outputTokens", "cost", "costSource"],
   ...treeColumns,
+] as const;
+
+const textColumns = [
+  ...["promptSlug", "version", "tag", "model", "name", "externalId", "parentExternalId", "remoteParentId"],
+  "responseId",
 ] as const;
 
 type StoredRow = LogRow & { id: string };
@@ -33,9 +39,33 @@ async function readLogRows(context: Context, ids: string[]): Promise<LogRow[]> {
   const rows = await readInPieces(context, workspaceId, {
     rows: ids,
     bytesOf: () => 0,
-    read: (some) => database.rows(query.where("id", "in", some)),
+    read: async (some) => {
+      const page = await database.rows(query.where("id", "in", some));
+      spendLongTexts(context, page, textColumns);
+      return page;
+    },
   });
   return rows.map(toLogRow);
+}
+
+/** Texts of so many characters are among the bytes that each log counts. */
+const SHORT_CHARACTERS = 64;
+/** What V8 keeps for a character of a text with one beyond Latin-1. */
+const BYTES_PER_CHARACTER = 2;
+
+/** Takes the texts of rows off the budget of the answer as far as they are long: 36 traces whose ids had 1,024 characters ended a process. */
+export function spendLongTexts<Column extends string>(
+  context: Context,
+  rows: { [Name in Column]?: unknown }[],
+  columns: readonly Column[],
+): void {
+  let characters = 0;
+  for (const row of rows)
+    for (const column of columns) {
+      const text = row[column];
+      if (typeof text === "string" && text.length > SHORT_CHARACTERS) characters += text.length;
+    }
+  if (characters > 0) spendAnswerBytes(context, BYTES_PER_CHARACTER * characters);
 }
 
 /** SQLite returns times as numbers. Converts in place: copies of 2,000 rows of 24 columns take as long as reading them. */

@@ -9,6 +9,7 @@ import { authorize } from "../workspaces/resolvers.ts";
 import { findExperiment } from "./experiments.resolvers.ts";
 import { insertLogs, mayShare, transactionsOf } from "./insertLogs.resolvers.ts";
 import { publishLogs } from "./live.resolvers.ts";
+import { inPlace } from "./places.resolvers.ts";
 import type { ReportedLog } from "./reported.ts";
 import { createServedFinder } from "./served.resolvers.ts";
 import { type Step, toRows, toStep } from "./steps.resolvers.ts";
@@ -27,9 +28,13 @@ export async function logTrace(context: Context, report: TraceReport) {
   const arrival = new Date();
   const logs = report.logs ?? [];
   const trace = toTraceRow(workspaceId, report, { logs, arrival });
-  const steps = await toSteps(context, workspaceId, { trace, logs, arrival });
-  const rows = toRows(steps);
-  await store(context, trace, rows);
+  const record = async () => {
+    const steps = await toSteps(context, workspaceId, { trace, logs, arrival });
+    const rows = toRows(steps);
+    await store(context, trace, rows);
+    return { steps, rows };
+  };
+  const { steps, rows } = await (logs.length > LOGS_AT_ONCE ? inPlace(context, record) : record());
   await publishLogs(context, workspaceId, rows);
   const warnings = [
     ...(await experimentWarnings(context, trace.experimentId)),
@@ -55,8 +60,10 @@ async function store(context: Context, trace: TraceRow, rows: ReturnType<typeof 
     await context.database.insertWithin(em, [["Trace", trace]]);
     await insertLogs({ em, context }, first, pause);
   });
-  for (const logs of others)
+  for (const logs of others) {
+    checkDeadline(context);
     await inTransaction(context.em, (em) => insertLogs({ em, context }, logs, pause));
+  }
 }
 
 interface Reported {

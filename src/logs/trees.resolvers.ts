@@ -10,7 +10,7 @@ import { tokenParts } from "../usage/tokenParts.ts";
 import { authenticated } from "../workspaces/resolvers.ts";
 import type { LogRecord, PlaceInTrace, TraceRecord } from "./entities.ts";
 import { type Rollup, rollupAt, type SummedLog, type Sums, sumUp } from "./rollups.ts";
-import { findLogRows } from "./rows.resolvers.ts";
+import { findLogRows, spendLongTexts } from "./rows.resolvers.ts";
 import { growTree, NONE, type Tree, withPauses } from "./tree.ts";
 
 /** What a page of a trace is chosen by. */
@@ -46,10 +46,8 @@ const EXAMINED_LOGS = 5_000;
 const PAGE_FIELDS = 100;
 const LOGS_OF_FIELD = 100;
 
-const columns = [
-  ...["id", "type", "status", "cost", "costSource", ...tokenParts],
-  ...["externalId", "parentExternalId", "remoteParentId"],
-] as const;
+const externalIds = ["externalId", "parentExternalId", "remoteParentId"] as const;
+const columns = [...["id", "type", "status", "cost", "costSource", ...tokenParts], ...externalIds] as const;
 
 /** Each page of a trace needs the whole tree, and reading that takes longer than all else of the page. */
 const cachedTrees = createCommitCache<TraceTree>();
@@ -119,7 +117,7 @@ async function readLogs(context: Context, traceIds: string[]): Promise<Map<strin
   for (let left = traceIds; left.length > 0; ) {
     const page = await rows(query.select("trace as trace").where("trace", "in", left).$castTo<Row>());
     for (const log of page) all.get(log.trace)!.push(withNumbers(log));
-    spendAnswerBytes(context, page.length * TREE_LOG_BYTES);
+    spendLogs(context, page);
     const end = page[PAGE_LOGS - 1];
     if (!end) break;
     await readRest(context, end.trace, all.get(end.trace)!);
@@ -140,11 +138,16 @@ async function readRest(context: Context, traceId: string, logs: SummedLog[]): P
     checkDeadline(context);
     const parameters = [workspaceId, traceId, last, PAGE_LOGS];
     const page = await rows<SummedLog>({ compile: () => ({ ...compiled, parameters }) });
-    spendAnswerBytes(context, page.length * TREE_LOG_BYTES);
+    spendLogs(context, page);
     for (const log of page) logs.push(withNumbers(log));
     if (page.length < PAGE_LOGS) return;
     last = page[PAGE_LOGS - 1]!.id;
   }
+}
+
+function spendLogs(context: Context, page: SummedLog[]): void {
+  spendAnswerBytes(context, page.length * TREE_LOG_BYTES);
+  spendLongTexts(context, page, externalIds);
 }
 
 function logsQuery(context: Context) {

@@ -151,11 +151,14 @@ test("previews of long logs are read a few megabytes at a time", async () => {
 });
 
 test("long metadata is looked into a few megabytes at a time, and found all the same", async () => {
-  const query = `{ logs(filter: { slug: "long", metadata: [{ key: "at", value: 5 }] }) { nodes { metadata } } }`;
+  const member = '{ key: "at", value: 5 }';
+  const query = `{ logs(filter: { slug: "long", metadata: [${member}, ${member}] }) { nodes { metadata } } }`;
   const { body, statements } = await readBy(query);
   expect(body.data.logs.nodes).toMatchObject([{ metadata: { at: 5 } }]);
   const pieces = statements.filter(({ sql }) => sql.includes("json_each"));
-  if (!isOnPostgresql) expect(pieces.length).toBeGreaterThanOrEqual(2);
+  if (isOnPostgresql) return;
+  expect(pieces.length).toBeGreaterThanOrEqual(2);
+  for (const { sql } of pieces) expect(sql.match(/json_each/g)).toHaveLength(1); // each of them parses the metadata again
 });
 
 test("an export holds a few megabytes of logs at a time", async () => {

@@ -113,7 +113,7 @@ test.each(TYPES)("load shedding refuses a request of %s with Retry-After and a S
   expect(answer).toMatchObject({ code: 14, message: expect.stringContaining("overloaded") });
 });
 
-test("spans of four requests of a workspace are in memory, and those of others wait for no place of it", async () => {
+test("spans and long traces of four requests of a workspace are in memory, and those of others wait for no place of it", async () => {
   await using server = await startServer();
   const other = await addWorkspace(server, "other");
   const queue = writeQueueOf(server.database.orm.em)!;
@@ -124,7 +124,15 @@ test("spans of four requests of a workspace are in memory, and those of others w
       ...{ method: "POST", url: "/v1/traces?dryRun=1", payload: body },
       headers: { authorization: `Bearer ${token}`, "content-type": "application/x-protobuf" },
     });
-  const stored = Array.from({ length: 6 }, () => send(server, body, { type: "application/x-protobuf" }));
+  const logs = Array.from({ length: 101 }, (_, n) => ({
+    id: `${n}`,
+    type: "span",
+    output: "x".repeat(2_000),
+  }));
+  const stored = [
+    ...Array.from({ length: 3 }, () => send(server, body, { type: "application/x-protobuf" })),
+    ...Array.from({ length: 3 }, () => server.post("/monitor/trace", { logs })),
+  ];
   await expect.poll(() => queue.waiting()).toBe(4);
   const onShown = vi.fn();
   const shown = show(server.token).then(onShown);
@@ -255,4 +263,50 @@ test("a log counts 320 bytes where its trace is needed as a tree", async () => {
   await add(100);
   const { errors } = await events.next();
   expect(errors).toMatchObject([{ extensions: { code: "QUERY_TOO_COMPLEX" } }]);
+});
+
+const TOTAL = "logCount";
+const LISTED = "logs(first: 1000) { nodes { id } }";
+
+test.each([
+  ["ids count where a trace is needed as a tree", TOTAL, ["id", "parentId"]],
+  ["texts count where the logs of a trace are listed", LISTED, ["name", "slug", "version", "tag"]],
+])("long %s", async (_, fields, long) => {
+  await using server = await startServer();
+  const text = (name: string) => `${name}${"x".repeat(long.includes(name) ? 2_000 / long.length : 0)}`;
+  const prompt = { slug: text("slug"), version: text("version"), tag: text("tag") };
+  const log = (n: number) => ({
+    id: text("id") + n,
+    parentId: text("parentId"),
+    type: "span",
+    name: text("name"),
+    prompt,
+  });
+  const logs = Array.from({ length: 1_000 }, (_, n) => log(n));
+  for (let n = 0; n < 12; n++) expect((await server.post("/monitor/trace", { logs })).status).toBe(200);
+  const ask = async (first: number) => {
+    const { body } = await server.graphql(`{ traces(first: ${first}) { nodes { ${fields} } } }`);
+    return body.errors?.[0].extensions.code;
+  };
+  expect(await ask(12)).toBe("QUERY_TOO_COMPLEX"); // 4 MB for each trace
+  expect(await ask(6)).toBeUndefined();
+});
+
+test("a long trace whose time is up stores no further transactions", async () => {
+  await using server = await startServer({ timeLimitMs: 1_000 });
+  const queue = writeQueueOf(server.database.orm.em)!;
+  const workspaceId = await getWorkspaceId(server.database, "default");
+  const logs = Array.from({ length: 3_000 }, (_, n) => ({ id: `${n}`, type: "span" }));
+  const release = await queue.acquire(workspaceId);
+  const response = await fetch(`${server.url}/monitor/trace`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${server.token}`, "content-type": "application/json" },
+    body: JSON.stringify({ logs }),
+  }).finally(release);
+  expect(response.status).toBe(503);
+  for (let turn = 0; turn < 30; turn++) await queue.run(workspaceId, async () => {});
+  const [stored] = await server.database
+    .fork(workspaceId)
+    .execute<{ n: number }[]>("select count(*) as n from logs");
+  expect(Number(stored!.n)).toBeLessThan(500);
 });

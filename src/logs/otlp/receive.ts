@@ -1,9 +1,8 @@
 import type { Context } from "../../context.ts";
 import { createPauses, runWithPauses } from "../../database/pauses.ts";
-import { whileWaiting } from "../../limits/eventLoop.ts";
-import { createFairQueue } from "../../limits/fairQueue.ts";
 import type { OtlpSpanCounts } from "../../metrics/otlpSpans.ts";
 import { authorize } from "../../workspaces/resolvers.ts";
+import { inPlace } from "../places.resolvers.ts";
 import type { ReportedSpan } from "../reported.ts";
 import { recordSpans } from "../spans.resolvers.ts";
 import { countPoints, decodeLogRecords, decodeSpans, type Encoded } from "./decode.ts";
@@ -71,27 +70,6 @@ interface Receiver<Kind> {
   map: (decoded: Kind, index: number) => ReportedSpan;
   onStored?: (count: number) => void;
   onRejected: (rejection: Rejection) => void;
-}
-
-/**
- * Requests of which spans are in memory, as they are decoded, shown, or wait to be stored. Each has up to 512 kB of them as they are
- * sent, and 25 MB in memory, where spans share a resource of many small values: 60 requests of 10 kB ended a process with a heap
- * of 512 MB. More than four would not be stored sooner.
- */
-const receiving = createFairQueue({
-  ...{ places: 16, share: 4, maxWaiting: 500, maxWaitMs: 5_000 },
-  busy: "Too many requests with spans are being stored; try again in a moment.",
-});
-
-/** Runs `work` when the workspace has a place for the spans of one more request. Throws UNAVAILABLE when that takes too long. */
-async function inPlace<Result>(context: Context, work: () => Promise<Result>): Promise<Result> {
-  const workspaceId = authorize(context, "write");
-  const release = await whileWaiting(() => receiving.acquire(workspaceId));
-  try {
-    return await work();
-  } finally {
-    release();
-  }
 }
 
 /** Stores what is decoded, in groups; returns how much there was. */
