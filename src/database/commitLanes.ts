@@ -15,8 +15,8 @@ export interface Unit<DB> {
 
 export const MAX_TRANSACTION_REQUESTS = 200;
 /**
- * SQLite blocks other requests while it writes a transaction: half a megabyte of words of one letter takes it 45 ms to index. Of
- * Chinese or Korean, as many characters are three times as many bytes, and kept others waiting for 256 to 314 ms.
+ * SQLite blocks other requests while it writes a transaction: half a megabyte of words of one letter takes it 45 ms to index. A
+ * limit in characters let three times as many bytes of Chinese or Korean pass, and others waited for 256 to 314 ms.
  */
 export const MAX_TRANSACTION_BYTES = 512 * 1024;
 /** A workspace with more to store shares no transaction: the others would wait until all of its words are indexed. */

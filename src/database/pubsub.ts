@@ -73,7 +73,7 @@ export type PubSub = ReturnType<typeof createPubSub>;
 type Limits = typeof MAX_SUBSCRIPTIONS;
 
 /** What becomes of messages that a subscriber is too slow for. */
-interface Behind<Message> {
+interface Backlog<Message> {
   maxWaiting: number;
   /** Stands for any number of messages. */
   missed?: Message;
@@ -88,7 +88,7 @@ const MAX_WAITING_CHANGES = 16;
  * messages, a subscriber gets it first, and in place of what it is too slow for. Else the subscription of one that falls too far
  * behind ends, so that no subscriber misses a message unnoticed.
  */
-function createTopic<Message>(limits: Limits, behind: Behind<Message>) {
+function createTopic<Message>(limits: Limits, backlog: Backlog<Message>) {
   const listeners = new Set<Listener<Message>>();
   const endEndedCallers = createCallerChecks(listeners);
   const takePlace = createPlaces(listeners, limits);
@@ -103,22 +103,26 @@ function createTopic<Message>(limits: Limits, behind: Behind<Message>) {
     },
     /**
      * The messages of a workspace from now on that `isWanted` picks, until the subscriber or its token ends, its time is up,
-     * or the service closes. Throws TOO_MANY_REQUESTS beyond the limits.
+     * or the service closes; what waits then is dropped. Throws TOO_MANY_REQUESTS beyond the limits.
      */
     listen: (subscriber: Subscriber, isWanted: (message: Message) => boolean = () => true) => {
       takePlace(subscriber).giveBack(1);
       return new Repeater<Message>(async (push, stop) => {
         if (isClosed) return stop();
-        const queue = createQueue(push, stop, behind);
+        const endAtOnce = () => {
+          listeners.delete(listener); // 10,000 messages may come in one turn
+          stop();
+        };
+        const queue = createQueue(push, endAtOnce, backlog);
         const deliver = (message: Message) => {
           if (isWanted(message)) queue.add(message);
         };
-        const listener = { ...subscriber, deliver, end: stop };
+        const listener: Listener<Message> = { ...subscriber, deliver, end: stop };
         const share = takePlace(subscriber); // other subscriptions may have begun since
         const timer = setTimeout(stop, MAX_SUBSCRIPTION_MS).unref();
         if (listeners.size === 0) checks = setInterval(endEndedCallers, CHECK_MS).unref();
         listeners.add(listener);
-        if (behind.missed !== undefined) deliver(behind.missed);
+        if (backlog.missed !== undefined) deliver(backlog.missed);
         await stop;
         queue.clear();
         clearTimeout(timer);
@@ -137,13 +141,13 @@ function createTopic<Message>(limits: Limits, behind: Behind<Message>) {
 
 /**
  * Gives one message at a time to `push`: each that waits in the queue of a repeater takes a chain of promises, and to end 100
- * subscriptions with a thousand each kept others waiting for 0.3 s. Calls `stop` beyond `maxWaiting` messages, unless `missed`
+ * subscriptions with a thousand each kept others waiting for 0.3 s. Calls `end` beyond `maxWaiting` messages, unless `missed`
  * stands for all further ones.
  */
 function createQueue<Message>(
   push: (message: Message) => PromiseLike<unknown>,
-  stop: () => void,
-  { maxWaiting, missed }: Behind<Message>,
+  end: () => void,
+  { maxWaiting, missed }: Backlog<Message>,
 ) {
   let waiting: Message[] = [];
   let isBehind = false;
@@ -161,7 +165,7 @@ function createQueue<Message>(
   return {
     add: (message: Message): void => {
       if (waiting.length < maxWaiting) waiting.push(message);
-      else if (missed === undefined) stop();
+      else if (missed === undefined) end();
       else isBehind = true;
       if (!isSending) void send();
     },

@@ -176,7 +176,7 @@ function refuseTooMany(current: Columns, { columns, removedColumns }: Columns): 
  */
 const MAX_COLUMN_BYTES = 256 * 1024;
 
-/** A dataset that already exceeds the limit may have other columns, which take no more. */
+/** A dataset that already exceeds the limit may have other columns, if those that it has then take no more than now. */
 function refuseLargeColumns(current: Columns, changed: Columns): void {
   const bytes = bytesOfColumns(changed);
   if (bytes <= MAX_COLUMN_BYTES) return;

@@ -108,13 +108,12 @@ export async function setDatasetTagProtection(
     const others = before.filter((label) => label !== input.tag);
     if (input.protected) refuseMoreTags(others.length, "protected tags");
     dataset.protectedTags = input.protected ? [...others, input.tag].toSorted() : others;
-    const after = { protectedTags: dataset.protectedTags };
     countProtectedTags(context.em, dataset.protectedTags);
     recordChange(em, context, {
       action: "setDatasetTagProtection",
       subject: slug,
       before: { protectedTags: before },
-      after,
+      after: { protectedTags: dataset.protectedTags },
     });
     return dataset.protectedTags;
   });

@@ -246,5 +246,5 @@ function isSmall({ headers }: FastifyRequest): boolean {
 
 const workspaceOf = ({ context }: FastifyRequest): string => context?.access?.workspaceId ?? NO_WORKSPACE;
 
-const isStream = (payload: unknown): payload is Readable =>
+export const isStream = (payload: unknown): payload is Readable =>
   typeof (payload as Readable | null)?.pipe === "function";

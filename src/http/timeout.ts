@@ -1,7 +1,7 @@
-import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
 import { type Deadline, endDeadline, timedOut } from "../limits/deadline.ts";
 import type { App } from "./app.ts";
+import { isStream } from "./limiter.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -40,8 +40,9 @@ export function addTimeout(app: App, limitMs: number): void {
   // `onSend`.
   app.addHook("onSend", (request, _reply, payload, done) => {
     clearTimeout(request.timeLimit);
-    // The error of one field can be the whole answer of GraphQL, while the others go on, in the place of no request.
-    if (!(payload instanceof Readable)) endDeadline(request);
+    // GraphQL can answer with the error of one field while others still work, which then count for no request.
+    // A request that was refused before the hook above has none.
+    if (request.deadline && !isStream(payload)) endDeadline(request);
     done();
   });
   app.addHook("onResponse", (request, _, done) => {

@@ -1,3 +1,4 @@
+import { MAX_TRANSACTION_BYTES } from "../database/commitLanes.ts";
 import { piecesOf } from "../database/pieces.ts";
 import { jsonSize } from "../limits/jsonSize.ts";
 import type { toRows } from "./steps.resolvers.ts";
@@ -5,9 +6,6 @@ import type { Batch } from "./storedLogs.resolvers.ts";
 
 /** SQLite indexes so many bytes of words in some 8 ms, in which no other request runs. */
 const MAX_BYTES_AT_ONCE = 96 * 1024;
-
-/** As one transaction of the group commit. */
-const MAX_TRANSACTION_BYTES = 512 * 1024;
 
 /** As of one log, whose input and output are indexed up to 100,000 characters each, in ASCII. */
 const MAX_SHARED_BYTES = 192 * 1024;

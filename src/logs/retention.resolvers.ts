@@ -39,6 +39,7 @@ export async function removeExpiredTraces(
           .where("Trace.startTime", "<", before),
       ),
     )
+    .orderBy("id")
     .execute();
   for (const { id } of workspaces) {
     if (signal?.aborted) return;

@@ -48,12 +48,12 @@ async function readLogRows(context: Context, ids: string[]): Promise<LogRow[]> {
   return rows.map(toLogRow);
 }
 
-/** Texts of so many characters are among the bytes that each log counts. */
+/** The bytes that each log counts have room for so many characters of each text. */
 const SHORT_CHARACTERS = 64;
 /** What V8 keeps for a character of a text with one beyond Latin-1. */
 const BYTES_PER_CHARACTER = 2;
 
-/** Takes the texts of rows off the budget of the answer as far as they are long: 36 traces whose ids had 1,024 characters ended a process. */
+/** Takes what texts of rows have beyond 64 characters off the budget of the answer: 36 traces with ids of 1,024 ended a process. */
 export function spendLongTexts<Column extends string>(
   context: Context,
   rows: { [Name in Column]?: unknown }[],
@@ -63,7 +63,8 @@ export function spendLongTexts<Column extends string>(
   for (const row of rows)
     for (const column of columns) {
       const text = row[column];
-      if (typeof text === "string" && text.length > SHORT_CHARACTERS) characters += text.length;
+      if (typeof text === "string" && text.length > SHORT_CHARACTERS)
+        characters += text.length - SHORT_CHARACTERS;
     }
   if (characters > 0) spendAnswerBytes(context, BYTES_PER_CHARACTER * characters);
 }

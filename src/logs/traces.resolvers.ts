@@ -7,9 +7,9 @@ import { loadOwnPrices } from "../pricing/resolvers.ts";
 import type { Warning } from "../warnings.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { findExperiment } from "./experiments.resolvers.ts";
+import { limitIngestion } from "./ingestionLimit.resolvers.ts";
 import { insertLogs, mayShare, transactionsOf } from "./insertLogs.resolvers.ts";
 import { publishLogs } from "./live.resolvers.ts";
-import { inPlace } from "./places.resolvers.ts";
 import type { ReportedLog } from "./reported.ts";
 import { createServedFinder } from "./served.resolvers.ts";
 import { type Step, toRows, toStep } from "./steps.resolvers.ts";
@@ -17,6 +17,8 @@ import type { LogOfTrace, TraceReport } from "./traces.inputs.ts";
 
 /** Logs that are completed at once; then other requests run. */
 const LOGS_AT_ONCE = 100;
+/** A trace with more logs counts as long. */
+const MAX_SHORT_TRACE_LOGS = 100;
 
 /**
  * Records a trace with its steps. Tokens and costs of calls of models that were not reported are measured. Resolves after the
@@ -31,11 +33,11 @@ export async function logTrace(context: Context, report: TraceReport) {
   const record = async () => {
     const steps = await toSteps(context, workspaceId, { trace, logs, arrival });
     const rows = toRows(steps);
-    await store(context, trace, rows);
+    await store(context, workspaceId, { trace, rows });
     return { steps, rows };
   };
-  const { steps, rows } = await (logs.length > LOGS_AT_ONCE ? inPlace(context, record) : record());
-  await publishLogs(context, workspaceId, rows);
+  const isLong = logs.length > MAX_SHORT_TRACE_LOGS;
+  const { steps, rows } = await (isLong ? limitIngestion(context, record) : record());
   const warnings = [
     ...(await experimentWarnings(context, trace.experimentId)),
     ...[trace, ...rows].flatMap((row, n) => timeWarnings(row, n === 0 ? "" : `logs.${n - 1}.`)),
@@ -45,24 +47,31 @@ export async function logTrace(context: Context, report: TraceReport) {
 }
 
 /**
- * Stores a long trace in several transactions, in and between which others run: as one, 10 MB of it kept those who write waiting for
- * up to 2 s, and those who read for 0.35 s while it was committed.
+ * Stores a trace and tells subscribers of its logs. A long one takes several transactions, in and between which others run, and which end
+ * with the time of the request: as one, 10 MB of it kept those who write waiting for up to 2 s, and those who read for 0.35 s while
+ * it was committed.
  */
-async function store(context: Context, trace: TraceRow, rows: ReturnType<typeof toRows>): Promise<void> {
-  if (mayShare(rows))
-    return context.database.commit([
-      ["Trace", trace],
-      ...rows.map((row) => ["Log", row] as ["Log", typeof row]),
-    ]);
-  const [first = [], ...others] = transactionsOf(rows);
+async function store(
+  context: Context,
+  workspaceId: string,
+  { trace, rows }: { trace: TraceRow; rows: ReturnType<typeof toRows> },
+): Promise<void> {
+  const { database } = context;
+  if (mayShare(rows)) {
+    const logs = rows.map((row) => ["Log", row] as ["Log", typeof row]);
+    await database.commit([["Trace", trace], ...logs]);
+    return publishLogs(context, workspaceId, rows);
+  }
   const pause = createPause();
-  await inTransaction(context.em, async (em) => {
-    await context.database.insertWithin(em, [["Trace", trace]]);
-    await insertLogs({ em, context }, first, pause);
-  });
-  for (const logs of others) {
-    checkDeadline(context);
-    await inTransaction(context.em, (em) => insertLogs({ em, context }, logs, pause));
+  let isStored = false;
+  for (const logs of transactionsOf(rows)) {
+    await inTransaction(context.em, async (em) => {
+      checkDeadline(context); // it waited for its turn
+      if (!isStored) await database.insertWithin(em, [["Trace", trace]]);
+      await insertLogs({ em, context }, logs, pause);
+    });
+    isStored = true;
+    await publishLogs(context, workspaceId, logs);
   }
 }
 

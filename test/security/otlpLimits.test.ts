@@ -292,7 +292,7 @@ test.each([
   expect(await ask(6)).toBeUndefined();
 });
 
-test("a long trace whose time is up stores no further transactions", async () => {
+test("a long trace whose time is up stores nothing more", async () => {
   await using server = await startServer({ timeLimitMs: 1_000 });
   const queue = writeQueueOf(server.database.orm.em)!;
   const workspaceId = await getWorkspaceId(server.database, "default");
@@ -308,5 +308,5 @@ test("a long trace whose time is up stores no further transactions", async () =>
   const [stored] = await server.database
     .fork(workspaceId)
     .execute<{ n: number }[]>("select count(*) as n from logs");
-  expect(Number(stored!.n)).toBeLessThan(500);
+  expect(Number(stored!.n)).toBe(0);
 });

@@ -2,7 +2,7 @@ import type { Context } from "../../context.ts";
 import { createPauses, runWithPauses } from "../../database/pauses.ts";
 import type { OtlpSpanCounts } from "../../metrics/otlpSpans.ts";
 import { authorize } from "../../workspaces/resolvers.ts";
-import { inPlace } from "../places.resolvers.ts";
+import { limitIngestion } from "../ingestionLimit.resolvers.ts";
 import type { ReportedSpan } from "../reported.ts";
 import { recordSpans } from "../spans.resolvers.ts";
 import { countPoints, decodeLogRecords, decodeSpans, type Encoded } from "./decode.ts";
@@ -33,7 +33,7 @@ export async function receiveSpans(
   counts: OtlpSpanCounts,
 ): Promise<Receipt> {
   const notes = createNotes();
-  const total = await inPlace(context, () =>
+  const total = await limitIngestion(context, () =>
     receive(context, decodeSpans(body), {
       notes,
       map: mapDecodedSpan(notes),
@@ -51,7 +51,7 @@ const KEPT_LOGS =
 export async function receiveLogRecords(context: Context, body: Encoded): Promise<Receipt> {
   const notes = createNotes("log record");
   let isOther = false;
-  const total = await inPlace(context, () =>
+  const total = await limitIngestion(context, () =>
     receive(context, decodeLogRecords(body), {
       notes,
       map: createMapper(notes, ({ record }: DecodedLogRecord) => [record, mapLogRecord(record)]),
@@ -146,7 +146,7 @@ const MAX_PREVIEW_BYTES = 1024 * 1024;
 
 /** How the spans of a request would be stored; stores nothing. Large requests are shown in part. */
 export const previewSpans = (context: Context, body: Encoded) =>
-  inPlace(context, () => preview(context, body));
+  limitIngestion(context, () => preview(context, body));
 
 async function preview(context: Context, body: Encoded) {
   const notes = createNotes();
