@@ -122,18 +122,28 @@ export async function prepareOwn(url: string, own: string): Promise<void> {
   );
 }
 
+type Outcome = "kept" | "refused" | { fault: string };
+
+const ATTEMPTS = 3;
+
 /** Writes, reads, and says whether what was accepted came back as it was sent. */
-export async function readBack(
-  url: string,
-  own: string,
-  [way, kept]: [Way, Kept],
-): Promise<"kept" | "refused" | { fault: string }> {
+export async function readBack(url: string, own: string, [way, kept]: [Way, Kept]): Promise<Outcome> {
+  let outcome: Outcome = "refused";
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    outcome = await readOnce(url, own, [way, kept]);
+    // Those who ask at the same time also prune traces, of any age.
+    if (typeof outcome === "string" || !outcome.fault.includes("LOG_NOT_FOUND")) break;
+  }
+  return outcome;
+}
+
+async function readOnce(url: string, own: string, [way, kept]: [Way, Kept]): Promise<Outcome> {
   const written = await ask(url, way.write(kept, own));
   if (typeof written === "string") return { fault: written };
   if (written.isRefused) return "refused";
   const read = await ask(url, way.read(written.body, own));
   if (typeof read === "string") return { fault: read };
-  if (read.isRefused) return { fault: "was accepted and cannot be read" };
+  if (read.isRefused) return { fault: `was accepted and cannot be read: ${JSON.stringify(read.body)}` };
   const found = way.found(read.body);
   const changed = Object.keys(kept).filter((key) => !isDeepStrictEqual(found[key], kept[key]));
   const removed = way.remove && (await ask(url, way.remove(written.body, read.body)));
