@@ -46,7 +46,7 @@ export async function promptChanged(
     for await (const message of messages) {
       await turn(subscriber.workspaceId); // a lost connection makes all subscribers read at once
       if (!(await mayStillRead(context))) break;
-      context.answerBudget = newAnswerBudget(); // what all states of an hour have is more than one answer may
+      context.answerBudget = newAnswerBudget(); // the states of an hour have more than one answer may
       const state = await sharedState(context, subscriber.workspaceId, slug);
       await turn(subscriber.workspaceId); // all who shared it go on at once
       if (state?.id !== id) {
