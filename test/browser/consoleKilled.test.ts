@@ -108,6 +108,7 @@ describe.skipIf(!hasChromium)(`a program that is killed during a save${skipReaso
     await prompt.page.getByText("Version 1.1.1 is stored").waitFor();
     await cell.page.getByRole("button", { name: "Try again" }).click();
     await cell.field.waitFor({ state: "detached" });
+    await expect.poll(async () => (await program.stored()).answers[0]).toBe(CELL); // it is being stored
     const after = await program.stored();
     expect(after.versions.toSorted()).toEqual([...before.versions, "1.1.1"].toSorted());
     expect(after.texts).toContain(TEXT);

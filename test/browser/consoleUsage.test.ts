@@ -59,6 +59,21 @@ describe.skipIf(!hasChromium)(`usage in the console in Chromium${skipReason}`, (
     expect(new URL(page.url()).pathname).toBe("/console/usage");
     await page.goBack();
     await expect.poll(() => bars.count()).toBe(7);
+    await page.mouse.move(...(await middleOf(6)));
+    await page.mouse.down();
+    const [clientX, clientY] = await middleOf(4);
+    await bars.nth(6).evaluate(
+      (bar, place) => {
+        const init = { ...place, bubbles: true, pointerId: 1 };
+        bar.dispatchEvent(new PointerEvent("pointermove", { ...init, buttons: 1 }));
+        bar.dispatchEvent(new PointerEvent("pointerup", init)); // before the move is drawn
+      },
+      { clientX, clientY },
+    );
+    await expect.poll(() => bars.count()).toBe(3);
+    await page.mouse.up();
+    await page.goBack();
+    await expect.poll(() => bars.count()).toBe(7);
     await bars.nth(6).click();
     await page.getByRole("heading", { name: "Logs" }).waitFor(); // a click leads to the day as before
     expect(complaints).toEqual([]);
