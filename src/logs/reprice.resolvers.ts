@@ -6,7 +6,7 @@ import { countCopied } from "../database/requestTransaction.ts";
 import { storedTime } from "../database/times.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { disableDeadline } from "../limits/deadline.ts";
-import { loadOwnPrices } from "../pricing/resolvers.ts";
+import { ownPriceFinder } from "../pricing/resolvers.ts";
 import { type TokenParts, tokenParts } from "../usage/tokenParts.ts";
 import { type FindOwnPrice, measureUsage, rounded } from "../usage/usage.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
@@ -35,10 +35,10 @@ export async function repriceLogs(context: Context, input: RepriceLogsInput): Pr
   const workspaceId = authorize(context, "admin");
   const dryRun = input.dryRun ?? false;
   disableDeadline(context); // a year of logs takes minutes
-  const findOwnPrice = await loadOwnPrices(context, workspaceId);
   const result = { examined: 0, changed: 0, priced: 0, unpriced: 0, costBefore: 0, costAfter: 0, dryRun };
   try {
     for await (const page of pagesOf(context, workspaceId, input)) {
+      const findOwnPrice = ownPriceFinder(context, workspaceId);
       const costs = await Promise.all(
         page.filter(isComputable).map((log) => computeCost(workspaceId, log, findOwnPrice)),
       );

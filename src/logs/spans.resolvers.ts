@@ -2,7 +2,7 @@ import type { Context } from "../context.ts";
 import { createPauses } from "../database/pauses.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { checkDeadline } from "../limits/deadline.ts";
-import { loadOwnPrices } from "../pricing/resolvers.ts";
+import { ownPriceFinder } from "../pricing/resolvers.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
 import { publishLogs } from "./live.resolvers.ts";
 import { mergeWords } from "./mergeWords.resolvers.ts";
@@ -75,7 +75,7 @@ export async function toSteps(
   missingVersion: MissingVersion = "production serves",
 ): Promise<SpanStep[]> {
   const arrival = new Date();
-  const findOwnPrice = await loadOwnPrices(context, workspaceId);
+  const findOwnPrice = ownPriceFinder(context, workspaceId);
   const findServed = createServedFinder(context, workspaceId, missingVersion);
   const traceIds = new Map<string, string>();
   const steps = new Map<string, SpanStep>();

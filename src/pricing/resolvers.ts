@@ -89,37 +89,38 @@ export async function deleteModelPrice(context: Context, { id }: { id: string })
   return id;
 }
 
-/** Finds the workspace's own price for a single call, in one statement. */
+/**
+ * Finds the workspace's own prices for the calls of one request, with one statement for each model and provider that it names: all
+ * 1,000 prices of a workspace may take a megabyte.
+ */
 export function ownPriceFinder(context: Context, workspaceId: string): FindOwnPrice {
+  const found = new Map<string, Promise<DatedPrice[]>>();
   return async ({ provider, model }, at) => {
-    const price = await ownPrices(context, workspaceId)
-      .where("model", "=", normalizeName(model))
-      .where("provider", "in", [normalizeName(provider ?? ANY_PROVIDER), ANY_PROVIDER])
-      .where("validFrom", "<=", at)
-      .limit(1)
-      .executeTakeFirst();
-    return price ?? null;
+    const name = { model: normalizeName(model), provider: normalizeName(provider ?? ANY_PROVIDER) };
+    const key = `${name.model}\n${name.provider}`;
+    const prices = found.get(key) ?? findPrices(context, workspaceId, name);
+    found.set(key, prices);
+    return (await prices).find(({ validFrom }) => validFrom <= at) ?? null;
   };
 }
 
-/** Like `ownPriceFinder`, for very many calls: reads all prices once. */
-export async function loadOwnPrices(context: Context, workspaceId: string): Promise<FindOwnPrice> {
-  const byModel = Map.groupBy(await ownPrices(context, workspaceId).execute(), ({ model }) => model);
-  return async ({ provider, model }, at) => {
-    const providers = [normalizeName(provider ?? ANY_PROVIDER), ANY_PROVIDER];
-    const candidates = byModel.get(normalizeName(model)) ?? [];
-    return candidates.find((price) => providers.includes(price.provider) && price.validFrom <= at) ?? null;
-  };
-}
+type DatedPrice = Pick<ModelPrice, "validFrom" | "inputPrice" | "outputPrice">;
 
 /** In order of precedence: a price for a provider before one for any provider, a later one before an earlier one. */
-function ownPrices({ database }: Context, workspaceId: string) {
+function findPrices(
+  { database }: Context,
+  workspaceId: string,
+  { model, provider }: Pick<ModelPrice, "model" | "provider">,
+): Promise<DatedPrice[]> {
   return database.read
     .selectFrom("ModelPrice")
-    .select(["model", "provider", "validFrom", "inputPrice", "outputPrice"])
+    .select(["validFrom", "inputPrice", "outputPrice"])
     .where("workspace", "=", workspaceId)
+    .where("model", "=", model)
+    .where("provider", "in", [provider, ANY_PROVIDER])
     .orderBy("provider", "desc")
-    .orderBy("validFrom", "desc");
+    .orderBy("validFrom", "desc")
+    .execute();
 }
 
 function toOwnPrice(price: ModelPrice): OwnPrice {

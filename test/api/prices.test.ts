@@ -2,6 +2,7 @@ import { v7 as uuidv7 } from "uuid";
 import { afterAll, describe, expect, test } from "vitest";
 import { toCursor } from "../../src/validation/pagination.ts";
 import { addPrompt, addToken, addWorkspace, model } from "../support/data.ts";
+import { encodeSpans, newSpan, send } from "../support/otlp.ts";
 import { isOnPostgresql, startServer } from "../support/server.ts";
 import { captureStatements } from "../support/statements.ts";
 
@@ -87,6 +88,27 @@ describe("an own price", () => {
     const name = newName();
     await setPrice({ model: name, inputPrice: 0, outputPrice: 0 });
     expect(await costOf({ model: name })).toEqual({ cost: 0, costSource: "COMPUTED" });
+  });
+
+  test("is read once for all spans of a request with its model, and no other price is", async () => {
+    await setPrice({ model: "read-once", inputPrice: 3 });
+    const spanOf = (model: string) =>
+      newSpan({
+        attributes: [
+          { key: "gen_ai.operation.name", value: { stringValue: "chat" } },
+          { key: "gen_ai.request.model", value: { stringValue: model } },
+          { key: "gen_ai.usage.input_tokens", value: { intValue: 1_000_000 } },
+          { key: "gen_ai.usage.output_tokens", value: { intValue: 0 } },
+        ],
+      });
+    const spans = Array.from({ length: 30 }, (_, n) => spanOf(n % 2 ? "read-once" : "read-never"));
+    const stop = await captureStatements(server);
+    expect((await send(server, encodeSpans(spans))).status).toBe(200);
+    const asked = stop().filter(({ sql }) => /from [`"]model_prices[`"]/.test(sql));
+    expect([1, 2]).toContain(asked.length); // SQLite prepares one statement for both
+    for (const { sql } of asked) expect(sql).toMatch(/[`"]model[`"] = /);
+    const logs = await server.run('{ logs(filter: { model: ["read-once"] }) { nodes { cost } } }');
+    expect(logs).toEqual(Array(15).fill({ cost: 3 }));
   });
 
   test("never changes a cost that the caller reports", async () => {
