@@ -1,22 +1,29 @@
 import type { Writable } from "node:stream";
 
-/** What is released when the work on an answer ends: on the answer, as a WeakMap takes 5 % more for each small request. */
-const RELEASES = Symbol("releases");
+/** On the answer, as a WeakMap takes 5 % more for each small request. */
+const WORK = Symbol("work");
+
+interface Work {
+  isUnderWay: boolean;
+  isClosed: boolean;
+  /** What the answer holds. */
+  releases: (() => void)[];
+}
 
 interface Answer extends Writable {
-  [RELEASES]?: (() => void)[] | undefined;
+  [WORK]?: Work;
 }
 
 /** A handler begins to work on an answer. It works on when its client closes the connection. */
 export function beginWork(answer: Answer): void {
-  answer[RELEASES] = [];
+  workOn(answer).isUnderWay = true;
 }
 
-/** The handler has answered, or its time is up: what the answer held is released. */
+/** The handler has answered, or its time is up: what the answer held is released once it is closed. */
 export function endWork(answer: Answer): void {
-  const releases = answer[RELEASES];
-  answer[RELEASES] = undefined;
-  for (const release of releases ?? []) release();
+  const work = workOn(answer);
+  work.isUnderWay = false;
+  releaseIfDone(work);
 }
 
 /**
@@ -24,11 +31,26 @@ export function endWork(answer: Answer): void {
  * who sends requests and closes their connections at once would have any number of them worked on.
  */
 export function onceDone(answer: Answer, release: () => void): void {
-  const releaseAfterWork = () => {
-    const releases = answer[RELEASES];
-    if (releases) releases.push(release);
-    else release();
-  };
-  if (answer.closed) releaseAfterWork();
-  else answer.once("close", releaseAfterWork);
+  const work = workOn(answer);
+  work.releases.push(release);
+  releaseIfDone(work);
+}
+
+/** One listener for all that an answer holds: Node.js warns of more than ten. */
+function workOn(answer: Answer): Work {
+  if (answer[WORK]) return answer[WORK];
+  const work: Work = { isUnderWay: false, isClosed: answer.closed, releases: [] };
+  answer[WORK] = work;
+  answer.once("close", () => {
+    work.isClosed = true;
+    releaseIfDone(work);
+  });
+  return work;
+}
+
+function releaseIfDone(work: Work): void {
+  if (work.isUnderWay || !work.isClosed) return;
+  const { releases } = work;
+  work.releases = [];
+  for (const release of releases) release();
 }
