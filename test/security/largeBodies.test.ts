@@ -2,7 +2,7 @@ import { Agent, request } from "node:http";
 import { connect } from "node:net";
 import { finished } from "node:stream/promises";
 import { gzipSync } from "node:zlib";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import { encodeSpans, JSON_TYPE, newSpan, PROTOBUF } from "../support/otlp.ts";
 import { connectGrpc } from "../support/otlpGrpc.ts";
 import { startServer } from "../support/server.ts";
@@ -36,7 +36,7 @@ async function send(body: Buffer, path = "/monitor/log", more: Record<string, st
   return status;
 }
 
-const log = (bytes: number) =>
+const logOf = (bytes: number) =>
   Buffer.from(
     JSON.stringify({ slug: "large", input: "x".repeat(bytes), output: "", inputTokens: 1, outputTokens: 1 }),
   );
@@ -51,7 +51,7 @@ const GZIP = { "content-encoding": "gzip" };
 const byGrpc = async (bytes: number) => (await grpc.send(span(bytes, PROTOBUF))).code === 0;
 
 test.each([
-  ["logs", async (bytes: number) => (await send(log(bytes))) === 200],
+  ["logs", async (bytes: number) => (await send(logOf(bytes))) === 200],
   ["spans of OpenTelemetry", async (bytes: number) => (await send(span(bytes), "/v1/traces")) === 200],
   [
     "spans that are large once they are unpacked",
@@ -67,6 +67,24 @@ test.each([
     expect(await turnsDuring(several(0.3 * MEGABYTE))).toBeGreaterThan(7 * 60);
   },
 );
+
+test("bodies of 90 kB with 30,000 values are answered one after another as large ones are, and a text beside them", async () => {
+  await using server = await startServer();
+  const { commit } = server.database;
+  const isStored = Promise.withResolvers<void>();
+  const storing = vi.spyOn(server.database, "commit").mockImplementation(async (rows) => {
+    await isStored.promise;
+    return commit(rows);
+  });
+  const log = (output: unknown) => server.post("/monitor/log", { slug: "x", output });
+  const objects = Array.from({ length: 30_000 }, () => ({}));
+  const answers = [log(objects), log(objects), log(objects)];
+  await expect.poll(() => storing.mock.calls.length).toBe(1);
+  answers.push(log("x".repeat(90_000)));
+  await expect.poll(() => storing.mock.calls.length).toBe(2);
+  isStored.resolve();
+  for (const { status } of await Promise.all(answers)) expect(status).toBe(200);
+});
 
 test("a large body is read in many turns of the event loop", async () => {
   const refused = Buffer.from(`[${"0,".repeat(4.5 * MEGABYTE)}0]`);
@@ -93,6 +111,23 @@ test("bodies that nobody reads are taken at 16 MB per second from all connection
   const sinceMs = performance.now();
   await Promise.all(Array.from({ length: 4 }, sendWithoutToken));
   expect(performance.now() - sinceMs).toBeGreaterThan(900);
+});
+
+test("no request makes Node.js warn that its response has too many listeners", async () => {
+  const warned = vi.fn();
+  process.on("warning", warned);
+  try {
+    expect(await send(logOf(100_000))).toBe(200);
+    expect(await send(logOf(100_000), "/monitor/log", { "idempotency-key": "one" })).toBe(200);
+    expect(await send(span(100_000), "/v1/traces")).toBe(200);
+    const query = "{ logs(first: 2) { nodes { input } } } #";
+    const body = Buffer.from(JSON.stringify({ query: query.padEnd(100_000) }));
+    for (const encoding of ["identity", "gzip"])
+      expect(await send(body, "/graphql", { "accept-encoding": encoding })).toBe(200);
+  } finally {
+    process.off("warning", warned);
+  }
+  expect(warned.mock.calls.map(([{ message }]) => message)).toEqual([]);
 });
 
 test("a body counts 8 bytes more for each of its commas and brackets once it is parsed", async () => {
