@@ -4,7 +4,7 @@ import { countedIds, hasUsage, isCall, type ReportingLog } from "./counted.ts";
 import type { AggregateUsage } from "./entities.ts";
 import type { ReportedLog, ReportedParty } from "./reported.ts";
 import type { FindServed, Served } from "./served.resolvers.ts";
-import { treeOf } from "./tree.ts";
+import { growTree, withPauses } from "./tree.ts";
 
 /** Where a reported log is stored. */
 export interface Place {
@@ -120,7 +120,7 @@ function toRow(
 }
 
 /** The logs of a trace as rows: those whose usage counts have it in their columns, others keep what was reported. */
-export function toRows(steps: Step[], counted = countedAmong(steps)) {
+export function toRows(steps: Step[], counted: Set<string>) {
   return steps.map(({ row, reported, usage }) =>
     usage && counted.has(row.id)
       ? { ...row, ...usage, aggregateUsage: null }
@@ -128,8 +128,13 @@ export function toRows(steps: Step[], counted = countedAmong(steps)) {
   );
 }
 
-function countedAmong(steps: Step[]): Set<string> {
-  return countedIds(treeOf(steps.map(toReporting)));
+/** The ids of the logs of a new trace whose usage counts; yields where others may have a turn. */
+export function* countedAmong(steps: Step[]): Generator<void, Set<string>> {
+  const logs: ReportingLog[] = [];
+  yield* withPauses(steps, (step) => logs.push(toReporting(step)));
+  const tree = yield* growTree(logs);
+  yield;
+  return countedIds(tree);
 }
 
 /** A log to store as a part of a tree. */

@@ -1,9 +1,10 @@
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
+import { runWithPauses } from "../database/pauses.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { checkDeadline } from "../limits/deadline.ts";
 import { createPause } from "../limits/turns.ts";
-import { loadOwnPrices } from "../pricing/resolvers.ts";
+import { ownPriceFinder } from "../pricing/resolvers.ts";
 import type { Warning } from "../warnings.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { findExperiment } from "./experiments.resolvers.ts";
@@ -12,7 +13,7 @@ import { insertLogs, mayShare, transactionsOf } from "./insertLogs.resolvers.ts"
 import { publishLogs } from "./live.resolvers.ts";
 import type { ReportedLog } from "./reported.ts";
 import { createServedFinder } from "./served.resolvers.ts";
-import { type Step, toRows, toStep } from "./steps.resolvers.ts";
+import { countedAmong, type Step, toRows, toStep } from "./steps.resolvers.ts";
 import type { LogOfTrace, TraceReport } from "./traces.inputs.ts";
 
 /** Logs that are completed at once; then other requests run. */
@@ -32,7 +33,8 @@ export async function logTrace(context: Context, report: TraceReport) {
   const trace = toTraceRow(workspaceId, report, { logs, arrival });
   const record = async () => {
     const steps = await toSteps(context, workspaceId, { trace, logs, arrival });
-    const rows = toRows(steps);
+    const counted = await runWithPauses(context, workspaceId, countedAmong(steps));
+    const rows = toRows(steps, counted);
     await store(context, workspaceId, { trace, rows });
     return { steps, rows };
   };
@@ -107,7 +109,7 @@ async function toSteps(
   workspaceId: string,
   { trace, logs, arrival }: Reported & { trace: TraceRow },
 ): Promise<Step[]> {
-  const findOwnPrice = await loadOwnPrices(context, workspaceId);
+  const findOwnPrice = ownPriceFinder(context, workspaceId);
   const findServed = createServedFinder(context, workspaceId);
   const steps: Step[] = [];
   for (let at = 0; at < logs.length; at += LOGS_AT_ONCE) {
