@@ -9,6 +9,10 @@ const notOnPostgresql = [
     (folder) => `test/${folder}/**`,
   ),
   ...["compileCache", "workerProcesses"].map((name) => `test/security/${name}.test.ts`),
+  // They are about connections, bodies and answers, before and after any statement, and take five minutes of a processor.
+  ...["brokenOffBodies", "chunkedBodies", "pipelining", "slowReaders", "stalls", "unreadAnswers"].map(
+    (name) => `test/security/${name}.test.ts`,
+  ),
 ];
 
 const include = ["test/**/*.test.ts"];
