@@ -29,7 +29,8 @@ export interface Repricing {
 
 /**
  * Computes the costs of past calls again by today's prices, except costs that the caller reported. Works in small steps,
- * so that other writes do not wait long; an interrupted run is not undone.
+ * so that other writes do not wait long; an interrupted run is not undone. A price that changes meanwhile holds for the logs that
+ * follow.
  */
 export async function repriceLogs(context: Context, input: RepriceLogsInput): Promise<Repricing> {
   const workspaceId = authorize(context, "admin");

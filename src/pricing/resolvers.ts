@@ -39,7 +39,7 @@ export const findModelPrice: (context: Context, id: string) => Promise<OwnPrice 
   },
 );
 
-/** Bounded, as repricing searches all of them for each log. */
+/** Enough for a hundred models that change ten times. */
 const MAX_PRICES = 1_000;
 
 function tooManyPrices(): GabbroError {
@@ -90,37 +90,44 @@ export async function deleteModelPrice(context: Context, { id }: { id: string })
 }
 
 /**
- * Finds the workspace's own prices for the calls of one request, with one statement for each model and provider that it names: all
- * 1,000 prices of a workspace may take a megabyte.
+ * Finds the workspace's own prices for the calls of one request. A statement reads one row, as a model may have 1,000 prices: what
+ * holds now also answers for calls since it began to hold, which most are, so a model takes one statement.
  */
 export function ownPriceFinder(context: Context, workspaceId: string): FindOwnPrice {
-  const found = new Map<string, Promise<DatedPrice[]>>();
+  const now = new Date();
+  const present = new Map<string, Promise<DatedPrice | undefined>>();
   return async ({ provider, model }, at) => {
     const name = { model: normalizeName(model), provider: normalizeName(provider ?? ANY_PROVIDER) };
+    if (at > now) return (await findPrice(context, workspaceId, name, at)) ?? null;
     const key = `${name.model}\n${name.provider}`;
-    const prices = found.get(key) ?? findPrices(context, workspaceId, name);
-    found.set(key, prices);
-    return (await prices).find(({ validFrom }) => validFrom <= at) ?? null;
+    const found = present.get(key) ?? findPrice(context, workspaceId, name, now);
+    present.set(key, found);
+    const price = await found;
+    if (!price || price.validFrom <= at) return price ?? null;
+    return (await findPrice(context, workspaceId, name, at)) ?? null;
   };
 }
 
 type DatedPrice = Pick<ModelPrice, "validFrom" | "inputPrice" | "outputPrice">;
 
-/** In order of precedence: a price for a provider before one for any provider, a later one before an earlier one. */
-function findPrices(
+/** The price that holds at a time: one for a provider before one for any provider, then the latest. */
+function findPrice(
   { database }: Context,
   workspaceId: string,
   { model, provider }: Pick<ModelPrice, "model" | "provider">,
-): Promise<DatedPrice[]> {
+  at: Date,
+): Promise<DatedPrice | undefined> {
   return database.read
     .selectFrom("ModelPrice")
     .select(["validFrom", "inputPrice", "outputPrice"])
     .where("workspace", "=", workspaceId)
     .where("model", "=", model)
     .where("provider", "in", [provider, ANY_PROVIDER])
+    .where("validFrom", "<=", at)
     .orderBy("provider", "desc")
     .orderBy("validFrom", "desc")
-    .execute();
+    .limit(1)
+    .executeTakeFirst();
 }
 
 function toOwnPrice(price: ModelPrice): OwnPrice {

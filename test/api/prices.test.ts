@@ -111,6 +111,39 @@ describe("an own price", () => {
     expect(logs).toEqual(Array(15).fill({ cost: 3 }));
   });
 
+  test("holds since it began: of two, calls before the later one cost what the earlier one says", async () => {
+    await setPrice({ model: "twice", inputPrice: 1, validFrom: "2020-01-01" });
+    await setPrice({ model: "twice", inputPrice: 2, validFrom: "2021-01-01" });
+    await setPrice({ model: "twice", inputPrice: 3, validFrom: "2400-01-01" });
+    const starts = ["2019-06-01", "2020-06-01", "2021-01-01", "2022-06-01", "2400-06-01"];
+    const spans = starts.map((day) => {
+      const span = newSpan({
+        attributes: [
+          { key: "gen_ai.operation.name", value: { stringValue: "chat" } },
+          { key: "gen_ai.request.model", value: { stringValue: "twice" } },
+          { key: "gen_ai.usage.input_tokens", value: { intValue: 1_000_000 } },
+          { key: "gen_ai.usage.output_tokens", value: { intValue: 0 } },
+        ],
+      });
+      return {
+        ...span,
+        startTimeUnixNano: `${Date.parse(day)}000000`,
+        endTimeUnixNano: `${Date.parse(day)}000000`,
+      };
+    });
+    expect((await send(server, encodeSpans(spans))).status).toBe(200);
+    const logs = await server.run('{ logs(filter: { model: ["twice"] }) { nodes { startTime cost } } }');
+    const costs = Object.fromEntries(
+      logs.map(({ startTime, cost }: { startTime: string; cost: number | null }) => [
+        startTime.slice(0, 10),
+        cost,
+      ]),
+    );
+    expect(costs).toEqual({
+      ...{ "2019-06-01": null, "2020-06-01": 1, "2021-01-01": 2, "2022-06-01": 2, "2400-06-01": 3 },
+    });
+  });
+
   test("never changes a cost that the caller reports", async () => {
     const name = newName();
     await setPrice({ model: name });
