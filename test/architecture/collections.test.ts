@@ -15,7 +15,7 @@ const BOUNDS: Record<string, string[]> = {
     "workspaces/authentication.resolvers.ts createTokenAuthentication.tokens",
   ],
   "a number of entries that stands beside it": [
-    "http/pacedConnections.ts createFrameCounter.ofCalls",
+    "http/pacedConnections.ts createDataCounter.calls",
     "inbox/queue.ts createRejectionQueue.waiting",
     "limits/shares.ts createShares.shares",
     "metrics/deprecations.ts countDeprecations.uses",

@@ -156,10 +156,13 @@ async function closesAfter(port: number, frames: Buffer[]): Promise<boolean> {
   return isClosed;
 }
 
-const messageOf = (call: number, frames: number, bytes: number) => [
-  callHeaders(call, TRACES),
-  ...Array.from({ length: frames }, () => dataFrame(call, Buffer.alloc(bytes))),
-];
+/** A message in so many frames of so many bytes each. */
+function messageOf(call: number, frames: number, bytes: number): Buffer[] {
+  const message = Buffer.alloc(frames * bytes);
+  message.writeUInt32BE(message.length - 5, 1);
+  const frame = (_: unknown, n: number) => dataFrame(call, message.subarray(n * bytes, (n + 1) * bytes));
+  return [callHeaders(call, TRACES), ...Array.from({ length: frames }, frame)];
+}
 
 test("a connection with a message in a thousand frames of less than a kilobyte is closed, however large others are", async () => {
   await using server = await startServer();
@@ -168,6 +171,53 @@ test("a connection with a message in a thousand frames of less than a kilobyte i
   expect(await closesAfter(client.port, [...messageOf(1, 100, 16_000), ...messageOf(3, 1_001, 67)])).toBe(
     true,
   );
+});
+
+test("a connection is closed when a call has a second message, or frames with padding, which no client sends", async () => {
+  await using server = await startServer();
+  using client = await connectGrpc(server);
+  const [headers, message] = messageOf(1, 1, 300);
+  expect(await closesAfter(client.port, [headers!, message!, endOfCall(1)])).toBe(false);
+  expect(await closesAfter(client.port, [headers!, message!, dataFrame(1, Buffer.from("x"))])).toBe(true);
+  const two = Buffer.concat([message!.subarray(9), Buffer.alloc(5)]);
+  expect(await closesAfter(client.port, [headers!, dataFrame(1, two)])).toBe(true);
+  const last = dataFrame(1, two);
+  last[4] = 1; // ends the call
+  expect(await closesAfter(client.port, [headers!, last])).toBe(true);
+  const padded = Buffer.from(message!);
+  padded[4] = 8;
+  expect(await closesAfter(client.port, [headers!, padded])).toBe(true);
+  const split = [message!.subarray(9, 11), message!.subarray(11)].map((part) => dataFrame(1, part));
+  expect(await closesAfter(client.port, [headers!, ...split, dataFrame(1, Buffer.from("x"))])).toBe(true);
+  expect(await client.send(spans)).toMatchObject({ code: codes.OK });
+});
+
+test("a token with an accent behind it is refused, and printed nowhere", async () => {
+  await using server = await startServer();
+  using client = await connectGrpc(server);
+  const printed = vi.spyOn(console, "error").mockImplementation(() => {});
+  const session = connectHttp2(`http://127.0.0.1:${client.port}`);
+  const call = beginCall(session, `${server.token}\u00e9`);
+  const [answer] = await once(call, "response");
+  expect(answer["grpc-status"]).toBe(`${codes.UNAUTHENTICATED}`);
+  expect(printed).not.toHaveBeenCalled();
+  session.destroy();
+});
+
+test("a call that is cancelled while its message arrives keeps its place while that may be unpacked", async () => {
+  await using server = await startServer();
+  using client = await connectGrpc(server);
+  const session = connectHttp2(`http://127.0.0.1:${client.port}`);
+  const timers = vi.spyOn(globalThis, "setTimeout");
+  const places = () => timers.mock.calls.filter(([, ms]) => ms === 5_000).length;
+  const call = beginCall(session, server.token);
+  await expect.poll(() => timers.mock.calls.filter(([, ms]) => ms === 30_000).length).toBe(1);
+  expect(places()).toBe(0);
+  call.close();
+  await expect.poll(places).toBe(1);
+  expect(await client.send(spans)).toMatchObject({ code: codes.OK });
+  expect(places()).toBe(1); // not that of one whose message is there
+  session.destroy();
 });
 
 test("many messages of a few frames on one connection are taken, as exporters send them all day", async () => {
