@@ -78,7 +78,8 @@ test("bodies of 90 kB with 30,000 values are answered one after another as large
   });
   const log = (output: unknown) => server.post("/monitor/log", { slug: "x", output });
   const objects = Array.from({ length: 30_000 }, () => ({}));
-  const answers = [log(objects), log(objects), log(objects)];
+  const nested = Array.from({ length: 400 }, () => JSON.parse("[".repeat(90) + "]".repeat(90)));
+  const answers = [log(objects), log(nested), log(objects)];
   await expect.poll(() => storing.mock.calls.length).toBe(1);
   answers.push(log("x".repeat(90_000)));
   await expect.poll(() => storing.mock.calls.length).toBe(2);
