@@ -74,7 +74,7 @@ builder.mutationFields((t) => ({
   deleteDataset: t.field({
     type: deletionType("Dataset", "dataset"),
     description:
-      "Removes a dataset with its rows; an error `DATASET_NOT_FOUND` when there is none with that slug. The rows of a large one are removed from the database afterwards. With protected tags it needs the scope `publish`.",
+      "Removes a dataset with its rows; an error `DATASET_NOT_FOUND` when there is none with that slug. Its rows are removed from the database afterwards. With protected tags it needs the scope `publish`.",
     args: argumentsOf(t, datasetSlugInput),
     resolve: async (_, args, context) => ({ id: await deleteDataset(context, args) }),
   }),
