@@ -26,7 +26,7 @@ export function useBrush({ indexAt, onBrush }: Brush) {
       drag.current = button === 0 ? { begin: indexAt(clientX), isMoving: false } : null;
     },
     onPointerMove: ({ buttons, clientX, currentTarget, pointerId }: PointerEvent) => {
-      if (buttons === 0) drag.current = null; // it was released outside
+      if (buttons === 0 && drag.current) end(); // it was released outside
       if (!drag.current) return;
       const range = rangeTo(drag.current.begin, clientX);
       if (!drag.current.isMoving && range[0] === range[1]) return;
