@@ -49,7 +49,8 @@ export async function lookForStalls(within: Within, wanted: Wanted): Promise<Sta
     ...{ inputs: 0, cases: 0, requests: 0, taken: 0 },
     ...{ maxCpuMs: 0, longestWaitMs: 0, maxHeldMb: 0, faults: [] },
   };
-  const isDone = () => result.cases >= wanted.cases || result.faults.length >= (wanted.maxFaults ?? Infinity);
+  const { cases, maxFaults = Infinity } = wanted;
+  const isDone = () => result.cases >= cases || result.faults.length >= maxFaults;
   while (!isDone())
     await within(async (databaseUrl) => {
       const served = await serve({ databaseUrl, ...wanted.how }, wanted.timeoutMs);
@@ -64,7 +65,7 @@ export async function lookForStalls(within: Within, wanted: Wanted): Promise<Sta
 
 async function round(
   served: Served,
-  { from, bounds, report = () => {} }: Wanted,
+  { from, bounds, maxFaults = Infinity, report = () => {} }: Wanted,
   result: StallsResult,
   isDone: () => boolean,
 ): Promise<void> {
@@ -86,6 +87,7 @@ async function round(
     if (fault) add(`${input.name}: ${shape.name}: ${fault}`, at);
     if (!isAnswered) return; // it may be busy for hours
   }
+  if (result.faults.length >= maxFaults) return;
   const last = await heldAfter(served, caseAt, { from: next(), requests: CROWD });
   result.maxHeldMb = Math.max(result.maxHeldMb, last);
   if (last > first + MAX_KEPT_MB)
