@@ -171,28 +171,28 @@ function* removeOldest(
   if (!end) return null;
   const ids = traces.map(({ id }) => id);
   const logs = (yield statementOf(
-    logsAfter(read, workspaceId, ids, at.begun?.lastLog).limit(maxLogs + 1),
+    logsAfter(database, workspaceId, ids, at.begun?.lastLog).limit(maxLogs + 1),
   )) as (LogPlace & Sized)[];
   const some = startOfStep(logs.slice(0, maxLogs));
   const tookMs = () => performance.now() - startMs;
   if (some.length < logs.length) {
-    yield statementOf(deletionOf(read, "Log", workspaceId, some));
+    yield statementOf(deletionOf(database, "Log", workspaceId, some));
     const begun = { traces, lastLog: some.at(-1)! };
     return { at: { ...at, begun }, removed: 0, tookMs: tookMs() };
   }
-  const removed = yield statementOf(deletionOf(read, "Trace", workspaceId, traces));
+  const removed = yield statementOf(deletionOf(database, "Trace", workspaceId, traces));
   return { at: { last: end, begun: null }, removed: removed.length, tookMs: tookMs() };
 }
 
 const deletionOf = (
-  database: Database["read"],
+  { read, search }: Database,
   entity: "Trace" | "Log",
   workspaceId: string,
   rows: { id: string }[],
 ) =>
-  database
+  read
     .deleteFrom(entity)
-    .where("workspace", "=", workspaceId)
+    .where("workspace", "=", search.unestimated(workspaceId))
     .where(
       "id",
       "in",
@@ -200,11 +200,11 @@ const deletionOf = (
     )
     .returning("id as id");
 
-function logsAfter(database: Database["read"], workspaceId: string, traces: string[], last?: LogPlace) {
-  const logs = database
+function logsAfter({ read, search }: Database, workspaceId: string, traces: string[], last?: LogPlace) {
+  const logs = read
     .selectFrom("Log")
     .select(({ ref }) => ["trace as trace", "id as id", bytesOfLog(ref).as("bytes")])
-    .where("workspace", "=", workspaceId)
+    .where("workspace", "=", search.unestimated(workspaceId))
     .where("trace", "in", traces)
     .orderBy("trace")
     .orderBy("id");

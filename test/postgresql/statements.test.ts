@@ -89,7 +89,7 @@ test("on PostgreSQL logs are looked through by as few statements while this proc
   }
 });
 
-test("logs are found by their traces and ids in a workspace that PostgreSQL's statistics do not know", async () => {
+test("logs are found, and removed, by their traces and ids in a workspace that PostgreSQL's statistics do not know", async () => {
   await using own = await startServer();
   const client = new pg.Client({ connectionString: own.databaseUrl });
   await using _ended = { [Symbol.asyncDispose]: () => client.end() };
@@ -103,8 +103,11 @@ test("logs are found by their traces and ids in a workspace that PostgreSQL's st
   const query =
     "{ traces(first: 5) { nodes { logCount } } logs(first: 5) { nodes { model input inputPreview metadata } } }";
   await own.run(query, {}, token);
+  const prune = 'mutation { pruneTraces(input: { before: "9999-01-01" }) { traces } }';
+  expect(await own.run(prune, {}, token)).toEqual({ traces: 10 });
   const found = stop().filter(({ sql }) => /"(?:logs|traces)".*(?:"trace_id"|"id") (?:= "|in \()/s.test(sql));
   expect(found.length).toBeGreaterThan(4);
+  expect(found.filter(({ sql }) => sql.startsWith("delete")).length).toBeGreaterThan(1);
   await client.query("set enable_seqscan = off"); // it is faster for so few
   for (const { sql, values } of found) {
     const { rows } = await client.query(`explain ${sql}`, values);
