@@ -51,7 +51,8 @@ const MIN_COUNTED_BYTES = 1024;
  * Larger bodies of a workspace are parsed and answered one after another: each makes turns of 20 to 100 ms when it is parsed,
  * validated and stored, and a request of another workspace would wait for several of them at each of its own steps. It also
  * has more of them answered in time: of 64 exporters with 734 kB each, 38 and not 27 to 32 in 10 s on SQLite, 17 to 19 and
- * not 11 to 13 on PostgreSQL, where four exporters are as fast as before. Their values count as below: 64 callers with 80,000 empty objects in 240 kB had others wait for 281, 275 and 299 ms, and now for 178 and 190.
+ * not 11 to 13 on PostgreSQL, where four exporters are as fast as before. Their values count as
+ * below: 64 callers with 80,000 empty objects in 240 kB had others wait for 281, 275 and 299 ms, and now for 178 and 190.
  */
 const MAX_BYTES_BESIDE_OTHERS = 256 * 1024;
 /** Of which each is followed by a value. */

@@ -90,44 +90,40 @@ export async function deleteModelPrice(context: Context, { id }: { id: string })
 }
 
 /**
- * Finds the workspace's own prices for the calls of one request. A statement reads one row, as a model may have 1,000 prices: what
- * holds now also answers for calls since it began to hold, which most are, so a model takes one statement.
+ * Finds the workspace's own prices for the calls of one request. A statement reads one row, as a model may have 1,000 prices: the
+ * last of them holds for all calls since it began, which most are, so a model takes one statement.
  */
 export function ownPriceFinder(context: Context, workspaceId: string): FindOwnPrice {
-  const now = new Date();
-  const present = new Map<string, Promise<DatedPrice | undefined>>();
+  const last = new Map<string, Promise<DatedPrice | undefined>>();
   return async ({ provider, model }, at) => {
     const name = { model: normalizeName(model), provider: normalizeName(provider ?? ANY_PROVIDER) };
-    if (at > now) return (await findPrice(context, workspaceId, name, at)) ?? null;
     const key = `${name.model}\n${name.provider}`;
-    const found = present.get(key) ?? findPrice(context, workspaceId, name, now);
-    present.set(key, found);
+    const found = last.get(key) ?? findPrice(context, workspaceId, name);
+    last.set(key, found);
     const price = await found;
     if (!price || price.validFrom <= at) return price ?? null;
-    return (await findPrice(context, workspaceId, name, at)) ?? null;
+    return (await findPrice(context, workspaceId, { ...name, at })) ?? null;
   };
 }
 
 type DatedPrice = Pick<ModelPrice, "validFrom" | "inputPrice" | "outputPrice">;
 
-/** The price that holds at a time: one for a provider before one for any provider, then the latest. */
+/** The price that holds at a time, or the last: one for a provider before one for any provider, then the latest. */
 function findPrice(
   { database }: Context,
   workspaceId: string,
-  { model, provider }: Pick<ModelPrice, "model" | "provider">,
-  at: Date,
+  { model, provider, at }: Pick<ModelPrice, "model" | "provider"> & { at?: Date },
 ): Promise<DatedPrice | undefined> {
-  return database.read
+  const prices = database.read
     .selectFrom("ModelPrice")
     .select(["validFrom", "inputPrice", "outputPrice"])
     .where("workspace", "=", workspaceId)
     .where("model", "=", model)
     .where("provider", "in", [provider, ANY_PROVIDER])
-    .where("validFrom", "<=", at)
     .orderBy("provider", "desc")
     .orderBy("validFrom", "desc")
-    .limit(1)
-    .executeTakeFirst();
+    .limit(1);
+  return (at ? prices.where("validFrom", "<=", at) : prices).executeTakeFirst();
 }
 
 function toOwnPrice(price: ModelPrice): OwnPrice {

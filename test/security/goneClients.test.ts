@@ -7,6 +7,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { createAnswerMemory } from "../../src/limits/answerMemory.ts";
 import { beginWork, endWork } from "../../src/limits/handlerWork.ts";
 import { getWorkspaceId } from "../../src/workspaces/resolvers.ts";
+import { holdCommits } from "../support/commits.ts";
 import { addDataset, addPrompt } from "../support/data.ts";
 import { openEvents, subscribe } from "../support/events.ts";
 import { encodeSpans, newSpan } from "../support/otlp.ts";
@@ -17,17 +18,6 @@ const METRICS_TOKEN = "a token for the metrics only";
 const MB = 1024 * 1024;
 
 afterEach(() => vi.restoreAllMocks());
-
-/** Has commits wait until they are told to go on. */
-function holdCommits({ database }: Server) {
-  const { commit } = database;
-  const { promise: mayStore, resolve: goOn } = Promise.withResolvers<void>();
-  const begun = vi.spyOn(database, "commit").mockImplementation(async (rows) => {
-    await mayStore;
-    return commit(rows);
-  });
-  return { begun: () => begun.mock.calls.length, goOn };
-}
 
 /** Sends a log and leaves the connection open. */
 function send({ url, token }: Server, output: string): Socket {

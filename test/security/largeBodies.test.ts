@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import { finished } from "node:stream/promises";
 import { gzipSync } from "node:zlib";
 import { afterAll, expect, test, vi } from "vitest";
+import { holdCommits } from "../support/commits.ts";
 import { encodeSpans, JSON_TYPE, newSpan, PROTOBUF } from "../support/otlp.ts";
 import { connectGrpc } from "../support/otlpGrpc.ts";
 import { startServer } from "../support/server.ts";
@@ -70,20 +71,15 @@ test.each([
 
 test("bodies of 90 kB with 30,000 values are answered one after another as large ones are, and a text beside them", async () => {
   await using server = await startServer();
-  const { commit } = server.database;
-  const isStored = Promise.withResolvers<void>();
-  const storing = vi.spyOn(server.database, "commit").mockImplementation(async (rows) => {
-    await isStored.promise;
-    return commit(rows);
-  });
+  const commits = holdCommits(server);
   const log = (output: unknown) => server.post("/monitor/log", { slug: "x", output });
   const objects = Array.from({ length: 30_000 }, () => ({}));
   const nested = Array.from({ length: 400 }, () => JSON.parse("[".repeat(90) + "]".repeat(90)));
   const answers = [log(objects), log(nested), log(objects)];
-  await expect.poll(() => storing.mock.calls.length).toBe(1);
+  await expect.poll(commits.begun).toBe(1);
   answers.push(log("x".repeat(90_000)));
-  await expect.poll(() => storing.mock.calls.length).toBe(2);
-  isStored.resolve();
+  await expect.poll(commits.begun).toBe(2);
+  commits.goOn();
   for (const { status } of await Promise.all(answers)) expect(status).toBe(200);
 });
 
