@@ -15,7 +15,6 @@ const BOUNDS: Record<string, string[]> = {
     "workspaces/authentication.resolvers.ts createTokenAuthentication.tokens",
   ],
   "a number of entries that stands beside it": [
-    "http/pacedConnections.ts createDataCounter.calls",
     "inbox/queue.ts createRejectionQueue.waiting",
     "limits/shares.ts createShares.shares",
     "metrics/deprecations.ts countDeprecations.uses",
@@ -64,7 +63,6 @@ const BOUNDS: Record<string, string[]> = {
     "graphql/rootFieldTurns.ts separateRootFields.startedFields",
     "http/unreadBodies.ts discarded",
     "limits/answerMemory.ts createAnswerMemory.ofAnswer",
-    "logs/otlp/grpcAdmission.ts createAdmission.admitted",
     "logs/payloads.resolvers.ts shared",
     "logs/rest.ts formWarnings",
   ],
@@ -94,7 +92,7 @@ const BOUNDS: Record<string, string[]> = {
     "logs/otlp/grpc.ts offerGrpc.listeners",
     "logs/otlp/grpcConnections.ts createConnections.idle",
     "logs/otlp/grpcConnections.ts createConnections.open",
-    "logs/otlp/grpcServer.ts createGrpcServer.injectors",
+    "logs/otlp/grpcServer.ts createGrpcServer.sessions",
   ],
   subscriptions: [
     "database/pubsub.ts createCallerChecks.checking",

@@ -30,8 +30,7 @@ export function callHeaders(stream: number, path: string): Buffer {
   return frame(HEADERS, END_HEADERS, stream, Buffer.concat([POST_HTTP, ...block]));
 }
 
-/** A frame with a part of a message, or the end of a call. */
-export const dataFrame = (stream: number, bytes: Buffer): Buffer => frame(DATA, 0, stream, bytes);
+/** The frame that ends the message of a call. */
 export const endOfCall = (stream: number): Buffer => frame(DATA, END_STREAM, stream);
 
 /** The frame that cancels a call. */

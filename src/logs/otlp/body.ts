@@ -1,24 +1,30 @@
 import { pipeline, type Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
+import type { Context } from "../../context.ts";
 import { GabbroError } from "../../errors.ts";
-import type { FastifyRequest } from "../../http/app.ts";
 import type { HeldBytes } from "../../http/bodies.ts";
 import { MAX_BODY_BYTES } from "./bounds.ts";
 
 const CHUNK_BYTES = 64 * 1024;
 
+export interface BodyOptions {
+  context: Context;
+  /** Counts the bytes that are unpacked. */
+  held: HeldBytes;
+  overloaded: () => Error;
+}
+
 /**
- * Reads the body of a request, unpacked, and waits until it may be decoded. Throws BODY_TOO_LARGE as soon as it has more than
+ * Reads the body of a request, or the message of a call, unpacked, and waits until it may be decoded. Throws BODY_TOO_LARGE as soon as it has more than
  * 64 MB, so that a small one that unpacks to gigabytes costs no more memory than that.
  */
 export async function readBody(
-  { headers, context }: FastifyRequest,
   payload: Readable,
-  { held, overloaded }: { held: HeldBytes; overloaded: () => Error },
+  encodingHeader: string | undefined,
+  { context, held, overloaded }: BodyOptions,
 ): Promise<Buffer> {
-  const encoding = headers["content-encoding"]?.trim().toLowerCase() || "identity";
+  const encoding = encodingHeader?.trim().toLowerCase() || "identity";
   if (encoding !== "identity" && encoding !== "gzip" && encoding !== "x-gzip") throw unsupportedEncoding();
-  if (Number(headers["content-length"] ?? 0) > MAX_BODY_BYTES) throw tooLarge();
   const isPacked = encoding !== "identity";
   const bytes = isPacked ? unpacked(payload) : payload;
   const chunks: Buffer[] = [];
@@ -65,7 +71,7 @@ const notGzip = (cause: unknown) =>
   new GabbroError("BAD_REQUEST", "The body is not valid gzip: it is cut or damaged.", { cause });
 
 const unsupportedEncoding = () =>
-  new GabbroError("UNSUPPORTED_MEDIA_TYPE", "This Content-Encoding is not supported: use gzip or none.");
+  new GabbroError("UNSUPPORTED_MEDIA_TYPE", "This encoding of the body is not supported: use gzip or none.");
 
 /** The error for more bytes than a request may have. */
 export const tooLarge = () =>

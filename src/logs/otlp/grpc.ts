@@ -3,7 +3,7 @@ import { type AddressInfo, createServer, type Server } from "node:net";
 import type { App } from "../../http/app.ts";
 import { createPacer } from "../../http/pacedConnections.ts";
 import { createConnections } from "./grpcConnections.ts";
-import type { GrpcServer } from "./grpcServer.ts";
+import { createGrpcServer } from "./grpcServer.ts";
 import type { OtlpOptions } from "./options.ts";
 
 declare module "fastify" {
@@ -21,27 +21,13 @@ export function offerGrpc(app: App, options: OtlpOptions, graceMs = GRACE_MS): v
   const listeners: Server[] = [];
   const paced = createPacer();
   const connections = createConnections(MAX_CONNECTIONS);
-  let server: GrpcServer | undefined;
-  let loading: Promise<void> | undefined;
-  const load = async () => {
-    const { createGrpcServer } = await import("./grpcServer.ts");
-    server = createGrpcServer(options, app.log);
-  };
+  const server = createGrpcServer(options, app.log);
 
   const listen = async (host: string, port: number): Promise<number> => {
     const listener = createServer({ noDelay: true }, (socket) => {
       const hold = connections.add(socket);
       socket.on("error", () => {}); // of a client that went away
-      // Loaded for the first connection: it would delay every start by 100 ms.
-      loading ??= load();
-      loading.then(
-        () => socket.destroyed || server!.connect(paced(socket), hold),
-        (error) => {
-          loading = undefined; // for the next connection to try again
-          app.log.error(error, "cannot load gRPC");
-          socket.destroy();
-        },
-      );
+      server.connect(paced(socket), hold);
     });
     listener.listen({ host, port });
     await once(listener, "listening");
@@ -56,7 +42,7 @@ export function offerGrpc(app: App, options: OtlpOptions, graceMs = GRACE_MS): v
   });
   app.addHook("preClose", async () => {
     for (const listener of listeners) listener.close();
-    server?.drain(graceMs);
+    server.drain();
   });
   app.addHook("onClose", async () => {
     const end = setTimeout(() => {

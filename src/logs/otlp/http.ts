@@ -6,7 +6,7 @@ import type { HeldBytes } from "../../http/bodies.ts";
 import { clientOf } from "../../inbox/client.ts";
 import { onceDone } from "../../limits/handlerWork.ts";
 import { authenticated } from "../../workspaces/resolvers.ts";
-import { readBody } from "./body.ts";
+import { readBody, tooLarge } from "./body.ts";
 import { MAX_BODY_BYTES } from "./bounds.ts";
 import type { Encoded, Encoding } from "./decode.ts";
 import { exportResponse, type Receipt, statusBody } from "./messages.ts";
@@ -100,9 +100,12 @@ const unsupportedType = () =>
 
 function parseBodies(app: App, limiter: OtlpOptions["limiter"]): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser("*", async (request: FastifyRequest, payload: FastifyRequest["raw"]) =>
-    readBody(request, payload, { held: request.heldBytes!, overloaded: limiter.overloaded }),
-  );
+  app.addContentTypeParser("*", async (request: FastifyRequest, payload: FastifyRequest["raw"]) => {
+    const { headers, context, heldBytes } = request;
+    if (Number(headers["content-length"] ?? 0) > MAX_BODY_BYTES) throw tooLarge();
+    const options = { context, held: heldBytes!, overloaded: limiter.overloaded };
+    return readBody(payload, headers["content-encoding"], options);
+  });
 }
 
 /** A request without any body is an empty one, which is valid as protobuf. */
