@@ -3,16 +3,20 @@ import { availableParallelism } from "node:os";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import { findBinaries } from "./test/support/postgresServer.ts";
 
-/** What needs no database, or is about SQLite itself: its files, its locks, the programs that work on its files. */
+/**
+ * What needs no database, is about SQLite itself (its files, its locks, the programs that work on its files), or shows that a search
+ * for faults finds one.
+ */
 const notOnPostgresql = [
-  ...["architecture", "browser", "cli", "docs", "packaging", "sqlite", "unit"].map(
+  ...["architecture", "browser", "cli", "controls", "docs", "packaging", "sqlite", "unit"].map(
     (folder) => `test/${folder}/**`,
   ),
   ...["compileCache", "workerProcesses"].map((name) => `test/security/${name}.test.ts`),
   // They are about connections, bodies and answers, before and after any statement, and take five minutes of a processor.
-  ...["brokenOffBodies", "chunkedBodies", "pipelining", "slowReaders", "stalls", "unreadAnswers"].map(
-    (name) => `test/security/${name}.test.ts`,
-  ),
+  ...[
+    ...["brokenOffBodies", "chunkedBodies", "grpcLimits", "otlpBodies", "pipelining", "slowReaders"],
+    ...["stalls", "unreadAnswers"],
+  ].map((name) => `test/security/${name}.test.ts`),
 ];
 
 const include = ["test/**/*.test.ts"];

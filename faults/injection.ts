@@ -1,5 +1,7 @@
 import type { OpenAPIV3_1 } from "openapi-types";
 import type { Database } from "../src/database/open.ts";
+import { FIRST_WORKSPACE } from "../src/workspaces/firstWorkspace.ts";
+import { createWorkspace, getWorkspaceId } from "../src/workspaces/resolvers.ts";
 import { addFixtures } from "../test/support/fixtures.ts";
 import type { Field } from "./fields.ts";
 import { graphqlTargets, restTargets, type Sent, type Take, type Target } from "./injectionTargets.ts";
@@ -42,6 +44,22 @@ export async function injectEverywhere(
   for (const target of targets.toSorted((one, next) => Number(isMaking(one)) - Number(isMaking(next))))
     if (result.faults.length === 0) rows = await attack({ send, database, own, rows }, target, result);
   return result;
+}
+
+interface Injected {
+  request: (method: Sent["method"], path: string, body: unknown) => ReturnType<Send>;
+  database: Database;
+}
+
+/** The same for a server in this process, which must be new. */
+export async function injectInto(
+  { request, database }: Injected,
+  perField: number,
+): Promise<InjectionResult> {
+  const other = await createWorkspace(database, "other");
+  const own = await getWorkspaceId(database, FIRST_WORKSPACE);
+  const send: Send = ({ method, path, body }) => request(method, path, body);
+  return injectEverywhere(send, database, { own, other, perField });
 }
 
 /** The next payloads for a field; all of them come in turn. */

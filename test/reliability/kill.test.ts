@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { killGateway } from "../../faults/kill.ts";
 import { newDatabase } from "../support/bareDatabase.ts";
-import { CONTROL } from "../support/controls.ts";
 
 // The long form: npm run faults -- kill
 const TIMEOUT_MS = 120_000;
@@ -17,10 +16,3 @@ test(
   },
   TIMEOUT_MS,
 );
-
-test("that test sees the loss when answers are sent before the commit", CONTROL, async () => {
-  await using database = await newDatabase();
-  const preload = "answerBeforeCommit";
-  const { lost, faults } = await killGateway({ ...database, preload }, { cycles: 20 });
-  expect(lost.length, faults.join()).toBeGreaterThan(0);
-});

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { killExporters } from "../../faults/killExporters.ts";
 import { newDatabase } from "../support/bareDatabase.ts";
-import { CONTROL } from "../support/controls.ts";
 
 // The long form: npm run faults -- kill-exporters
 const TIMEOUT_MS = 120_000;
@@ -16,10 +15,3 @@ test(
   },
   TIMEOUT_MS,
 );
-
-test("that test sees the loss when exports are answered before the commit", CONTROL, async () => {
-  await using database = await newDatabase();
-  const preload = "answerBeforeCommit";
-  const { lost, faults } = await killExporters({ ...database, preload }, { cycles: 20 });
-  expect(lost.length, faults.join()).toBeGreaterThan(0);
-});

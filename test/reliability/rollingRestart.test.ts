@@ -25,17 +25,6 @@ test(
 );
 
 test(
-  "that test sees the requests that fail when gateways are killed instead",
-  async () => {
-    await using database = await newDatabase();
-    const { failed, lost } = await restartInTurn(database, { gateways: 1, restarts: 1, signal: "SIGKILL" });
-    expect(failed.length).toBeGreaterThan(0);
-    expect(lost).toEqual([]);
-  },
-  TIMEOUT_MS,
-);
-
-test(
   "after SIGTERM a gateway takes new connections for as long as load balancers need to notice",
   async () => {
     await using database = await newDatabase();

@@ -25,22 +25,3 @@ test(
   },
   TIMEOUT_MS,
 );
-
-test.each([
-  [
-    "its statements are put together from texts",
-    "textsInStatements",
-    { cases: 2_000, kept: 0 }, // it ends at the first
-    "INTERNAL|500",
-  ],
-  ["texts are not checked", "textsUnchecked", { cases: 0, kept: 250 }, "came back as|500"],
-])(
-  "that test sees a Gabbro of which %s",
-  async (_, preload, wanted, message) => {
-    await using database = await newDatabase();
-    const spoilt = { ...database, preload };
-    const { faults } = await sendBadInput(spoilt, { ...wanted, seeds: [FIXED], maxFaults: 1 });
-    expect(faults[0]).toMatch(new RegExp(message));
-  },
-  TIMEOUT_MS,
-);
