@@ -13,7 +13,8 @@ const STEP_MS = 10;
  */
 const MAX_BATCH_BYTES = 16 * 1024 * 1024;
 
-const FIRST_ID = "00000000-0000-0000-0000-000000000000";
+/** Before every other id. */
+export const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
 interface Step {
   /**

@@ -3,6 +3,7 @@ import type { Context } from "../context.ts";
 import { inTurn, lengthOf, readByLength } from "../database/lengths.ts";
 import { createLoader } from "../database/loader.ts";
 import { runWithPauses } from "../database/pauses.ts";
+import { searchEach } from "../database/searchEach.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { ROW_COLUMNS, readEntries, type StoredRow } from "./contents.resolvers.ts";
@@ -125,23 +126,13 @@ async function readAll(context: Context, entries: Located[]): Promise<Map<Entry,
   return contents;
 }
 
-/** Building a union of so many searches takes 3 ms. */
-const MAX_IN_STATEMENT = 25;
-
 /** The revisions that rows held in a version of their dataset, with one search of an index for each. */
 async function findRevisions(context: Context, keys: string[]): Promise<[string, Located][]> {
   const found: [string, Located][] = [];
-  for (let from = 0; from < keys.length; from += MAX_IN_STATEMENT) {
-    const [first, ...others] = keys
-      .slice(from, from + MAX_IN_STATEMENT)
-      .map((key) => revisionQuery(context, key));
-    const query = others.reduce((union, one) => union.unionAll(one), first!);
-    for (const { key, parent: dataset, ...entry } of await inTurn(context, () =>
-      context.database.rows(query),
-    )) {
-      const located = { ...entry, dataset, version: Number(entry.version), until: Number(entry.until) };
-      if (isIn(Number(key.split("@")[1]))(located)) found.push([key, located]);
-    }
+  const revisions = await searchEach(context, keys, (key) => revisionQuery(context, key));
+  for (const { key, parent: dataset, ...entry } of revisions) {
+    const located = { ...entry, dataset, version: Number(entry.version), until: Number(entry.until) };
+    if (isIn(Number(key.split("@")[1]))(located)) found.push([key, located]);
   }
   return found;
 }

@@ -3,6 +3,7 @@ import { deleteInBatches } from "../database/deleteInBatches.ts";
 import { lengthOf } from "../database/lengths.ts";
 import type { Database, EntityManager } from "../database/open.ts";
 import { retryWhileLocked } from "../database/retry.ts";
+import { softDeleted } from "../database/softDeleted.ts";
 import { TEXTS } from "./contents.resolvers.ts";
 import { type Dataset, DatasetColumnsRevision, DatasetRow, DatasetRowRevision } from "./entities.ts";
 
@@ -29,12 +30,7 @@ export async function removeDataset(em: EntityManager, dataset: Dataset): Promis
 
 /** Removes soft-deleted datasets in small steps, until all are gone or `signal` aborts. */
 export async function removeDeletedDatasets({ read, write }: Database, signal: AbortSignal): Promise<void> {
-  const deleted = await read
-    .selectFrom("Dataset")
-    .select(["id", "workspace"])
-    .where("deletedAt", "is not", null)
-    .execute();
-  for (const { id, workspace } of deleted) {
+  for await (const { id, workspace } of softDeleted({ read }, "Dataset")) {
     for (const part of ["DatasetRow", "DatasetRowRevision", "DatasetColumnsRevision"] as const)
       await removePart({ read, write }, { part, workspace, dataset: id }, signal);
     if (signal.aborted) return;

@@ -1,7 +1,8 @@
-import { type SelectQueryBuilder, sql } from "kysely";
+import { sql } from "kysely";
 import type { Context } from "../context.ts";
-import { inTurn, lengthOf, readByLength } from "../database/lengths.ts";
+import { lengthOf, readByLength } from "../database/lengths.ts";
 import { createLoader } from "../database/loader.ts";
+import { searchEach } from "../database/searchEach.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { authorize } from "../workspaces/resolvers.ts";
@@ -100,15 +101,13 @@ interface Columns {
   removedColumns: Column[];
 }
 
-type Revision = SelectQueryBuilder<never, never, { key: string; id: string; bytes: number }>;
-
 /** The columns of a dataset before they were changed, by its id, @ and a version in which it had them. */
 const columnsIn: (context: Context, key: string) => Promise<Columns | null> = createLoader(
   async (context, keys) => {
     const { read } = context.database;
     const revisions = () =>
       read.selectFrom("DatasetColumnsRevision").where("workspace", "=", authorize(context, "read"));
-    const [first, ...others] = keys.map((key): Revision => {
+    const found = await searchEach(context, keys, (key) => {
       const [dataset, version] = key.split("@") as [string, string];
       const next = revisions()
         .select(["id as id", sql<number>`${lengthOf("columns")} + ${lengthOf("removedColumns")}`.as("bytes")])
@@ -117,10 +116,8 @@ const columnsIn: (context: Context, key: string) => Promise<Columns | null> = cr
         .orderBy("until")
         .limit(1);
       const named = sql<string>`cast(${key} as text)`.as("key");
-      return read.selectFrom(next.as("next")).select([named, "id as id", "bytes as bytes"]) as Revision;
+      return read.selectFrom(next.as("next")).select([named, "id as id", "bytes as bytes"]);
     });
-    const all = others.reduce((union, query) => union.unionAll(query), first!);
-    const found = await inTurn(context, () => context.database.rows(all));
     const byId = await readByLength(
       context,
       found.map(({ id }) => id),

@@ -11,7 +11,7 @@ import { discardBody } from "./unreadBodies.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Counts the values of a body of more than 16 kB, beside its bytes. Throws when the bodies exceed their limit. */
+    /** Counts the values of a body of more than 4 kB, beside its bytes. Throws when the bodies exceed their limit. */
     holdValues?: (values: number) => void;
   }
 }

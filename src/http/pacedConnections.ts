@@ -31,7 +31,11 @@ export function createPacer(): (socket: Socket) => Duplex {
   };
 }
 
-/** The other end reads from the socket what the pacer lets through, and writes to it. */
+/**
+ * The other end reads from the socket what the pacer lets through, and writes to it. Where a client ends its half of a
+ * connection, all of it is closed: at an end Node.js begins to shut down what it writes to, and a frame that it writes in that turn ends
+ * the process.
+ */
 class Connection extends Duplex {
   readonly #socket: Socket;
   readonly #onReady: () => void;
@@ -49,7 +53,7 @@ class Connection extends Duplex {
       this.#unread = bytes;
       this.#announce();
     });
-    socket.once("end", () => this.push(null));
+    socket.once("end", () => this.destroy());
     socket.once("close", () => this.destroy());
   }
 

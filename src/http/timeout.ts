@@ -23,7 +23,8 @@ export function addTimeout(app: App, limitMs: number): void {
   };
   const onTimer = (reply: FastifyReply) => {
     const { raw, deadline } = reply.request;
-    if (reply.raw.headersSent || reply.raw.destroyed) return;
+    if (reply.raw.headersSent) return;
+    if (reply.raw.destroyed) return endDeadline(reply.request); // nobody waits for what may have no other deadline
     const nowMs = performance.now();
     if (!raw.complete) deadline.atMs = nowMs + limitMs;
     const leftMs = Math.min(deadline.atMs - nowMs, limitMs); // a deadline that was removed may be set again

@@ -20,8 +20,10 @@ const findById = createFinder((context, ids: string[]) => {
   return context.em.find(Experiment, { id: { $in: ids } });
 });
 
+const experimentId = idOf("an experiment");
+
 /** The experiment with an id as a client names it; null when the workspace has none. */
 export async function findExperiment(context: Context, id: string): Promise<Experiment | null> {
-  const parsed = idOf("an experiment").safeParse(id);
+  const parsed = experimentId.safeParse(id);
   return parsed.success ? findById(context, parsed.data) : null;
 }

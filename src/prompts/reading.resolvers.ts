@@ -146,9 +146,10 @@ export async function promptDiff(context: Context, { slug, from, to }: PromptDif
   const { diffVersions } = await import("./diff.ts"); // seldom needed
   let diff = "";
   await pause.take();
-  for (const part of diffVersions(before, after)) {
+  const spend = (bytes: number) => spendAnswerBytes(context, bytes);
+  for (const part of diffVersions(before, after, spend)) {
     diff += part ?? "";
-    spendAnswerBytes(context, part?.length ?? 0);
+    spend(part?.length ?? 0);
     if (part !== undefined || pause.isDue()) await pause.take();
   }
   return diff;

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { LockMode } from "@mikro-orm/core";
 import { sql } from "kysely";
 import type { Context } from "../context.ts";
@@ -6,6 +5,7 @@ import { deleteInBatches } from "../database/deleteInBatches.ts";
 import { lengthOf } from "../database/lengths.ts";
 import type { Database } from "../database/open.ts";
 import { retryWhileLocked } from "../database/retry.ts";
+import { softDeleted } from "../database/softDeleted.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { getPrompt, headOf } from "./authoring.resolvers.ts";
 import { changePrompt } from "./changes.resolvers.ts";
@@ -48,19 +48,13 @@ export async function deletePrompt(context: Context, { slug }: { slug: string })
 
 /** Removes soft-deleted prompts in small steps, until all are gone or `signal` aborts. */
 export async function removeDeletedPrompts(database: Database, signal: AbortSignal): Promise<void> {
-  const { read, write } = database;
-  const deleted = await read
-    .selectFrom("Prompt")
-    .select(["id", "workspace"])
-    .where("deletedAt", "is not", null)
-    .execute();
-  for (const { id, workspace } of deleted) {
+  const { write } = database;
+  for await (const { id, workspace } of softDeleted(database, "Prompt")) {
     await removeParts(database, { workspace, promptId: id }, signal);
     if (signal.aborted) return;
     await retryWhileLocked(() =>
       write.deleteFrom("Prompt").where("workspace", "=", workspace).where("id", "=", id).execute(),
     );
-    await nextTurn(); // prompts without parts are removed without a pause: thousands would block other requests
   }
 }
 

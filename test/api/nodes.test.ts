@@ -199,3 +199,19 @@ test("a deleted dataset, its rows and tags, a deleted prompt, its versions, tags
   ids.push(promptTag.id, prompt.tagHistory[0].id);
   expect(await run("query ($ids: [ID!]!) { nodes(ids: $ids) { id } }", { ids })).toEqual(ids.map(() => null));
 });
+
+test("versions of a dataset are looked for 25 in a statement, and found in each", async () => {
+  const change = (n: number) =>
+    `mutation { updateDataset(slug: "renamed", input: { addColumns: [{ name: "c${n}", type: TEXT }] }) { dataset { id } } }`;
+  const { id } = await addDataset(server, { slug: "renamed", columns });
+  for (let n = 0; n < 30; n++) expect((await run(change(n))).error).toBeUndefined();
+  const stop = await captureStatements(server);
+  const ids = Array.from({ length: 30 }, (_, n) => `${id}@${n + 1}`);
+  const found = await run(
+    "query($ids: [ID!]!) { nodes(ids: $ids) { ... on Dataset { columns { name } } } }",
+    { ids },
+  );
+  const unions = stop().map(({ sql }) => sql.split(" union all ").length);
+  expect(found.map((one: { columns: object[] }) => one.columns.length)).toEqual(ids.map((_, n) => n + 1));
+  expect(Math.max(...unions)).toBe(25);
+});

@@ -13,6 +13,7 @@ import { openEvents, subscribe } from "../support/events.ts";
 import { encodeSpans, newSpan } from "../support/otlp.ts";
 import { connectGrpc } from "../support/otlpGrpc.ts";
 import { type Server, startServer } from "../support/server.ts";
+import { captureStatements } from "../support/statements.ts";
 
 const METRICS_TOKEN = "a token for the metrics only";
 const MB = 1024 * 1024;
@@ -113,6 +114,30 @@ test("calls of gRPC are in flight until their work ends, though their clients ha
   goOn();
   await expect.poll(async () => (await client.send(spans)).code).toBe(0);
   session.destroy();
+});
+
+test("a dry run of repriceLogs ends once its client has left", async () => {
+  const timeLimitMs = 1_000;
+  await using server = await startServer({ timeLimitMs });
+  const logs = Array.from({ length: 250 }, (_, n) => ({ id: `${n}`, type: "span" }));
+  await server.post("/monitor/trace", { name: "t", logs });
+  const stop = await captureStatements(server);
+  const { promise: mayGoOn, resolve: goOn } = Promise.withResolvers<void>();
+  const turn = vi.spyOn(server.database, "turn").mockReturnValue(mayGoOn);
+  const period = '{ from: "2000-01-01", to: "3000-01-01", dryRun: true }';
+  const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+  const body = JSON.stringify({ query: `mutation { repriceLogs(input: ${period}) { examined } }` });
+  const head = `POST /graphql HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${server.token}\r\n`;
+  socket.write(`${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+  await expect.poll(() => turn.mock.calls.length).toBe(1);
+  socket.destroy();
+  const connections = () =>
+    new Promise((resolve) => server.app.server.getConnections((_, count) => resolve(count)));
+  await expect.poll(connections).toBe(0);
+  await wait(2 * timeLimitMs); // the timer of the request comes before
+  goOn();
+  await server.app.close();
+  expect(stop().filter(({ sql }) => /^select .*from .logs/.test(sql))).toHaveLength(2); // of three pages
 });
 
 test("what is read for an answer is held until the work on it ends, though its client has closed the connection", async () => {

@@ -44,6 +44,14 @@ test("a workspace that is alone may have all requests in flight, and gets no oth
   expect(await statusOf(server, server.token)).toBe(200);
 });
 
+test("bodies of more than 4 kB count as such, and take a place before they are parsed", async () => {
+  await using server = await startServer({ limits: { maxBodyBytes: 4_200 } });
+  const statusOf = async (characters: number) =>
+    (await server.post("/monitor/log", { slug: "a", output: "x".repeat(characters) })).status;
+  expect(await statusOf(4_000)).toBe(200);
+  expect(await statusOf(4_300)).toBe(503);
+});
+
 test("no workspace has more than half of the requests in flight while another has any", async () => {
   await using server = await startServer({ limits: { maxInFlight: 8 }, metricsToken: METRICS_TOKEN });
   const other = await addWorkspace(server, "other");

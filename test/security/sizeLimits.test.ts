@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { v7 as uuidv7 } from "uuid";
 import { afterAll, expect, test } from "vitest";
@@ -166,6 +167,15 @@ test("texts of prompts that an answer serves or compares count towards it, also 
   const details = { text: "x", model: { model: "m", parameters: long }, variables };
   const { errors } = (await server.graphql(create, { input: { version: "3.0.0", ...details } })).body;
   expect(errors).toBeUndefined();
+  const deep = (value: number) =>
+    JSON.parse(`${"[".repeat(90)}${value}${`,${value}`.repeat(25_000)}${"]".repeat(90)}`);
+  for (const [version, value] of [
+    ["4.0.0", 1],
+    ["5.0.0", 2],
+  ] as const) {
+    const input = { version, text: "x", model: { model: "m", parameters: { deep: deep(value) } } };
+    expect((await server.graphql(create, { input })).body.errors).toBeUndefined();
+  }
   const ask = async (field: string, times: number) => {
     const fields = Array.from({ length: times }, (_, n) => `a${n}: ${field}`);
     return (await server.graphql(`{ ${fields.join(" ")} }`)).body.errors?.[0].extensions.code;
@@ -174,11 +184,27 @@ test("texts of prompts that an answer serves or compares count towards it, also 
     ['servedPrompt(slug: "served", version: "1.0.0") { version }', 20, 25],
     ['servedPrompt(slug: "served", version: "3.0.0") { version }', 15, 20],
     ['describePrompt(slug: "served", version: "3.0.0") { slug }', 15, 20],
-    ['promptDiff(slug: "served", from: "1.0.0", to: "2.0.0")', 10, 13],
+    ['promptDiff(slug: "served", from: "1.0.0", to: "2.0.0")', 7, 10],
+    ['promptDiff(slug: "served", from: "4.0.0", to: "5.0.0")', 1, 2],
   ] as const) {
     expect(await ask(field, few)).toBeUndefined();
     expect(await ask(field, many)).toBe("QUERY_TOO_COMPLEX");
   }
+});
+
+test("ids that all types are asked for count 10 kB each", async () => {
+  await addDataset(server, { slug: "beside", columns: columnsNamed("c", 1) });
+  await server.post("/datasets/beside/items", { values: { c0: "x".repeat(4_900_000) } });
+  const row = 'row: dataset(slug: "beside") { rows { nodes { values } } }';
+  const unknown = (aliases: number) =>
+    Array.from({ length: aliases }, (_, n) => `a${n}: nodes(ids: $ids) { id }`).join(" ");
+  const ask = async (aliases: number) => {
+    const ids = Array.from({ length: 100 }, () => randomUUID());
+    const query = `query($ids: [ID!]!) { ${row} ${unknown(aliases)} }`;
+    return (await server.graphql(query, { ids })).body.errors?.[0].extensions.code;
+  };
+  expect(await ask(20)).toBeUndefined();
+  expect(await ask(29)).toBe("QUERY_TOO_COMPLEX");
 });
 
 test("rows that mutations change count towards the answer, and one beyond it is not changed", async () => {

@@ -53,7 +53,7 @@ export function createCalls(options: OtlpOptions, log: FastifyBaseLogger) {
       const deadline = { atMs: performance.now() + RECEIVE_MS };
       const context = await options.contextOf({ headers, deadline }, { raw: stream });
       authenticated(context);
-      stream.once("close", hold());
+      onceDone(stream, hold());
       const origin = { endpoint: `${service} (gRPC)`, client: clientOf(headers) };
       const receipt = await receiveCall({ stream, headers, signal, call, context, deadline }, options).catch(
         (error) => {
