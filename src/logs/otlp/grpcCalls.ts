@@ -46,9 +46,9 @@ export function createCalls(options: OtlpOptions, log: FastifyBaseLogger) {
     hold: HoldConnection,
   ): Promise<void> => {
     const [, service = ""] = PATH.exec(headers[":path"] ?? "") ?? [];
-    const call = newCall(stream, service, log);
     const signal = Object.hasOwn(services, service) ? services[service] : undefined;
-    if (!signal || !headers["content-type"]?.startsWith("application/grpc")) return call.refuse();
+    const call = newCall(stream, signal && service, log);
+    if (!signal || !headers["content-type"]?.startsWith("application/grpc")) return call.refuseMethod();
     try {
       const deadline = { atMs: performance.now() + RECEIVE_MS };
       const context = await options.contextOf({ headers, deadline }, { raw: stream });
@@ -103,7 +103,7 @@ async function receiveCall(
 }
 
 /** The ways to end a call, of which the first one counts. Logs the call when it is closed. */
-function newCall(stream: ServerHttp2Stream, service: string, log: FastifyBaseLogger) {
+function newCall(stream: ServerHttp2Stream, service: string | undefined, log: FastifyBaseLogger) {
   const beganMs = performance.now();
   let code = CANCELLED;
   let timer: NodeJS.Timeout | undefined;
@@ -114,7 +114,9 @@ function newCall(stream: ServerHttp2Stream, service: string, log: FastifyBaseLog
   };
   /** Nothing can be sent where the client has cancelled the call, and nothing more where its time was up. */
   const isOver = () => stream.closed || stream.destroyed || stream.headersSent;
-  const respond = (headers: object) => {
+  const refuse = (refusalCode: number, headers: object) => {
+    if (isOver()) return;
+    code = refusalCode;
     stream.respond({ ...headersOfAnswer, ...headers, "grpc-status": code }, { endStream: true });
     // A client that still sends its message is told to stop.
     stream.once("finish", () => stream.close(NO_ERROR));
@@ -126,9 +128,7 @@ function newCall(stream: ServerHttp2Stream, service: string, log: FastifyBaseLog
     const expected =
       error instanceof GabbroError ? error : (unavailable(error) ?? internalError(requestId, error));
     if (expected.status >= 500) log.error({ err: expected.cause ?? expected, requestId }, "a call failed");
-    if (isOver()) return;
-    code = grpcCodeOf(expected);
-    respond({
+    refuse(grpcCodeOf(expected), {
       "grpc-message": encodeURI(expected.message.toWellFormed()),
       "grpc-status-details-bin": Buffer.from(statusBytes(expected)).toString("base64"),
     });
@@ -143,10 +143,10 @@ function newCall(stream: ServerHttp2Stream, service: string, log: FastifyBaseLog
   return {
     endAfter,
     fail,
-    refuse: (): void => {
-      code = UNIMPLEMENTED;
-      respond({ "grpc-message": "There is no such method: OpenTelemetry is received by Export." });
-    },
+    refuseMethod: (): void =>
+      refuse(UNIMPLEMENTED, {
+        "grpc-message": "There is no such method: OpenTelemetry is received by Export.",
+      }),
     /** Sends a message, and that the call succeeded. */
     answer: (message: Buffer): void => {
       if (isOver()) return;
