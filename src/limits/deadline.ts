@@ -20,6 +20,8 @@ export function checkDeadline({ deadline }: Limited): void {
   throw deadline.error;
 }
 
+const ENDED = Number.NEGATIVE_INFINITY;
+
 /** Removes the deadline of a request. */
 export function disableDeadline({ deadline }: Limited): void {
   deadline.atMs = Number.POSITIVE_INFINITY;
@@ -27,7 +29,14 @@ export function disableDeadline({ deadline }: Limited): void {
 
 /** Ends what still works for a request that has been answered, at its next check. */
 export function endDeadline({ deadline }: Limited): void {
-  deadline.atMs = Number.NEGATIVE_INFINITY;
+  deadline.atMs = ENDED;
+}
+
+/** Throws TIMED_OUT once a request is answered or its client has left, also where its response would be stored for a retry. */
+export function checkIsWaitedFor({ deadline }: Limited): void {
+  if (deadline.atMs !== ENDED) return;
+  deadline.error ??= timedOut();
+  throw deadline.error;
 }
 
 /** Lets the work continue past the deadline, because its response is stored for a retry of the request. */

@@ -6,7 +6,7 @@ import type { Database } from "../database/open.ts";
 import { joinOf } from "../database/requestTransaction.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { GabbroError } from "../errors.ts";
-import { checkDeadline, disableDeadline } from "../limits/deadline.ts";
+import { checkDeadline, checkIsWaitedFor, disableDeadline } from "../limits/deadline.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { createStepRunner, mergeWords } from "./mergeWords.resolvers.ts";
@@ -58,6 +58,7 @@ export async function countTracesBefore(context: Context, before: Date): Promise
   let traces = 0;
   for (let last: Place | undefined = startOf(context, FIRST_TIME); last; ) {
     checkDeadline(context);
+    checkIsWaitedFor(context);
     const from = tracesBetween(database.read, workspaceId, last, before);
     const [next] = await database.rows(from.offset(COUNTED_AT_ONCE - 1).limit(1));
     if (next) traces += COUNTED_AT_ONCE;

@@ -5,7 +5,7 @@ import { piecesOf } from "../database/pieces.ts";
 import { countCopied } from "../database/requestTransaction.ts";
 import { storedTime } from "../database/times.ts";
 import { inTransaction } from "../database/transaction.ts";
-import { checkDeadline, disableDeadline } from "../limits/deadline.ts";
+import { checkIsWaitedFor, disableDeadline } from "../limits/deadline.ts";
 import { ownPriceFinder } from "../pricing/resolvers.ts";
 import { type TokenParts, tokenParts } from "../usage/tokenParts.ts";
 import { type FindOwnPrice, measureUsage, rounded } from "../usage/usage.ts";
@@ -39,7 +39,7 @@ export async function repriceLogs(context: Context, input: RepriceLogsInput): Pr
   const result = { examined: 0, changed: 0, priced: 0, unpriced: 0, costBefore: 0, costAfter: 0, dryRun };
   try {
     for await (const page of pagesOf(context, workspaceId, input)) {
-      if (dryRun) checkDeadline(context); // it ends with its client
+      if (dryRun) checkIsWaitedFor(context);
       const findOwnPrice = ownPriceFinder(context, workspaceId);
       const costs = await Promise.all(
         page.filter(isComputable).map((log) => computeCost(workspaceId, log, findOwnPrice)),

@@ -81,7 +81,6 @@ const BOUNDS: Record<string, string[]> = {
     "database/postgresql/pools.ts createReadingPool.positions",
     "database/postgresql/pools.ts createReadingPool.readers",
     "http/connections.ts limitConnections.idle",
-    "http/pacedConnections.ts createPacer.ready",
     "http/server.ts createListen.closings",
     "http/server.ts createListen.listeners",
     "http/server.ts disconnectSlowReaders.readings",

@@ -116,7 +116,10 @@ test("calls of gRPC are in flight until their work ends, though their clients ha
   session.destroy();
 });
 
-test("a dry run of repriceLogs ends once its client has left", async () => {
+test.each([
+  ["without a key", ""],
+  ["with a key", "Idempotency-Key: k\r\n"],
+])("a dry run of repriceLogs %s ends once its client has left", async (_, keyHeader) => {
   const timeLimitMs = 1_000;
   await using server = await startServer({ timeLimitMs });
   const logs = Array.from({ length: 250 }, (_, n) => ({ id: `${n}`, type: "span" }));
@@ -126,9 +129,12 @@ test("a dry run of repriceLogs ends once its client has left", async () => {
   const turn = vi.spyOn(server.database, "turn").mockReturnValue(mayGoOn);
   const period = '{ from: "2000-01-01", to: "3000-01-01", dryRun: true }';
   const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
-  const body = JSON.stringify({ query: `mutation { repriceLogs(input: ${period}) { examined } }` });
+  const body = JSON.stringify({
+    query: `mutation { a: repriceLogs(input: ${period}) { examined } b: repriceLogs(input: ${period}) { examined } }`,
+  });
   const head = `POST /graphql HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${server.token}\r\n`;
-  socket.write(`${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+  const type = "Content-Type: application/json\r\n";
+  socket.write(`${head}${keyHeader}${type}Content-Length: ${body.length}\r\n\r\n${body}`);
   await expect.poll(() => turn.mock.calls.length).toBe(1);
   socket.destroy();
   const connections = () =>

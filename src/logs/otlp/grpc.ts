@@ -27,7 +27,11 @@ export function offerGrpc(app: App, options: OtlpOptions, graceMs = GRACE_MS): v
     const listener = createServer({ noDelay: true }, (socket) => {
       const hold = connections.add(socket);
       socket.on("error", () => {}); // of a client that went away
-      server.connect(paced(socket), hold);
+      const connection = paced(socket);
+      server.connect(connection, (workspaceId) => {
+        connection.workspaceId = workspaceId;
+        return hold();
+      });
     });
     listener.listen({ host, port });
     await once(listener, "listening");

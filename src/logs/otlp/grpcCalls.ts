@@ -9,7 +9,6 @@ import { timedOut } from "../../limits/deadline.ts";
 import { beginWork, endWork, onceDone } from "../../limits/handlerWork.ts";
 import { authenticated } from "../../workspaces/resolvers.ts";
 import type { Encoded, Signal } from "./decode.ts";
-import type { HoldConnection } from "./grpcConnections.ts";
 import { readMessage } from "./grpcMessage.ts";
 import { exportResponse, grpcCodeOf, type Receipt, statusBytes } from "./messages.ts";
 import type { OtlpOptions } from "./options.ts";
@@ -38,6 +37,9 @@ const headersOfAnswer = {
   "grpc-accept-encoding": "identity,gzip",
 };
 
+/** Keeps a connection of a workspace from being closed as idle, until the function that is returned is called. */
+export type HoldConnection = (workspaceId: string) => () => void;
+
 /** Answers calls of gRPC. Authenticates each before its message is read, and counts it with the requests that come by HTTP. */
 export function createCalls(options: OtlpOptions, log: FastifyBaseLogger) {
   return async (
@@ -52,8 +54,7 @@ export function createCalls(options: OtlpOptions, log: FastifyBaseLogger) {
     try {
       const deadline = { atMs: performance.now() + RECEIVE_MS };
       const context = await options.contextOf({ headers, deadline }, { raw: stream });
-      authenticated(context);
-      onceDone(stream, hold());
+      onceDone(stream, hold(authenticated(context).workspaceId));
       const origin = { endpoint: `${service} (gRPC)`, client: clientOf(headers) };
       const receipt = await receiveCall({ stream, headers, signal, call, context, deadline }, options).catch(
         (error) => {

@@ -1,8 +1,5 @@
 import type { Socket } from "node:net";
 
-/** Keeps a connection from being closed as idle, until the function that is returned is called. */
-export type HoldConnection = () => () => void;
-
 /**
  * Closes the connection that is idle for longest when there are more than `maxConnections`, as by HTTP. Only calls with a valid token
  * keep a connection from it: 1,010 that sent nothing locked out all exporters, and with a PING twice a second they would cut off those
@@ -19,7 +16,7 @@ export function createConnections(maxConnections: number) {
   return {
     open,
     /** Returns the function to call when a call on it begins, which returns the one to call when it ends. */
-    add: (socket: Socket): HoldConnection => {
+    add: (socket: Socket): (() => () => void) => {
       let calls = 0;
       open.add(socket);
       idle.add(socket);

@@ -1,8 +1,7 @@
 import type { ServerHttp2Session } from "node:http2";
 import type { Duplex } from "node:stream";
 import type { FastifyBaseLogger } from "fastify";
-import { createCalls } from "./grpcCalls.ts";
-import type { HoldConnection } from "./grpcConnections.ts";
+import { createCalls, type HoldConnection } from "./grpcCalls.ts";
 import type { OtlpOptions } from "./options.ts";
 
 /** A client that stays for ever keeps what its connection holds, and new gateways behind a proxy would get no calls of it. */
