@@ -55,6 +55,7 @@ describe.skipIf(!hasChromium)(`undo and redo in the grid in Chromium${skipReason
     await page.getByText("There is nothing to redo").waitFor();
     await grid.getByText("edited", { exact: true }).waitFor();
     await page.keyboard.press("Control+z");
+    await expect.poll(() => stored(server)).toEqual(states.at(-2));
     await grid.getByText("word", { exact: true }).waitFor(); // a text typed before is kept beside the grid
     await grid.focus();
     await page.keyboard.press("Control+Home");
