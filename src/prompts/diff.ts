@@ -16,8 +16,8 @@ export interface VersionText {
  * The unified diff of each part of two versions, as `git diff` prints it; empty for parts that are the same. A missing part is
  * `/dev/null`. A part with more than 500 changed lines, or fewer in a part of more than 6,000 lines, is replaced as a whole; of
  * one with more than 100,000 lines it only says that it differs. Yields undefined where others may run, at most 40 ms apart.
- * `spend` is told the lengths of what is written as JSON, which may be 100 times that of what is stored: in 95 levels each line is indented
- * by 190 spaces.
+ * `spend` gets the length of each part that is written as JSON. It may be 100 times that of the stored text: at a depth of 95,
+ * each line has 190 spaces in front.
  */
 export function* diffVersions(
   from: VersionText,

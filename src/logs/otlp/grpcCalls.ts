@@ -119,7 +119,7 @@ function newCall(stream: ServerHttp2Stream, service: string | undefined, log: Fa
     if (isOver()) return;
     code = refusalCode;
     stream.respond({ ...headersOfAnswer, ...headers, "grpc-status": code }, { endStream: true });
-    // A client that still sends its message is told to stop.
+    // Stops a client that still sends its message.
     stream.once("finish", () => stream.close(NO_ERROR));
     stream.resume();
     endAfter(ANSWER_MS);
