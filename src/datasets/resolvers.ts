@@ -4,6 +4,7 @@ import { createCache } from "../database/cache.ts";
 import { isOrphan } from "../database/driverErrors.ts";
 import type { Database, EntityManager } from "../database/open.ts";
 import { GabbroError, quoted } from "../errors.ts";
+import { jsonBytesOf } from "../limits/jsonBytes.ts";
 import { jsonSize } from "../limits/jsonSize.ts";
 import type { Warning } from "../warnings.ts";
 import { valuesDecoder } from "./columns.ts";
@@ -126,12 +127,12 @@ export function refuseLargeRow(row: RowParts, before?: RowParts): number {
   if (bytes <= MAX_ROW_BYTES || (before && sizeOf(row) <= sizeOf(before))) return bytes;
   throw new GabbroError(
     "BAD_INPUT",
-    "The row would be larger than 16,000,000 bytes, where each value counts 32 more. Keep less in it, or add another row.",
+    "The row would be larger than 16,000,000 bytes as JSON, where each value counts 32 more. Keep less in it, or add another row.",
   );
 }
 
 const sizeOf = ({ name, values, idealOutput, metadata }: RowParts, max = Number.POSITIVE_INFINITY): number =>
-  jsonSize({ name, values, idealOutput, metadata }, max, Buffer.byteLength);
+  jsonSize({ name, values, idealOutput, metadata }, max, jsonBytesOf);
 
 /** Converts stored rows of a dataset to rows with their values by column name. */
 export function rowDecoder(parent: DatasetHead): (row: Row) => Row {

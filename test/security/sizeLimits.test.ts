@@ -335,6 +335,11 @@ test("a row that is put together of several requests has at most 16,000,000 byte
   const copy =
     'mutation($id: ID!, $columns: [LogColumnInput!]) { addLogToDataset(slug: "wide", input: { logId: $id, columns: $columns }) { datasetRow { name } } }';
   expect(await run(copy, { id: log.id, columns })).toMatchObject(refused(/larger than 16,000,000/));
+  await server.post("/monitor/log", { slug: "x", output: "\u0001".repeat(500_000) }); // six bytes each in a row
+  const [escaped] = await run("{ logs(first: 1) { nodes { id } } }");
+  const copyInto = (count: number) => run(copy, { id: escaped.id, columns: columns.slice(0, count) });
+  expect(await copyInto(5)).toEqual({ datasetRow: { name: null } });
+  expect(await copyInto(6)).toMatchObject(refused(/larger than 16,000,000/));
 });
 
 test.each([
