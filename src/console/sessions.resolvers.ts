@@ -5,10 +5,15 @@ import { deleteOlder } from "../database/deleteOlder.ts";
 import { newId } from "../database/ids.ts";
 import { createRecordUse, LAST_USED_PRECISION_MS } from "../database/lastUses.ts";
 import type { Database, EntityManager } from "../database/open.ts";
-import { createSharedReads } from "../database/sharedReads.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { runShared } from "../limits/eventLoop.ts";
-import { findTokenAccess, refusalOf, type TokenAccess } from "../workspaces/authentication.resolvers.ts";
+import {
+  findTokenAccess,
+  findTokens,
+  refusalOf,
+  type TokenAccess,
+} from "../workspaces/authentication.resolvers.ts";
+import { createHashLookup } from "../workspaces/hashLookup.ts";
 import { unauthenticated } from "../workspaces/resolvers.ts";
 import { hashToken } from "../workspaces/tokens.ts";
 import { ConsoleSession, SignInLink } from "./entities.ts";
@@ -49,17 +54,15 @@ export function createSessionAuthentication(
     await recordSession({ workspaceId, id: sessionId });
     if (Date.now() - lastUsedAt >= LAST_USED_PRECISION_MS) await recordToken({ workspaceId, id: tokenId });
   };
-  const reads = createSharedReads<SessionAccess | undefined>();
-  const find = (hash: string) =>
-    reads(hash, {
-      now: database.generation.now,
-      read: async (generation) => {
-        const access = await findSession(database, hash, generation);
-        if (access && !hasEnded(access)) sessions.set(hash, access);
-        else sessions.delete(hash);
-        return access;
-      },
-    });
+  const lookup = createHashLookup("sessions", (hashes) =>
+    findSessions(database, hashes, database.generation.now()),
+  );
+  const find = async (hash: string) => {
+    const access = await lookup(hash);
+    if (access && !hasEnded(access)) sessions.set(hash, access);
+    else sessions.delete(hash);
+    return access;
+  };
   const authenticate = async (secret: string, use: SessionUse): Promise<Access> => {
     const hash = hashToken(secret);
     const entry = sessions.get(hash);
@@ -85,7 +88,7 @@ export function createSessionAuthentication(
 export async function signIn(database: Database, input: SignInInput): Promise<string> {
   const link = "code" in input ? await findSignInLink(database, input.code) : null;
   const by = "token" in input ? (["hash", hashToken(input.token)] as const) : (["id", link!.token] as const);
-  const access = await findTokenAccess(database, [...by], null);
+  const access = await findTokenAccess(database, [...by]);
   if (!access || access.expiresAt <= Date.now())
     throw "token" in input ? unauthenticated(refusalOf(input.token)) : usedLink();
   const secret = randomBytes(SECRET_BYTES).toString("base64url");
@@ -141,25 +144,25 @@ async function endOldest(em: EntityManager, token: string): Promise<void> {
   if (surplus.length > 0) await em.nativeDelete(ConsoleSession, { id: { $in: surplus.map(({ id }) => id) } });
 }
 
-async function findSession(
+async function findSessions(
   database: Database,
-  hash: string,
+  hashes: string[],
   generation: string | null,
-): Promise<SessionAccess | undefined> {
-  const row = await database.read
+): Promise<Map<string, SessionAccess>> {
+  const rows = await database.read
     .selectFrom("ConsoleSession")
-    .select(["id", "token", "createdAt", "lastUsedAt"])
-    .where("hash", "=", hash)
-    .executeTakeFirst();
-  const access = row && (await findTokenAccess(database, ["id", row.token], generation));
-  return (
-    access && {
-      ...access,
-      sessionId: row.id,
-      sessionUsedAt: row.lastUsedAt.getTime(),
-      sessionEndsAt: row.createdAt.getTime() + MAX_AGE_MS,
-    }
-  );
+    .select(["id", "hash", "token", "createdAt", "lastUsedAt"])
+    .where("hash", "in", hashes)
+    .execute();
+  if (rows.length === 0) return new Map();
+  const tokens = await findTokens(database, ["id", [...new Set(rows.map(({ token }) => token))]], generation);
+  const found = rows.flatMap(({ id, hash, token, createdAt, lastUsedAt }) => {
+    const access = tokens.get(token);
+    if (!access) return [];
+    const times = { sessionUsedAt: lastUsedAt.getTime(), sessionEndsAt: createdAt.getTime() + MAX_AGE_MS };
+    return [[hash, { ...access, sessionId: id, ...times }] as const];
+  });
+  return new Map(found);
 }
 
 function hasEnded({ expiresAt, sessionUsedAt, sessionEndsAt }: SessionAccess): boolean {

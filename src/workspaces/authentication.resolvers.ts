@@ -1,9 +1,8 @@
-import DataLoader from "dataloader";
 import { LRUCache } from "lru-cache";
 import type { Access } from "../context.ts";
 import { createRecordUse, LAST_USED_PRECISION_MS } from "../database/lastUses.ts";
 import type { Database } from "../database/open.ts";
-import { runShared } from "../limits/eventLoop.ts";
+import { createHashLookup } from "./hashLookup.ts";
 import { unauthenticated } from "./resolvers.ts";
 import { hashToken, isIntact } from "./tokens.ts";
 
@@ -14,9 +13,6 @@ export type TokenAccess = Access & {
   generation: string | null;
 };
 
-/** How many tokens one statement looks up. */
-const MAX_LOOKED_UP = 500;
-
 /** Creates the authentication by token of one server. Results are cached until anything may have changed, such as a token that was revoked. */
 export function createTokenAuthentication(
   database: Database,
@@ -25,7 +21,9 @@ export function createTokenAuthentication(
   const tokens = new LRUCache<string, TokenAccess>({ max: 10_000 });
   const hashOf = createHashOf();
   const recordUse = createRecordUse(database, "AccessToken");
-  const find = createLookup(database);
+  const find = createHashLookup("tokens", (hashes) =>
+    findTokens(database, ["hash", hashes], database.generation.now()),
+  );
   const findAndKeep = async (hash: string): Promise<TokenAccess | undefined> => {
     const access = await find(hash);
     const nowMs = Date.now();
@@ -72,36 +70,6 @@ function createHashOf(): (token: string) => string {
   };
 }
 
-/**
- * Looks tokens up by their hashes, by one statement at a time for all that wait for the last one. With a statement for each
- * token, callers with unknown ones keep the connections of PostgreSQL busy (docs/internals/decisions.md).
- */
-function createLookup(database: Database) {
-  let last: Promise<unknown> = Promise.resolve();
-  const lookup = new DataLoader<string, TokenAccess | undefined>(
-    (hashes) => {
-      const found = runShared("tokens", () => findByHashes(database, hashes));
-      last = found.catch(() => {});
-      return found;
-    },
-    {
-      cache: false,
-      maxBatchSize: MAX_LOOKED_UP,
-      batchScheduleFn: (begin) => void last.then(begin),
-    },
-  );
-  return (hash: string) => lookup.load(hash);
-}
-
-async function findByHashes(database: Database, hashes: readonly string[]) {
-  const generation = database.generation.now();
-  const rows = await selectTokens(database)
-    .where("hash", "in", [...new Set(hashes)])
-    .execute();
-  const byHash = new Map(rows.map((row) => [row.hash, accessOf(row, generation)]));
-  return hashes.map((hash) => byHash.get(hash));
-}
-
 const SCHEME = "bearer ";
 
 /** The token in an `Authorization` header. */
@@ -125,22 +93,23 @@ export function refusalOf(token: string): string {
 export async function findTokenAccess(
   database: Database,
   [column, value]: [column: "hash" | "id", value: string],
-  generation: string | null,
 ): Promise<TokenAccess | undefined> {
-  const row = await selectTokens(database).where(column, "=", value).executeTakeFirst();
-  return row && accessOf(row, generation);
+  return (await findTokens(database, [column, [value]], null)).get(value);
 }
 
-const selectTokens = ({ read }: Database) =>
-  read
+/** The same for several tokens. */
+export async function findTokens(
+  { read }: Database,
+  [column, values]: [column: "hash" | "id", values: string[]],
+  generation: string | null,
+): Promise<Map<string, TokenAccess>> {
+  const rows = await read
     .selectFrom("AccessToken")
-    .select(["id", "name", "hash", "workspace", "scopes", "expiresAt", "revokedAt", "lastUsedAt"]);
-
-type TokenRow = Awaited<ReturnType<ReturnType<typeof selectTokens>["executeTakeFirstOrThrow"]>>;
-
-function accessOf(row: TokenRow, generation: string | null): TokenAccess | undefined {
-  if (row.revokedAt) return undefined;
-  return {
+    .select(["id", "name", "hash", "workspace", "scopes", "expiresAt", "revokedAt", "lastUsedAt"])
+    .where(column, "in", values)
+    .execute();
+  const valid = rows.filter(({ revokedAt }) => revokedAt === null);
+  const toAccess = (row: (typeof rows)[number]): TokenAccess => ({
     tokenId: row.id,
     tokenName: row.name,
     workspaceId: row.workspace,
@@ -148,5 +117,6 @@ function accessOf(row: TokenRow, generation: string | null): TokenAccess | undef
     expiresAt: row.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY,
     lastUsedAt: row.lastUsedAt?.getTime() ?? 0,
     generation,
-  };
+  });
+  return new Map(valid.map((row) => [row[column], toAccess(row)]));
 }

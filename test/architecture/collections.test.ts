@@ -45,7 +45,7 @@ const BOUNDS: Record<string, string[]> = {
     "limits/turns.ts createTurns.waiting",
     "logs/prune.resolvers.ts running",
     "usage/tokens.ts counts",
-    "workspaces/authentication.resolvers.ts createLookup.lookup",
+    "workspaces/hashLookup.ts createHashLookup.lookup",
     "workspaces/idempotency.resolvers.ts runningRequests",
   ],
   "requests, rows and documents, which take it with them": [

@@ -16,11 +16,11 @@ const exceptions: [RegExp, string][] = [
     "tokens are found by their hashes, which determine the workspace",
   ],
   [
-    /from "(?:console_sessions|sign_in_links)" .*"hash" = /,
+    /from "(?:console_sessions|sign_in_links)" .*"hash" (?:= |in \()/,
     "a session and a link that signs in are found by their hashes, which determine the workspace",
   ],
   [
-    /^select "id", "name", "hash", "workspace_id", .* from "access_tokens" where "id" = \S+$/,
+    /^select "id", "name", "hash", "workspace_id", .* from "access_tokens" where "id" in \([^)]+\)$/,
     "the token of a session or a link that was found by its hash",
   ],
   [
