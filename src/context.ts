@@ -23,6 +23,8 @@ export interface Context {
   retentionDays: number | null;
   /** Set by a subscription: ends the turn of its event, once the answer is made. */
   endEvent?: () => void;
+  /** Set by GraphQL: whether the answer goes on, event by event. */
+  isSubscription?: boolean;
   /** Set by GraphQL: the root field of a valid operation. */
   topField?: string;
   /** Set by GraphQL: what a valid operation uses of what is deprecated. */

@@ -102,6 +102,7 @@ const useCost: Plugin<ServerContext, ServerContext> = {
     const refusal = refusalOfCost(operation, cost) ?? refusalOfSize(document, parameters);
     if (refusal) return setResultAndStopExecution({ errors: [refusal] });
     disableDeadline(contextValue); // it ends with its subscriber
+    contextValue.isSubscription = true;
     return {
       onSubscribeResult: () => ({
         onNext: ({ result, setResult }) => {

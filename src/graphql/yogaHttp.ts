@@ -16,12 +16,14 @@ export async function answerByYoga(
   reply.status(response.status);
   response.headers.delete("cache-control"); // the one of event streams is weaker than that of every answer
   response.headers.forEach((value, name) => void reply.header(name, value));
-  const streams = response.headers.get("content-type")?.match(/event-stream/);
-  if (streams) return response.body;
+  if (serverContext.isSubscription && isEventStream(response)) return response.body;
+  // Also events: those of a query or a mutation are complete, and as a text they count while they wait for their client.
   const text = await response.text();
   if (text.length > MAX_CHARACTERS_WITHIN_TURN) await passTurns();
   return text;
 }
+
+const isEventStream = ({ headers }: Response) => headers.get("content-type")?.startsWith("text/event-stream");
 
 /** Sending a longer text takes a turn of its own. */
 const MAX_CHARACTERS_WITHIN_TURN = 1024 * 1024;

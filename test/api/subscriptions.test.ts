@@ -205,6 +205,23 @@ test("a subscription that is not asked for as events gets an error that says how
   }
 });
 
+test("a query that is asked for as events gets one, in an answer that is held as a text with its length", async () => {
+  const name = "x".repeat(100_000);
+  await server.graphql("mutation($i: LogPromptInput!) { logPrompt(input: $i) { __typename } }", {
+    i: { slug: "long", output: name },
+  });
+  const asked = await server.graphql(
+    "{ logs(first: 1) { nodes { output } } }",
+    {},
+    { headers: { accept: "text/event-stream" } },
+  );
+  expect(asked.headers["content-type"]).toMatch(/^text\/event-stream/);
+  expect(asked.body).toContain(
+    `event: next\ndata: {"data":{"logs":{"nodes":[{"output":"${name}"}]}}}\n\nevent: complete\n`,
+  );
+  expect(Number(asked.headers["content-length"])).toBe(asked.body.length);
+});
+
 test("a listener that falls a thousand logs behind is cut off, and the others are served", async () => {
   await using own = await startServer();
   const workspace = await getWorkspaceId(own.database, "default");
