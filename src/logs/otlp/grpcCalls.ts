@@ -6,6 +6,7 @@ import { unavailable } from "../../database/driverErrors.ts";
 import { GabbroError, internalError } from "../../errors.ts";
 import { clientOf } from "../../inbox/client.ts";
 import { timedOut } from "../../limits/deadline.ts";
+import { runShared } from "../../limits/eventLoop.ts";
 import { beginWork, endWork, onceDone } from "../../limits/handlerWork.ts";
 import { authenticated } from "../../workspaces/resolvers.ts";
 import type { Encoded, Signal } from "./decode.ts";
@@ -54,14 +55,12 @@ export function createCalls(options: OtlpOptions, log: FastifyBaseLogger) {
     try {
       const deadline = { atMs: performance.now() + RECEIVE_MS };
       const context = await options.contextOf({ headers, deadline }, { raw: stream });
-      onceDone(stream, hold(authenticated(context).workspaceId));
       const origin = { endpoint: `${service} (gRPC)`, client: clientOf(headers) };
-      const receipt = await receiveCall({ stream, headers, signal, call, context, deadline }, options).catch(
-        (error) => {
-          recordRefused(context, origin, error);
-          throw error;
-        },
-      );
+      const admitted = { stream, headers, signal, call, context, deadline, hold };
+      const receipt = await receiveCall(admitted, options).catch((error) => {
+        recordRefused(context, origin, error);
+        throw error;
+      });
       const { body } = exportResponse(recordPartial(context, origin, receipt), signal, "protobuf");
       call.answer(body);
     } catch (error) {
@@ -77,10 +76,11 @@ interface AdmittedCall {
   call: ReturnType<typeof newCall>;
   context: Context;
   deadline: { atMs: number };
+  hold: HoldConnection;
 }
 
 async function receiveCall(
-  { stream, headers, signal, call, context, deadline }: AdmittedCall,
+  { stream, headers, signal, call, context, deadline, hold }: AdmittedCall,
   { limiter, counts }: OtlpOptions,
 ): Promise<Receipt> {
   const { overloaded } = limiter;
@@ -88,6 +88,7 @@ async function receiveCall(
   const share = limiter.enterCall(workspaceId);
   if (!share) throw overloaded();
   onceDone(stream, () => share.giveBack(1));
+  onceDone(stream, hold(workspaceId)); // not of a refused call: those of clients who read no answer could keep all connections
   const held = limiter.holdBytes(workspaceId);
   onceDone(stream, held.release);
   beginWork(stream);
@@ -96,8 +97,11 @@ async function receiveCall(
     deadline.atMs = performance.now() + WORK_MS;
     call.endAfter(WORK_MS);
     const body: Encoded = { bytes, encoding: "protobuf" };
-    if (signal === "traces") return await receiveSpans(context, body, counts);
-    return await (signal === "logs" ? receiveLogRecords(context, body) : rejectMetrics(context, body));
+    // Else the transactions and connections of all workspaces count as those of one.
+    return await runShared(workspaceId, async () => {
+      if (signal === "traces") return receiveSpans(context, body, counts);
+      return signal === "logs" ? receiveLogRecords(context, body) : rejectMetrics(context, body);
+    });
   } finally {
     endWork(stream);
   }
