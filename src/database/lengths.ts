@@ -65,7 +65,8 @@ const MAX_ENTRIES_IN_PIECE = 5_000;
 /** Approximate memory of an entry of a list, beside its texts. */
 const ENTRY_BYTES = 30;
 
-function bytesOf(entries: object[]): number {
+/** About how many bytes entries take: their texts in UTF-8, and 30 for each entry. */
+export function bytesOf(entries: object[]): number {
   let bytes = entries.length * ENTRY_BYTES;
   for (const entry of entries)
     for (const value of Object.values(entry))

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Context } from "../context.ts";
-import { inTurn, lengthOf, readByLength } from "../database/lengths.ts";
+import { bytesOf, inTurn, lengthOf, readByLength } from "../database/lengths.ts";
 import { createLoader } from "../database/loader.ts";
 import { runWithPauses } from "../database/pauses.ts";
 import { searchEach } from "../database/searchEach.ts";
@@ -72,7 +72,11 @@ interface Found {
 
 function* toRows(context: Context, found: Found[]): Generator<void, (Row | null)[]> {
   const rows: (Row | null)[] = [];
+  const parsed = new Set<StoredRow>();
   for (const { content, parent } of found) {
+    // Reading it took its bytes off the budget once: 55 versions of a row of 9 MB ended a process with a heap of 512 MB.
+    if (content && parsed.has(content)) spendAnswerBytes(context, bytesOf([content]));
+    if (content) parsed.add(content);
     // A copy, as the parser changes it, and several keys may have the same content.
     rows.push(content && parent ? rowParser(context, parent)({ ...content }).row : null);
     yield;

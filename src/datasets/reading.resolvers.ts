@@ -40,7 +40,9 @@ async function rowsIn(context: Context, parent: DatasetHead, range: Range): Prom
   const result: RowSet = { rows: [], omitted: new Set() };
   const spend = (bytes: number) => spendAnswerBytes(context, bytes);
   for await (const piece of storedRows(context, parent, { ...range, spend })) {
+    const pause = createPauses(context, authenticated(context).workspaceId); // of this piece: its read had a turn
     for (const each of piece) {
+      if (pause.isDue()) await pause.take();
       const { row, omitted } = parse(each);
       result.rows.push(row);
       for (const name of omitted) result.omitted.add(name);
@@ -58,7 +60,9 @@ interface WholeRead {
 /** Reads all rows of a dataset once for all fields of one operation. */
 const readWhole = createLoader<WholeRead, RowSet>(async (context, reads) => {
   const ofDataset = [...Map.groupBy(reads, ({ parent }) => `${parent.id} ${parent.version}`).values()];
-  const results = ofDataset.map(async (some) => {
+  const byRead = new Map<WholeRead, RowSet | Error>();
+  const hold = holdLargest(context); // one after another, as each has a piece of its rows in memory
+  for (const some of ofDataset) {
     const { parent } = some[0]!;
     const columns = [...new Set(some.flatMap((one) => one.columns ?? []))];
     const rows = some.some((one) => one.columns) ? allRowsIn(context, parent, columns).catch(toError) : null;
@@ -66,11 +70,10 @@ const readWhole = createLoader<WholeRead, RowSet>(async (context, reads) => {
     // A field whose rows are too many fails alone.
     const available = whole && !(whole instanceof Error) ? whole : null;
     const needsOmitted = !available && some.some((one) => !one.columns);
-    const omitted = needsOmitted ? { rows: [], omitted: await omittedIn(context, parent) } : available;
+    const omitted = needsOmitted ? { rows: [], omitted: await omittedIn(context, parent, hold) } : available;
     const read = await rows;
-    return some.map((one): [WholeRead, RowSet | Error] => [one, (one.columns ? read : omitted)!]);
-  });
-  const byRead = new Map((await Promise.all(results)).flat());
+    for (const one of some) byRead.set(one, (one.columns ? read : omitted)!);
+  }
   return reads.map((one) => byRead.get(one)!);
 });
 
@@ -83,11 +86,16 @@ async function allRowsIn(context: Context, parent: DatasetHead, columns: RowColu
   throw badInput([{ path: "first", message }]);
 }
 
-async function omittedIn(context: Context, parent: DatasetHead): Promise<Set<string>> {
+async function omittedIn(context: Context, parent: DatasetHead, hold: Hold): Promise<Set<string>> {
   const decode = valuesDecoder(parent);
   const omitted = new Set<string>();
-  for await (const piece of storedRows(context, parent, { ...ALL, columns: ["values"] }))
-    for (const { values } of piece) for (const name of decode(JSON.parse(values)).omitted) omitted.add(name);
+  for await (const piece of storedRows(context, parent, { ...ALL, columns: ["values"], hold })) {
+    const pause = createPauses(context, authenticated(context).workspaceId);
+    for (const { values } of piece) {
+      if (pause.isDue()) await pause.take();
+      for (const name of decode(JSON.parse(values)).omitted) omitted.add(name);
+    }
+  }
   return omitted;
 }
 

@@ -5,6 +5,7 @@ import type { DatasetRow } from "../datasets/entities.ts";
 import { putRows } from "../datasets/put.resolvers.ts";
 import { getDataset, refuseLargeRow, refuseOrphans, type StoredItem } from "../datasets/resolvers.ts";
 import { badInput } from "../errors.ts";
+import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import type { Log, LoggedVariable, LogRow } from "./entities.ts";
 import type { AddLogToDatasetInput, LogColumn } from "./inputs.ts";
@@ -28,7 +29,9 @@ export async function addLogToDataset(
   const values = columns ? valuesBy(columns, call) : valuesByName(parent.columns, call);
   const { idealOutput, metadata } = call;
   const row = { name: null, key: null, values, idealOutput: textOf(idealOutput), metadata, logId: log.id };
-  countCopied(context.em, refuseLargeRow(row));
+  const bytes = refuseLargeRow(row);
+  spendAnswerBytes(context, bytes); // 25 rows of 16 MB in one request of 34 kB took 4 s of processor time
+  countCopied(context.em, bytes);
   const [added] = await refuseOrphans(slug, () =>
     inTransaction(
       context.em,

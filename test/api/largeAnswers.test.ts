@@ -148,6 +148,28 @@ test("the rows of many datasets are read one piece after another, with others se
   expect(await turnsDuring(() => server.graphql(warnings))).toBeGreaterThan(19);
 });
 
+// With a turn for each statement alone, there are 4 and 8.
+test.each([
+  ["warning", 6],
+  ["rows(first: 500) { nodes { id values } }", 10],
+])("others are served while renamed columns of many rows are put in place for %s", async (field, fewest) => {
+  const slug = `renamed-${field.slice(0, 4)}`;
+  const names = Array.from({ length: 580 }, (_, n) => `c${n}`);
+  const columns = names.map((name) => ({ name, type: "text" as const }));
+  const values = Object.fromEntries(names.map((name) => [name, ""]));
+  await addDataset(server, { slug, columns, rows: Array.from({ length: 500 }, () => ({ values })) });
+  const renameColumns = names.map((from) => ({ from, to: `1${from.slice(1).padStart(9, "0")}` }));
+  const rename =
+    "mutation($slug: String!, $renameColumns: [ColumnRenameInput!]!) { updateDataset(slug: $slug, input: { renameColumns: $renameColumns }) { dataset { id } } }";
+  const renamed = await server.run(rename, { slug, renameColumns });
+  expect(renamed).not.toHaveProperty("error");
+  const turn = vi.spyOn(server.database, "turn");
+  const { body } = await server.graphql(`{ dataset(slug: "${slug}") { ${field} } }`);
+  expect(body.errors).toBeUndefined();
+  expect(turn.mock.calls.length).toBeGreaterThan(fewest);
+  turn.mockRestore();
+});
+
 const DENSE = Array.from({ length: 50_000 }, () => []);
 const PLAIN = "x".repeat(JSON.stringify(DENSE).length);
 

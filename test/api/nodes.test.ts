@@ -200,6 +200,24 @@ test("a deleted dataset, its rows and tags, a deleted prompt, its versions, tags
   expect(await run("query ($ids: [ID!]!) { nodes(ids: $ids) { id } }", { ids })).toEqual(ids.map(() => null));
 });
 
+test("a long row counts towards the answer for each of its versions that is asked for, though it is the same in all", async () => {
+  const rows = [
+    { values: { a: "x".repeat(9_000_000) } },
+    ...Array.from({ length: 3 }, () => ({ values: { a: "y" } })),
+  ];
+  await addDataset(server, { slug: "long", columns });
+  for (const row of rows) await server.post("/datasets/long/items", row);
+  const { nodes: stored } = (
+    await server.graphql('{ dataset(slug: "long") { rows(first: 1) { nodes { id } } } }')
+  ).body.data.dataset.rows;
+  const asked = (versions: number) => {
+    const ids = Array.from({ length: versions }, (_, n) => `"${stored[0].id}@${n + 2}"`);
+    return server.graphql(`{ nodes(ids: [${ids}]) { id } }`);
+  };
+  expect((await asked(3)).body.errors).toBeUndefined();
+  expect((await asked(4)).body.errors).toMatchObject([{ extensions: { code: "QUERY_TOO_COMPLEX" } }]);
+});
+
 test("versions of a dataset are looked for 25 in a statement, and found in each", async () => {
   const change = (n: number) =>
     `mutation { updateDataset(slug: "renamed", input: { addColumns: [{ name: "c${n}", type: TEXT }] }) { dataset { id } } }`;

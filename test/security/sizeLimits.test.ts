@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { v7 as uuidv7 } from "uuid";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import { getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { addDataset, addPrompt } from "../support/data.ts";
 import { startServer } from "../support/server.ts";
@@ -340,6 +340,33 @@ test("a row that is put together of several requests has at most 16,000,000 byte
   const copyInto = (count: number) => run(copy, { id: escaped.id, columns: columns.slice(0, count) });
   expect(await copyInto(5)).toEqual({ datasetRow: { name: null } });
   expect(await copyInto(6)).toMatchObject(refused(/larger than 16,000,000/));
+  const parts = columns.slice(0, 4).map(({ column }) => `{ column: "${column}", from: OUTPUT }`);
+  const add = (name: string) =>
+    `${name}: addLogToDataset(slug: "wide", input: { logId: "${escaped.id}", columns: [${parts}] }) { __typename }`;
+  const { body: thrice } = await server.graphql(`mutation { ${["a", "b", "c"].map(add).join(" ")} }`);
+  expect(thrice.errors).toMatchObject([{ path: ["c"], extensions: { code: "QUERY_TOO_COMPLEX" } }]);
+});
+
+test("members of a row are counted no further than a row may have, however many columns take the same part of a log", async () => {
+  const names = columnsNamed("m", 1_000).map(({ name }) => name);
+  await addDataset(server, {
+    slug: "shared-members",
+    columns: names.map((name) => ({ name, type: "text" as const })),
+  });
+  const input = Object.fromEntries(Array.from({ length: 60_000 }, (_, n) => [`k${n}`, n]));
+  await server.graphql("mutation($i: LogPromptInput!) { logPrompt(input: $i) { __typename } }", {
+    i: { slug: "x", output: "y", input },
+  });
+  const [{ id }] = await run("{ logs(first: 1) { nodes { id } } }");
+  const columns = names.map((column) => ({ column, from: "INPUT" }));
+  const copy =
+    'mutation($id: ID!, $columns: [LogColumnInput!]) { addLogToDataset(slug: "shared-members", input: { logId: $id, columns: $columns }) { datasetRow { name } } }';
+  const looked = vi.spyOn(Object, "values");
+  expect(await run(copy, { id, columns })).toMatchObject(refused(/more than 50,000 members of objects/));
+  const counted = looked.mock.calls.filter(([value]) => "k59999" in Object(value)).length;
+  looked.mockRestore();
+  expect(counted).toBeGreaterThan(0);
+  expect(counted).toBeLessThan(5);
 });
 
 test.each([
