@@ -1,4 +1,5 @@
 import DataLoader from "dataloader";
+import { runShared } from "../limits/eventLoop.ts";
 import type { Database } from "./open.ts";
 import { retryWhileLocked } from "./retry.ts";
 
@@ -30,8 +31,9 @@ export function createRecordUse(
   const uses = new DataLoader<Use, undefined>(
     async (some) => {
       const byWorkspace = Map.groupBy(some, ({ workspaceId }) => workspaceId);
+      // For the workspace, as a token that is being revoked has the statement wait for seconds.
       for (const [workspaceId, ofWorkspace] of byWorkspace)
-        await store(workspaceId, [...new Set(ofWorkspace.map(({ id }) => id))]);
+        await runShared(workspaceId, () => store(workspaceId, [...new Set(ofWorkspace.map(({ id }) => id))]));
       return some.map(() => undefined);
     },
     { cache: false, maxBatchSize: MAX_USES_IN_STATEMENT, batchScheduleFn: (run) => void setImmediate(run) },

@@ -2,6 +2,7 @@ import { expect, test, vi } from "vitest";
 import { createCommit } from "../../src/database/groupCommit.ts";
 import { GabbroError } from "../../src/errors.ts";
 import { currentWorkspace, runShared } from "../../src/limits/eventLoop.ts";
+import { countTurns } from "../support/turns.ts";
 
 const AT_ONCE = 4;
 const rows = (name: string) => [["Thing", { name }]] as never;
@@ -54,6 +55,35 @@ test("where few wait, those that come a turn later share the transaction", async
   expect(inserting[0]!.names).toEqual(["first", "second"]);
   inserting[0]!.done();
   await Promise.all([first, second]);
+});
+
+test("a transaction with requests of one workspace asks for its connection as that one, and one of several as all", async () => {
+  const asked: [names: string, as: string | undefined][] = [];
+  const insert = async (all: [string, { name: string }][]) => {
+    asked.push([namesOf(all).join(" "), currentWorkspace()]);
+  };
+  const commit = createCommit({ insert, insertAlone: neverAlone, takesLocks: () => false });
+  const store = (...workspaces: string[]) =>
+    Promise.all(workspaces.map((workspace) => runShared(workspace, () => commit(rows(workspace)))));
+  await store("one", "one");
+  await store("one", "other");
+  expect(asked).toEqual([
+    ["one one", "small commits one"],
+    ["one other", "small commits"],
+  ]);
+});
+
+test("requests that share a commit go on in several turns where their work takes long", async () => {
+  const commit = createCommit({ insert: async () => {}, insertAlone: neverAlone, takesLocks: () => false });
+  const turns = countTurns();
+  const goOn = async () => {
+    await commit(rows("a"));
+    for (const sinceMs = performance.now(); performance.now() - sinceMs < 3; );
+    return turns.now();
+  };
+  const all = await runShared("one", () => Promise.all(Array.from({ length: 30 }, goOn)));
+  turns.stop();
+  expect(new Set(all).size).toBeGreaterThan(4);
 });
 
 test("where many wait, nobody waits another turn for more to come", async () => {
