@@ -33,3 +33,18 @@ export async function runWithPauses<Result>(
   }
   return step.value;
 }
+
+/** Runs the reads of one request one after another, with those of others in between where they take long. Each may fail alone. */
+export function createPacedReads(context: Request, workspaceId: string) {
+  const pause = createPauses(context, workspaceId);
+  let last: Promise<unknown> | undefined;
+  return <Result>(read: () => Promise<Result>): Promise<Result> => {
+    const paced = async () => {
+      if (pause.isDue()) await pause.take();
+      return read();
+    };
+    const result = last ? last.then(paced) : read(); // most requests have one
+    last = result.catch(() => {});
+    return result;
+  };
+}

@@ -1,5 +1,5 @@
 import type { Context } from "../context.ts";
-import { createPauses } from "../database/pauses.ts";
+import { createPacedReads } from "../database/pauses.ts";
 import { quoted } from "../errors.ts";
 import { findDetails, findPrompt } from "../prompts/cached.resolvers.ts";
 import { selectVersion } from "../prompts/selection.ts";
@@ -66,14 +66,6 @@ export function createServedFinder(
   workspaceId: string,
   missing: MissingVersion = "production serves",
 ): FindServed {
-  const pause = createPauses(context, workspaceId);
-  let last: Promise<unknown> = Promise.resolve();
-  return (asked) => {
-    const served = last.then(async () => {
-      if (pause.isDue()) await pause.take();
-      return findServed(context, workspaceId, asked, missing);
-    });
-    last = served.catch(() => {}); // each caller gets the error of its own
-    return served;
-  };
+  const read = createPacedReads(context, workspaceId);
+  return (asked) => read(() => findServed(context, workspaceId, asked, missing));
 }

@@ -1,6 +1,8 @@
 import { v7 as uuidv7 } from "uuid";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test, vi } from "vitest";
+import { ownPriceFinder } from "../../src/pricing/resolvers.ts";
 import { toCursor } from "../../src/validation/pagination.ts";
+import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { addPrompt, addToken, addWorkspace, model } from "../support/data.ts";
 import { encodeSpans, newSpan, send } from "../support/otlp.ts";
 import { isOnPostgresql, startServer } from "../support/server.ts";
@@ -623,8 +625,8 @@ describe("repricing", () => {
     const stop = await captureStatements(server);
     const { changed } = await reprice();
     const commits = stop().filter(({ sql }) => /^commit/i.test(sql));
-    expect(changed).toBeGreaterThan(0);
-    expect(commits.length).toBeGreaterThan(changed); // with that of the audit entry
+    expect(changed).toBeGreaterThan(1);
+    expect(commits.length).toBeGreaterThan(2); // of two long ones at least, and of the audit entry
   });
 
   test("what a run changed before it broke off stays changed and stands in the audit log", async () => {
@@ -695,3 +697,19 @@ test.each([["read"], ["write"], ["publish"], ["read", "write", "publish"]] as co
     expect(await server.run(LIST, { model: name })).toMatchObject([{ id, inputPrice: 1 }]);
   },
 );
+
+test("own prices of many models are looked for one after another, with others served in between", async () => {
+  const { database } = server;
+  const workspaceId = await getWorkspaceId(database, "default");
+  const named = Array.from({ length: 5 }, () => newName());
+  for (const [at, name] of named.entries()) await setPrice({ model: name, inputPrice: at });
+  const turn = vi.spyOn(database, "turn");
+  let nowMs = performance.now();
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => (nowMs += 20)); // each takes longer than a turn may
+  const find = ownPriceFinder(commandLineContext(database, workspaceId), workspaceId);
+  const found = await Promise.all(named.map((name) => find({ provider: null, model: name }, new Date())));
+  clock.mockRestore();
+  expect(found.map((price) => price?.inputPrice)).toEqual([0, 1, 2, 3, 4]);
+  expect(turn).toHaveBeenCalledTimes(4);
+  turn.mockRestore();
+});
