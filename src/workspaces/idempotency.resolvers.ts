@@ -76,7 +76,7 @@ export async function runOnce(
     if (row.requestHash !== requestHash) throw keyOfAnother();
     const text = cipher.decrypt(row.answer);
     await pause();
-    const answer = JSON.parse(text) as Answer;
+    const answer = toAnswer(text);
     await pause();
     return { ...answer, isRepeated: true };
   };
@@ -95,9 +95,7 @@ export async function runOnce(
         refuseLongAnswer(result, request);
         await pause();
         if (isReplacing) await deleteExpired(transaction, answerKey);
-        const text = JSON.stringify(result);
-        await pause();
-        const answer = cipher.encrypt(text);
+        const answer = cipher.encrypt(toText(result));
         await pause();
         const row = { ...answerKey, id: newId(), requestHash, answer, createdAt: new Date() };
         await transaction.database.commit([["IdempotentAnswer", row]]);
@@ -121,6 +119,15 @@ export async function runOnce(
 }
 
 const isConflict = (error: unknown) => isUniqueViolation(error) || isLocked(error);
+
+/** The body as it is, behind a line with the rest: as JSON within JSON, escapes make it twice as long. */
+const toText = ({ body, ...rest }: Answer) => `${JSON.stringify(rest)}\n${body}`;
+
+/** Answers of earlier versions are JSON as a whole, which is one line. */
+function toAnswer(text: string): Answer {
+  const end = text.indexOf("\n");
+  return end === -1 ? JSON.parse(text) : { ...JSON.parse(text.slice(0, end)), body: text.slice(end + 1) };
+}
 
 /** Refuses the request with all its writes: without the stored answer a retry would not be safe. */
 function refuseLongAnswer({ body }: Answer, request: string): void {

@@ -1,3 +1,4 @@
+import { createCipheriv, hkdfSync, randomBytes } from "node:crypto";
 import { v7 as uuidv7 } from "uuid";
 import { afterAll, expect, test, vi } from "vitest";
 import { storedTime } from "../../src/database/times.ts";
@@ -29,6 +30,31 @@ test("a stored answer opens only with the token that got it, whoever's it is mad
   const { body } = await server.graphql(create, {}, keyed("sealed", token));
   expect(body.errors).toMatchObject([{ extensions: { code: "INTERNAL" } }]);
   expect(JSON.stringify(body)).not.toContain(first.body.data.createAccessToken.token);
+});
+
+test("an answer is stored as it is, without escapes, and given again; also one that an earlier version stored", async () => {
+  await addDataset(server, { slug: "quoted", columns: [{ name: "a", type: "text" }] });
+  const values = { a: '"'.repeat(500_000) };
+  const send = () => server.post("/datasets/quoted/items", { values }, keyed("quoted"));
+  const first = await send();
+  expect(first.body.datasetRow.values).toEqual(values);
+  expect((await send()).body).toEqual(first.body);
+  const { id, answer } = await server.database.read
+    .selectFrom("IdempotentAnswer")
+    .select(["id", "answer"])
+    .orderBy("createdAt", "desc")
+    .limit(1)
+    .executeTakeFirstOrThrow();
+  const bytes = Buffer.byteLength(JSON.stringify(first.body));
+  expect(answer.length).toBeLessThan(1.5 * bytes); // base64
+  const secret = new Uint8Array(hkdfSync("sha256", server.token, "quoted", "gabbro idempotent answer", 32));
+  const iv = randomBytes(12);
+  const cipher = createCipheriv("aes-256-gcm", secret, iv);
+  const earlier = { status: 201, headers: { "content-type": "application/json" }, body: '{"earlier":"\\n"}' };
+  const encrypted = Buffer.concat([cipher.update(JSON.stringify(earlier)), cipher.final()]);
+  const stored = Buffer.concat([iv, cipher.getAuthTag(), encrypted]).toString("base64");
+  await execute(server, `update idempotent_answers set answer = '${stored}' where id = '${id}'`);
+  expect((await send()).body).toEqual({ earlier: "\n" });
 });
 
 test("of twenty requests that come at once with one key, one is carried out and the others wait for it", async () => {
