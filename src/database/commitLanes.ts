@@ -85,7 +85,7 @@ export function createLanes<DB>(ways: Ways<DB>, { name, places, share }: Places,
     const used = new Set(taken.map(({ lane }) => lane));
     countRunning(used, 1);
     const [only] = used.size === 1 ? used : [];
-    // By itself, a workspace's only transaction gets a connection that those of others leave: they have several.
+    // As its own, a workspace's only transaction may have a connection that the pool keeps for those who have none.
     const asking = only ? `${name} ${only.workspace}` : name;
     await runShared(asking, () => storeBatch(ways, taken.filter(isInTime)));
     countRunning(used, -1);

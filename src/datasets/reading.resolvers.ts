@@ -70,7 +70,7 @@ const readWhole = createLoader<WholeRead, RowSet>(async (context, reads) => {
     // A field whose rows are too many fails alone.
     const available = whole && !(whole instanceof Error) ? whole : null;
     const needsOmitted = !available && some.some((one) => !one.columns);
-    const omitted = needsOmitted ? { rows: [], omitted: await omittedIn(context, parent, hold) } : available;
+    const omitted = needsOmitted ? await omittedIn(context, parent, hold).catch(toError) : available;
     const read = await rows;
     for (const one of some) byRead.set(one, (one.columns ? read : omitted)!);
   }
@@ -86,7 +86,7 @@ async function allRowsIn(context: Context, parent: DatasetHead, columns: RowColu
   throw badInput([{ path: "first", message }]);
 }
 
-async function omittedIn(context: Context, parent: DatasetHead, hold: Hold): Promise<Set<string>> {
+async function omittedIn(context: Context, parent: DatasetHead, hold: Hold): Promise<RowSet> {
   const decode = valuesDecoder(parent);
   const omitted = new Set<string>();
   for await (const piece of storedRows(context, parent, { ...ALL, columns: ["values"], hold })) {
@@ -96,7 +96,7 @@ async function omittedIn(context: Context, parent: DatasetHead, hold: Hold): Pro
       for (const name of decode(JSON.parse(values)).omitted) omitted.add(name);
     }
   }
-  return omitted;
+  return { rows: [], omitted };
 }
 
 interface Range {

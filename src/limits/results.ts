@@ -13,7 +13,8 @@ interface Lane {
  * Lets the work that follows results of a database server begin for 10 ms of a turn, for each workspace: eight connections may
  * answer at once, and making a hundred logs of a result takes 10 ms. The others follow in the next turns, in their order.
  *
- * Where many go on `together`, the first ones would take no time before all of them had begun. Each then waits for an immediate of its own.
+ * Those that go on `together` all ask before any of them has worked, so each waits for an immediate of its own: only then is it known what
+ * those before it took.
  */
 export function createResultTurns(
   going: "one by one" | "together" = "one by one",
@@ -39,8 +40,10 @@ export function createResultTurns(
     if (workspaceId === undefined) return undefined;
     const lane = lanes.get(workspaceId) ?? { sinceMs: undefined, waiting: [] };
     lanes.set(workspaceId, lane);
-    if (going === "together") setImmediate(startNext, workspaceId, lane);
-    if (going === "together") return new Promise((resolve) => lane.waiting.push(resolve));
+    if (going === "together") {
+      setImmediate(startNext, workspaceId, lane);
+      return new Promise((resolve) => lane.waiting.push(resolve));
+    }
     const isFirst = lane.sinceMs === undefined && lane.waiting.length === 0;
     if (isFirst) beginTurn(workspaceId, lane);
     if (lane.waiting.length === 0 && performance.now() - lane.sinceMs! < WINDOW_MS) return undefined;

@@ -206,9 +206,9 @@ test("a subscription that is not asked for as events gets an error that says how
 });
 
 test("a query that is asked for as events gets one, in an answer that is held as a text with its length", async () => {
-  const name = "x".repeat(100_000);
+  const output = "x".repeat(100_000);
   await server.graphql("mutation($i: LogPromptInput!) { logPrompt(input: $i) { __typename } }", {
-    i: { slug: "long", output: name },
+    i: { slug: "long", output },
   });
   const asked = await server.graphql(
     "{ logs(first: 1) { nodes { output } } }",
@@ -217,7 +217,7 @@ test("a query that is asked for as events gets one, in an answer that is held as
   );
   expect(asked.headers["content-type"]).toMatch(/^text\/event-stream/);
   expect(asked.body).toContain(
-    `event: next\ndata: {"data":{"logs":{"nodes":[{"output":"${name}"}]}}}\n\nevent: complete\n`,
+    `event: next\ndata: {"data":{"logs":{"nodes":[{"output":"${output}"}]}}}\n\nevent: complete\n`,
   );
   expect(Number(asked.headers["content-length"])).toBe(asked.body.length);
 });
