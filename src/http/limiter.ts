@@ -3,9 +3,10 @@ import { getHeapStatistics } from "node:v8";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { createEventLoopSlots, type Place } from "../limits/eventLoop.ts";
 import { beginWork, endWork, onceDone } from "../limits/handlerWork.ts";
-import { createShares, type Share } from "../limits/shares.ts";
+import type { Share } from "../limits/shares.ts";
 import type { App } from "./app.ts";
 import { createBodies } from "./bodies.ts";
+import { createInFlight, NO_WORKSPACE } from "./inFlight.ts";
 import { createRefusals, type ErrorBody } from "./refusals.ts";
 
 declare module "fastify" {
@@ -55,14 +56,8 @@ const DEFAULTS: Limits = {
 const MAX_RUNNING = 64;
 /** The routes of monitors, which must always be answered. */
 export const PROBES = new Set(["/health", "/ready", "/metrics"]);
-/** Stands for the workspace of a request without a token, or whose token is still to be looked up. */
-const NO_WORKSPACE = "";
-/** Pages and assets that need no token. They are large and rendered for each request. */
-const PUBLIC = /^\/(?:docs|openapi\.json|graphql\/assets|console\/assets|console\/\*)(?:\/|$)|^\/console$/;
 /** Counting a body costs 10 microseconds. Smaller ones are parsed outside of all places: 480 of 16 kB that end at once take 0.4 s. */
 const MAX_SMALL_BODY_BYTES = 4 * 1024;
-const MAX_PUBLIC = 20;
-const MAX_SIGNING_IN = 50;
 
 /**
  * Load shedding: refuses requests beyond the limits as UNAVAILABLE with Retry-After. An endless queue would answer every
@@ -172,27 +167,6 @@ function createBodyLimits({ maxBodyBytes, maxKeptBytes }: Limits, places: Slots,
       return counted.count({ workspaceId: workspaceOf(request), reply, reading, refusal, onComplete });
     },
     hold: keptBodies.hold,
-  };
-}
-
-function createInFlight(max: number) {
-  const ofWorkspaces = createShares(max);
-  /** Requests of no workspace have shares of their own, by their addresses, and cannot exhaust those of workspaces. */
-  const withoutToken = createShares(max);
-  const publicRoutes = createShares(MAX_PUBLIC);
-  const signingIn = createShares(MAX_SIGNING_IN);
-  const sharesOf = ({ routeOptions: { url = "", config } }: FastifyRequest) => {
-    if (config.signsIn) return signingIn;
-    return PUBLIC.test(url) ? publicRoutes : withoutToken;
-  };
-  const all = [ofWorkspaces, withoutToken, publicRoutes, signingIn];
-  return {
-    ofWorkspaces,
-    take: (workspaceId: string, request: FastifyRequest): Share | undefined =>
-      workspaceId === NO_WORKSPACE
-        ? sharesOf(request).take(request.ip, 1)
-        : ofWorkspaces.take(workspaceId, 1),
-    total: (): number => all.reduce((sum, shares) => sum + shares.total(), 0),
   };
 }
 

@@ -90,6 +90,24 @@ test("who loads pages that need no token takes no place of who has one, and more
   expect(new Set(await Promise.all(loads))).toEqual(new Set([200, 503]));
 });
 
+test("the assets of GraphiQL, which wait until they are packed, keep no page from those who load it", async () => {
+  await using server = await startServer();
+  const { hostname, port } = new URL(server.url);
+  const open = async () => {
+    const socket = connect(Number(port), hostname);
+    await once(socket, "connect");
+    return socket;
+  };
+  const sockets = await Promise.all(Array.from({ length: 60 }, open));
+  const answers = sockets.map(async (socket) => `${(await once(socket, "data"))[0]}`);
+  // Together, so that they are all in flight when the first one takes its place.
+  for (const socket of sockets) socket.write("GET /graphql/assets/boot.js HTTP/1.1\r\nHost: x\r\n\r\n");
+  const page = fetch(`${server.url}/docs`);
+  for (const answer of answers) expect(await answer).toMatch(/^HTTP\/1\.1 200 /);
+  expect((await page).status).toBe(200);
+  for (const socket of sockets) socket.destroy();
+});
+
 test("a download is in flight until it is read, also of a file that is announced as events", async () => {
   await using server = await startServer({ metricsToken: METRICS_TOKEN });
   const { uploadUrl, fileKey } = await announced(server, { contentType: "text/event-stream" });
