@@ -46,20 +46,34 @@ async function countsOf({ database }: Pick<Server, "database">): Promise<Counts>
 }
 
 /** Stores one trace with so many logs. */
-async function addTree({ database }: Server, workspace: string, size: number, startTime: Date) {
-  const trace = uuidv7();
+async function addTree(
+  { database }: Server,
+  workspace: string,
+  size: number,
+  startTime: Date,
+  of?: string,
+): Promise<string> {
+  const trace = of ?? uuidv7();
   const times = { startTime, createdAt: startTime, endTime: null };
   const parties = { organization: null, user: null, metadata: null };
   const log = () => ({
-    ...{ id: uuidv7(), workspace, trace, type: "span", prompt: null, promptSlug: "tree", output: "branch" },
+    ...{
+      id: uuidv7({ msecs: startTime.getTime() }),
+      workspace,
+      trace,
+      type: "span",
+      prompt: null,
+      promptSlug: "tree",
+      output: "branch",
+    },
     ...{ version: null, tag: null, provider: null, model: null, userId: null, organizationId: null },
     ...{ input: null, idealOutput: null, variables: null, metadata: null, latencyMs: null, cost: null },
     ...{ inputTokens: null, outputTokens: null, costSource: "NONE", searchId: null, ...times },
   });
-  await database.commit([
-    ["Trace", { id: trace, workspace, name: "tree", ...parties, ...times }],
-    ...Array.from({ length: size }, () => ["Log", log()] as const),
-  ] as Parameters<typeof database.commit>[0]);
+  const traces = of ? [] : [["Trace", { id: trace, workspace, name: "tree", ...parties, ...times }]];
+  const logs = Array.from({ length: size }, () => ["Log", log()]);
+  await database.commit([...traces, ...logs] as Parameters<typeof database.commit>[0]);
+  return trace;
 }
 
 test("what began earlier goes with its words; what began at the time or later stays", async () => {
@@ -102,21 +116,44 @@ test("a count of more traces than one statement counts is exact", async () => {
 });
 
 test("a large trace is removed in steps of few logs, with others served in between", async () => {
-  await addTree(server, workspaceId, 1_500, new Date("2016-01-01"));
-  await addTree(server, workspaceId, 3, new Date("2016-01-02"));
-  const before = await countsOf(server);
-  const most = server.database.dialect.maxRemovedRows;
-  const stop = await captureStatements(server);
-  const turns = await turnsDuring(() => server.run(PRUNE, { before: "2017-01-01" }));
+  await using own = await startServer(); // whose connections have prepared no statement before
+  const ownWorkspace = await getWorkspaceId(own.database, "default");
+  await addTree(own, ownWorkspace, 1_500, new Date("2016-01-01"));
+  await addTree(own, ownWorkspace, 3, new Date("2016-01-02"));
+  const before = await countsOf(own);
+  const most = own.database.dialect.maxRemovedRows;
+  const stop = await captureStatements(own);
+  const turns = await turnsDuring(() => own.run(PRUNE, { before: "2017-01-01" }));
   const deletions = stop().filter(({ sql }) => /^delete from [`"](?:logs|traces)/.test(sql));
   for (const { sql } of deletions) expect(sql.match(/\?|\$\d+/g)!.length).toBeLessThanOrEqual(most / 2 + 1);
   expect(deletions.length).toBeGreaterThan(3);
   expect(turns).toBeGreaterThan(1_500 / most);
-  expect(await countsOf(server)).toEqual({
+  expect(await countsOf(own)).toEqual({
     traces: before.traces - 2,
     logs: before.logs - 1_503,
     words: before.words - 1_503,
   });
+});
+
+test("logs that arrive before the last one that was removed go in steps, too, and not with their trace", async () => {
+  const trace = await addTree(server, workspaceId, 1_500, new Date("2016-01-01"));
+  const { dialect } = server.database;
+  const runSteps = dialect.runSteps.bind(dialect);
+  const left: number[] = [];
+  const spy = vi.spyOn(dialect, "runSteps").mockImplementation((async (
+    ...given: Parameters<typeof runSteps>
+  ) => {
+    const result = await runSteps(...given);
+    if (left.length === 1) await addTree(server, workspaceId, 600, new Date("2015-01-01"), trace);
+    left.push((await countsOf(server)).logs);
+    return result;
+  }) as typeof runSteps);
+  expect(await server.run(PRUNE, { before: "2017-01-01" })).toMatchObject({ traces: 1 });
+  spy.mockRestore();
+  expect(Math.max(...left)).toBeGreaterThan(1_500);
+  const removed = left.map((logs, at) => (left[at - 1] ?? logs) - logs);
+  expect(Math.max(...removed)).toBeLessThanOrEqual(dialect.maxRemovedRows / 2);
+  expect(await countsOf(server)).toMatchObject({ traces: 0, logs: 0, words: 0 });
 });
 
 test("writes of others are stored between the steps of a removal", async () => {

@@ -62,7 +62,7 @@ test("bodies that wait for others leave the memory when their clients close the 
   await using server = await startServer();
   const commits = holdCommits(server);
   const log = Buffer.from(
-    JSON.stringify({ slug: "a", output: "x".repeat(MB), inputTokens: 1, outputTokens: 1 }),
+    JSON.stringify({ slug: "a", output: "x".repeat(0.3 * MB), inputTokens: 1, outputTokens: 1 }),
   );
   const first = server.post("/monitor/log", JSON.parse(`${log}`));
   await expect.poll(commits.begun).toBe(1);
@@ -79,10 +79,12 @@ test("bodies that wait for others leave the memory when their clients close the 
   const haveArrived = Promise.withResolvers<void>();
   const after = () => haveArrived.promise;
   const all = Promise.all(Array.from({ length: 60 }, () => breakOff(server, head, log, after)));
-  await expect.poll(() => held() - before).toBeGreaterThan(30);
+  await expect.poll(() => held() - before).toBeGreaterThan(8);
+  // Each has come to its end, though on a busy machine the first are refused before the last do.
+  await settled(held);
   haveArrived.resolve();
   await all;
-  await expect.poll(() => held() - before, { timeout: MAX_WAIT_MS - 1_000 }).toBeLessThan(10);
+  await expect.poll(() => held() - before, { timeout: MAX_WAIT_MS - 1_000 }).toBeLessThan(4);
   expect(commits.begun()).toBe(1);
   commits.goOn();
   expect((await first).status).toBe(200);

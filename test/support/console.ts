@@ -26,11 +26,10 @@ export function collectComplaints(page: Page): string[] {
 
 /** Pastes a text as the keys of the browser do, without its clipboard, which all pages share. */
 export async function pasteInto(page: Page, text: string): Promise<void> {
-  await page.evaluate(`{
+  // What was clicked may hand the focus on.
+  await page.locator(":focus").evaluate(`(focused) => {
     const clipboardData = new DataTransfer();
     clipboardData.setData("text/plain", ${JSON.stringify(text)});
-    document.activeElement.dispatchEvent(
-      new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }),
-    );
+    focused.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
   }`);
 }
