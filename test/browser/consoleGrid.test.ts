@@ -1,9 +1,9 @@
-import type { Page, Route } from "playwright-core";
-import { describe, expect, it } from "vitest";
+import type { BrowserContext, Page, Route } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasChromium, openBrowser, skipReason } from "../support/chromium.ts";
 import { openConsole, pasteInto } from "../support/console.ts";
 import { type Server, startServer } from "../support/server.ts";
-import { DELETE, holdChanges, openWords, setNote, storedWords } from "../support/words.ts";
+import { addWords, DELETE, holdChanges, openWords, setNote, storedWords } from "../support/words.ts";
 
 /** Copies a row until there are a million. */
 const addUpToAMillion = (server: Server, id: string) =>
@@ -92,57 +92,64 @@ describe.skipIf(!hasChromium)(`the grid of a dataset in Chromium${skipReason}`, 
     expect(complaints).toEqual([]);
   });
 
-  it("shows every one of a million rows, though a browser cannot draw that many below each other", async () => {
-    await using server = await startServer({ console: true });
-    await using browser = await openBrowser();
-    const { page, grid, rowIds } = await openWords(server, browser, 1);
-    await addUpToAMillion(server, rowIds[0]!);
-    await page.reload();
-    await page.getByText("1,000,000 rows", { exact: true }).waitFor();
-    await grid.focus();
-    for (const [key, at] of [
-      ["Control+End", 1_000_000],
-      ["ArrowUp", 999_999],
-      ["PageUp", 999_987],
-      ["PageUp", 999_975],
-      ["Control+Home", 1],
-      ["PageDown", 13],
-      ["PageDown", 25],
-    ] as const) {
-      await page.keyboard.press(key);
-      const cell = grid.getByText(`w${at}`, { exact: true });
+  describe("of a million rows", () => {
+    let server: Server; // one for both tests, as making the rows takes seconds
+    beforeAll(async () => {
+      server = await startServer({ console: true });
+      const { rowIds } = await addWords(server, 1);
+      await addUpToAMillion(server, rowIds[0]!);
+    });
+    afterAll(() => server[Symbol.asyncDispose]());
+
+    const openRows = async (context: BrowserContext) => {
+      const { page } = await openConsole(server, context);
+      await page.goto(`${server.url}/console/datasets/words`);
+      const grid = page.getByRole("grid", { name: "Rows" });
+      await page.getByText("1,000,000 rows", { exact: true }).waitFor();
+      await grid.focus();
+      return { page, grid };
+    };
+
+    it("shows every one, though a browser cannot draw that many below each other", async () => {
+      await using browser = await openBrowser();
+      const { page, grid } = await openRows(await browser.newContext());
+      for (const [key, at] of [
+        ["Control+End", 1_000_000],
+        ["ArrowUp", 999_999],
+        ["PageUp", 999_987],
+        ["PageUp", 999_975],
+        ["Control+Home", 1],
+        ["PageDown", 13],
+        ["PageDown", 25],
+      ] as const) {
+        await page.keyboard.press(key);
+        const cell = grid.getByText(`w${at}`, { exact: true });
+        await cell.waitFor();
+        const [row, frame] = [(await cell.boundingBox())!, (await grid.boundingBox())!];
+        expect(row.y, key).toBeGreaterThanOrEqual(frame.y + 32); // below the head
+        expect(row.y + row.height, key).toBeLessThanOrEqual(frame.y + frame.height + 1);
+      }
+      await grid.evaluate((element: { scrollTop: number; scrollHeight: number }) => {
+        element.scrollTop = element.scrollHeight;
+      });
+      await grid.getByText("w1000000", { exact: true }).waitFor();
+      const last = (await grid.getByText("w1000000", { exact: true }).boundingBox())!;
+      const frame = (await grid.boundingBox())!;
+      expect(last.y + last.height).toBeLessThanOrEqual(frame.y + frame.height + 1);
+    });
+
+    it("shows the last one also at a large zoom", async () => {
+      await using browser = await openBrowser("--force-device-scale-factor=4");
+      const { page, grid } = await openRows(await browser.newContext({ viewport: null }));
+      expect(await page.evaluate("devicePixelRatio")).toBe(4);
+      await page.keyboard.press("Control+End");
+      const cell = grid.getByText("w1000000", { exact: true });
       await cell.waitFor();
       const [row, frame] = [(await cell.boundingBox())!, (await grid.boundingBox())!];
-      expect(row.y, key).toBeGreaterThanOrEqual(frame.y + 32); // below the head
-      expect(row.y + row.height, key).toBeLessThanOrEqual(frame.y + frame.height + 1);
-    }
-    await grid.evaluate((element: { scrollTop: number; scrollHeight: number }) => {
-      element.scrollTop = element.scrollHeight;
+      expect(row.y + row.height).toBeLessThanOrEqual(frame.y + frame.height + 1);
+      await page.keyboard.press("Control+Home");
+      await grid.getByText("w1", { exact: true }).waitFor();
     });
-    await grid.getByText("w1000000", { exact: true }).waitFor();
-    const last = (await grid.getByText("w1000000", { exact: true }).boundingBox())!;
-    const frame = (await grid.boundingBox())!;
-    expect(last.y + last.height).toBeLessThanOrEqual(frame.y + frame.height + 1);
-  });
-
-  it("shows the last of a million rows also at a large zoom", async () => {
-    await using server = await startServer({ console: true });
-    await using browser = await openBrowser("--force-device-scale-factor=4");
-    const { rowIds } = await openWords(server, browser, 1);
-    await addUpToAMillion(server, rowIds[0]!);
-    const { page } = await openConsole(server, await browser.newContext({ viewport: null }));
-    await page.goto(`${server.url}/console/datasets/words`);
-    const grid = page.getByRole("grid", { name: "Rows" });
-    await page.getByText("1,000,000 rows", { exact: true }).waitFor();
-    expect(await page.evaluate("devicePixelRatio")).toBe(4);
-    await grid.focus();
-    await page.keyboard.press("Control+End");
-    const cell = grid.getByText("w1000000", { exact: true });
-    await cell.waitFor();
-    const [row, frame] = [(await cell.boundingBox())!, (await grid.boundingBox())!];
-    expect(row.y + row.height).toBeLessThanOrEqual(frame.y + frame.height + 1);
-    await page.keyboard.press("Control+Home");
-    await grid.getByText("w1", { exact: true }).waitFor();
   });
 
   it("shows rows that are too large for an answer of a whole page", async () => {

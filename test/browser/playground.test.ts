@@ -1,5 +1,6 @@
 import type { Page, Request } from "playwright-core";
 import { describe, expect, it, vi } from "vitest";
+import { readAsset } from "../../src/graphiql/assets.ts";
 import { examples } from "../../src/graphiql/examples.ts";
 import { hasChromium, openBrowser, openDocs, skipReason } from "../support/chromium.ts";
 import { startServer } from "../support/server.ts";
@@ -83,6 +84,10 @@ describe("an asset", () => {
     expect(response.headers.get("vary")).toContain("Accept-Encoding");
     expect(response.headers.get("content-type")).toBe("text/javascript; charset=utf-8");
     expect(await response.text()).toContain("renderYogaGraphiQL");
+  });
+
+  it("is unpacked once for all who accept no packing", async () => {
+    expect(await readAsset("boot.js", "identity")).toBe(await readAsset("boot.js", "identity"));
   });
 
   it("is not sent again to a browser that has it", async () => {

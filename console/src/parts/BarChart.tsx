@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { useEffect, useRef, useState } from "react";
+import { useLayoutEffect, useRef, useState } from "react";
 import styles from "./BarChart.module.css";
 import { formatDay } from "./format.ts";
 import { ticksOf } from "./ticks.ts";
@@ -19,8 +19,6 @@ interface Props {
   onBrush?: (from: string, to: string) => void;
 }
 
-/** As wide as the first drawing, before the place for it is measured. */
-const FIRST_WIDTH = 600;
 const LABEL_PX = 72;
 const HEIGHT = 190;
 const LEFT = 56;
@@ -99,10 +97,14 @@ export function BarChart({ label, bars, format, onBrush }: Props) {
 /** The width of a drawing in pixels, so that its words keep their size. */
 function useWidth() {
   const frame = useRef<SVGSVGElement>(null);
-  const [width, setWidth] = useState(FIRST_WIDTH);
-  useEffect(() => {
-    const observer = new ResizeObserver(([entry]) => entry && setWidth(Math.round(entry.contentRect.width)));
-    if (frame.current) observer.observe(frame.current);
+  const [width, setWidth] = useState(LEFT); // measured before anything is shown
+  useLayoutEffect(() => {
+    const drawing = frame.current;
+    if (!drawing) return;
+    const measure = () => setWidth(Math.max(LEFT, Math.round(drawing.getBoundingClientRect().width)));
+    measure(); // an observer tells it only after the first frame, in which the bars would stand elsewhere
+    const observer = new ResizeObserver(measure);
+    observer.observe(drawing);
     return () => observer.disconnect();
   }, []);
   return { frame, width };

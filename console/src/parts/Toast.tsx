@@ -15,7 +15,8 @@ export function Toasts({ children }: { children: ReactNode }) {
   const [toasts, setToasts] = useState<{ id: string; message: string; kind: Kind }[]>([]);
   const show = useCallback((message: string, kind: Kind = "done") => {
     const toast = { id: crypto.randomUUID(), message, kind };
-    setToasts((shown) => [...shown, toast]);
+    // A key that is held would otherwise show the same message dozens of times.
+    setToasts((shown) => [...shown.filter((one) => one.message !== message), toast]);
     setTimeout(() => setToasts((shown) => shown.filter((one) => one !== toast)), SHOWN_MS);
   }, []);
   return (
