@@ -3,6 +3,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, expect, test, vi } from "vitest";
 import { joinChunks } from "../../src/http/chunks.ts";
 import { startServer } from "../support/server.ts";
+import { countTurns } from "../support/turns.ts";
 
 const server = await startServer({ sample: true });
 afterAll(() => server[Symbol.asyncDispose]());
@@ -54,12 +55,12 @@ test("others are served after each 64 chunks of a body, however short they are",
     .join("");
   const { socket, received } = open(authorization, { chunks: `${chunks}0\r\n\r\n` });
   await expect.poll(received, soon).toMatch(/^HTTP\/1\.1 200 /);
-  const ofChunks = (turns.mock.calls as unknown[][]).filter(
-    ([, error, piece]) => error === null && piece !== null,
+  const ofBodies = (turns.mock.calls as unknown as [unknown, unknown, { waiting?: unknown }?][]).filter(
+    ([, , lane]) => lane?.waiting,
   );
   turns.mockRestore();
   socket.destroy();
-  expect(ofChunks.length).toBeGreaterThan(60); // of 4,688 chunks; 4 of 64 kB each
+  expect(ofBodies.length).toBeGreaterThan(60); // of 4,688 chunks; 4 of 64 kB each
 });
 
 test("a body in tiny chunks is refused, and its connection is closed when more of them follow", async () => {
@@ -70,6 +71,24 @@ test("a body in tiny chunks is refused, and its connection is closed when more o
     .toMatch(/^HTTP\/1\.1 400 .*fewer than 60 bytes on average.*"BAD_REQUEST"/s);
   socket.write(TINY);
   await expect.poll(isClosed, soon).toBe(true);
+});
+
+test("of many bodies in tiny chunks that arrive at once few are refused in a turn", async () => {
+  const turns = countTurns();
+  const refused: number[] = [];
+  let begun = 0;
+  server.app.server.on("request", (_, response) => {
+    begun += 1;
+    response.once("prefinish", () => response.statusCode === 400 && refused.push(turns.now()));
+  });
+  const bodies = Array.from({ length: 64 }, () => open(authorization));
+  await expect.poll(() => begun, soon).toBe(64);
+  for (const { socket } of bodies) socket.write(chunk(" ").repeat(400));
+  await expect.poll(() => refused.length, soon).toBe(64);
+  turns.stop();
+  for (const ofTurn of Map.groupBy(refused, (turn) => turn).values())
+    expect(ofTurn.length).toBeLessThanOrEqual(8);
+  for (const { socket } of bodies) socket.destroy();
 });
 
 test.each([

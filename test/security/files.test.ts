@@ -1,7 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { request } from "node:http";
+import { connect } from "node:net";
 import { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { afterAll, afterEach, expect, test, vi } from "vitest";
 import type { Database } from "../../src/database/open.ts";
 import { fileContent, uploadFile } from "../../src/files/contents.resolvers.ts";
@@ -314,16 +316,27 @@ test("uploads count neither as bodies in memory nor for the rate of a token", as
   for (let n = 0; n < 3; n++) expect((await put(uploadUrl, BYTES)).status).toBe(200);
 });
 
+test("what an upload may read in a turn is its own, whoever else uploads", async () => {
+  const urls = [await announced(server), await announced(server, {}, other.token)];
+  const turns = vi.spyOn(globalThis, "setImmediate");
+  const uploads = urls.map(({ uploadUrl }) => put(uploadUrl, BYTES));
+  expect((await Promise.all(uploads)).map(({ status }) => status)).toEqual([200, 200]);
+  const calls = turns.mock.calls as unknown as [unknown, string, { waiting?: unknown }?][];
+  const lanes = calls.filter(([, , lane]) => lane?.waiting).map(([, name]) => name);
+  turns.mockRestore();
+  expect(new Set(lanes.filter((name) => name.startsWith("upload"))).size).toBe(2);
+});
+
 test("a body in tiny chunks is refused", async () => {
   const { uploadUrl } = await announced(server);
   const before = await storedIn(server);
-  const body = new ReadableStream({
-    start: (controller) => {
-      for (let n = 0; n < 5_000; n++) controller.enqueue(new Uint8Array(1));
-      controller.close();
-    },
-  });
-  expect(await put(uploadUrl, body)).toMatchObject({ status: 400, code: "BAD_REQUEST" });
+  const { hostname, port, pathname, search } = new URL(uploadUrl);
+  const socket = connect(Number(port), hostname);
+  // In one packet: a client that sends on may find its connection reset before it has read the answer.
+  socket.write(
+    `PUT ${pathname}${search} HTTP/1.1\r\nHost: x\r\nContent-Type: image/jpeg\r\nTransfer-Encoding: chunked\r\n\r\n${"1\r\nx\r\n".repeat(300)}0\r\n\r\n`,
+  );
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 .*"BAD_REQUEST"/s);
   expect(await storedIn(server)).toEqual(before);
 });
 
@@ -349,11 +362,14 @@ test.each([
   expect(new URL(answer.data.file.downloadUrl).origin).toBe(origin);
 });
 
-test.each(["a b", "[", "evil.example.com:99999"])("a request by the host %j gets no URL", async (host) => {
-  const file = { fileName: "a.jpg", contentType: "image/jpeg" };
-  const { status, body } = await server.post("/files/generate-upload-url", file, { headers: { host } });
-  expect({ status, code: body.code }).toEqual({ status: 400, code: "BAD_REQUEST" });
-});
+test.each(["a b", "[", "evil.example.com:99999", `${"a.".repeat(147)}b`])(
+  "a request by the host %j gets no URL",
+  async (host) => {
+    const file = { fileName: "a.jpg", contentType: "image/jpeg" };
+    const { status, body } = await server.post("/files/generate-upload-url", file, { headers: { host } });
+    expect({ status, code: body.code }).toEqual({ status: 400, code: "BAD_REQUEST" });
+  },
+);
 
 test("neither signatures nor the keys that make them are logged", async () => {
   const { uploadUrl, downloadUrl } = await uploaded();

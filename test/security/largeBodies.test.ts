@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { Agent, request } from "node:http";
 import { connect } from "node:net";
 import { finished } from "node:stream/promises";
@@ -6,8 +7,8 @@ import { afterAll, expect, test, vi } from "vitest";
 import { holdCommits } from "../support/commits.ts";
 import { encodeSpans, JSON_TYPE, newSpan, PROTOBUF } from "../support/otlp.ts";
 import { connectGrpc } from "../support/otlpGrpc.ts";
-import { startServer } from "../support/server.ts";
-import { turnsDuring } from "../support/turns.ts";
+import { type Server, startServer } from "../support/server.ts";
+import { countTurns, turnsDuring } from "../support/turns.ts";
 
 const server = await startServer();
 afterAll(() => server[Symbol.asyncDispose]());
@@ -68,6 +69,39 @@ test.each([
     expect(await turnsDuring(several(0.3 * MEGABYTE))).toBeGreaterThan(7 * 60);
   },
 );
+
+/** Sends a log whole by a client of its own; gives the status once it is answered. */
+async function sendLog(to: Server, bytes: number): Promise<number> {
+  const headers = { "content-type": "application/json", authorization: `Bearer ${to.token}` };
+  const response = await fetch(`${to.url}/monitor/log`, { method: "POST", headers, body: logOf(bytes) });
+  await response.text();
+  return response.status;
+}
+
+test("of more large bodies at once than may be in memory those that began first are answered, and few are refused in a turn", async () => {
+  await using server = await startServer({ limits: { maxBodyBytes: 16 * MEGABYTE } });
+  const turns = countTurns();
+  const refused: number[] = [];
+  server.app.server.on("request", (_, response) =>
+    response.once("prefinish", () => response.statusCode === 503 && refused.push(turns.now())),
+  );
+  const statuses = await Promise.all(Array.from({ length: 64 }, () => sendLog(server, MEGABYTE)));
+  turns.stop();
+  expect(new Set(statuses)).toEqual(new Set([200, 503]));
+  for (const ofTurn of Map.groupBy(refused, (turn) => turn).values())
+    expect(ofTurn.length).toBeLessThanOrEqual(8);
+});
+
+test("a small body is not kept waiting by large ones that began before it", async () => {
+  const answered: string[] = [];
+  const large = Array.from({ length: 6 }, () =>
+    sendLog(server, 9 * MEGABYTE).then((status) => answered.push(`large ${status}`)),
+  );
+  await once(server.app.server, "request");
+  await sendLog(server, 10_000).then((status) => answered.push(`small ${status}`));
+  await Promise.all(large);
+  expect(answered).toEqual(["small 200", ...large.map(() => "large 200")]);
+});
 
 test("bodies of 90 kB with 30,000 values are answered one after another as large ones are, and a text beside them", async () => {
   await using server = await startServer();
