@@ -4,6 +4,7 @@ import { lengthOf, readByLength } from "../database/lengths.ts";
 import { createFinder, createLoader } from "../database/loader.ts";
 import type { EntityManager } from "../database/open.ts";
 import { inPage, type Page } from "../database/pages.ts";
+import { parseStored } from "../limits/answerBudget.ts";
 import { AuditEntry } from "./entities.ts";
 import { authenticated, authorize } from "./resolvers.ts";
 
@@ -52,8 +53,14 @@ const entriesOf = (context: Context) =>
     .select(["id", "tokenName", "action", "subject", "createdAt"])
     .where("workspace", "=", authorize(context, "admin"));
 
+interface Stored {
+  id: string;
+  /** JSON, and once it is parsed its value. */
+  state: unknown;
+}
+
 /** Resolves the state before or after a change, which may be as large as a version of a prompt. */
-export function stateOf(state: "before" | "after") {
+export function stateOf(name: "before" | "after") {
   const load: (context: Context, id: string) => Promise<Record<string, unknown> | null> = createLoader(
     async (context, all) => {
       const entries = (ids: string[]) =>
@@ -61,14 +68,23 @@ export function stateOf(state: "before" | "after") {
           .selectFrom("AuditEntry")
           .where("workspace", "=", authorize(context, "admin"))
           .where("id", "in", ids);
-      const rows = await readByLength(context, all, {
+      const states = await readByLength(context, all, {
         measure: (ids) =>
           entries(ids)
-            .select(["id", lengthOf(state).as("bytes")])
+            .select(["id", lengthOf(name).as("bytes")])
             .execute(),
-        read: (ids) => entries(ids).select(["id", state]).execute(),
+        read: (ids) =>
+          context.database.rows(
+            entries(ids)
+              .select(["id as id", `${name} as state`])
+              .$castTo<Stored>(),
+          ),
+        parse: ({ id, state }) => ({
+          id,
+          state: state === null ? null : parseStored(context, state as string),
+        }),
       });
-      return all.map((id) => (rows.get(id) as Partial<AuditEntry> | undefined)?.[state] ?? null);
+      return all.map((id) => (states.get(id)?.state ?? null) as Record<string, unknown> | null);
     },
   );
   return ({ id }: AuditHead, _: unknown, context: Context) => load(context, id);

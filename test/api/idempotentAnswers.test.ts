@@ -1,11 +1,12 @@
 import { createCipheriv, hkdfSync, randomBytes } from "node:crypto";
 import { v7 as uuidv7 } from "uuid";
-import { afterAll, expect, test, vi } from "vitest";
+import { afterAll, expect, onTestFinished, test, vi } from "vitest";
 import { storedTime } from "../../src/database/times.ts";
+import { passTurns } from "../../src/limits/turns.ts";
 import { deleteOldResponses } from "../../src/workspaces/idempotency.resolvers.ts";
 import { getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { addDataset, addToken } from "../support/data.ts";
-import { isOnPostgresql, type Server, startServer } from "../support/server.ts";
+import { type Answer, isOnPostgresql, type Server, startServer } from "../support/server.ts";
 import { captureStatements } from "../support/statements.ts";
 
 const server = await startServer();
@@ -19,7 +20,7 @@ const log = (output: string) => ({ slug: "guide", output });
 const execute = ({ database }: Server, statement: string) => database.orm.em.fork().execute(statement);
 
 /** An answer of four times its text is over a megabyte longer than its request, so nothing of the request is stored. */
-const LONG = "x".repeat(450_000);
+const LONG = "x".repeat(1_100_000);
 const REFUSED = [{ message: expect.stringMatching(/^Nothing was stored/) }];
 
 test("a stored answer opens only with the token that got it, whoever's it is made in the database", async () => {
@@ -55,6 +56,40 @@ test("an answer is stored as it is, without escapes, and given again; also one t
   const stored = Buffer.concat([iv, cipher.getAuthTag(), encrypted]).toString("base64");
   await execute(server, `update idempotent_answers set answer = '${stored}' where id = '${id}'`);
   expect((await send()).body).toEqual({ earlier: "\n" });
+});
+
+test("long answers of a workspace are given again one after another, and a request with a key of another reads none", async () => {
+  await addDataset(server, { slug: "long", columns: [{ name: "a", type: "text" }] });
+  const rows = Array.from({ length: 25 }, (_, n) => `r${n}: datasetRow { values }`).join(" ");
+  const mutation = `mutation($a: JSON!) { addDatasetItem(slug: "long", input: { values: { a: $a } }) { ${rows} } }`;
+  const send = (key: string, a = "x".repeat(12_000)) => server.graphql(mutation, { a }, keyed(key));
+  const keys = ["long-1", "long-2", "long-3"];
+  const first: Answer[] = [];
+  for (const key of keys) first.push(await send(key));
+  const stop = await captureStatements(server);
+  expect((await send("long-1", "y")).body.errors).toMatchObject([{ extensions: { code: "CONFLICT" } }]);
+  const ofAnswers = stop().filter(({ sql }) => sql.includes("idempotent_answers"));
+  expect(ofAnswers).toMatchObject([{ sql: expect.stringContaining("octet_length") }]);
+
+  const reading: (() => void)[] = [];
+  const turn = vi
+    .spyOn(server.database, "turn")
+    .mockImplementation(() => new Promise((resolve) => void reading.push(resolve)));
+  onTestFinished(() => {
+    turn.mockRestore();
+    for (const read of reading) read();
+  });
+  const answers = keys.map((key) => send(key));
+  for (const _ of keys) {
+    await expect.poll(() => reading.length).toBe(1);
+    await passTurns();
+    expect(reading.length).toBe(1);
+    reading.pop()!();
+  }
+  for (const [n, { body, headers }] of (await Promise.all(answers)).entries()) {
+    expect(body).toEqual(first[n]!.body);
+    expect(headers["idempotent-replayed"]).toBe("true");
+  }
 });
 
 test("of twenty requests that come at once with one key, one is carried out and the others wait for it", async () => {
