@@ -23,6 +23,12 @@ const outages = [
     retryAfter: "1",
   },
   {
+    // Where a caller may not add the row again, that is said before this. On SQLite nobody else writes meanwhile.
+    codes: /^23505$/,
+    message: "Another request stored the same in this moment; try again in a moment.",
+    retryAfter: "1",
+  },
+  {
     codes: /^(?:SQLITE_FULL|53100)$/,
     message: "The disk of the database is full: writes fail until there is room; reads still work.",
     retryAfter: "10",
@@ -51,6 +57,9 @@ const codeOf = (error: unknown) => String((error as { code?: unknown } | null)?.
 export function isUniqueViolation(error: unknown): boolean {
   return DUPLICATE.test(codeOf(error));
 }
+
+/** The columns and values by which a row is a duplicate; "undefined" on SQLite, which does not say them. */
+export const duplicateOf = (error: unknown): string => String((error as { detail?: unknown }).detail);
 
 /** Whether the database refused a row because its parent does not exist. */
 export function isOrphan(error: unknown): boolean {

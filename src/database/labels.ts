@@ -45,10 +45,7 @@ export function createProtectedTagsLoader(
   });
 }
 
-/** A change stores them with their prompt or dataset, and before and after in the audit log. */
-const COPIES = 3;
-
-/** Counts the protected tags of a change with `countCopied`. */
+/** Counts with `countCopied` the protected tags of a prompt or dataset: to change one is to store all. */
 export function countProtectedTags(em: EntityManager, tags: string[]): void {
-  countCopied(em, COPIES * Buffer.byteLength(JSON.stringify(tags)));
+  countCopied(em, Buffer.byteLength(JSON.stringify(tags)));
 }

@@ -2,6 +2,7 @@ import { type Expression, sql } from "kysely";
 import type { Context } from "../context.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { checkDeadline } from "../limits/deadline.ts";
+import { createPauses } from "./pauses.ts";
 import { piecesOf } from "./pieces.ts";
 
 /** Bytes that one statement reads, unless a single row is larger: SQLite blocks other requests while it reads. */
@@ -28,20 +29,21 @@ export interface RowLength {
   bytes: number;
 }
 
+interface ReadingByLength<Row> {
+  measure: (ids: string[]) => Promise<RowLength[]>;
+  read: (ids: string[]) => Promise<Row[]>;
+  /** Parses texts of a row. */
+  parse?: (row: Row) => Row;
+}
+
 /**
- * Reads rows by their ids in pieces of at most a megabyte. `measure` returns the lengths of the rows, which are taken off the
- * budget of the answer before `read` reads them.
+ * Reads rows by their ids in pieces of at most a megabyte, and parses one row after another, with other requests in between.
+ * `measure` returns the lengths of the rows, which are taken off the budget of the answer before `read` reads them.
  */
 export async function readByLength<Row extends { id: string }>(
   context: Context,
   ids: string[],
-  {
-    measure,
-    read,
-  }: {
-    measure: (ids: string[]) => Promise<RowLength[]>;
-    read: (ids: string[]) => Promise<Row[]>;
-  },
+  { measure, read, parse = (row) => row }: ReadingByLength<Row>,
 ): Promise<Map<string, Row>> {
   const rows = new Map<string, Row>();
   for (let from = 0; from < ids.length; from += MAX_IDS_IN_PIECE) {
@@ -51,7 +53,12 @@ export async function readByLength<Row extends { id: string }>(
     for (const { piece } of piecesOf(lengths, ({ bytes }) => Number(bytes), MAX_STATEMENT_BYTES)) {
       checkDeadline(context);
       const readPiece = () => read(piece.map(({ id }) => id));
-      for (const row of await inTurn(context, readPiece)) rows.set(row.id, row);
+      const found = await inTurn(context, readPiece);
+      const pause = createPauses(context, context.access!.workspaceId);
+      for (const row of found) {
+        if (pause.isDue()) await pause.take();
+        rows.set(row.id, parse(row));
+      }
     }
   }
   return rows;

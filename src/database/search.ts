@@ -69,8 +69,8 @@ export interface Search<Query = unknown> {
    */
   findRows?<Row>(workspaceId: string, query: Compilable<Row>): Promise<Row[]>;
 
-  /** Whether a JSON object has a member. */
-  hasMember(object: Expression<unknown>, member: Member): Expression<SqlBool>;
+  /** Whether a JSON object has all of some members, at least one. */
+  hasMembers(object: Expression<unknown>, members: Member[]): Expression<SqlBool>;
 
   /** A column for a condition by which the planner must not choose an index. */
   unindexed<T>(column: Expression<T>): Expression<T>;

@@ -1,7 +1,7 @@
 import { IsolationLevel } from "@mikro-orm/core";
 import { currentWorkspace, whileWaiting } from "../limits/eventLoop.ts";
 import { afterTurns } from "../limits/turns.ts";
-import { isUniqueViolation } from "./driverErrors.ts";
+import { duplicateOf, isUniqueViolation } from "./driverErrors.ts";
 import type { EntityManager } from "./open.ts";
 import { joinOf } from "./requestTransaction.ts";
 import { retryWhileLocked } from "./retry.ts";
@@ -47,12 +47,14 @@ function runAlone<T>(
 ) {
   const attempt = () => em.fork().transactional(run, { isolationLevel });
   return retryWhileLocked(async () => {
-    try {
-      return await attempt();
-    } catch (error) {
-      // `run` may have looked for the row before another transaction added it; a second attempt finds it.
-      if (isUniqueViolation(error)) return attempt();
-      throw error;
+    for (const duplicates = new Set<string>(); ; ) {
+      try {
+        return await attempt();
+      } catch (error) {
+        // `run` may have looked for a row before another transaction added it. The next attempt finds it, and may miss another one.
+        if (!isUniqueViolation(error) || duplicates.has(duplicateOf(error))) throw error;
+        duplicates.add(duplicateOf(error));
+      }
     }
   });
 }

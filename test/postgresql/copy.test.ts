@@ -9,10 +9,11 @@ import { copyDatabase } from "../../src/database/copy/copyDatabase.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { tablesOf } from "../../src/database/tables.ts";
 import { entities } from "../../src/entities.ts";
+import { runCommand } from "../support/commandLine.ts";
 import { answersOf, dump, fillWithOddValues } from "../support/copies.ts";
 import { addLogs } from "../support/logs.ts";
 import { execute } from "../support/postgresSetup.ts";
-import { gabbro, program } from "../support/program.ts";
+import { program } from "../support/program.ts";
 import { newPostgresqlDatabase, type Server, startServer } from "../support/server.ts";
 
 // What is copied to a server; test/copy.test.ts has what is copied to a file.
@@ -23,7 +24,7 @@ async function newTarget(schema: "migrated" | "bare" = "bare") {
 }
 
 const copy = ({ folder }: Server, from: string, to: string) =>
-  gabbro(folder, ["copy", "--from", from, "--to", to]);
+  runCommand(folder, ["copy", "--from", from, "--to", to]);
 
 const refused = (message: string) => ({ code: 1, stdout: "", stderr: expect.stringContaining(message) });
 

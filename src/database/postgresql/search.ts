@@ -93,7 +93,7 @@ export function createPostgresqlSearch(read: Kysely<never>, places: number): Sea
     findByMembers: (workspaceId, members, limit) =>
       lookUp(workspaceId, keysByMembers(workspaceId, members, limit)),
 
-    hasMember,
+    hasMembers,
 
     unindexed: (column) => sql`coalesce(${column}, ${column})`,
 
@@ -154,18 +154,17 @@ export function keysByMembers(
   members: Member[],
   limit: number,
 ): RawBuilder<{ key: Key }> {
-  const hasAllMembers = sql.join(
-    members.map((member) => hasMember(sql.ref("metadata"), member)),
-    sql` and `,
-  );
   const indexed = Object.fromEntries(members.map(({ key, value }) => [key, value]));
   const wanted = JSON.stringify({ ...indexed, [WORKSPACE_MEMBER]: workspaceId });
   // `coalesce` keeps the planner from an index of the workspace.
-  return sql`select id as "key" from logs where ${sql.raw(METADATA_OF_WORKSPACE)} @> cast(${wanted} as jsonb) and ${hasAllMembers} and coalesce(workspace_id, workspace_id) = ${workspaceId} limit ${limit}`;
+  return sql`select id as "key" from logs where ${sql.raw(METADATA_OF_WORKSPACE)} @> cast(${wanted} as jsonb) and ${hasMembers(sql.ref("metadata"), members)} and coalesce(workspace_id, workspace_id) = ${workspaceId} limit ${limit}`;
 }
 
-function hasMember(object: Expression<unknown>, { key, value }: Member): RawBuilder<SqlBool> {
-  return sql<SqlBool>`cast(${object} as jsonb) @> cast(${JSON.stringify({ [key]: value })} as jsonb)`;
+function hasMembers(object: Expression<unknown>, members: Member[]): RawBuilder<SqlBool> {
+  const conditions = members.map(
+    ({ key, value }) => sql`cast(${object} as jsonb) @> cast(${JSON.stringify({ [key]: value })} as jsonb)`,
+  );
+  return sql<SqlBool>`(${sql.join(conditions, sql` and `)})`;
 }
 
 function hasAll(patterns: string[]): RawBuilder<SqlBool> {
@@ -177,18 +176,37 @@ function hasAll(patterns: string[]): RawBuilder<SqlBool> {
 
 /** Stands before each word in the index, so that a prefix reads no words of others. Two workspaces hardly ever have the same. */
 function markOf(workspaceId: string): string {
-  return workspaceId.slice(-8);
+  return workspaceId.slice(-MARK_BYTES);
 }
+
+const MARK_BYTES = 8;
+/**
+ * Of an input or an output. All lexemes of a tsvector lie within 1 MB (2^20 bytes), which `array_to_tsvector` does not check: words
+ * behind it became others, even with the mark of another workspace. Tens of thousands of single letters of three or four bytes,
+ * each a word, take as much, and hardly anything else.
+ */
+const MAX_LEXEMES_BYTES = 520_000;
 
 /** Stands between input and output. It is no word, so no phrase can span both. */
 const BORDER = "|";
 
 /** The stored words of a log; a leading plus marks that none of them is too long for a lexeme. */
 export function bodyOf({ input, output }: Record<string, unknown>): string {
-  const [inputWords, outputWords] = [wordsIn(textsOf(input)), wordsIn(textsOf(output))];
+  const [inputWords, outputWords] = [wordsOf(input), wordsOf(output)];
   const isShort = (word: string) => word.length <= MAX_LEXEME_CHARACTERS;
   const mark = inputWords.every(isShort) && outputWords.every(isShort) ? "+" : "";
   return `${mark} ${[...inputWords, BORDER, ...outputWords].join(" ")} `;
+}
+
+/** The words of an input or an output, as many as fit into the index. */
+function wordsOf(value: unknown): string[] {
+  const words = wordsIn(textsOf(value));
+  let bytes = 0;
+  const end = words.findIndex((word) => {
+    bytes += MARK_BYTES + Buffer.byteLength(word);
+    return bytes > MAX_LEXEMES_BYTES;
+  });
+  return end === -1 ? words : words.slice(0, end);
 }
 
 /** Stores the words of new logs for the full-text index. */

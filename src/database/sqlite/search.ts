@@ -1,8 +1,9 @@
 import { stat } from "node:fs/promises";
-import { type SqlBool, sql } from "kysely";
+import { type RawBuilder, type SqlBool, sql } from "kysely";
 import { createWorkerProcesses } from "../../limits/workerProcesses.ts";
 import {
   type Key,
+  type Member,
   SEARCH_BUSY,
   SEARCH_LIMIT_MS,
   type Search,
@@ -80,14 +81,12 @@ export function createSqliteSearch(file: string): Search<Query> {
       return run(workspaceId, { sql, values: parameters });
     },
 
-    hasMember: (object, { key, value }) => {
-      const isEqual =
-        typeof value === "string"
-          ? sql`member.type = 'text' and member.value = ${value}`
-          : typeof value === "number"
-            ? sql`member.type in ('integer', 'real') and member.value = ${value}`
-            : sql`member.type = ${String(value)}`;
-      return sql<SqlBool>`exists (select 1 from json_each(${object}) as member where member.key = ${key} and ${isEqual})`;
+    // One pass, as SQLite parses the object again for each `json_each`: a member is counted as the one that it is, and each of those
+    // once. Without the list of keys it would compare ten members with all of the object, which takes eight times as long.
+    hasMembers: (object, members) => {
+      const wanted = new Map(members.map((member) => [JSON.stringify([member.key, member.value]), member]));
+      const cases = wanted.values().map((member, n) => sql`when ${isMember(member)} then ${sql.lit(n)}`);
+      return sql<SqlBool>`(select count(distinct case ${sql.join([...cases], sql` `)} end) from json_each(${object}) as member where member.key in (${sql.join(members.map(({ key }) => key))})) = ${sql.lit(wanted.size)}`;
     },
 
     // Without statistics SQLite assumes that any equality matches few rows.
@@ -105,4 +104,14 @@ export function createSqliteSearch(file: string): Search<Query> {
 
     close: async () => processes.close(),
   };
+}
+
+function isMember({ key, value }: Member): RawBuilder<SqlBool> {
+  const isEqual =
+    typeof value === "string"
+      ? sql`member.type = 'text' and member.value = ${value}`
+      : typeof value === "number"
+        ? sql`member.type in ('integer', 'real') and member.value = ${value}`
+        : sql`member.type = ${String(value)}`;
+  return sql<SqlBool>`member.key = ${key} and ${isEqual}`;
 }

@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { toCursor } from "../../src/validation/pagination.ts";
+import { startServer } from "../support/server.ts";
+import { captureStatements } from "../support/statements.ts";
+
+/** How SQLite looks for the rows of a statement whose parameters do not matter. */
+async function planOf({ database }: Awaited<ReturnType<typeof startServer>>, sql: string): Promise<string> {
+  const connection = database.orm.em.getConnection("read") as unknown as {
+    getNativeClient(): Promise<{ prepare(sql: string): { all(...values: null[]): { detail: string }[] } }>;
+  };
+  const client = await connection.getNativeClient();
+  const values = Array.from(sql.matchAll(/\?/g), () => null);
+  const steps = client.prepare(`explain query plan ${sql}`).all(...values);
+  return steps.map(({ detail }) => detail).join("; ");
+}
+
+test("each step through the logs of long traces begins in the index where the step before has ended", async () => {
+  await using server = await startServer();
+  for (const name of ["one", "two"]) {
+    const logs = Array.from({ length: 1_200 }, (_, n) => ({ id: `${n}`, type: "span" }));
+    await server.post("/monitor/trace", { name, logs });
+  }
+  const beyondAll = toCursor("253402300799000 01a22389-c569-8000-882e-b5968380a2dc");
+  const page = (type: string) =>
+    server.run(
+      `{ traces(first: 1, after: "${beyondAll}", filter: { type: [${type}] }) { nodes { name } pageInfo { hasNextPage } } }`,
+    );
+  const stop = await captureStatements(server);
+  expect(await page("SPAN")).toEqual({ nodes: [{ name: "two" }], pageInfo: { hasNextPage: true } });
+  expect(await page("TOOL")).toEqual({ nodes: [], pageInfo: { hasNextPage: false } });
+  const steps = stop().filter(({ sql }) => sql.includes('"trace_id" in (') && sql.includes('"id" > ?'));
+  expect(steps.length).toBeGreaterThan(8);
+  for (const sql of new Set(steps.map((step) => step.sql)))
+    expect(await planOf(server, sql)).toMatch(/trace_id=\? AND workspace_id=\? AND id>\?/);
+});
