@@ -3,7 +3,7 @@ import { argumentsOf, builder, inputTypeOf } from "../graphql/builder.ts";
 import { connect, connectionType } from "../graphql/connections.ts";
 import { ErrorCodeType } from "../graphql/errorCodes.ts";
 import { deletionType, payloadType } from "../graphql/payloads.ts";
-import { createDataset, datasets, deleteDataset, updateDataset } from "./authoring.resolvers.ts";
+import { createDataset, deleteDataset, updateDataset } from "./authoring.resolvers.ts";
 import { ColumnType, Dataset, DatasetItemInput, DatasetRow, storedItemFields } from "./graphql.ts";
 import {
   addDatasetItemsInput,
@@ -24,6 +24,7 @@ import {
   type StoredItems,
   updateDatasetItem,
 } from "./items.resolvers.ts";
+import { datasets } from "./listing.resolvers.ts";
 import type { DatasetHead, StoredItem } from "./resolvers.ts";
 
 builder.queryField("datasets", (t) =>

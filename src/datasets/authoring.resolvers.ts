@@ -2,9 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { LockMode } from "@mikro-orm/core";
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
-import { lengthOf, readByLength } from "../database/lengths.ts";
 import type { EntityManager } from "../database/open.ts";
-import { inPage, type Page } from "../database/pages.ts";
 import { countCopied } from "../database/requestTransaction.ts";
 import { refuseDuplicates } from "../database/retry.ts";
 import { inTransaction } from "../database/transaction.ts";
@@ -13,50 +11,9 @@ import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { type Columns, keyOf, withColumns } from "./columns.ts";
 import { Dataset, DatasetColumnsRevision } from "./entities.ts";
-import {
-  type CreateDatasetInput,
-  type DatasetsInput,
-  MAX_COLUMNS,
-  type UpdateDatasetInput,
-} from "./inputs.ts";
+import { type CreateDatasetInput, MAX_COLUMNS, type UpdateDatasetInput } from "./inputs.ts";
 import { removeDataset } from "./removal.resolvers.ts";
 import { type DatasetHead, datasetNotFound } from "./resolvers.ts";
-import { stateColumns } from "./versions.resolvers.ts";
-
-/** A page of the datasets, in the order of their slugs, without their rows. */
-export async function datasets(
-  context: Context,
-  { search, ...page }: Page & Pick<DatasetsInput, "search">,
-): Promise<DatasetHead[]> {
-  const workspaceId = authorize(context, "read");
-  const { read, search: texts } = context.database;
-  const inWorkspace = read
-    .selectFrom("Dataset")
-    .where("workspace", "=", workspaceId)
-    .where("deletedAt", "is", null);
-  let query = inPage(inWorkspace, "slug", page);
-  if (search) {
-    const matching = query.where(({ or, ref }) =>
-      or([ref("slug"), ref("name")].map((column) => texts.contains(column, search))),
-    );
-    const ids = await texts.findIds(workspaceId, matching.select("id as id"));
-    if (ids.length === 0) return [];
-    query = inWorkspace.where("id", "in", ids).orderBy("slug", page.inverted ? "desc" : "asc");
-  }
-  const sizes = await query
-    .select(["id", lengthOf("columns").as("columnBytes"), lengthOf("removedColumns").as("removedBytes")])
-    .execute();
-  const heads = await readByLength(
-    context,
-    sizes.map(({ id }) => id),
-    {
-      measure: async () =>
-        sizes.map(({ id, columnBytes, removedBytes }) => ({ id, bytes: columnBytes + removedBytes })),
-      read: (ids) => inWorkspace.select(stateColumns).where("id", "in", ids).execute(),
-    },
-  );
-  return sizes.flatMap(({ id }) => heads.get(id) ?? []);
-}
 
 /** Creates a dataset without rows; CONFLICT when the slug is taken or two columns have the same name. */
 export async function createDataset(context: Context, input: CreateDatasetInput): Promise<DatasetHead> {

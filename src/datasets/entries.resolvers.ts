@@ -28,11 +28,26 @@ export const isIn =
   ({ version, until }: Entry): boolean =>
     version <= wanted && (until === null || until > wanted);
 
+const walking = new WeakMap<Context, Promise<void>>();
+
 /**
  * The wanted entries of a dataset in non-empty pieces, in the order of their rows; all entries of a row are in one piece. Rows
- * are read before their revisions, so that a change meanwhile hides no entry; it may show one twice.
+ * are read before their revisions, so that a change meanwhile hides no entry; it may show one twice. A request walks one version
+ * after another, and so has to end each walk before it waits for the next.
  */
 export async function* walkEntries(context: Context, walk: Walk): AsyncGenerator<Entry[]> {
+  const earlier = walking.get(context);
+  const { promise, resolve: end } = Promise.withResolvers<void>();
+  walking.set(context, promise);
+  try {
+    await earlier;
+    yield* walkAlone(context, walk);
+  } finally {
+    end();
+  }
+}
+
+async function* walkAlone(context: Context, walk: Walk): AsyncGenerator<Entry[]> {
   let { after } = walk;
   for (;;) {
     const { wanted, end } = await nextRows(context, { ...walk, after });
@@ -64,7 +79,7 @@ interface Rows {
   end: string | null;
 }
 
-/** Keeps none that is not wanted: one request can have 30 walks, and each of them waits. */
+/** Keeps none that is not wanted. */
 async function nextRows(context: Context, { datasetId, after, isWanted }: Walk): Promise<Rows> {
   checkDeadline(context);
   const rows = context.database.read

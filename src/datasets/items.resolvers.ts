@@ -120,23 +120,24 @@ export async function updateDatasetItem(
   authorize(context, "read"); // before it writes, because it answers with the whole row
   authorize(context, "write");
   return changeRow(context, id, async ({ em, parent, version, bytes }) => {
-    spendAnswerBytes(context, bytes); // 29 changes of a row of 16 MB held 29 of them until the answer
+    spendAnswerBytes(context, bytes); // 29 changes of a row of 10 MB held 29 of them until the answer
     const pause = createPause();
-    const row = await em.findOneOrFail(DatasetRow, { id }, { refresh: true });
-    await pause(); // parsing a long row and storing it take 100 ms each
-    const before = {
-      name: row.name,
-      values: row.values,
-      idealOutput: row.idealOutput,
-      metadata: row.metadata,
-    };
+    const before = await contentOfRow(context.database.readWithin(em), parent, id);
+    await pause(); // parsing a long row and storing it take 50 ms each
     const encoded = valuesEncoder(parent)(values ?? {});
-    row.values = { ...row.values, ...encoded.values };
+    const row = { ...before, values: { ...before.values, ...encoded.values } };
     if (changes.name !== undefined) row.name = changes.name || null;
     if (changes.idealOutput !== undefined) row.idealOutput = changes.idealOutput;
     if (changes.metadata !== undefined) row.metadata = changes.metadata;
     refuseLargeRow(row, before);
-    row.version = version;
+    await pause();
+    const { name, idealOutput, metadata } = row;
+    // Not by a managed entity: to find out what changed, its JSON is written three times more, in 150 ms for 16 MB.
+    await em.nativeUpdate(
+      DatasetRow,
+      { workspace: parent.workspace.id, id },
+      { version, name, values: row.values, idealOutput, metadata },
+    );
     await pause();
     return { datasetRow: rowDecoder(parent)(row), warnings: omittedColumns(encoded.omitted) };
   });
@@ -186,6 +187,16 @@ const lengthOfRow = (read: Database["read"], { workspace, id: dataset }: Dataset
     .where("dataset", "=", dataset)
     .where("id", "=", id)
     .executeTakeFirst();
+
+/** A row as it is stored. */
+const contentOfRow = (read: Database["read"], { workspace, id: dataset }: Dataset, id: string) =>
+  read
+    .selectFrom("DatasetRow")
+    .select(["id", "name", "key", "logId", "values", "idealOutput", "metadata", "createdAt"])
+    .where("workspace", "=", workspace.id)
+    .where("dataset", "=", dataset)
+    .where("id", "=", id)
+    .executeTakeFirstOrThrow();
 
 function rowNotFound(id: string): GabbroError {
   return new GabbroError("ROW_NOT_FOUND", `Row ${quoted(id)} does not exist.`);

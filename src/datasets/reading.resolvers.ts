@@ -2,7 +2,7 @@ import type { Context } from "../context.ts";
 import { createLoader } from "../database/loader.ts";
 import { createPauses } from "../database/pauses.ts";
 import { badInput } from "../errors.ts";
-import { spendAnswerBytes } from "../limits/answerBudget.ts";
+import { type Hold, holdLargest, spendAnswerBytes } from "../limits/answerBudget.ts";
 import { authenticated } from "../workspaces/resolvers.ts";
 import { valuesDecoder } from "./columns.ts";
 import { ROW_COLUMNS, type RowColumn, type StoredRow } from "./contents.resolvers.ts";
@@ -157,6 +157,7 @@ async function* toTexts(
     let part: RowTexts = { texts: [], omitted: [] };
     let characters = 0;
     for (const [at, row] of piece.entries()) {
+      if (pause.isDue()) await pause.take(); // values of removed columns are parsed, and add nothing to a part
       const { text, omitted } = toText(row);
       part.texts.push(text);
       part.omitted.push(...omitted);
@@ -165,7 +166,6 @@ async function* toTexts(
       hold(characters);
       yield part;
       [part, characters] = [{ texts: [], omitted: [] }, 0];
-      if (pause.isDue()) await pause.take();
     }
   }
 }
@@ -178,18 +178,6 @@ function rowTexts(parent: DatasetHead) {
     const valuesText = decoded.values === parsed ? values : JSON.stringify(decoded.values);
     const text = `{"id":"${id}","values":${valuesText},"idealOutput":${JSON.stringify(idealOutput)},"metadata":${metadata}}`;
     return { text, omitted: decoded.omitted };
-  };
-}
-
-type Hold = (bytes: number) => void;
-
-/** Holds the memory of the largest piece that an answer has read: slow clients hold one piece each until they go on. */
-function holdLargest({ answerBudget }: Context): Hold {
-  let held = 0;
-  return (bytes) => {
-    if (bytes <= held) return;
-    answerBudget.hold?.(bytes - held);
-    held = bytes;
   };
 }
 

@@ -4,13 +4,11 @@ import type { Context } from "../context.ts";
 import type { App, FastifyReply } from "../http/app.ts";
 import { disableDeadline } from "../limits/deadline.ts";
 import { errorBody, errorResponses, errorResponsesToBody } from "../rest/errorResponses.ts";
-import { pagesOf } from "../validation/pagination.ts";
 import { warningText } from "../warnings.ts";
-import { authorize } from "../workspaces/resolvers.ts";
-import { datasets } from "./authoring.resolvers.ts";
 import { type Column, columnTypes } from "./entities.ts";
 import { datasetChoice, datasetRowInput, datasetSlugInput } from "./inputs.ts";
 import { addDatasetItem } from "./items.resolvers.ts";
+import { allDatasets } from "./listing.resolvers.ts";
 import { allDatasetRowTexts, readWarning } from "./reading.resolvers.ts";
 import type { DatasetHead } from "./resolvers.ts";
 import { dataset } from "./versions.resolvers.ts";
@@ -152,17 +150,18 @@ async function* prepend(beginning: string, rest: AsyncGenerator<string>): AsyncG
   yield* rest;
 }
 
-/** The answer page by page: a thousand datasets may have a million columns. */
+/** The answer dataset by dataset. */
 async function* datasetsJson(context: Context): AsyncGenerator<string> {
-  let before = '{"datasets":[';
-  const turn = () => context.database.turn(authorize(context, "read"));
-  for await (const page of pagesOf(turn, (page) => datasets(context, page))) {
-    if (page.length === 0) continue;
-    const heads = page.map(({ slug, name, columns }) => ({ slug, name, columns: columns.map(publicColumn) }));
-    yield before + JSON.stringify(heads).slice(1, -1);
-    before = ",";
+  let text = '{"datasets":[';
+  let comma = "";
+  for await (const { slug, name, columns } of allDatasets(context)) {
+    text += comma + JSON.stringify({ slug, name, columns: columns.map(publicColumn) });
+    comma = ",";
+    if (text.length < MAX_BUFFERED_CHARACTERS) continue;
+    yield text;
+    text = "";
   }
-  yield before === "," ? "]}" : `${before}]}`;
+  yield `${text}]}`;
 }
 
 /** The answer piece by piece, so that no dataset is in memory as a whole. */

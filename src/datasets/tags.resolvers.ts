@@ -104,17 +104,12 @@ export async function setDatasetTagProtection(
   authorize(context, "publish");
   refuseLatest(input.tag);
   return withDataset(context, slug, async (em, dataset) => {
-    const before = dataset.protectedTags;
-    const others = before.filter((label) => label !== input.tag);
+    const before = { ...input, protected: dataset.protectedTags.includes(input.tag) };
+    const others = dataset.protectedTags.filter((label) => label !== input.tag);
     if (input.protected) refuseMoreTags(others.length, "protected tags");
     dataset.protectedTags = input.protected ? [...others, input.tag].toSorted() : others;
     countProtectedTags(context.em, dataset.protectedTags);
-    recordChange(em, context, {
-      action: "setDatasetTagProtection",
-      subject: slug,
-      before: { protectedTags: before },
-      after: { protectedTags: dataset.protectedTags },
-    });
+    recordChange(em, context, { action: "setDatasetTagProtection", subject: slug, before, after: input });
     return dataset.protectedTags;
   });
 }

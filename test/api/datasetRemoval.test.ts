@@ -59,7 +59,7 @@ test("a large dataset is gone at once for whoever asks, and its slug is free for
   expect(left).toEqual([{ slug: "large" }]);
 });
 
-test("a dataset with a row, which may be of 16 MB, leaves it for later; an empty one is gone at once", async () => {
+test("a dataset with a row, which may be of 10 MB, leaves it for later; an empty one is gone at once", async () => {
   const datasets = () => database.read.selectFrom("Dataset").select("id").execute();
   for (const count of [0, 1]) {
     const rows = Array(count).fill({ values: { a: "1" } });

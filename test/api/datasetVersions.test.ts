@@ -18,6 +18,7 @@ import {
 } from "../support/datasetHistory.ts";
 import { createRandom } from "../support/random.ts";
 import { startServer } from "../support/server.ts";
+import { captureStatements } from "../support/statements.ts";
 
 const server = await startServer();
 afterAll(() => server[Symbol.asyncDispose]());
@@ -120,7 +121,7 @@ test("the pages of a version hold each of its rows once, in their order", { tags
   const { below } = createRandom(7);
   const PAGE =
     'query ($version: Int, $first: Int, $after: String) { dataset(slug: "history", version: $version) { rows(first: $first, after: $after) { nodes { id values } pageInfo { endCursor hasNextPage } } } }';
-  for (const { version, rows } of history) {
+  for (const { version, rows } of history.filter((_, at) => at % 3 === 0)) {
     const read: unknown[] = [];
     for (let after: string | null = null, more = true; more; ) {
       const { dataset } = await runPages(PAGE, { version, first: 1 + below(4), after });
@@ -152,7 +153,7 @@ test("a diff of two versions has exactly the rows that differ, forwards and back
   const contentOf = ({ id, values, idealOutput, name, metadata }: Row) => ({
     ...{ id, values, idealOutput, name, metadata },
   });
-  for (let round = 0; round < 60; round++) {
+  for (let round = 0; round < 30; round++) {
     const [from, to] = [history[below(history.length)]!, history[below(history.length)]!];
     const [old, now] = [from, to].map(({ rows }) => new Map(rows.map((row) => [row.id, row])));
     const changes: { kind: string; id: string }[] = [];
@@ -197,7 +198,7 @@ test("a read that lasts while a dataset changes is exactly the version that it n
   tags: "slow",
 }, async () => {
   // The long ones are read after their page.
-  const rows = Array.from({ length: 1_500 }, (_, at) => ({
+  const rows = Array.from({ length: 750 }, (_, at) => ({
     values: { a: String(at), b: at % 3 ? "" : "x".repeat(5_000) },
   }));
   const { rowIds } = await addDataset(server, {
@@ -206,10 +207,10 @@ test("a read that lasts while a dataset changes is exactly the version that it n
     rows,
   });
   const readings: Promise<{ version: number; rows: Row[] }>[] = [];
-  for (let at = 0; at < 40; at++) {
+  for (let at = 0; at < 20; at++) {
     readings.push(server.get("/datasets/busy").then(({ body }) => body.dataset));
     if (at % 2) await run(CHANGE_ROW, { id: rowIds[at * 35], input: { values: { a: `changed ${at}` } } });
-    else await run(DELETE_ROW, { id: rowIds[1_499 - at * 35] });
+    else await run(DELETE_ROW, { id: rowIds[749 - at * 35] });
     await server.post("/datasets/busy/items", { values: { a: `added ${at}` } });
   }
   const versions = await Promise.all(readings);
@@ -408,4 +409,29 @@ test("of a deleted dataset no revision and no tag stays", async () => {
   const { read } = server.database;
   for (const part of ["DatasetRow", "DatasetRowRevision", "DatasetColumnsRevision", "DatasetTag"] as const)
     expect(await read.selectFrom(part).select("id").where("dataset", "=", id).execute()).toEqual([]);
+});
+
+test("an operation reads old versions one after another, and counts the rows of each once", async () => {
+  await run(CREATE, { input: { slug: "walked", columns: [{ name: "a", type: "TEXT" }] } });
+  for (const a of ["1", "2", "3", "4"]) await server.post("/datasets/walked/items", { values: { a } });
+  const { id } = await run('{ dataset(slug: "walked") { id } }');
+  const ids = [1, 2, 3, 4, 2, 3].map((version) => `${id}@${version}`);
+  const query =
+    "query($ids: [ID!]!) { nodes(ids: $ids) { ... on Dataset { rowCount again: rowCount rows(first: 1) { nodes { id } } } } }";
+  const stop = await captureStatements(server);
+  const nodes = (await server.graphql(query, { ids })).body.data.nodes as {
+    rowCount: number;
+    again: number;
+  }[];
+  const asked = stop().flatMap(
+    ({ sql }) => /from [`"](dataset_rows|dataset_row_revisions)[`"].* order by/s.exec(sql)?.[1] ?? [],
+  );
+  expect(nodes.map(({ rowCount, again }) => [rowCount, again])).toEqual(
+    [0, 1, 2, 3, 1, 2].map((n) => [n, n]),
+  );
+  const walks = asked.slice(asked.indexOf("dataset_rows")); // behind what finds the versions
+  // Of each version the rows, then their revisions, before those of the next.
+  const inTurns = walks.map((_, at) => (at % 2 === 0 ? "dataset_rows" : "dataset_row_revisions"));
+  expect(walks).toEqual(inTurns);
+  expect(walks.length).toBe(2 * (4 + 6));
 });

@@ -1,7 +1,7 @@
 import type { Context } from "../../context.ts";
-import { datasets } from "../../datasets/authoring.resolvers.ts";
 import { rowCount } from "../../datasets/counts.resolvers.ts";
 import { datasetsInput } from "../../datasets/inputs.ts";
+import { datasets } from "../../datasets/listing.resolvers.ts";
 import type { DatasetHead } from "../../datasets/resolvers.ts";
 import { checkOptions } from "../options.ts";
 import { readUpTo } from "../pages.ts";
