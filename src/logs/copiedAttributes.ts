@@ -4,8 +4,10 @@ import type { ReportedLog } from "./reported.ts";
 /** What names a copy takes some 60 bytes itself. */
 const MIN_COPIED_CHARACTERS = 100;
 
-/** What a span holds beside its attributes. */
-export type Content = Pick<ReportedLog, "input" | "output">;
+/** What a span holds beside its attributes, and a trace beside its root. */
+export const content = ["input", "output", "metadata"] as const;
+export type ContentPart = (typeof content)[number];
+export type Content = Pick<ReportedLog, ContentPart>;
 
 /** The attribute of a span that holds what a column of its log holds: the value itself, or its JSON text. */
 interface Copy {
@@ -13,33 +15,35 @@ interface Copy {
   isJsonText: boolean;
 }
 
-type Copies = Partial<Record<keyof Content, Copy>>;
+type Copies = Partial<Record<ContentPart, Copy>>;
 
 /**
- * The attributes of a log as they are stored. An attribute of its span that is the input or the output of the log, character by
- * character, is null in them, and `copies` names it: messages would take twice their length. Each column stands for one
- * attribute, so that a log is read in at most the bytes of its columns and of these two once more.
+ * The attributes of a log as they are stored. An attribute of its span that is the input, the output or the metadata of the log,
+ * character by character, is null in them, and `copies` names it: messages would take twice their length. Each column stands for
+ * one attribute, so that a log is read in at most the bytes of its columns and of these three once more.
  */
 export function withoutCopies(
   attributes: ReportedLog["attributes"],
-  content: Content,
+  values: Content,
 ): ReportedLog["attributes"] {
   const span = attributes?.span as Record<string, unknown> | undefined;
   if (!span) return attributes;
   const copies: Copies = {};
-  for (const column of ["input", "output"] as const) {
-    const copy = findCopy(span, content[column], copies.input?.attribute);
-    if (copy) copies[column] = copy;
+  const keys = new Set<string>();
+  for (const column of content) {
+    const copy = findCopy(span, values[column], keys);
+    if (!copy) continue;
+    copies[column] = copy;
+    keys.add(copy.attribute);
   }
-  const keys = new Set(Object.values(copies).map(({ attribute }) => attribute));
   if (keys.size === 0) return attributes;
   const rest = Object.entries(span).map(([key, value]) => [key, keys.has(key) ? null : value] as const);
   return { ...attributes, span: objectOf(rest), copies };
 }
 
-function findCopy(span: Record<string, unknown>, value: unknown, taken?: string): Copy | undefined {
+function findCopy(span: Record<string, unknown>, value: unknown, taken: Set<string>): Copy | undefined {
   if (value === null) return undefined;
-  const others = Object.entries(span).filter(([attribute]) => attribute !== taken);
+  const others = Object.entries(span).filter(([attribute]) => !taken.has(attribute));
   if (typeof value === "string" && value.length >= MIN_COPIED_CHARACTERS) {
     const same = others.find(([, held]) => held === value);
     if (same) return { attribute: same[0], isJsonText: false };
@@ -56,18 +60,18 @@ function findCopy(span: Record<string, unknown>, value: unknown, taken?: string)
 /** The attributes of a stored log as they came. */
 export function withCopies(
   attributes: ReportedLog["attributes"],
-  content: Content,
+  values: Content,
 ): ReportedLog["attributes"] {
   if (!attributes?.copies) return attributes;
   const { copies, ...parts } = attributes;
-  const values = new Map(
-    Object.entries(copies as Record<keyof Content, Copy>).map(([column, { attribute, isJsonText }]) => {
-      const value = content[column as keyof Content];
+  const copied = new Map(
+    Object.entries(copies as Record<ContentPart, Copy>).map(([column, { attribute, isJsonText }]) => {
+      const value = values[column as ContentPart];
       return [attribute, isJsonText ? JSON.stringify(value) : value];
     }),
   );
   const span = Object.entries(parts.span as object).map(
-    ([key, value]) => [key, values.get(key) ?? value] as const,
+    ([key, value]) => [key, copied.get(key) ?? value] as const,
   );
   return { ...parts, span: objectOf(span) };
 }

@@ -5,9 +5,9 @@ import { createLoader, once } from "../database/loader.ts";
 import { createPauses } from "../database/pauses.ts";
 import { readInPieces } from "../database/pieces.ts";
 import { GabbroError } from "../errors.ts";
-import { spendAnswerBytes, spendAnswerValues } from "../limits/answerBudget.ts";
+import { parseStored, spendAnswerBytes } from "../limits/answerBudget.ts";
 import { authenticated } from "../workspaces/resolvers.ts";
-import { type Content, withCopies } from "./copiedAttributes.ts";
+import { type Content, type ContentPart, withCopies } from "./copiedAttributes.ts";
 import { type Log, logPayloadColumns as logColumns, type Trace, type TraceRecord } from "./entities.ts";
 
 /** The columns of a log that may have any length. */
@@ -25,15 +25,16 @@ const PLAIN_TEXTS = ["name", "statusMessage"];
 /** A column of the payload of a log: from the row, else from the database in one batch with those of other logs. */
 export const logPayload = payloadOf<LogPayload>("Log", logColumns);
 
-/** The attributes of a log as they came: what its input and output hold is stored in these alone. */
+/** The attributes of a log as they came: what its input, output or metadata holds is stored in these alone. */
 export async function logAttributes(context: Context, log: RowOf<LogPayload>) {
   const attributes = await logPayload(context, log, "attributes");
   if (!attributes?.copies) return attributes;
-  const [input, output] = await Promise.all([
+  const [input, output, metadata] = await Promise.all([
     logPayload(context, log, "input"),
     logPayload(context, log, "output"),
+    logPayload(context, log, "metadata"),
   ]);
-  return completed(attributes, { input, output });
+  return completed(attributes, { input, output, metadata });
 }
 
 // Made once for all fields of a log: 145 with an input of 196 kB as a text of JSON took 0.5 s.
@@ -44,8 +45,12 @@ const completed = once((attributes: Record<string, unknown>, content: Content) =
 /** A column of the payload of a trace, likewise. */
 export const tracePayload = payloadOf<TracePayload>("Trace", traceColumns);
 
-/** The input or the output of a trace: its own, else that of the log at its root. */
-export async function ownOrOfRoot(context: Context, trace: TraceRecord, part: "input" | "output") {
+/** A part of the content of a trace: its own, else that of the log at its root. */
+export async function ownOrOfRoot<Part extends ContentPart>(
+  context: Context,
+  trace: TraceRecord,
+  part: Part,
+): Promise<Content[Part]> {
   const own = await tracePayload(context, trace, part);
   if (own !== null || trace.rootId == null) return own;
   return logPayload(context, { id: trace.rootId }, part);
@@ -197,11 +202,8 @@ async function readColumns(
       columns.map((column) => `${column as "input"} as ${column}` as const),
     ),
   );
-  const parse = (column: string, text: unknown) => {
-    if (PLAIN_TEXTS.includes(column) || text === null) return text;
-    spendAnswerValues(context, text as string);
-    return JSON.parse(text as string);
-  };
+  const parse = (column: string, text: unknown) =>
+    PLAIN_TEXTS.includes(column) || text === null ? text : parseStored(context, text as string);
   const pause = createPauses(context, workspaceId); // 4 MB of small values take 150 ms to parse
   const pairs: [key: string, value: unknown][] = [];
   for (const row of rows) {

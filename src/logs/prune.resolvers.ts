@@ -6,7 +6,7 @@ import type { Database } from "../database/open.ts";
 import { joinOf } from "../database/requestTransaction.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { GabbroError } from "../errors.ts";
-import { checkDeadline, checkIsWaitedFor, disableDeadline } from "../limits/deadline.ts";
+import { checkDeadline, checkIsWaitedFor, withoutDeadline } from "../limits/deadline.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { createStepRunner, mergeWords } from "./mergeWords.resolvers.ts";
@@ -41,10 +41,11 @@ export async function pruneTraces(
   { before, dryRun }: PruneTracesInput,
 ): Promise<{ before: Date; traces: number; dryRun: boolean }> {
   const workspaceId = authorize(context, "admin");
-  disableDeadline(context); // a year of traces takes minutes
-  if (dryRun) return { before, traces: await countTracesBefore(context, before), dryRun };
-  const removed = await removeTraces(context, workspaceId, before);
-  if (removed !== null) return { before, traces: removed, dryRun: false };
+  // A year of traces takes minutes.
+  const traces = await withoutDeadline(context, () =>
+    dryRun ? countTracesBefore(context, before) : removeTraces(context, workspaceId, before),
+  );
+  if (traces !== null) return { before, traces, dryRun: dryRun ?? false };
   throw new GabbroError(
     "CONFLICT",
     "Another removal of traces of this workspace is under way; try again when it has ended.",
@@ -136,8 +137,8 @@ async function removeInSteps(
 interface Progress {
   /** The last trace that was removed. */
   last: Place;
-  /** Traces with more logs than a step deletes, and the last that was removed: logs before it of others would not be counted. */
-  begun: { traces: Place[]; lastLog: LogPlace } | null;
+  /** Traces with more logs than a step deletes, and the last that was removed, until none is left behind it. */
+  begun: { traces: Place[]; lastLog: LogPlace | null } | null;
 }
 
 interface LogPlace {
@@ -172,7 +173,7 @@ function* removeOldest(
   if (!end) return null;
   const ids = traces.map(({ id }) => id);
   const logs = (yield statementOf(
-    logsAfter(database, workspaceId, ids, at.begun?.lastLog).limit(maxLogs + 1),
+    logsAfter(database, workspaceId, ids, at.begun?.lastLog ?? null).limit(maxLogs + 1),
   )) as (LogPlace & Sized)[];
   const some = startOfStep(logs.slice(0, maxLogs));
   const tookMs = () => performance.now() - startMs;
@@ -181,6 +182,9 @@ function* removeOldest(
     const begun = { traces, lastLog: some.at(-1)! };
     return { at: { ...at, begun }, removed: 0, tookMs: tookMs() };
   }
+  // Spans that arrived meanwhile may lie before the last log: their traces are only deleted once all their logs fit into a step.
+  if (at.begun?.lastLog)
+    return { at: { ...at, begun: { traces, lastLog: null } }, removed: 0, tookMs: tookMs() };
   const removed = yield statementOf(deletionOf(database, "Trace", workspaceId, traces));
   return { at: { last: end, begun: null }, removed: removed.length, tookMs: tookMs() };
 }
@@ -201,7 +205,7 @@ const deletionOf = (
     )
     .returning("id as id");
 
-function logsAfter({ read, search }: Database, workspaceId: string, traces: string[], last?: LogPlace) {
+function logsAfter({ read, search }: Database, workspaceId: string, traces: string[], last: LogPlace | null) {
   const logs = read
     .selectFrom("Log")
     .select(({ ref }) => ["trace as trace", "id as id", bytesOfLog(ref).as("bytes")])

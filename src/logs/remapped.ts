@@ -18,7 +18,7 @@ export const comparedColumns = [
   ...["externalId", "parentExternalId", "remoteParentId", "startTime", "endTime", "attributes", "events"],
 ] as const;
 
-/** What any span may say of its trace. Its input and output are left out: they may be large, and mostly are those of its root. */
+/** What any span may say of its trace. Its content is left out: it may be large, and mostly is that of its root. */
 export const saidOfTrace = [
   ...["featureSlug", "experimentId", "sessionId", "environment", "user", "organization"],
 ] as const;

@@ -5,7 +5,7 @@ import { piecesOf } from "../database/pieces.ts";
 import { countCopied } from "../database/requestTransaction.ts";
 import { storedTime } from "../database/times.ts";
 import { inTransaction } from "../database/transaction.ts";
-import { checkIsWaitedFor, disableDeadline } from "../limits/deadline.ts";
+import { checkIsWaitedFor, withoutDeadline } from "../limits/deadline.ts";
 import { ownPriceFinder } from "../pricing/resolvers.ts";
 import { type TokenParts, tokenParts } from "../usage/tokenParts.ts";
 import { type FindOwnPrice, measureUsage, rounded } from "../usage/usage.ts";
@@ -34,8 +34,15 @@ export interface Repricing {
  */
 export async function repriceLogs(context: Context, input: RepriceLogsInput): Promise<Repricing> {
   const workspaceId = authorize(context, "admin");
+  return withoutDeadline(context, () => repriceInSteps(context, workspaceId, input)); // a year of logs takes minutes
+}
+
+async function repriceInSteps(
+  context: Context,
+  workspaceId: string,
+  input: RepriceLogsInput,
+): Promise<Repricing> {
   const dryRun = input.dryRun ?? false;
-  disableDeadline(context); // a year of logs takes minutes
   const result = { examined: 0, changed: 0, priced: 0, unpriced: 0, costBefore: 0, costAfter: 0, dryRun };
   try {
     for await (const page of pagesOf(context, workspaceId, input)) {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { App, FastifyRequest } from "../http/app.ts";
-import { errorResponsesToBody } from "../rest/errorResponses.ts";
+import { errorBody, errorResponsesToBody } from "../rest/errorResponses.ts";
 import { type Warning, warningText } from "../warnings.ts";
 import { type ClientForms, readFlatForms, readTraceForms } from "./clientForms.inputs.ts";
 import { createExperiment } from "./experiments.resolvers.ts";
@@ -75,7 +75,13 @@ export function monitorRoutes(app: App): void {
       summary: "Record a trace with its steps",
       tags: ["monitor"],
       body: traceRecord,
-      response: { 200: logTraceAnswer, ...errorResponsesToBody },
+      response: {
+        200: logTraceAnswer,
+        ...errorResponsesToBody,
+        409: errorBody.describe(
+          "Another request had the same `Idempotency-Key`, or the trace was removed while its logs were stored.",
+        ),
+      },
     },
     preValidation: readForms((body, { headers }) => readTraceForms(body, headers["x-basalt-sdk-type"])),
     handler: async (request) => {

@@ -25,7 +25,8 @@ export async function transactionsOf(context: Context, steps: SpanStep[]): Promi
     const own = ofLog + (each.traceId === last ? 0 : ofTrace);
     if (transactions.length === 0 || (own > 0 && own > left)) {
       transactions.push([]);
-      left = MAX_PIECE_BYTES - ofLog - ofTrace;
+      // One that is larger by itself leaves room for spans: each transaction writes it again, and reads what is stored of it.
+      left = MAX_PIECE_BYTES - ofLog - (ofTrace > MAX_PIECE_BYTES ? 0 : ofTrace);
     } else left -= own;
     last = each.traceId;
     transactions.at(-1)!.push(each);

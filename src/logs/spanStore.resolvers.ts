@@ -2,7 +2,7 @@ import { LockMode } from "@mikro-orm/core";
 import { MAX_PIECE_BYTES, piecesOf } from "../database/pieces.ts";
 import { createPause } from "../limits/turns.ts";
 import { ownPriceFinder } from "../pricing/resolvers.ts";
-import { measureUsage, type Usage } from "../usage/usage.ts";
+import { type FindOwnPrice, measureUsage, type Usage } from "../usage/usage.ts";
 import { countedIds, isCall } from "./counted.ts";
 import { Log, Trace } from "./entities.ts";
 import { insertLogs } from "./insertLogs.resolvers.ts";
@@ -119,20 +119,25 @@ async function recountSome(batch: Batch, changed: Recount[], pause: () => Promis
   const maxBytes = batch.context.database.search.isServer ? Number.POSITIVE_INFINITY : MAX_PIECE_BYTES;
   const [first] = piecesOf(some, ({ log }) => bytes.get(log.id) ?? 0, maxBytes);
   const { piece } = first!;
+  const findOwnPrice = ownPriceFinder(batch.context, batch.workspaceId);
   for (const one of piece) {
-    await recount(batch, one);
+    await recount(batch, one, findOwnPrice);
     await pause();
   }
   return piece.length;
 }
 
-async function recount({ context, em, workspaceId }: Batch, { log, counts }: Recount): Promise<void> {
+async function recount(
+  { em, workspaceId }: Batch,
+  { log, counts }: Recount,
+  findOwnPrice: FindOwnPrice,
+): Promise<void> {
   const usage: Usage | null = counts
     ? await measureUsage(workspaceId, {
         ...log.reported,
         ...{ input: null, output: null, at: log.startTime },
         model: log.model === null ? null : { provider: log.provider, model: log.model },
-        findOwnPrice: ownPriceFinder(context, workspaceId),
+        findOwnPrice,
       })
     : null;
   const change = usage ? { ...usage, aggregateUsage: null } : { ...NO_USAGE, aggregateUsage: log.reported };

@@ -1,6 +1,7 @@
 import { LockMode } from "@mikro-orm/core";
 import { lengthOf } from "../database/lengths.ts";
 import { piecesOf } from "../database/pieces.ts";
+import { content } from "./copiedAttributes.ts";
 import { Trace } from "./entities.ts";
 import { bytesOfTrace } from "./payloads.resolvers.ts";
 import type { ReportedSpan, ReportedTrace } from "./reported.ts";
@@ -97,7 +98,7 @@ function times(spans: SpanStep[]) {
   };
 }
 
-const FROM_ROOT = ["input", "output", "metadata", "evaluators", "sampleRate"] as const;
+const FROM_ROOT = [...content, "evaluators", "sampleRate"] as const;
 const FROM_ANY = [
   ...["featureSlug", "experimentId", "sessionId", "environment", "user", "organization"],
 ] as const satisfies (keyof ReportedTrace)[];
@@ -146,6 +147,9 @@ function update(trace: Trace, { user, organization }: Lengths, spans: SpanStep[]
   trace.name = root.span.trace.name ?? nameOf(root.span);
   for (const name of FROM_ROOT) {
     const value = root.span.trace[name];
-    if (value !== null) trace[name] = value as never;
+    // Reads take the content that is null here from the root.
+    if (value !== null || isContent(name)) trace[name] = value as never;
   }
 }
+
+const isContent = (name: string): boolean => (content as readonly string[]).includes(name);

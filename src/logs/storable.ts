@@ -1,6 +1,6 @@
 import { setMember } from "../limits/members.ts";
 import { MAX_JSON_DEPTH } from "../validation/json.ts";
-import { withoutCopies } from "./copiedAttributes.ts";
+import { content, withoutCopies } from "./copiedAttributes.ts";
 import { MAX_COST, MAX_INDEXED_CHARACTERS, MAX_TOKENS } from "./inputs.ts";
 import type { ReportedParty, ReportedSpan, ReportedTrace, TokenParts } from "./reported.ts";
 import { withoutNul } from "./withoutNul.ts";
@@ -16,7 +16,7 @@ export function toStorable(span: ReportedSpan): ReportedSpan {
   const cutLog = cut(safe, ["name", "promptSlug", "version", "tag", "provider", "model", "responseId"]);
   return {
     ...span,
-    trace: { ...storableTrace(trace), ...withoutOwnContent(span) },
+    trace: storableTrace({ ...trace, ...withoutOwnContent(span) }),
     log: {
       ...cutLog,
       attributes: withoutCopies(safe.attributes, safe),
@@ -30,11 +30,9 @@ export function toStorable(span: ReportedSpan): ReportedSpan {
   };
 }
 
-/** Reads of a trace take its input and output from its root, unless the client gives the trace others. */
-const withoutOwnContent = ({ log, trace }: ReportedSpan) => ({
-  ...(trace.input === log.input && { input: null }),
-  ...(trace.output === log.output && { output: null }),
-});
+/** Reads of a trace take its content from its root, unless the client gives the trace another. */
+const withoutOwnContent = ({ log, trace }: ReportedSpan) =>
+  Object.fromEntries(content.filter((part) => trace[part] === log[part]).map((part) => [part, null]));
 
 function storableTrace(trace: ReportedTrace): ReportedTrace {
   const safe = jsonOf(trace) as ReportedTrace;

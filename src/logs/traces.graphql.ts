@@ -192,7 +192,7 @@ builder.mutationFields((t) => ({
   logTrace: t.field({
     type: LogTracePayload,
     description:
-      "Records a trace with all its steps. To add steps as they happen, send spans of OpenTelemetry.",
+      "Records a trace with all its steps. To add steps as they happen, send spans of OpenTelemetry. An error `CONFLICT` when a long trace is removed, by retention or `pruneTraces`, while its steps are stored.",
     args: argumentsOf(t, logTraceInput, { input: LogTraceInput }),
     resolve: (_, { input }, context) => logTrace(context, input),
   }),

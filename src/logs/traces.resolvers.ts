@@ -1,7 +1,10 @@
 import type { Context } from "../context.ts";
+import { isOrphan } from "../database/driverErrors.ts";
 import { newId } from "../database/ids.ts";
+import type { EntityManager } from "../database/open.ts";
 import { runWithPauses } from "../database/pauses.ts";
 import { inTransaction } from "../database/transaction.ts";
+import { GabbroError } from "../errors.ts";
 import { checkDeadline } from "../limits/deadline.ts";
 import { createPause } from "../limits/turns.ts";
 import { ownPriceFinder } from "../pricing/resolvers.ts";
@@ -67,14 +70,23 @@ async function store(
   const pause = createPause();
   let isStored = false;
   for (const logs of transactionsOf(rows)) {
-    await inTransaction(context.em, async (em) => {
+    const write = async (em: EntityManager) => {
       checkDeadline(context); // it waited for its turn
       if (!isStored) await database.insertWithin(em, [["Trace", trace]]);
       await insertLogs({ em, context }, logs, pause);
+    };
+    await inTransaction(context.em, write).catch((error) => {
+      throw isOrphan(error) ? traceRemoved(error) : error;
     });
     isStored = true;
     await publishLogs(context, workspaceId, logs);
   }
+}
+
+function traceRemoved(cause: unknown): GabbroError {
+  const message =
+    "The trace was removed while its logs were stored: retention or pruneTraces removes traces that began as early. Nothing of it is kept.";
+  return new GabbroError("CONFLICT", message, { cause });
 }
 
 interface Reported {

@@ -7,7 +7,7 @@ import { totalInput, totalOutput } from "../usage/tokenParts.ts";
 import { PAGE } from "../validation/pagination.ts";
 import type * as entities from "./entities.ts";
 import { MAX_TRACE_PAGE, traceLogsInput } from "./listing.inputs.ts";
-import { logPayload, tracePayload } from "./payloads.resolvers.ts";
+import { logPayload, ownOrOfRoot, tracePayload } from "./payloads.resolvers.ts";
 import { findLog, findTrace, promptOf, promptVersionOf, traceOf } from "./resolvers.ts";
 import { logsOf } from "./trees.resolvers.ts";
 
@@ -97,8 +97,8 @@ Trace.implement({
     metadata: t.field({
       type: "JSONObject",
       nullable: true,
-      description: "Anything else that was kept with it.",
-      resolve: (trace, _, context) => tracePayload(context, trace, "metadata"),
+      description: "Anything else that was kept with it; else the metadata of its root.",
+      resolve: (trace, _, context) => ownOrOfRoot(context, trace, "metadata"),
     }),
     startTime: t.expose("startTime", { type: "DateTime", description: "When it began." }),
     endTime: t.expose("endTime", { type: "DateTime", nullable: true, description: "When it ended." }),

@@ -81,6 +81,11 @@ const copied: [form: string, Attribute[], Record<string, unknown>][] = [
     { "traceloop.entity.input": JSON.stringify(words) },
   ],
   [
+    "metadata beside the same input",
+    [text("gen_ai.input.messages", json), text("basalt.metadata", JSON.stringify({ words }))],
+    { "gen_ai.input.messages": json, "basalt.metadata": JSON.stringify({ words }) },
+  ],
+  [
     "the same text for input and output",
     [text("input.value", words), text("output.value", words)],
     { "input.value": words, "output.value": words },
@@ -137,6 +142,46 @@ test("content of 100 characters is stored once, and shorter content with each", 
     (await store([text("gen_ai.input.messages", JSON.stringify(["x".repeat(length - 4)]))])).stored;
   expect(await jsonOf(100)).not.toContain("xx");
   expect(await jsonOf(99)).toContain("xx");
+});
+
+test("a trace has the content of its root, stored once, also when the root is sent again with another", async () => {
+  const sent = (content: string) => [
+    text("input.value", `${content} in`),
+    text("output.value", `${content} out`),
+    text("basalt.metadata", JSON.stringify({ content })),
+  ];
+  const span = newSpan({ attributes: sent(words) });
+  const traceId = span.traceId.toString("hex");
+  const rowOf = () =>
+    server.database.read
+      .selectFrom("Trace")
+      .select(["id", "input", "output", "metadata"])
+      .where("externalId", "=", traceId)
+      .executeTakeFirstOrThrow();
+  const readTrace = async (id: string) => {
+    const { body } = await server.graphql(`query ($id: ID!) { trace(id: $id) { input output metadata } }`, {
+      id,
+    });
+    return body.data.trace;
+  };
+  expect((await send(server, encodeSpans([span]))).status).toBe(200);
+  const { id, ...stored } = await rowOf();
+  expect(stored).toEqual({ input: null, output: null, metadata: null });
+  const ofWords = { input: `${words} in`, output: `${words} out`, metadata: { content: words } };
+  expect(await readTrace(id)).toEqual(ofWords);
+
+  // As releases before stored it: a copy of what the root had.
+  const copied = JSON.stringify({ content: words });
+  await server.database.write
+    .updateTable("Trace")
+    .set({ input: JSON.stringify("old"), output: JSON.stringify("old"), metadata: copied } as never)
+    .where("id", "=", id)
+    .execute();
+  expect((await send(server, encodeSpans([{ ...span, attributes: sent("other") }]))).status).toBe(200);
+  expect(await readTrace(id)).toEqual({
+    ...{ input: "other in", output: "other out" },
+    metadata: { content: "other" },
+  });
 });
 
 test("what has no content keeps its attributes, and who asks for none is answered null", async () => {

@@ -95,6 +95,26 @@ test.each<[string, object, string[]]>([
     },
     ["region"],
   ],
+  [
+    "a member that is asked for twice",
+    {
+      metadata: [
+        { key: "region", value: "eu" },
+        { key: "region", value: "eu" },
+      ],
+    },
+    ["region"],
+  ],
+  [
+    "two values of one member",
+    {
+      metadata: [
+        { key: "region", value: "eu" },
+        { key: "region", value: 1 },
+      ],
+    },
+    [],
+  ],
   ["a word of the input", { text: "capital" }, ["words"]],
   ["a word of the output, in any case", { text: "NAIROBI" }, ["words"]],
   ["words of both", { text: "nairobi kenya" }, ["words"]],

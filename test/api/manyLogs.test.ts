@@ -209,6 +209,8 @@ test("a step of a removal deletes 16 MB of logs, or one larger log, however shor
         if (/^delete from .logs/.test(statement)) for (const id of values) lengths.delete(traceOf.get(id));
         step = work.next(yield step.value);
       }
+      // A busy machine would have the steps become shorter.
+      if (step.value instanceof Object) Object.assign(step.value, { tookMs: 0 });
       return step.value;
     }),
   );
