@@ -17,6 +17,7 @@ import { homePage } from "./http/homePage.ts";
 import { parseJsonBodies } from "./http/jsonBody.ts";
 import { createLimiter, type Limits } from "./http/limiter.ts";
 import { logRequests, requestIdOf, toLogged, traced } from "./http/logging.ts";
+import { trustsProxies } from "./http/origin.ts";
 import { limitRates } from "./http/rateLimits.ts";
 import { answerNoRequest } from "./http/refusals.ts";
 import { addSecurityHeaders } from "./http/securityHeaders.ts";
@@ -85,7 +86,7 @@ export async function createApp(
     serverFactory: (handle, server) => createHttpServer(handle, server, clientLimits),
     return503OnClosing: false, // closeGracefully ends connections instead
     routerOptions: ROUTER,
-    trustProxy: trustedProxies.length > 0 && trustedProxies,
+    trustProxy: trustedProxies.length > 0 && trustsProxies(trustedProxies),
     requestIdHeader: false,
     genReqId: ({ headers }) => requestIdOf(headers["x-request-id"]),
     childLoggerFactory: traced,

@@ -51,7 +51,8 @@ export function createContexts(
       const access = await authenticated("used");
       const reauthenticate = () => authenticated("watched");
       const hold = (bytes: number) => memory.hold(raw, access!.workspaceId, bytes);
-      const budget = newAnswerBudget({ hold });
+      const beAlone = () => memory.beAlone(raw, access!.workspaceId);
+      const budget = newAnswerBudget({ hold, beAlone });
       return new RequestContext(database, access, reauthenticate, request, budget, retentionDays);
     };
   const byToken = ({ headers }: Caller) => tokens.authenticate(headers.authorization);

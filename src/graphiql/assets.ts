@@ -14,7 +14,7 @@ export type Encoding = Packing | "identity";
 
 /** The bytes of one asset in one encoding. */
 export async function readAsset(name: AssetName, encoding: Encoding): Promise<Buffer> {
-  if (encoding === "identity") return unzip(await readAsset(name, "gzip"));
+  if (encoding === "identity") return unpackOnce(name);
   const packed = await packOnce(encoding);
   return packed.get(name)!;
 }
@@ -26,6 +26,18 @@ function hashSources(): string {
   const hash = createHash("sha256").update(graphiql.version).update(printedSchema());
   for (const source of Object.values(sources)) if ("file" in source) hash.update(readFileSync(source.file));
   return hash.digest("base64url").slice(0, 12);
+}
+
+const unpackings = new Map<AssetName, Promise<Buffer>>();
+
+/** Once: clients that read nothing would each hold 5 MB of their own. */
+function unpackOnce(name: AssetName): Promise<Buffer> {
+  const cached = unpackings.get(name);
+  if (cached) return cached;
+  const unpacked = readAsset(name, "gzip").then(unzip);
+  unpackings.set(name, unpacked);
+  unpacked.catch(() => unpackings.delete(name));
+  return unpacked;
 }
 
 type Packed = Map<AssetName, Buffer>;

@@ -10,7 +10,8 @@ import {
 } from "graphql";
 import type { Context } from "../context.ts";
 import { isInTurn, MAX_FIELDS_AT_ONCE, nextTurn } from "../database/pace.ts";
-import { holdAnswerFields, spendAnswerFields } from "../limits/answerBudget.ts";
+import { holdAnswerFields, MAX_ANSWER_FIELDS, spendAnswerFields } from "../limits/answerBudget.ts";
+import { checkDeadline } from "../limits/deadline.ts";
 import { fieldCounter } from "./cost.ts";
 
 /**
@@ -40,7 +41,20 @@ function countEntries(context: Context, info: GraphQLResolveInfo, list: Entries)
   const fields = list.length * fieldsOfEntry(info);
   spendAnswerFields(context, fields);
   // What a mutation returns is stored already: a refusal would have its caller store it again.
-  if (info.operation.operation !== "mutation") holdAnswerFields(context, fields);
+  const turn =
+    info.operation.operation === "mutation" ? turnIfLong(context) : holdAnswerFields(context, fields);
+  return turn ? turn.then(() => inPace(context, info, list)) : inPace(context, info, list);
+}
+
+/** The turn of a long answer to a mutation; undefined for a short one. */
+function turnIfLong(context: Context): Promise<void> | undefined {
+  const { leftFields, beAlone } = context.answerBudget;
+  if (!beAlone || MAX_ANSWER_FIELDS - leftFields <= MAX_FIELDS_AT_ONCE) return undefined;
+  return beAlone().then(() => checkDeadline(context));
+}
+
+function inPace(context: Context, info: GraphQLResolveInfo, list: unknown[]) {
+  const fields = list.length * fieldsOfEntry(info);
   if (isInTurn(context, fields)) return list;
   const size = Math.max(1, Math.floor(MAX_FIELDS_AT_ONCE / 4 / fieldsOfEntry(info)));
   // An iterator for each of 44,000 short lists takes three times the memory of a promise.

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { GabbroError } from "../errors.ts";
+import { newAnswerBudget } from "../limits/answerBudget.ts";
 import { passTurns } from "../limits/turns.ts";
 import { toParameters, toQueryParameters } from "./parameters.ts";
 import type { GraphqlServer, ServerContext } from "./yoga.ts";
@@ -11,7 +12,12 @@ export async function answerByYoga(
   reply: FastifyReply,
   serverContext: ServerContext,
 ): Promise<unknown> {
-  const response = await yoga.handleNodeRequestAndResponse(toNode(request), reply, serverContext);
+  const node = toNode(request);
+  if (node.raw.headers.accept === EVENT_STREAM) {
+    const budget = { ...serverContext.answerBudget, maxBytes: MAX_EVENT_STREAM_BYTES };
+    serverContext.answerBudget = newAnswerBudget(budget);
+  }
+  const response = await yoga.handleNodeRequestAndResponse(node, reply, serverContext);
   if (response.status === NOT_ACCEPTABLE) throw new GabbroError("BAD_REQUEST", NEEDS_EVENT_STREAM);
   reply.status(response.status);
   response.headers.delete("cache-control"); // the one of event streams is weaker than that of every answer
@@ -28,12 +34,22 @@ const isEventStream = ({ headers }: Response) => headers.get("content-type")?.st
 /** Sending a longer text takes a turn of its own. */
 const MAX_CHARACTERS_WITHIN_TURN = 1024 * 1024;
 
+/** Yoga writes, encodes and joins the events of a query or a mutation in one turn: 30 MB took 0.3 s. */
+const MAX_EVENT_STREAM_BYTES = 4 * 1024 * 1024;
+
 const NOT_ACCEPTABLE = 406;
 const NEEDS_EVENT_STREAM =
   "A subscription is answered by server-sent events: send it with Accept: text/event-stream.";
 
-/** The types that Yoga can answer with. A caller who accepts none of them gets JSON all the same, as in REST. */
-const ANSWERABLE = /\*\/\*|application\/(?:\*|json|graphql-response\+json)|text\/event-stream/i;
+const EVENT_STREAM = "text/event-stream";
+const JSON_TYPES = ["*/*", "application/*", "application/json", "application/graphql-response+json"];
+
+/** The first type that a caller accepts and gets. Who accepts none of them gets JSON all the same, as in REST. */
+function answeredType(accept: string): string {
+  if (OTHER_CHARSET.test(accept)) return "application/json";
+  const types = accept.split(",").map((each) => each.split(";", 1)[0]!.trim().toLowerCase());
+  return types.find((type) => type === EVENT_STREAM || JSON_TYPES.includes(type)) ?? "application/json";
+}
 
 const OTHER_CHARSET = /charset\s*=\s*(?!"?utf-8)/i;
 
@@ -44,8 +60,7 @@ const OTHER_CHARSET = /charset\s*=\s*(?!"?utf-8)/i;
 function toNode(request: FastifyRequest): FastifyRequest {
   const { headers } = request.raw;
   headers.host = "localhost"; // completes the URL; an invalid one would be an error there
-  const { accept = "*/*" } = headers;
-  if (!ANSWERABLE.test(accept) || OTHER_CHARSET.test(accept)) headers.accept = "application/json";
+  headers.accept = answeredType(headers.accept ?? "*/*"); // alone, as the budget of the answer follows from it
   if (request.method === "POST") {
     headers["content-type"] = "application/json"; // it may have been any kind of JSON
     request.body = toParameters(request.body);

@@ -1,5 +1,6 @@
 import { GabbroError } from "../errors.ts";
 import type { FastifyRequest } from "./app.ts";
+import { canParseOrigin } from "./origin.ts";
 
 /** A browser accepts it only over TLS, from this very host, and for all paths. */
 const SECURE_NAME = "__Host-gabbro";
@@ -80,7 +81,7 @@ export function cookiesOfNoSession({ host }: FastifyRequest): string[] {
 }
 
 function hostOf(origin: string): string | undefined {
-  return URL.canParse(origin) ? new URL(origin).host : undefined;
+  return canParseOrigin(origin) ? new URL(origin).host : undefined;
 }
 
 function isLoopback(host: string): boolean {

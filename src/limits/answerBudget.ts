@@ -12,13 +12,17 @@ const FIELD_BYTES = 100;
 /** What an error of a field takes, with what it was found in and its stack. */
 const ERROR_BYTES = 8_000;
 
+export type Hold = (bytes: number) => void;
+
 /** What may still be read for the answer to one request. All its resolvers share it. */
 export interface AnswerBudget {
   maxBytes: number;
   leftBytes: number;
   leftFields: number;
   /** Counts bytes against the limit of all answers together. */
-  hold?: ((bytes: number) => void) | undefined;
+  hold?: Hold | undefined;
+  /** Waits until no other long answer to a mutation of the workspace is made; others then wait until this one is closed. */
+  beAlone?: (() => Promise<void>) | undefined;
   /** Why nothing more is read. All fields fail with it: the stacks of 90,000 errors took 0.2 GB. */
   refusal?: unknown;
 }
@@ -31,8 +35,9 @@ interface Budgeted {
 export function newAnswerBudget({
   maxBytes = MAX_ANSWER_BYTES,
   hold,
-}: Partial<Pick<AnswerBudget, "maxBytes" | "hold">> = {}): AnswerBudget {
-  return { maxBytes, leftBytes: maxBytes, leftFields: MAX_ANSWER_FIELDS, hold };
+  beAlone,
+}: Partial<Pick<AnswerBudget, "maxBytes" | "hold" | "beAlone">> = {}): AnswerBudget {
+  return { maxBytes, leftBytes: maxBytes, leftFields: MAX_ANSWER_FIELDS, hold, beAlone };
 }
 
 /**
@@ -66,14 +71,20 @@ const MEMBER_WEIGHT = 64;
 const NUMBER_WEIGHT = 96;
 
 /**
- * Takes the values of a JSON text off the budget, once the answer has more than a megabyte. Call it before parsing the text:
- * `{},` has 3 bytes as text and about 64 in memory.
+ * Takes the values of a JSON text off the budget, once the answer has more than a megabyte: `{},` has 3 bytes as text and about
+ * 64 in memory.
  */
-export function spendAnswerValues(budgeted: Budgeted, text: string): void {
+function spendAnswerValues(budgeted: Budgeted, text: string): void {
   const { maxBytes, leftBytes } = budgeted.answerBudget;
   if (leftBytes >= maxBytes - MAX_UNCOUNTED_BYTES) return;
   const { values, members, numbers } = countJson(text);
   spendAnswerBytes(budgeted, VALUE_WEIGHT * values + MEMBER_WEIGHT * members + NUMBER_WEIGHT * numbers);
+}
+
+/** The value of a stored JSON text, which is taken off the budget of the answer before it is parsed. */
+export function parseStored<Value>(budgeted: Budgeted, text: string): Value {
+  spendAnswerValues(budgeted, text);
+  return JSON.parse(text);
 }
 
 /** The error for an answer beyond its budget; `note` is appended to the message. */
@@ -101,4 +112,27 @@ export function holdAnswerFields({ answerBudget }: Budgeted, fields: number): vo
 function tooManyFields(): GabbroError {
   const message = `The answer would have more than ${MAX_ANSWER_FIELDS} fields. Ask for fewer entries with the argument "first", or for fewer fields.`;
   return new GabbroError("QUERY_TOO_COMPLEX", message);
+}
+
+/** Counts bytes against the limit of all answers together, but only as many as are in memory at once. */
+export function holdLargest({ answerBudget }: Budgeted): Hold {
+  let held = 0;
+  return (bytes) => {
+    if (bytes <= held) return;
+    answerBudget.hold?.(bytes - held);
+    held = bytes;
+  };
+}
+
+/** Budgets for the pages of an answer that is streamed, of which one page is in memory at once. */
+export function budgetsOfPages(budgeted: Budgeted): () => AnswerBudget {
+  const holdPage = holdLargest(budgeted);
+  return () => {
+    let ofPage = 0;
+    const hold = (bytes: number) => {
+      ofPage += bytes;
+      holdPage(ofPage);
+    };
+    return newAnswerBudget({ hold });
+  };
 }

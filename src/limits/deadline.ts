@@ -27,6 +27,21 @@ export function disableDeadline({ deadline }: Limited): void {
   deadline.atMs = Number.POSITIVE_INFINITY;
 }
 
+/** Runs work that has no deadline; what follows in its request has the time that was left. */
+export async function withoutDeadline<Result>(
+  limited: Limited,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const { deadline } = limited;
+  const leftMs = deadline.atMs - performance.now();
+  disableDeadline(limited);
+  try {
+    return await work();
+  } finally {
+    if (deadline.atMs !== ENDED) deadline.atMs = performance.now() + leftMs;
+  }
+}
+
 /** Ends what still works for a request that has been answered, at its next check. */
 export function endDeadline({ deadline }: Limited): void {
   deadline.atMs = ENDED;

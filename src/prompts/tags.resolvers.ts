@@ -73,13 +73,12 @@ export async function setTagProtection(
   authorize(context, "publish");
   return changeTags(context, slug, async (_, prompt, record) => {
     refuseLatest(input.tag);
-    const before = prompt.protectedTags;
-    const others = before.filter((label) => label !== input.tag);
+    const before = { ...input, protected: prompt.protectedTags.includes(input.tag) };
+    const others = prompt.protectedTags.filter((label) => label !== input.tag);
     if (input.protected) refuseMoreTags(others.length, "protected tags");
     prompt.protectedTags = input.protected ? [...others, input.tag].toSorted() : others;
-    const after = { protectedTags: prompt.protectedTags };
     countProtectedTags(context.em, prompt.protectedTags);
-    record({ action: "setTagProtection", subject: slug, before: { protectedTags: before }, after });
+    record({ action: "setTagProtection", subject: slug, before, after: input });
     return prompt.protectedTags;
   });
 }

@@ -4,6 +4,7 @@ import { createProtectedTagsLoader, sortByLabel } from "../database/labels.ts";
 import { inTurn, lengthOf, type RowLength, readByLength, readLists } from "../database/lengths.ts";
 import { createFinder, createLoader, once } from "../database/loader.ts";
 import { inPage, type Page } from "../database/pages.ts";
+import { parseStored } from "../limits/answerBudget.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
 import { readVersions, versionRemoved } from "./cached.resolvers.ts";
 import type { PromptTagMove, PromptVersion } from "./entities.ts";
@@ -193,8 +194,13 @@ type Content = Pick<PromptVersion, (typeof CONTENTS)[number]>;
 /** A version, with its content when it was just created. */
 export type VersionRecord = NamedVersion & Partial<Content>;
 
+const JSON_CONTENTS = ["messages", "model", "variables", "source"];
+
+type Stored = { id: string } & Record<string, unknown>;
+
 /** Resolves one column of versions, in one batch for all versions of an answer. */
 export function contentColumn<Column extends keyof Content>(column: Column) {
+  const isJson = JSON_CONTENTS.includes(column);
   const load = createLoader<string, Content[Column]>(async (context, ids) => {
     const versions = (some: string[]) =>
       context.database.read
@@ -207,12 +213,23 @@ export function contentColumn<Column extends keyof Content>(column: Column) {
         .select(["id", bytes.as("bytes")])
         .$castTo<RowLength>()
         .execute();
+    // JSON as text: 60 models of 220 kB with as many members took 4.5 s to parse, in turns of 0.4 s.
     const read = (some: string[]) =>
-      versions(some).select(["id", column]).$castTo<{ id: string } & Content>().execute();
-    const rows = await readByLength(context, ids, { measure, read });
+      isJson
+        ? context.database.rows(
+            versions(some)
+              .select(["id as id", `${column} as ${column}`])
+              .$castTo<Stored>(),
+          )
+        : versions(some).select(["id", column]).$castTo<Stored>().execute();
+    const parse = (row: Stored): Stored =>
+      isJson && row[column] !== null
+        ? { ...row, [column]: parseStored(context, row[column] as string) }
+        : row;
+    const rows = await readByLength(context, ids, { measure, read, parse });
     return ids.map((id) => {
       const version = rows.get(id);
-      return version ? version[column] : versionRemoved();
+      return version ? (version[column] as Content[Column]) : versionRemoved();
     });
   });
   return (version: VersionRecord, _: unknown, context: Context): Content[Column] | Promise<Content[Column]> =>

@@ -11,6 +11,8 @@ const CONNECTION_HEADERS = new Set([
   "transfer-encoding",
 ]);
 
+const DOCUMENT_PATH = /^\/(?:openapi\.json$|docs(?:\/|$))/;
+
 /**
  * Collects the routes registered after it into `GET /openapi.json`, which `GET /docs` shows in the browser. The first
  * request for either loads the libraries, which would delay every start.
@@ -31,6 +33,9 @@ export function openApi(app: App, pages: Pages): void {
     }
   };
   const answer = async ({ method, raw, headers }: FastifyRequest, reply: FastifyReply) => {
+    // As it is looked for there: "/docs/../datasets" is a path of another route.
+    const path = URL.parse(raw.url!, "http://localhost")?.pathname ?? "";
+    if (!DOCUMENT_PATH.test(path)) return reply.callNotFound();
     loading ??= load();
     const response = await (await loading).inject({ method: method as "GET", url: raw.url!, headers });
     if (response.statusCode === 404) return reply.callNotFound();

@@ -2,6 +2,12 @@ export const INEXACT = "is a whole number too large to be kept exactly; send it 
 
 const WHOLE_NUMBER = /^(-?\d+)(?:\.0*)?$/;
 
+/** Whether a text is a whole number that JavaScript may not read exactly. */
+export function isLargeWhole(source: string): boolean {
+  const whole = WHOLE_NUMBER.exec(source)?.[1];
+  return whole !== undefined && !Number.isSafeInteger(Number(whole));
+}
+
 /**
  * Whether JavaScript would read and write a whole number as another one. Fractions and exponents are approximate by their
  * nature.
