@@ -11,12 +11,26 @@ const notOnPostgresql = [
   ...["architecture", "browser", "cli", "controls", "docs", "packaging", "sqlite", "unit"].map(
     (folder) => `test/${folder}/**`,
   ),
+  // The files of others are read the same for any database; what is stored of them is in test/postgresql/programs.test.ts.
+  "test/importers/!(repeated).test.ts",
   ...["compileCache", "workerProcesses"].map((name) => `test/security/${name}.test.ts`),
-  // They are about connections, bodies and answers, before and after any statement, and take five minutes of a processor.
+  // They are about connections, bodies, limits, answers and the process, before and after any statement, and take ten minutes of a processor.
   ...[
-    ...["brokenOffBodies", "chunkedBodies", "grpcLimits", "otlpBodies", "pipelining", "slowReaders"],
-    ...["stalls", "unreadAnswers"],
+    ...[
+      "brokenOffBodies",
+      "chunkedBodies",
+      "goneClients",
+      "grpcLimits",
+      "limiter",
+      "longInputs",
+      "otlpBodies",
+    ],
+    ...["pipelining", "rateLimits", "slowReaders", "stalls", "unreadAnswers"],
   ].map((name) => `test/security/${name}.test.ts`),
+  ...["followedPrompt", "forgottenPromise", "overload", "shutdown"].map(
+    (name) => `test/reliability/${name}.test.ts`,
+  ),
+  "test/api/otlpExporters.test.ts",
 ];
 
 const include = ["test/**/*.test.ts"];

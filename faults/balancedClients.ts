@@ -15,7 +15,11 @@ export interface Sent {
   failed: string[];
   /** Refused connections: nothing was sent over them, so another gateway was asked. */
   sentElsewhere: number;
+  /** Refused for too many requests before them, as on a machine that is busy with something else: clients send those again. */
+  sentAgain: number;
 }
+
+const TOO_MANY = /"Too many requests [^"]*try again in a moment/;
 
 /**
  * Has clients that keep their connections send through a simple load balancer: it asks each gateway every 100 ms whether
@@ -24,7 +28,7 @@ export interface Sent {
 export function startClients(urls: string[], ledger: Ledger) {
   const agent = new Agent({ keepAlive: true });
   const balancer = startBalancer(urls);
-  const sent: Sent = { requests: 0, failed: [], sentElsewhere: 0 };
+  const sent: Sent = { requests: 0, failed: [], sentElsewhere: 0, sentAgain: 0 };
   let isStopped = false;
   const sendOnce = async (path: string, body: object | undefined): Promise<void> => {
     for (;;) {
@@ -38,6 +42,10 @@ export function startClients(urls: string[], ledger: Ledger) {
         continue;
       }
       const received = await text(answer);
+      if (answer.statusCode === 503 && TOO_MANY.test(received)) {
+        sent.sentAgain += 1;
+        continue;
+      }
       const hasFailed = answer.statusCode! >= 300 || received.includes('"errors"');
       if (hasFailed) throw new Error(`${answer.statusCode} ${received.slice(0, 200)}`);
       return;

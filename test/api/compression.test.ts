@@ -1,7 +1,12 @@
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
+import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { gunzipSync } from "node:zlib";
+import Fastify from "fastify";
 import { afterAll, expect, test } from "vitest";
+import { compressResponses } from "../../src/http/compression.ts";
 import { addDataset } from "../support/data.ts";
 import { startServer } from "../support/server.ts";
 
@@ -45,6 +50,30 @@ test("a large answer is compressed for who accepts gzip, and for nobody else", a
     expect(headers["content-encoding"]).toBe(undefined);
     expect(bytes.equals(plain.bytes)).toBe(true);
   }
+});
+
+test("128 answers that are not read to their end are compressed, and further ones are sent as they are", async () => {
+  const app = Fastify({ forceCloseConnections: true });
+  compressResponses(app as never);
+  const endless = () => new Readable({ read() {} });
+  app.get("/", (_, reply) => {
+    const body = endless();
+    body.push(randomBytes(256 * 1024).toString("hex"));
+    return reply.type("application/json").send(body);
+  });
+  const url = await app.listen({ host: "127.0.0.1", port: 0 });
+  const ask = async () => {
+    const asking = get(url, { agent: false, headers: { "accept-encoding": "gzip" } });
+    asking.on("error", () => {}); // it is broken off
+    const [response] = (await once(asking, "response")) as [IncomingMessage];
+    return { asking, encoding: response.headers["content-encoding"] };
+  };
+  const answers = await Promise.all(Array.from({ length: 128 }, ask));
+  expect(new Set(answers.map(({ encoding }) => encoding))).toEqual(new Set(["gzip"]));
+  expect((await ask()).encoding).toBe(undefined);
+  answers[0]!.asking.destroy();
+  await expect.poll(async () => (await ask()).encoding).toBe("gzip");
+  await app.close();
 });
 
 test("GraphQL compresses its large answers as REST does, and neither its small ones", async () => {

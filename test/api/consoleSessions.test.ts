@@ -106,6 +106,13 @@ test.each([
   ["a network without TLS", { token: "x" }, { host: "10.0.0.7:3001" }, 400, "BAD_REQUEST"],
   ["a name like 127.0.0.1", { token: "x" }, { host: "127.0.0.1.example.com" }, 400, "BAD_REQUEST"],
   ["a name like localhost", { token: "x" }, { host: "localhost.example.com" }, 400, "BAD_REQUEST"],
+  [
+    "a name of more than 300 characters",
+    { token: "x" },
+    { host: `${"a.".repeat(147)}localhost` },
+    400,
+    "BAD_REQUEST",
+  ],
 ] as const)("signing in is refused with %s", async (_, body, headers, status, code) => {
   const answer = await signIn(body, headers as Headers);
   expect([answer.status, answer.body.code]).toEqual([status, code]);

@@ -3,7 +3,7 @@ import { schema } from "../../src/schema.ts";
 import { addDataset, addPrompt } from "../support/data.ts";
 import { checkErrorsAreNamed, codesOf } from "../support/errorCodes.ts";
 import { subscribe } from "../support/events.ts";
-import { addLogs } from "../support/logs.ts";
+import { addLogs, removeWhileStored } from "../support/logs.ts";
 import { startServer } from "../support/server.ts";
 
 const server = await startServer();
@@ -45,6 +45,10 @@ const requests: Record<string, Record<string, string>> = {
   deletePrompt: { PROMPT_NOT_FOUND: '(slug: "no") { deletedPromptId }' },
   describePrompt: { PROMPT_NOT_FOUND: '(slug: "no") { slug }' },
   file: { FILE_NOT_FOUND: `(key: "datasets/${none}/${none}.jpg") { name }` },
+  // It is removed once its first logs are stored.
+  logTrace: {
+    CONFLICT: `(input: { logs: [${'{ id: "1", type: SPAN }'.repeat(500)}] }) { trace { id } }`,
+  },
   log: { LOG_NOT_FOUND: `(id: "${none}") { id }` },
   prompt: { PROMPT_NOT_FOUND: '(slug: "no") { id }' },
   promptDiff: {
@@ -115,8 +119,11 @@ test.each(named)("%s gives the error %s that its description names", async (name
   const request = requests[name]![code]!.replace("<log>", body.log.id);
   const send = () => firstAnswer(`${operation} { ${name}${request} }`);
   if (name === "pruneTraces") await addLogs(server, 2_000, () => ({ startTime: new Date("1999-01-01") }));
-  const answers =
-    name === "pruneTraces" ? await Promise.all([send(), send(), send(), send()]) : [await send()];
+  const ways: Record<string, () => Promise<unknown[]>> = {
+    pruneTraces: () => Promise.all([send(), send(), send(), send()]),
+    logTrace: async () => [await removeWhileStored(server, send)],
+  };
+  const answers = (await ways[name]?.()) ?? [await send()];
   expect(answers).toContainEqual({ error: expect.objectContaining({ code }) });
 });
 

@@ -321,3 +321,54 @@ test("GET /datasets gives many datasets page by page, each once and in their ord
   const none = await addWorkspace(server, "no datasets");
   expect((await server.get("/datasets", { token: none.token })).body).toEqual({ datasets: [] });
 });
+
+test("GET /datasets gives more than 32 MB of columns whole, and a dataset at a time", async () => {
+  const own = await addWorkspace(server, "wide datasets");
+  const columns = Array.from({ length: 570 }, (_, n) => ({
+    ...{ name: `${n} `.padEnd(240, "\u4e2d x"), type: "text" as const },
+  }));
+  const rows = Array.from({ length: 140 }, (_, n) => ({
+    ...{ id: uuidv7(), workspace: own.id, slug: `d-${1_000 + n}`, name: "", columns },
+    ...{ removedColumns: [], createdAt: new Date() },
+  }));
+  for (const row of rows) await server.database.commit([["Dataset", row]]);
+  const stringify = vi.spyOn(JSON, "stringify");
+  const { body } = await server.get("/datasets", { token: own.token });
+  const lengths = stringify.mock.results.map(({ value }) => String(value).length);
+  stringify.mockRestore();
+  expect(body.datasets.map(({ slug }: { slug: string }) => slug)).toEqual(rows.map(({ slug }) => slug));
+  expect(Math.max(...lengths)).toBe(JSON.stringify(body.datasets[0]).length);
+  expect(Buffer.byteLength(JSON.stringify(body))).toBeGreaterThan(32 * 1024 * 1024);
+});
+
+test("the values of models and of audited states count towards an answer, and are parsed one after another", async () => {
+  const wide = (n: number) => Object.fromEntries(Array.from({ length: 20_000 }, (_, m) => [`p${n}m${m}`, 1]));
+  const create =
+    'mutation($input: PromptVersionInput!) { createPromptVersion(slug: "models", input: $input) { __typename } }';
+  await addPrompt(server, { slug: "models" });
+  for (let n = 0; n < 20; n++) {
+    const input = { version: `${n}`, text: "x", model: { model: "m", parameters: wide(n) } };
+    expect((await server.graphql(create, { input })).body.errors).toBeUndefined();
+  }
+  const models = (first: number) =>
+    `{ prompt(slug: "models") { versions(first: ${first}) { nodes { model { model } } } } }`;
+  const states = (first: number) => `{ auditLog(first: ${first}) { nodes { after } } }`;
+  const jsonParse = JSON.parse;
+  const now = performance.now.bind(performance);
+  for (const [query, turnsOfReads] of [
+    [models, 4],
+    [states, 6],
+  ] as const) {
+    const turn = vi.spyOn(server.database, "turn");
+    let lateMs = 0; // each row takes longer than a turn may
+    const parse = vi.spyOn(JSON, "parse").mockImplementation((...args) => {
+      lateMs += 11;
+      return jsonParse(...args);
+    });
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => now() + lateMs);
+    expect((await server.graphql(query(6))).body.errors).toBeUndefined();
+    expect(turn.mock.calls.length).toBeGreaterThan(turnsOfReads);
+    for (const spy of [turn, parse, clock]) spy.mockRestore();
+    expect(codeOf(await server.graphql(query(20)))).toBe("QUERY_TOO_COMPLEX");
+  }
+});

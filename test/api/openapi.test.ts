@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { get, type IncomingMessage } from "node:http";
+import { json } from "node:stream/consumers";
 import { afterAll, expect, test } from "vitest";
 import { startServer } from "../support/server.ts";
 
@@ -176,6 +179,15 @@ test.each<[time: string | number, isAccepted: boolean]>([
       : time >= minimum && time <= maximum;
   expect(isStated).toBe(isAccepted);
 });
+
+test.each(["/docs/../prompts", "/docs/%2e%2e/datasets", "/docs/../files/download/datasets/a/b"])(
+  "GET %s is answered as a path that there is not",
+  async (path) => {
+    const [response] = (await once(get(`${server.url}`, { path }), "response")) as [IncomingMessage];
+    expect(response.statusCode).toBe(404);
+    expect(await json(response)).toMatchObject({ code: "ROUTE_NOT_FOUND" });
+  },
+);
 
 test("GET /docs shows the REST interface from this server alone", async () => {
   const page = await server.get("/docs/", { token: null });

@@ -155,23 +155,27 @@ const spanOf = (n: number) => ({
 });
 const spanId = (n: number) => (n + 1).toString(16).padStart(16, "0");
 
+/** The same mutation for each number, in one document. */
+const forEach = (to: Server, mutation: (n: number) => string) =>
+  to.run(`mutation { ${numbers.map((n) => `_${n}: ${mutation(n)}`).join(" ")} }`);
+
 /** A dozen entries in every list. */
 async function fill(to: Server) {
   const rows = numbers.map((n) => ({ values: { a: String(n) } }));
+  for (const n of numbers) await addDataset(to, { slug: name(n), columns, rows: n === 0 ? rows : [] });
+  for (const mutation of [
+    (n: number) => `createPrompt(input: { slug: "${name(n)}" }) { prompt { slug } }`,
+    (n: number) =>
+      `createPromptVersion(slug: "entry-00", input: { version: "${n}", text: "x" }) { warnings { message } }`,
+    (n: number) =>
+      `publishPrompt(slug: "entry-00", input: { newTag: "production", to: { version: "${n}" } }) { promptTag { label } }`,
+    (n: number) =>
+      `setModelPrice(input: { model: "${name(n)}", inputPrice: 1, outputPrice: 1 }) { modelPrice { id } }`,
+    (n: number) => `createAccessToken(input: { name: "${name(n)}", scopes: [READ] }) { token }`,
+  ])
+    expect(await forEach(to, mutation)).not.toHaveProperty("error");
   for (const n of numbers) {
-    await addDataset(to, { slug: name(n), columns, rows: n === 0 ? rows : [] });
-    await to.run(`mutation { createPrompt(input: { slug: "${name(n)}" }) { prompt { slug } } }`);
-    await to.run(
-      `mutation { createPromptVersion(slug: "entry-00", input: { version: "${n}", text: "x" }) { warnings { message } } }`,
-    );
-    await to.run(
-      `mutation { publishPrompt(slug: "entry-00", input: { newTag: "production", to: { version: "${n}" } }) { promptTag { label } } }`,
-    );
-    await to.run(
-      `mutation { setModelPrice(input: { model: "${name(n)}", inputPrice: 1, outputPrice: 1 }) { modelPrice { id } } }`,
-    );
     await to.post(`/datasets/none-${n}/items`, { values: {} });
-    await to.run(`mutation { createAccessToken(input: { name: "${name(n)}", scopes: [READ] }) { token } }`);
     await signIn(to.database, { token: to.token });
   }
   await to.post("/v1/traces", { resourceSpans: [{ scopeSpans: [{ spans: numbers.map(spanOf) }] }] });

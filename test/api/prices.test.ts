@@ -113,6 +113,36 @@ describe("an own price", () => {
     expect(logs).toEqual(Array(15).fill({ cost: 3 }));
   });
 
+  test("is read once for all logs that a span has recounted", async () => {
+    await setPrice({ model: "recounted", inputPrice: 3 });
+    const first = newSpan();
+    const spanOf = (at: number, tokens: number) =>
+      newSpan({
+        ...{ traceId: first.traceId, spanId: Buffer.from(`0000000${at}`.slice(-8)) },
+        parentSpanId: at === 10 ? Buffer.alloc(0) : Buffer.from(`0000000${at - 1}`.slice(-8)),
+        attributes: [
+          { key: "gen_ai.operation.name", value: { stringValue: "chat" } },
+          { key: "gen_ai.request.model", value: { stringValue: "recounted" } },
+          { key: "gen_ai.usage.input_tokens", value: { intValue: tokens } },
+          { key: "gen_ai.usage.output_tokens", value: { intValue: 0 } },
+        ],
+      });
+    const chain = Array.from({ length: 30 }, (_, n) => spanOf(10 + n, 1_000_000));
+    expect((await send(server, encodeSpans(chain))).status).toBe(200);
+    const costs = async () => {
+      const logs = await server.run(
+        '{ logs(filter: { model: ["recounted"] }, first: 100) { nodes { cost } } }',
+      );
+      return (logs as { cost: number | null }[]).filter(({ cost }) => cost !== null).length;
+    };
+    expect(await costs()).toBe(1); // the others only repeat it
+    const stop = await captureStatements(server);
+    expect((await send(server, encodeSpans([spanOf(40, 500_000)]))).status).toBe(200);
+    const asked = stop().filter(({ sql }) => /from [`"]model_prices[`"]/.test(sql));
+    expect(await costs()).toBe(31);
+    expect(asked.length).toBeLessThanOrEqual(2);
+  });
+
   test("holds since it began: of two, calls before the later one cost what the earlier one says", async () => {
     await setPrice({ model: "twice", inputPrice: 1, validFrom: "2020-01-01" });
     await setPrice({ model: "twice", inputPrice: 2, validFrom: "2021-01-01" });

@@ -2,7 +2,7 @@ import { afterAll, expect, test } from "vitest";
 import { publishPromptAnswer } from "../../src/prompts/publishing.rest.ts";
 import { promptsAnswer, servedPromptAnswer } from "../../src/prompts/reading.rest.ts";
 import { toCursor } from "../../src/validation/pagination.ts";
-import { addToken, addWorkspace } from "../support/data.ts";
+import { addDataset, addToken, addWorkspace } from "../support/data.ts";
 import { startServer } from "../support/server.ts";
 
 const server = await startServer();
@@ -643,6 +643,25 @@ test("every change leaves a line in the audit log: who, what, before and after, 
   );
   expect(next).toEqual([{ action: "createPrompt", subject: "audited" }]);
   expect(await run("{ auditLog { nodes { id } } }", {}, other.token)).not.toContainEqual(entries[0]);
+});
+
+test("the audit log has the one tag whose protection changes, not all that are protected", async () => {
+  await addPrompt("protections");
+  await addDataset(server, { slug: "protections", columns: [{ name: "a", type: "text" }] });
+  for (const mutation of ["setTagProtection", "setDatasetTagProtection"]) {
+    const protect = (tag: string) =>
+      run(
+        `mutation { ${mutation}(slug: "protections", input: { tag: "${tag}", protected: true }) { __typename } }`,
+      );
+    for (const tag of ["one", "two", "two"]) await protect(tag);
+    const entry = (tag: string) => ({
+      ...{ action: mutation, subject: "protections" },
+      ...{ before: { tag, protected: false }, after: { tag, protected: true } },
+    });
+    const entries = await run("{ auditLog(first: 3) { nodes { action subject before after } } }");
+    expect(entries.slice(0, 2)).toEqual([entry("two"), entry("one")]);
+    expect(entries[2].action).not.toBe(mutation);
+  }
 });
 
 test("a token gives another no scope that it lacks itself", async () => {

@@ -148,7 +148,7 @@ test("whatever filters meet, each page has the logs that looking at every one of
   tags: "slow",
   timeout: 120_000,
 }, async () => {
-  for (let run = 0; run < 150; run++) {
+  for (let run = 0; run < 75; run++) {
     const chosen = conditions.flatMap(([share, make]) => (random() < share ? [make()] : []));
     const to = maybe(0.2, () => new Date(oneOf(rows).startTime.getTime() + below(2)));
     const filter = Object.assign({}, ...chosen.map(([part]) => part), to && { to });

@@ -222,6 +222,31 @@ test("a query that is asked for as events gets one, in an answer that is held as
   expect(Number(asked.headers["content-length"])).toBe(asked.body.length);
 });
 
+test("an answer of a query by events has at most 4 MB, however the type is written; by JSON it may have more", async () => {
+  const output = "x".repeat(2_500_000);
+  await server.graphql("mutation($i: LogPromptInput!) { logPrompt(input: $i) { __typename } }", {
+    i: { slug: "longer", output },
+  });
+  const ask = async (count: number, accept: string) => {
+    const outputs = Array.from({ length: count }, (_, n) => `o${n}: output`).join(" ");
+    const query = `{ logs(first: 1) { nodes { ${outputs} } } }`;
+    const { body } = await server.graphql(query, {}, { headers: { accept } });
+    return typeof body === "string" ? body : JSON.stringify(body);
+  };
+  for (const accept of [
+    "text/event-stream",
+    "Text/Event-Stream, application/json",
+    "a/b, text/event-stream;q=0.1",
+    "application/jsonx, text/event-stream",
+    "multipart/mixed, text/event-stream, application/json",
+  ]) {
+    expect(await ask(1, accept), accept).toContain(output);
+    expect(await ask(2, accept), accept).toContain("larger than 4 MB");
+  }
+  for (const accept of ["application/json, text/event-stream", "text/ event-stream, application/json"])
+    expect(await ask(2, accept), accept).toContain(`{"data":{"logs":{"nodes":[{"o0":"${output}"`);
+});
+
 test("a listener that falls a thousand logs behind is cut off, and the others are served", async () => {
   await using own = await startServer();
   const workspace = await getWorkspaceId(own.database, "default");

@@ -60,6 +60,17 @@ test("the fields of an operation that still wait for their turns when its time i
   expect(stop().filter(({ sql }) => sql.includes("audit_entries"))).toEqual([]);
 });
 
+test.each([
+  'repriceLogs(input: { from: "2020-01-01", to: "2020-01-02", dryRun: true }) { examined }',
+  'pruneTraces(input: { before: "2020-01-01", dryRun: true }) { traces }',
+])("what follows in the request of a job without a time limit has one: %s", async (job) => {
+  const query = `mutation { ${job} logPrompt(input: { slug: "x", output: 1 }) { log { id } } }`;
+  const release = await lockWrites(server);
+  const late = await send("/graphql", { query });
+  await release();
+  expect(late).toMatchObject({ status: 503, body: { errors: [{ extensions: { code: "TIMED_OUT" } }] } });
+});
+
 test("a request that takes too long is answered 503 TIMED_OUT by both APIs, and in full when it is sent again with its key", async () => {
   const add = () => send("/monitor/log", { slug: "x", output: 1 });
   const isServed = async () => expect((await add()).status).toBe(200);

@@ -6,7 +6,7 @@ import { expect, test, vi } from "vitest";
 import { runOrder } from "../../faults/openLoop.ts";
 import { CLIENT_LIMITS } from "../../src/http/server.ts";
 import { addDataset, addWorkspace } from "../support/data.ts";
-import { isOnPostgresql, type Server, startServer } from "../support/server.ts";
+import { type Server, startServer } from "../support/server.ts";
 
 // The long form: npm run faults -- overload
 
@@ -94,7 +94,7 @@ test("a refusal of a service that is about to stop closes the connection, so tha
   expect(await connection()).toBe("close");
 });
 
-const many = isOnPostgresql ? 150 : 300;
+const many = 300;
 const unlimited = { maxInFlight: Number.POSITIVE_INFINITY };
 
 test.each([

@@ -1,6 +1,6 @@
 import { Writable } from "node:stream";
 import { expect, test } from "vitest";
-import { newAnswerBudget, spendAnswerBytes, spendAnswerValues } from "../../src/limits/answerBudget.ts";
+import { newAnswerBudget, parseStored, spendAnswerBytes } from "../../src/limits/answerBudget.ts";
 import { createAnswerMemory } from "../../src/limits/answerMemory.ts";
 
 const answer = () => new Writable();
@@ -57,13 +57,13 @@ test("of an answer of more than a megabyte each value counts, members of objects
   const text = `[${'{"a,[{":[]},'.repeat(100_000)}0]`; // 300,002 values, 100,000 of them members; those within strings are none
   const answerBudget = newAnswerBudget({ hold: (bytes) => memory.hold(large, "one", bytes) });
   spendAnswerBytes({ answerBudget }, 1_000_000);
-  spendAnswerValues({ answerBudget }, text);
+  parseStored({ answerBudget }, text);
   expect(memory.heldBytes()).toBe(1_000_000);
   spendAnswerBytes({ answerBudget }, text.length);
   const before = memory.heldBytes();
-  spendAnswerValues({ answerBudget }, text);
+  parseStored({ answerBudget }, text);
   expect(memory.heldBytes() - before).toBe(300_002 * 32 + 100_000 * 64);
   expect(() => {
-    for (let n = 0; n < 3; n++) spendAnswerValues({ answerBudget }, text);
+    for (let n = 0; n < 3; n++) parseStored({ answerBudget }, text);
   }).toThrow("larger than 32 MB");
 });

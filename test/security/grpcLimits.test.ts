@@ -60,20 +60,33 @@ function framed(message: Buffer, isPacked = false): Buffer {
 
 test.each([
   ["its call is cancelled", (call: ClientHttp2Stream) => call.close(CANCEL)],
-  ["its connection is closed", (call: ClientHttp2Stream) => call.session!.destroy()],
+  ["its connection is closed", (_: ClientHttp2Stream, session: ClientHttp2Session) => session.destroy()],
 ])("what a message unpacks to counts while it arrives, and no longer when %s", async (_, end) => {
   await using server = await startServer({ limits: { maxKeptBytes: 2 * MB } });
   using client = await connectGrpc(server);
   const session = connectHttp2(`http://127.0.0.1:${client.port}`);
   const packed = framed(gzipSync(randomBytes(0.9 * MB)), true);
-  const call = beginCall(session, server.token, { "grpc-encoding": "gzip" });
-  // Called back once the service has taken it, but for what one window of HTTP/2 holds.
-  await new Promise((resolve) => call.write(packed.subarray(0, -1_000), resolve));
+  let wasRefused = false;
+  const begin = async () => {
+    wasRefused = false;
+    const call = beginCall(session, server.token, { "grpc-encoding": "gzip" });
+    call.once("response", () => {
+      wasRefused = true;
+    });
+    // Called back once the service has taken it, but for what one window of HTTP/2 holds.
+    await new Promise((resolve) => call.write(packed.subarray(0, -1_000), resolve));
+    return call;
+  };
+  let call = await begin();
   const spansOf = (bytes: number) => encodeSpans([newSpan({ name: "x".repeat(bytes) })]);
+  const sendBeside = async () => {
+    if (wasRefused) call = await begin(); // as the other one was read at the same time
+    return client.send(spansOf(MB / 2), { compression: "gzip" });
+  };
   await expect
-    .poll(() => client.send(spansOf(MB / 2), { compression: "gzip" }))
+    .poll(sendBeside)
     .toMatchObject({ code: codes.UNAVAILABLE, details: expect.stringContaining("overloaded") });
-  end(call);
+  end(call, session);
   await expect.poll(() => client.send(spansOf(MB))).toMatchObject({ code: codes.OK });
   session.destroy();
 });
@@ -237,4 +250,15 @@ test("a token with an accent behind it is refused, and stands in no log", async 
   expect(answer["grpc-status"]).toBe(`${codes.UNAUTHENTICATED}`);
   expect(lines.join("")).not.toContain(server.token);
   session.destroy();
+});
+
+test("each message of metrics waits for a turn, as the last bytes of many may arrive in one packet", async () => {
+  await using server = await startServer();
+  using client = await connectGrpc(server);
+  const turns = vi.spyOn(server.database, "turn");
+  const sent = await Promise.all(
+    Array.from({ length: 20 }, () => client.send(Buffer.alloc(0), { signal: "metrics" })),
+  );
+  expect(sent).toEqual(Array(20).fill(expect.objectContaining({ code: codes.OK })));
+  expect(turns.mock.calls.length).toBeGreaterThanOrEqual(20);
 });

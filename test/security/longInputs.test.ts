@@ -180,6 +180,22 @@ describe("a body of JSON", () => {
     );
   });
 
+  test("is looked through no further than the first bound that it exceeds", async () => {
+    const members = Array.from({ length: 100_001 }, (_, n) => `"k${n}":0`).join();
+    const both = await post(`{"slug":"x","output":{${members}},"input":[${"0,".repeat(500_000)}0]}`);
+    expect(both).toMatchObject(
+      refused("Invalid input: the input has more than 100000 members of objects; send less at once."),
+    );
+  });
+
+  test("may have 50,000 whole numbers beyond the safe ones, which take longer to compare", async () => {
+    const numbers = (count: number) => post(`{"slug":"x","output":[${`${2n ** 60n},`.repeat(count)}0]}`);
+    expect((await numbers(49_000)).status).toBe(200);
+    expect(await numbers(51_000)).toMatchObject(
+      refused("Invalid input: the input has more than 500000 values; send less at once."),
+    );
+  });
+
   test("counts members whose names are numbers of five digits or more three times", async () => {
     const withNames = (count: number) =>
       post(`{"slug":"x","output":{${Array.from({ length: count }, (_, n) => `"${10_000 + n}":0`).join()}}}`);

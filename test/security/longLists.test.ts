@@ -1,8 +1,11 @@
+import { PassThrough } from "node:stream";
 import { graphql } from "graphql";
 import { afterAll, expect, test, vi } from "vitest";
 import type { Context } from "../../src/context.ts";
 import { newId } from "../../src/database/ids.ts";
 import { newAnswerBudget } from "../../src/limits/answerBudget.ts";
+import { createAnswerMemory } from "../../src/limits/answerMemory.ts";
+import { passTurns } from "../../src/limits/turns.ts";
 import { schema } from "../../src/schema.ts";
 import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { newToken } from "../../src/workspaces/tokens.resolvers.ts";
@@ -55,6 +58,49 @@ test.each([
   };
   const fieldBytes = 100; // its id
   expect((await heldFor(9)) - (await heldFor(2))).toBe(7 * (entryBytes + fieldBytes));
+});
+
+const LIST = "variables { label }";
+const longMutation = (aliases: number) => {
+  const lists = Array.from({ length: aliases }, (_, n) => `a${n}: ${LIST}`).join(" ");
+  return `mutation { updatePrompt(slug: "varied", input: { name: "n" }) { prompt { latest { ${lists} } } } }`;
+};
+const variables = Array.from({ length: 1_000 }, (_, n) => ({ label: `v${n}` }));
+const version = { version: "1", text: "x", variables };
+await server.run('mutation { createPrompt(input: { slug: "varied" }) { prompt { slug } } }');
+const create = 'createPromptVersion(slug: "varied", input: $input) { promptVersion { id } }';
+await server.run(`mutation($input: PromptVersionInput!) { ${create} }`, { input: version });
+
+test("an answer to a mutation with more than 5,000 fields in lists waits for its turn, and no other one does", async () => {
+  const turn = Promise.withResolvers<void>();
+  const beAlone = vi.fn(() => turn.promise);
+  const withTurn = () => ({ answerBudget: newAnswerBudget({ beAlone }) });
+  expect((await ask(longMutation(5), withTurn())).data.updatePrompt.prompt.latest.a4).toHaveLength(1_000);
+  const { data } = await ask(`{ prompt(slug: "varied") { latest { ${LIST} } } }`, withTurn());
+  expect(data.prompt.latest.variables).toHaveLength(1_000);
+  expect(beAlone).not.toHaveBeenCalled();
+
+  let isAnswered = false;
+  const long = ask(longMutation(6), withTurn()).finally(() => (isAnswered = true));
+  await expect.poll(() => beAlone.mock.calls.length).toBe(1);
+  await passTurns();
+  expect(isAnswered).toBe(false);
+  turn.resolve();
+  expect((await long).data.updatePrompt.prompt.latest.a5).toHaveLength(1_000);
+});
+
+test("long answers to mutations of a workspace have their turns until they are closed", async () => {
+  const { beAlone } = createAnswerMemory();
+  const [first, second, other] = Array.from({ length: 3 }, () => new PassThrough());
+  await beAlone(first!, "one");
+  await beAlone(first!, "one"); // its further lists
+  await beAlone(other!, "another");
+  let hasTurn = false;
+  const turn = beAlone(second!, "one").then(() => (hasTurn = true));
+  await passTurns();
+  expect(hasTurn).toBe(false);
+  first!.destroy();
+  await turn;
 });
 
 test("each token that a checkup reads counts towards the memory of all answers", async () => {

@@ -5,6 +5,7 @@ import { writeQueueOf } from "../../src/database/writeQueue.ts";
 import { getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { addWorkspace } from "../support/data.ts";
 import { subscribe } from "../support/events.ts";
+import { removeWhileStored } from "../support/logs.ts";
 import { encodeSpans, newSpan, send, TYPES } from "../support/otlp.ts";
 import { encode } from "../support/otlpProto.ts";
 import { isOnPostgresql, startServer } from "../support/server.ts";
@@ -229,4 +230,19 @@ test("a long trace whose time is up stores nothing more", async () => {
     .fork(workspaceId)
     .execute<{ n: number }[]>("select count(*) as n from logs");
   expect(Number(stored!.n)).toBe(0);
+});
+
+test("a long trace that is removed while its logs are stored is a CONFLICT, at both APIs", async () => {
+  await using server = await startServer();
+  const logs = Array.from({ length: 1_500 }, (_, n) => ({ id: `${n}`, type: "span" as const }));
+  const byRest = () =>
+    server.post("/monitor/trace", { logs }).then(({ status, body }) => [status, body.code]);
+  const mutation = "mutation ($input: LogTraceInput!) { logTrace(input: $input) { trace { id } } }";
+  const byGraphql = async () => {
+    const input = { logs: logs.map((log) => ({ ...log, type: "SPAN" })) };
+    const { status, body } = await server.graphql(mutation, { input });
+    return [status, body.errors?.[0].extensions.code];
+  };
+  expect(await removeWhileStored(server, byRest)).toEqual([409, "CONFLICT"]);
+  expect(await removeWhileStored(server, byGraphql)).toEqual([200, "CONFLICT"]);
 });

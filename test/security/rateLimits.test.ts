@@ -101,6 +101,11 @@ test("an address in X-Forwarded-For counts only when it comes from a proxy that 
   // What the caller wrote itself stands before what the proxy saw.
   expect((await proxied.get("/datasets", forwarded("198.51.100.7, 203.0.113.2"))).status).toBe(429);
 
+  // Of a long row of proxies the last 16 are looked at.
+  const behind = (address: string) => forwarded(`${address}${", 127.0.0.1".repeat(20)}`);
+  expect((await proxied.get("/datasets", behind("203.0.113.3"))).status).toBe(401);
+  expect((await proxied.get("/datasets", behind("203.0.113.4"))).status).toBe(429);
+
   await using elsewhere = await startServer({ rateLimits, trustedProxies: ["10.0.0.0/8"] });
   expect((await elsewhere.get("/datasets", forwarded("203.0.113.1"))).status).toBe(401);
   expect((await elsewhere.get("/datasets", forwarded("203.0.113.2"))).status).toBe(429);

@@ -50,10 +50,10 @@ test("a large answer is measured three times and written, each in a turn of its 
   const id = await addRow(20_000);
   expect(await turnsDuring(() => ask(id, 1))).toEqual({ finishInTurns: 1, toAnswer: 0, onResultProcess: 0 });
   expect(await turnsDuring(() => ask(id, 10))).toEqual({ finishInTurns: 3, toAnswer: 1, onResultProcess: 0 });
-  for (const accept of ["application/json, multipart/mixed", "text/event-stream"])
-    expect(await turnsDuring(() => ask(id, 10, accept)), accept).toEqual({
-      ...{ finishInTurns: 3, toAnswer: 0, onResultProcess: 1 },
-    });
+  const accept = "application/json, multipart/mixed";
+  expect(await turnsDuring(() => ask(id, 10, accept))).toEqual({
+    ...{ finishInTurns: 3, toAnswer: 0, onResultProcess: 1 },
+  });
   const small = await addRow(2_000);
   expect(await turnsDuring(() => ask(small, 1))).toEqual({
     finishInTurns: 0,

@@ -340,3 +340,18 @@ test("transactions of a workspace run one at a time, and another workspace does 
   expect(order).toHaveLength(61);
   expect(order.indexOf("two")).toBeLessThan(12);
 });
+
+test("values of a removed column are parsed with others served in between", async () => {
+  const values = (row: number) =>
+    Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`${row}m${n}`, n]));
+  const rows = Array.from({ length: 400 }, (_, row) => ({ values: { gone: values(row), a: "a" } }));
+  await addDataset(server, { slug: "removed", columns, rows });
+  const context = contextWith({});
+  const turn = vi.spyOn(server.database, "turn");
+  const { pieces } = await allDatasetRowTexts(context, await dataset(context, { slug: "removed" }));
+  const read: number[] = [];
+  for await (const { texts } of pieces) read.push(texts.length);
+  expect(read.reduce((sum, texts) => sum + texts)).toBe(400);
+  expect(turn.mock.calls.length).toBeGreaterThan(2); // 120,000 members take 0.2 s
+  turn.mockRestore();
+});

@@ -135,19 +135,22 @@ test("a prompt has at most 10,000 versions and 1,000 tags", async () => {
 test("an answer that is too long to be kept for its key has nothing stored; shorter it may come with the same key", async () => {
   await addDataset(server, { slug: "keyed", columns: columnsNamed("a", 1) });
   const text = "x".repeat(300_000);
-  const add = (times: number) => {
+  const add = async (times: number) => {
     const rows = Array.from({ length: times }, (_, n) => `r${n}: datasetRow { values }`).join(" ");
     const mutation = `mutation($a: JSON!) { addDatasetItem(slug: "keyed", input: { values: { a0: $a } }) { ${rows} } }`;
-    return server.graphql(mutation, { a: text }, { headers: { "idempotency-key": "long" } });
+    const send = () => server.graphql(mutation, { a: text }, { headers: { "idempotency-key": "long" } });
+    let answer = await send();
+    while (answer.body.errors?.[0].extensions.code === "TIMED_OUT") answer = await send(); // on a busy machine
+    return answer;
   };
   const rowCount = () => run('{ dataset(slug: "keyed") { rowCount } }');
-  expect((await add(6)).body.errors).toMatchObject([
+  expect((await add(14)).body.errors).toMatchObject([
     { message: expect.stringMatching(/^Nothing was stored/), extensions: { code: "QUERY_TOO_COMPLEX" } },
   ]);
   expect(await rowCount()).toEqual({ rowCount: 0 });
-  const { body } = await add(2);
-  expect(body.data.addDatasetItem.r1.values.a0).toBe(text);
-  expect((await add(2)).headers["idempotent-replayed"]).toBe("true");
+  const { body } = await add(13);
+  expect(body.data.addDatasetItem.r12.values.a0).toBe(text);
+  expect((await add(13)).headers["idempotent-replayed"]).toBe("true");
   expect(await rowCount()).toEqual({ rowCount: 1 });
 });
 
@@ -299,7 +302,7 @@ test("a row that is added has at most 50,000 members of objects, and a longer on
   });
 });
 
-test("a row that is put together of several requests has at most 16,000,000 bytes, whichever of its parts they are in", async () => {
+test("a row that is put together of several requests has at most 10,000,000 bytes, whichever of its parts they are in", async () => {
   await addDataset(server, { slug: "wide", columns: columnsNamed("c", 50) });
   await server.post("/datasets/wide/items", { values: { c0: "x" } });
   const [{ id }] = (await run('{ dataset(slug: "wide") { rows { nodes { id } } } }')).rows;
@@ -307,10 +310,10 @@ test("a row that is put together of several requests has at most 16,000,000 byte
     "mutation($id: ID!, $input: UpdateDatasetItemInput!) { updateDatasetItem(id: $id, input: $input) { datasetRow { name } } }";
   const grow = (input: object) => run(update, { id, input });
   const megabytes = (n: number) => "\u00e9".repeat(n * 500_000); // two bytes each
-  await grow({ values: { c1: megabytes(9) } });
-  expect(await grow({ metadata: { a: megabytes(6) } })).toEqual({ datasetRow: { name: null } });
-  expect(await grow({ idealOutput: megabytes(2) })).toMatchObject(refused(/larger than 16,000,000 bytes/));
-  expect(await grow({ values: { c2: megabytes(2) } })).toMatchObject(refused(/larger than 16,000,000 bytes/));
+  await grow({ values: { c1: megabytes(5) } });
+  expect(await grow({ metadata: { a: megabytes(4) } })).toEqual({ datasetRow: { name: null } });
+  expect(await grow({ idealOutput: megabytes(2) })).toMatchObject(refused(/larger than 10,000,000 bytes/));
+  expect(await grow({ values: { c2: megabytes(2) } })).toMatchObject(refused(/larger than 10,000,000 bytes/));
 
   // A body counts no values, so a row may begin larger; it may change, but not grow.
   const values = { c0: Array.from({ length: 480_000 }, () => "12") };
@@ -318,7 +321,7 @@ test("a row that is put together of several requests has at most 16,000,000 byte
   const change = (input: object) => run(update, { id: body.datasetRow.id, input });
   expect(await change({ name: null })).toEqual({ datasetRow: { name: null } });
   expect(await change({ values: { c0: null } })).toEqual({ datasetRow: { name: null } });
-  expect(await change({ values })).toMatchObject(refused(/larger than 16,000,000 bytes/));
+  expect(await change({ values })).toMatchObject(refused(/larger than 10,000,000 bytes/));
 
   const members = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, n) => [`m${n}`, "x".repeat(100)]));
@@ -334,13 +337,13 @@ test("a row that is put together of several requests has at most 16,000,000 byte
   const columns = columnsNamed("c", 50).map(({ name: column }) => ({ column, from: "OUTPUT" }));
   const copy =
     'mutation($id: ID!, $columns: [LogColumnInput!]) { addLogToDataset(slug: "wide", input: { logId: $id, columns: $columns }) { datasetRow { name } } }';
-  expect(await run(copy, { id: log.id, columns })).toMatchObject(refused(/larger than 16,000,000/));
+  expect(await run(copy, { id: log.id, columns })).toMatchObject(refused(/larger than 10,000,000/));
   await server.post("/monitor/log", { slug: "x", output: "\u0001".repeat(500_000) }); // six bytes each in a row
   const [escaped] = await run("{ logs(first: 1) { nodes { id } } }");
   const copyInto = (count: number) => run(copy, { id: escaped.id, columns: columns.slice(0, count) });
-  expect(await copyInto(5)).toEqual({ datasetRow: { name: null } });
-  expect(await copyInto(6)).toMatchObject(refused(/larger than 16,000,000/));
-  const parts = columns.slice(0, 4).map(({ column }) => `{ column: "${column}", from: OUTPUT }`);
+  expect(await copyInto(3)).toEqual({ datasetRow: { name: null } });
+  expect(await copyInto(4)).toMatchObject(refused(/larger than 10,000,000/));
+  const parts = columns.slice(0, 3).map(({ column }) => `{ column: "${column}", from: OUTPUT }`);
   const add = (name: string) =>
     `${name}: addLogToDataset(slug: "wide", input: { logId: "${escaped.id}", columns: [${parts}] }) { __typename }`;
   const { body: thrice } = await server.graphql(`mutation { ${["a", "b", "c"].map(add).join(" ")} }`);

@@ -61,6 +61,15 @@ test("one statement changes 4 MB of stored traces, and on SQLite, which writes w
   expect(stop().filter(({ sql }) => /^update [`"]traces[`"]/i.test(sql))).toHaveLength(3);
 });
 
+test("spans of a trace that is larger than 4 MB share a transaction, each of which writes the trace again", async () => {
+  const metadata = JSON.stringify({ a: "x".repeat(5_000_000) });
+  const root = newRoot([textAttribute("langfuse.trace.metadata", metadata)]);
+  const spans = Array.from({ length: 20 }, () => below(root, {}));
+  await store([root]);
+  await store(spans);
+  expect(await commitsOf(() => store(spans))).toBe(1);
+});
+
 test("one statement removes 4 MB of logs whose spans are sent again, and on SQLite one transaction", async () => {
   const roots = Array.from({ length: 6 }, () =>
     newRoot([textAttribute("input.value", "x".repeat(1_500_000))]),

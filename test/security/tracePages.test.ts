@@ -1,4 +1,6 @@
+import { randomBytes } from "node:crypto";
 import { afterAll, expect, test, vi } from "vitest";
+import { encodeSpans, newSpan, send } from "../support/otlp.ts";
 import { startServer } from "../support/server.ts";
 import { captureStatements } from "../support/statements.ts";
 
@@ -24,6 +26,18 @@ test("a trace is read once for all pages of it that an answer has, however many"
   expect(body.errors).toBeUndefined();
   const ofTrees = stop().filter(({ sql }) => sql.includes("remote_parent") && sql.includes("limit"));
   expect(ofTrees).toHaveLength(1);
+});
+
+test("traces that are not listed are passed over a hundred at a time", async () => {
+  const sdk = { key: "basalt.sdk", value: { boolValue: true } };
+  const spans = Array.from({ length: 250 }, () =>
+    newSpan({ traceId: randomBytes(16), attributes: [sdk], startTimeUnixNano: "4102444800000000000" }),
+  );
+  expect(await send(server, encodeSpans(spans))).toMatchObject({ status: 200 });
+  const stop = await captureStatements(server);
+  const { body } = await server.graphql("{ traces(first: 1) { nodes { name } } }");
+  expect(body.data.traces.nodes).toEqual([{ name: "long" }]);
+  expect(stop().filter(({ sql }) => sql.includes('as "firstType"'))).toHaveLength(4);
 });
 
 test("pages beyond the size of an answer are refused before their logs are read", async () => {

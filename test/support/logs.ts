@@ -1,6 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
-import { expect } from "vitest";
-import type { Log } from "../../src/logs/entities.ts";
+import { expect, onTestFinished } from "vitest";
+import { writeQueueOf } from "../../src/database/writeQueue.ts";
+import { type Log, Trace } from "../../src/logs/entities.ts";
 import { getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import type { Server } from "./server.ts";
 
@@ -84,3 +85,24 @@ export const logLister =
     const edges: { cursor: string; node: { id: string; trace: { name: string } } }[] = logs.edges;
     return edges.map(({ cursor, node: { id, trace } }) => ({ id, cursor, name: trace.name }));
   };
+
+/** Sends a long trace by `store`, and removes it once the first of its transactions is committed. Returns the answer. */
+export async function removeWhileStored<Answer>(
+  { database }: Server,
+  store: () => Promise<Answer>,
+): Promise<Answer> {
+  const queue = writeQueueOf(database.orm.em)!;
+  const workspaceId = await getWorkspaceId(database, "default");
+  const begin = await queue.acquire(workspaceId);
+  onTestFinished(begin); // or what fails here would wait for ever
+  const stored = store();
+  await expect.poll(() => queue.waiting()).toBe(1);
+  const removing = queue.acquire(workspaceId); // before its second transaction
+  begin();
+  const goOn = await removing;
+  const em = database.fork(workspaceId);
+  const [last] = await em.find(Trace, {}, { orderBy: { id: "desc" }, limit: 1 });
+  expect(await em.nativeDelete(Trace, { id: last!.id })).toBe(1);
+  goOn();
+  return stored;
+}

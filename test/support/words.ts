@@ -4,13 +4,18 @@ import { openConsole } from "./console.ts";
 import { addDataset } from "./data.ts";
 import type { Server } from "./server.ts";
 
-/** Opens a dataset "words" with so many rows in the columns "word" and "note": w1, n1 and so on. */
-export async function openWords(server: Server, browser: Browser, rowCount: number) {
+/** Adds a dataset "words" with so many rows in the columns "word" and "note": w1, n1 and so on. */
+export function addWords(server: Server, rowCount: number) {
   const columns = ["word", "note"].map((name) => ({ name, type: "text" as const }));
   const rows = Array.from({ length: rowCount }, (_, n) => ({
     values: { word: `w${n + 1}`, note: `n${n + 1}` },
   }));
-  const { rowIds } = await addDataset(server, { slug: "words", columns, rows });
+  return addDataset(server, { slug: "words", columns, rows });
+}
+
+/** Adds the dataset and opens it. */
+export async function openWords(server: Server, browser: Browser, rowCount: number) {
+  const { rowIds } = await addWords(server, rowCount);
   const opened = await openConsole(server, await browser.newContext());
   const grid = await showWords(opened.page, server);
   return { ...opened, grid, rowIds };
