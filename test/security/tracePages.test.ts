@@ -29,6 +29,7 @@ test("a trace is read once for all pages of it that an answer has, however many"
 });
 
 test("traces that are not listed are passed over a hundred at a time", async () => {
+  await addTrace(1);
   const sdk = { key: "basalt.sdk", value: { boolValue: true } };
   const spans = Array.from({ length: 250 }, () =>
     newSpan({ traceId: randomBytes(16), attributes: [sdk], startTimeUnixNano: "4102444800000000000" }),
