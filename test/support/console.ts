@@ -26,10 +26,12 @@ export function collectComplaints(page: Page): string[] {
 
 /** Pastes a text as the keys of the browser do, without its clipboard, which all pages share. */
 export async function pasteInto(page: Page, text: string): Promise<void> {
-  // What was clicked may hand the focus on.
-  await page.locator(":focus").evaluate(`(focused) => {
+  await page.locator(":focus").waitFor(); // what was clicked may hand it on
+  await page.evaluate(`{
     const clipboardData = new DataTransfer();
     clipboardData.setData("text/plain", ${JSON.stringify(text)});
-    focused.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+    document.activeElement.dispatchEvent(
+      new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }),
+    );
   }`);
 }
