@@ -1,14 +1,8 @@
 import { GabbroError } from "../errors.ts";
 
-/**
- * A body may have this many chunks of any length. With 1,000, a packet of each of 500 connections without a token has others
- * wait for 0.5 to 0.9 s.
- */
+/** A body may have this many chunks of any length. */
 const FREE_CHUNKS = 250;
-/**
- * Parsing a chunk takes 1.2 microseconds. Chunks of 64 bytes pass, although a slice of the
- * parser cuts one of thirty in two (slices.ts).
- */
+/** Parsing a chunk takes 1.2 microseconds. */
 const MIN_AVERAGE_BYTES = 60;
 
 /** Counts the chunks of a body; `isWasteful` becomes true when they are so small that they cost far more than their bytes. */
@@ -16,8 +10,9 @@ export function countChunks({ minAverageBytes = MIN_AVERAGE_BYTES, freeChunks = 
   let chunks = 0;
   let bytes = 0;
   return {
-    add: (length: number): void => {
-      chunks += 1;
+    /** Unless it is the rest of a chunk that was cut in two. */
+    add: (length: number, isRest = false): void => {
+      if (!isRest) chunks += 1;
       bytes += length;
     },
     isWasteful: (): boolean => chunks > freeChunks && bytes < chunks * minAverageBytes,

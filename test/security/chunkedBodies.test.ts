@@ -1,7 +1,8 @@
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, expect, test, vi } from "vitest";
 import { joinChunks } from "../../src/http/chunks.ts";
+import { ParsedRequest } from "../../src/http/slices.ts";
 import { startServer } from "../support/server.ts";
 import { countTurns } from "../support/turns.ts";
 
@@ -71,6 +72,101 @@ test("a body in tiny chunks is refused, and its connection is closed when more o
     .toMatch(/^HTTP\/1\.1 400 .*fewer than 60 bytes on average.*"BAD_REQUEST"/s);
   socket.write(TINY);
   await expect.poll(isClosed, soon).toBe(true);
+});
+
+/** How many chunks arrive in each turn of the event loop, until `stop` says it. */
+function countArrivals() {
+  const turns = countTurns();
+  const arrived: number[] = [];
+  const { push } = ParsedRequest.prototype;
+  const spy = vi.spyOn(ParsedRequest.prototype, "push").mockImplementation(function (
+    this: ParsedRequest,
+    bytes,
+  ) {
+    if (bytes !== null) arrived.push(turns.now());
+    return push.call(this, bytes);
+  });
+  const stop = () => {
+    spy.mockRestore();
+    turns.stop();
+    return [...Map.groupBy(arrived, (turn) => turn).values()].map(({ length }) => length);
+  };
+  return { count: () => arrived.length, stop };
+}
+
+test("the chunks of all connections together share the turns of the event loop, with a token and without one", async () => {
+  for (const headers of [authorization, ""]) {
+    const sockets = Array.from({ length: 30 }, () => open(headers).socket);
+    await wait(200); // their requests have begun
+    const arrivals = countArrivals();
+    for (const socket of sockets) socket.write(chunk("x".repeat(64)).repeat(900));
+    await expect.poll(arrivals.count, soon).toBeGreaterThan(20_000);
+    for (const socket of sockets) socket.destroy();
+    const ofTurns = arrivals.stop();
+    expect(Math.max(...ofTurns)).toBeLessThan(4_000); // 2,000, and the first slices of each packet
+  }
+});
+
+test("chunks that wait for those of others are read in their order", async () => {
+  const served: Socket[] = [];
+  server.app.server.on("connection", (socket) => served.push(socket));
+  const outputs = Array.from({ length: 30 }, (_, n) => `${n} `.repeat(60_000));
+  const bodies = outputs.map((output) => JSON.stringify({ slug: "chunked", output }));
+  // Node.js resumes a connection of its own accord, too.
+  const resuming = setInterval(() => {
+    for (const socket of served) socket.resume();
+  }, 1);
+  const sent = bodies.map(async (body) => {
+    const { socket, received } = open(authorization);
+    socket.write(
+      `${body
+        .match(/.{1,64}/g)!
+        .map(chunk)
+        .join("")}0\r\n\r\n`,
+    );
+    await expect.poll(received, { timeout: 30_000 }).toMatch(/^HTTP\/1\.1 200 /);
+    socket.destroy();
+  });
+  await Promise.all(sent);
+  clearInterval(resuming);
+  const logs = await server.run('{ logs(first: 31, filter: { slug: "chunked" }) { nodes { output } } }');
+  expect(logs).toHaveLength(30);
+  expect(new Set(logs.map(({ output }: { output: string }) => output))).toEqual(new Set(outputs));
+});
+
+test("a small body of known length does not wait for the chunks of others", async () => {
+  const { hostname, port } = new URL(server.url);
+  const small = connect(Number(port), hostname);
+  const body = JSON.stringify({ slug: "small" });
+  small.write(
+    `POST /monitor/log HTTP/1.1\r\nHost: x\r\n${authorization}Content-Length: ${body.length}\r\n\r\n`,
+  );
+  const sockets = Array.from({ length: 300 }, () => open("").socket);
+  await wait(500); // their requests have begun
+  const turns = countTurns();
+  let chunks = 0;
+  let [sentAt, readAt] = [0, 0];
+  const { push } = ParsedRequest.prototype;
+  const spy = vi.spyOn(ParsedRequest.prototype, "push").mockImplementation(function (
+    this: ParsedRequest,
+    bytes,
+  ) {
+    if (`${bytes}` === body) readAt = turns.now();
+    else if (bytes !== null) chunks += 1;
+    // Others wait by now.
+    if (chunks === 4_000 && sentAt === 0) {
+      sentAt = turns.now();
+      small.write(body);
+    }
+    return push.call(this, bytes);
+  });
+  for (const socket of sockets) socket.write(chunk("x".repeat(64)).repeat(120));
+  await expect.poll(() => chunks, soon).toBeGreaterThan(30_000);
+  spy.mockRestore();
+  turns.stop();
+  for (const socket of [small, ...sockets]) socket.destroy();
+  expect(readAt).toBeGreaterThan(0);
+  expect(readAt - sentAt).toBeLessThan(4);
 });
 
 test("of many bodies in tiny chunks that arrive at once few are refused in a turn", async () => {
