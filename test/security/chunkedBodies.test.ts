@@ -32,6 +32,19 @@ function open(headers: string, { method = "POST", path = "/monitor/log", chunks 
   return { socket, received: () => received, isClosed: () => isClosed };
 }
 
+/** Opens so many, and waits until their requests have begun. */
+async function openTogether(count: number, headers: string): Promise<Socket[]> {
+  let begun = 0;
+  const countRequest = () => {
+    begun += 1;
+  };
+  server.app.server.on("request", countRequest);
+  const sockets = Array.from({ length: count }, () => open(headers).socket);
+  await expect.poll(() => begun, soon).toBeGreaterThanOrEqual(count);
+  server.app.server.off("request", countRequest);
+  return sockets;
+}
+
 const authorization = `Authorization: Bearer ${server.token}\r\n`;
 const soon = { timeout: 10_000 };
 
@@ -96,8 +109,7 @@ function countArrivals() {
 
 test("the chunks of all connections together share the turns of the event loop, with a token and without one", async () => {
   for (const headers of [authorization, ""]) {
-    const sockets = Array.from({ length: 30 }, () => open(headers).socket);
-    await wait(200); // their requests have begun
+    const sockets = await openTogether(30, headers);
     const arrivals = countArrivals();
     for (const socket of sockets) socket.write(chunk("x".repeat(64)).repeat(900));
     await expect.poll(arrivals.count, soon).toBeGreaterThan(20_000);
@@ -141,8 +153,7 @@ test("a small body of known length does not wait for the chunks of others", asyn
   small.write(
     `POST /monitor/log HTTP/1.1\r\nHost: x\r\n${authorization}Content-Length: ${body.length}\r\n\r\n`,
   );
-  const sockets = Array.from({ length: 300 }, () => open("").socket);
-  await wait(500); // their requests have begun
+  const sockets = await openTogether(300, "");
   const turns = countTurns();
   let chunks = 0;
   let [sentAt, readAt] = [0, 0];
@@ -172,19 +183,16 @@ test("a small body of known length does not wait for the chunks of others", asyn
 test("of many bodies in tiny chunks that arrive at once few are refused in a turn", async () => {
   const turns = countTurns();
   const refused: number[] = [];
-  let begun = 0;
   server.app.server.on("request", (_, response) => {
-    begun += 1;
     response.once("prefinish", () => response.statusCode === 400 && refused.push(turns.now()));
   });
-  const bodies = Array.from({ length: 64 }, () => open(authorization));
-  await expect.poll(() => begun, soon).toBe(64);
-  for (const { socket } of bodies) socket.write(chunk(" ").repeat(400));
+  const sockets = await openTogether(64, authorization);
+  for (const socket of sockets) socket.write(chunk(" ").repeat(400));
   await expect.poll(() => refused.length, soon).toBe(64);
   turns.stop();
   for (const ofTurn of Map.groupBy(refused, (turn) => turn).values())
     expect(ofTurn.length).toBeLessThanOrEqual(8);
-  for (const { socket } of bodies) socket.destroy();
+  for (const socket of sockets) socket.destroy();
 });
 
 test.each([
