@@ -1,3 +1,5 @@
+import { keyOfText } from "./longTexts.ts";
+
 /** The most bytes that a character of a text takes as JSON, as \\u0001 does. */
 export const MAX_ESCAPED_BYTES = 6;
 
@@ -60,8 +62,9 @@ export function createJsonBytes(isInWideText = false): (text: string) => number 
   const measure = isInWideText ? wideJsonBytesOf : jsonBytesOf;
   return (text) => {
     if (text.length < MIN_REMEMBERED_CHARACTERS) return measure(text);
-    const bytes = known.get(text) ?? measure(text);
-    known.set(text, bytes);
+    const key = keyOfText(text);
+    const bytes = known.get(key) ?? measure(text);
+    known.set(key, bytes);
     return bytes;
   };
 }

@@ -1,3 +1,5 @@
+import { MAX_NAME_CHARACTERS } from "./longTexts.ts";
+
 /** Writing a value as text takes about as long as writing this many characters of a string. */
 export const VALUE_WEIGHT = 32;
 
@@ -64,25 +66,32 @@ export interface JsonParts {
   numbers: number;
   /** Whether each object, list and text ends. */
   isWhole: boolean;
+  /** Whether a member has a longer name than a body may have. */
+  hasLongName: boolean;
 }
 
 /** Counts what a JSON text holds without parsing it, and no further than `max` values. */
 export function countJson(text: string, max = Number.POSITIVE_INFINITY): JsonParts {
-  const parts = { depth: 0, values: 1, members: 0, numbers: 0, isWhole: true };
+  const parts = { depth: 0, values: 1, members: 0, numbers: 0, isWhole: true, hasLongName: false };
   let open = 0;
+  let characters = 0; // of the text that was last
   for (let at = 0; at < text.length && parts.values <= max; at++) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) {
       const end = endOfJsonString(text, at);
       if (isNumber(text, at + 1, end)) parts.numbers += 1;
       if (end >= text.length) return { ...parts, isWhole: false };
+      characters = end - at - 1;
       at = end;
     } else if (code === OPENING_BRACE || code === OPENING_BRACKET) {
       parts.depth = Math.max(parts.depth, ++open);
       parts.values += 1;
     } else if (code === CLOSING_BRACE || code === CLOSING_BRACKET) open -= 1;
     else if (code === COMMA) parts.values += 1;
-    else if (code === COLON) parts.members += 1;
+    else if (code === COLON) {
+      parts.members += 1;
+      if (characters > MAX_NAME_CHARACTERS) parts.hasLongName = true;
+    }
   }
   return { ...parts, isWhole: open === 0 };
 }

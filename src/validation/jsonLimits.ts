@@ -1,5 +1,6 @@
 import { badInput, type GabbroError } from "../errors.ts";
 import { COMMA, endOfJsonString, OPENING_BRACE, OPENING_BRACKET, QUOTE } from "../limits/jsonSize.ts";
+import { MAX_NAME_CHARACTERS } from "../limits/longTexts.ts";
 import { MAX_JSON_DEPTH } from "./json.ts";
 import { INEXACT, isInexact, isLargeWhole } from "./numbers.ts";
 
@@ -19,6 +20,8 @@ const MIN_INEXACT_CHARACTERS = 16;
 /** Comparing a whole number of more digits than a safe one takes as long as parsing ten values: 480,000 took 0.3 s in one turn. */
 const MORE_VALUES_OF_LARGE = 9;
 const MAX_KEY_CHARACTERS = 100;
+
+const LONG_NAME = `has a member whose name is longer than ${MAX_NAME_CHARACTERS} characters; shorten it`;
 
 const MINUS = 0x2d;
 const DIGIT_0 = 0x30;
@@ -58,6 +61,7 @@ export function checkJson(text: string, counts: JsonCounts = { values: 0, member
     else if (code === COLON) {
       members += isIndex(text, lastString) ? MEMBERS_OF_INDEX : 1;
       key = lastString;
+      if (key[1] - key[0] > MAX_NAME_CHARACTERS) throw invalid(path, LONG_NAME);
     } else if (code === MINUS || isDigit(code)) {
       const end = endOfNumber(text, at);
       if (end - at >= MIN_INEXACT_CHARACTERS && isLargeWhole(text.slice(at, end))) {

@@ -1,4 +1,5 @@
 import { isNumber } from "../../limits/jsonSize.ts";
+import { MAX_NAME_CHARACTERS } from "../../limits/longTexts.ts";
 import { setMember } from "../../limits/members.ts";
 import { MAX_JSON_DEPTH } from "../../validation/json.ts";
 import { withoutNul } from "../withoutNul.ts";
@@ -30,6 +31,8 @@ export function addProblem(reading: Reading, code: Problem["code"], reason: stri
 
 export const TOO_MANY_VALUES = `has more than ${MAX_VALUES} values`;
 
+export const LONG_NAME = `has a name or a key of more than ${MAX_NAME_CHARACTERS} characters`;
+
 /** Counts a value at a depth; false when the span has too many values, or this one is nested too deep. */
 export function mayRead(reading: Reading, depth: number): boolean {
   reading.valuesLeft -= 1;
@@ -53,7 +56,8 @@ export function mayReadField(reading: Reading): boolean {
  */
 export function setAttribute(target: OtlpAttributes, key: string, value: unknown, reading: Reading): void {
   reading.valuesLeft -= isNumber(key) ? 2 : 1;
-  setMember(target, key, value);
+  if (key.length > MAX_NAME_CHARACTERS) addProblem(reading, "too_large", LONG_NAME);
+  else setMember(target, key, value);
 }
 
 /** The text with U+FFFD for what no database stores. */

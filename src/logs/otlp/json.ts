@@ -1,6 +1,6 @@
 import { countJson } from "../../limits/jsonSize.ts";
 import type { Reading } from "./attributes.ts";
-import { addProblem, mayRead, newReading, TOO_MANY_VALUES } from "./attributes.ts";
+import { addProblem, LONG_NAME, mayRead, newReading, TOO_MANY_VALUES } from "./attributes.ts";
 import { MAX_VALUES } from "./bounds.ts";
 import { type RawSpan, toIsoTime } from "./checkSpan.ts";
 import type { Elements, Slice } from "./decoded.ts";
@@ -96,7 +96,9 @@ const MAX_JSON_VALUES = 8 * MAX_VALUES;
 
 function parseSlice(bytes: Buffer, { start, end }: Slice, reading: Reading): unknown {
   const text = bytes.toString("utf8", start, end);
-  if (countJson(text).values > MAX_JSON_VALUES) addProblem(reading, "too_large", TOO_MANY_VALUES);
+  const { values, hasLongName } = countJson(text);
+  if (values > MAX_JSON_VALUES) addProblem(reading, "too_large", TOO_MANY_VALUES);
+  if (hasLongName) addProblem(reading, "too_large", LONG_NAME);
   return reading.problem ? null : JSON.parse(text.replace(LONG_NUMBERS, '$1"$2"'));
 }
 

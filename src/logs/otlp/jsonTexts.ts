@@ -1,11 +1,12 @@
 import { countJson } from "../../limits/jsonSize.ts";
+import { keyOfText } from "../../limits/longTexts.ts";
 import { MAX_JSON_DEPTH } from "../../validation/json.ts";
 import { MAX_VALUES } from "./bounds.ts";
 
 /** The deepest nesting that is parsed. Deeper texts stay texts, so that the value around them can still be stored. */
 const MAX_PARSED_DEPTH = MAX_JSON_DEPTH - 20;
 
-/** What parsing returns for a text that is not JSON, nests too deep, or has too many values. */
+/** What parsing returns for a text that is not JSON, nests too deep, or has too many values or too long names. */
 export const NOT_JSON = Symbol("not JSON");
 
 const NOT_ONE = { value: NOT_JSON, values: 0 };
@@ -41,10 +42,10 @@ export function createJsonTexts(warnings: Set<string>): JsonTexts {
     return true;
   };
   const parseNew = (text: string) => {
-    const { depth, values, members, numbers, isWhole } = countJson(text, valuesLeft);
+    const { depth, values, members, numbers, isWhole, hasLongName } = countJson(text, valuesLeft);
     const weight = values + members + numbers;
     if (!isWhole && values <= valuesLeft) return NOT_ONE; // found without the cost of an exception
-    if (depth > MAX_PARSED_DEPTH || !countValues(weight)) return NOT_ONE;
+    if (depth > MAX_PARSED_DEPTH || hasLongName || !countValues(weight)) return NOT_ONE;
     try {
       return { value: JSON.parse(text) as unknown, values: weight };
     } catch {
@@ -53,10 +54,11 @@ export function createJsonTexts(warnings: Set<string>): JsonTexts {
     }
   };
   const parse = (text: string): unknown => {
-    const earlier = known.get(text);
+    const key = keyOfText(text);
+    const earlier = known.get(key);
     if (earlier) return countValues(earlier.values) ? earlier.value : NOT_JSON;
     const parsed = parseNew(text);
-    known.set(text, parsed);
+    known.set(key, parsed);
     return parsed.value;
   };
   return {

@@ -1,0 +1,82 @@
+import { afterAll, expect, test, vi } from "vitest";
+import { createJsonBytes, jsonBytesOf } from "../../src/limits/jsonBytes.ts";
+import { createJsonTexts } from "../../src/logs/otlp/jsonTexts.ts";
+import { encodeSpans, JSON_TYPE, newSpan, send, TYPES } from "../support/otlp.ts";
+import { startServer } from "../support/server.ts";
+
+const server = await startServer();
+afterAll(() => server[Symbol.asyncDispose]());
+
+/** V8 hashes longer texts by their length alone. */
+const MAX_HASHED_CHARACTERS = 16_383;
+const LONG = "k".repeat(MAX_HASHED_CHARACTERS + 1);
+const logs = () => server.run("{ logs(first: 100) { nodes { id } } }");
+
+test("a body with a name of a member that V8 does not hash is refused by either API, and nothing is stored", async () => {
+  const before = await logs();
+  const named = { [LONG]: 1 };
+  const rest = await server.post("/monitor/log", { slug: "named", output: "x", metadata: { nested: named } });
+  expect(rest).toMatchObject({ status: 400, body: { code: "BAD_INPUT" } });
+  expect(rest.body.error).toContain("a member whose name is longer than 16000 characters");
+  const mutation = "mutation ($input: LogPromptInput!) { logPrompt(input: $input) { log { id } } }";
+  const graphql = await server.graphql(mutation, { input: { slug: "named", output: "x" }, unused: named });
+  expect(graphql.body.errors[0]).toMatchObject({
+    message: rest.body.error,
+    extensions: { code: "BAD_INPUT" },
+  });
+  expect(await logs()).toEqual(before);
+  const short = { ["k".repeat(16_000)]: "a value of any length".repeat(1_000) };
+  const accepted = await server.post("/monitor/log", { slug: "named", output: "x", metadata: short });
+  expect(accepted.status).toBe(200);
+});
+
+test.each(TYPES)(
+  "a span of %s with such a key is rejected, at any depth, and others beside it are stored",
+  async (type) => {
+    const before = (await logs()).length;
+    const inner = { key: LONG, value: { stringValue: "x" } };
+    const outer = { key: "outer", value: { kvlistValue: { values: [inner] } } };
+    const spans = [newSpan({ attributes: [inner] }), newSpan({ attributes: [outer] }), newSpan()];
+    const { status, answer } = await send(server, encodeSpans(spans, type), { type });
+    expect(status).toBe(200);
+    const { rejected, rejectedSpans = rejected } = answer.partialSuccess;
+    expect(Number(rejectedSpans)).toBe(2);
+    expect(answer.partialSuccess.errorMessage).toContain("has a name or a key of more than 16000 characters");
+    expect(await logs()).toHaveLength(before + 1);
+  },
+);
+
+test("a span of JSON with such a name that is none of OpenTelemetry is rejected", async () => {
+  const request = JSON.parse(encodeSpans([newSpan()], JSON_TYPE).toString());
+  request.resourceSpans[0].scopeSpans[0].spans[0].attributes[0][LONG] = 1;
+  const { answer } = await send(server, Buffer.from(JSON.stringify(request)), { type: JSON_TYPE });
+  expect(Number(answer.partialSuccess.rejectedSpans)).toBe(1);
+  expect(answer.partialSuccess.errorMessage).toContain("has a name or a key of more than 16000 characters");
+});
+
+test("a JSON text of a span with such a name stays a text", async () => {
+  const text = JSON.stringify({ [LONG]: 1 });
+  const value = { stringValue: text };
+  const span = newSpan({ name: "a text", attributes: [{ key: "input.value", value }] });
+  expect((await send(server, encodeSpans([span]))).status).toBe(200);
+  const stored = await server.run("{ logs(first: 100) { nodes { name input } } }");
+  expect(stored.find(({ name }: { name: string }) => name === "a text")).toEqual({
+    name: "a text",
+    input: text,
+  });
+});
+
+test("what is remembered of long texts is no key that V8 does not hash, and not mistaken for another", () => {
+  const keys = vi.spyOn(Map.prototype, "set");
+  const texts = [1, 2, 3].map((n) => `${LONG}${n}`);
+  const bytesOf = createJsonBytes();
+  const wide = texts.map((text) => `${text}${"\u00e9".repeat(text.charCodeAt(LONG.length) - 48)}`);
+  expect(wide.map((text) => bytesOf(text))).toEqual(wide.map((text) => jsonBytesOf(text)));
+  const jsonTexts = createJsonTexts(new Set());
+  const lists = texts.map((text) => JSON.stringify([text]));
+  for (const list of [...lists, ...lists]) expect(jsonTexts.parse(list)).toEqual(JSON.parse(list));
+  const lengths = keys.mock.calls.map(([key]) => (typeof key === "string" ? key.length : 0));
+  keys.mockRestore();
+  expect(lengths.length).toBeGreaterThan(5);
+  expect(Math.max(...lengths)).toBeLessThanOrEqual(MAX_HASHED_CHARACTERS);
+});
