@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { MAX_HASHED_CHARACTERS } from "../limits/jsonSize.ts";
 import { versionChoice } from "../prompts/inputs.ts";
 import { optionalTimestamp } from "../validation/dateTime.ts";
 import { json, optionalJson, optionalJsonObject } from "../validation/json.ts";
@@ -63,7 +64,7 @@ export const partyOrNothing = () => party.nullish().transform((value) => (value?
 
 export const loggedVariable = z
   .object({
-    label: text().describe("The variable's label in the prompt."),
+    label: text(MAX_HASHED_CHARACTERS).describe("The variable's label in the prompt."),
     value: text()
       .nullish()
       .transform((value) => value ?? null)

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { jsonSize } from "../limits/jsonSize.ts";
+import { jsonSize, MAX_HASHED_CHARACTERS } from "../limits/jsonSize.ts";
 import { boundedFilter } from "../validation/filters.ts";
 import { optionalJsonObject } from "../validation/json.ts";
 import { list } from "../validation/list.ts";
@@ -84,7 +84,7 @@ export const promptModel = z
 
 export const promptVariable = z
   .object({
-    label: text().min(1).describe("The name by which the text refers to it."),
+    label: text(MAX_HASHED_CHARACTERS).min(1).describe("The name by which the text refers to it."),
     type: text(MAX_MODEL_CHARACTERS).nullish().describe("What it holds; `string` when absent."),
     description: description().describe("What it is for."),
   })
@@ -212,7 +212,7 @@ export const tagHistoryInput = z.object(idPage());
 
 export const promptVariableValue = z
   .object({
-    label: text().describe("The variable's label in the prompt."),
+    label: text(MAX_HASHED_CHARACTERS).describe("The variable's label in the prompt."),
     value: text().nullish().describe("The text to put in its place."),
   })
   .describe("What to fill a variable with.");

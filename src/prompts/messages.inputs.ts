@@ -66,7 +66,7 @@ export const insertedMessage = z
 
 export const placeholderValue = z
   .object({
-    name: text().describe("The name of the placeholder."),
+    name: text(MAX_NAME_CHARACTERS).describe("The name of the placeholder."),
     messages: list(insertedMessage, MAX_MESSAGES).describe("The messages to put in its place."),
   })
   .describe("What to put in the place of a placeholder.");

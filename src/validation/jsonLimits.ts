@@ -1,6 +1,12 @@
 import { badInput, type GabbroError } from "../errors.ts";
-import { COMMA, endOfJsonString, OPENING_BRACE, OPENING_BRACKET, QUOTE } from "../limits/jsonSize.ts";
-import { MAX_NAME_CHARACTERS } from "../limits/longTexts.ts";
+import {
+  COMMA,
+  endOfJsonString,
+  MAX_HASHED_CHARACTERS,
+  OPENING_BRACE,
+  OPENING_BRACKET,
+  QUOTE,
+} from "../limits/jsonSize.ts";
 import { MAX_JSON_DEPTH } from "./json.ts";
 import { INEXACT, isInexact, isLargeWhole } from "./numbers.ts";
 
@@ -21,7 +27,7 @@ const MIN_INEXACT_CHARACTERS = 16;
 const MORE_VALUES_OF_LARGE = 9;
 const MAX_KEY_CHARACTERS = 100;
 
-const LONG_NAME = `has a member whose name is longer than ${MAX_NAME_CHARACTERS} characters; shorten it`;
+const LONG_NAME = `has a member whose name is longer than ${MAX_HASHED_CHARACTERS} characters; shorten it`;
 
 const MINUS = 0x2d;
 const DIGIT_0 = 0x30;
@@ -61,7 +67,7 @@ export function checkJson(text: string, counts: JsonCounts = { values: 0, member
     else if (code === COLON) {
       members += isIndex(text, lastString) ? MEMBERS_OF_INDEX : 1;
       key = lastString;
-      if (key[1] - key[0] > MAX_NAME_CHARACTERS) throw invalid(path, LONG_NAME);
+      if (key[1] - key[0] > MAX_HASHED_CHARACTERS) throw invalid(path, LONG_NAME);
     } else if (code === MINUS || isDigit(code)) {
       const end = endOfNumber(text, at);
       if (end - at >= MIN_INEXACT_CHARACTERS && isLargeWhole(text.slice(at, end))) {

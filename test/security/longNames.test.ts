@@ -1,6 +1,7 @@
 import { afterAll, expect, test, vi } from "vitest";
 import { createJsonBytes, jsonBytesOf } from "../../src/limits/jsonBytes.ts";
 import { createJsonTexts } from "../../src/logs/otlp/jsonTexts.ts";
+import { addPrompt } from "../support/data.ts";
 import { encodeSpans, JSON_TYPE, newSpan, send, TYPES } from "../support/otlp.ts";
 import { startServer } from "../support/server.ts";
 
@@ -28,6 +29,22 @@ test("a body with a name of a member that V8 does not hash is refused by either 
   const short = { ["k".repeat(16_000)]: "a value of any length".repeat(1_000) };
   const accepted = await server.post("/monitor/log", { slug: "named", output: "x", metadata: short });
   expect(accepted.status).toBe(200);
+});
+
+test("a label of a variable that V8 does not hash is refused where a prompt is rendered, stored or logged", async () => {
+  await addPrompt(server, { slug: "labelled", versions: [{ version: "1" }], tags: { production: "1" } });
+  const labelled = { slug: "labelled", variables: [{ label: LONG, value: "x" }] };
+  const render =
+    "query ($slug: String!, $variables: [PromptVariableValue!]) { renderPrompt(slug: $slug, variables: $variables) { text } }";
+  const add =
+    "mutation ($slug: String!, $input: PromptVersionInput!) { createPromptVersion(slug: $slug, input: $input) { warnings { message } } }";
+  const version = { version: "2", text: "x", variables: [{ label: LONG }] };
+  const rendered = await server.run(render, labelled);
+  const added = await server.run(add, { slug: "labelled", input: version });
+  const logged = await server.post("/monitor/log", { ...labelled, output: "x" });
+  expect([rendered.error?.code, added.error?.code, logged.body.code]).toEqual(Array(3).fill("BAD_INPUT"));
+  const short = [{ label: "k".repeat(16_000), value: "x" }];
+  expect(await server.run(render, { ...labelled, variables: short })).not.toHaveProperty("error");
 });
 
 test.each(TYPES)(

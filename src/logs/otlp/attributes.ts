@@ -1,5 +1,4 @@
-import { isNumber } from "../../limits/jsonSize.ts";
-import { MAX_NAME_CHARACTERS } from "../../limits/longTexts.ts";
+import { isNumber, MAX_HASHED_CHARACTERS } from "../../limits/jsonSize.ts";
 import { setMember } from "../../limits/members.ts";
 import { MAX_JSON_DEPTH } from "../../validation/json.ts";
 import { withoutNul } from "../withoutNul.ts";
@@ -31,7 +30,7 @@ export function addProblem(reading: Reading, code: Problem["code"], reason: stri
 
 export const TOO_MANY_VALUES = `has more than ${MAX_VALUES} values`;
 
-export const LONG_NAME = `has a name or a key of more than ${MAX_NAME_CHARACTERS} characters`;
+export const LONG_NAME = `has a name or a key of more than ${MAX_HASHED_CHARACTERS} characters`;
 
 /** Counts a value at a depth; false when the span has too many values, or this one is nested too deep. */
 export function mayRead(reading: Reading, depth: number): boolean {
@@ -56,7 +55,7 @@ export function mayReadField(reading: Reading): boolean {
  */
 export function setAttribute(target: OtlpAttributes, key: string, value: unknown, reading: Reading): void {
   reading.valuesLeft -= isNumber(key) ? 2 : 1;
-  if (key.length > MAX_NAME_CHARACTERS) addProblem(reading, "too_large", LONG_NAME);
+  if (key.length > MAX_HASHED_CHARACTERS) addProblem(reading, "too_large", LONG_NAME);
   else setMember(target, key, value);
 }
 
