@@ -208,6 +208,24 @@ const openStopped = (server: Server, count: number) =>
     }),
   );
 
+test("clients that do not read their answers use up no connections of others", async () => {
+  await using server = await startServer({ clientLimits: { maxConnections: 6 } });
+  await addLargeDataset(server);
+  const probe = "GET /health HTTP/1.1\r\nHost: x\r\n\r\n";
+  const neighbour = open(server, probe);
+  await once(neighbour, "data");
+  const stopped = await openStopped(server, 5);
+  await wait(300); // they are cut no sooner
+  for (let n = 0; n < 2; n++) {
+    const fresh = open(server, probe);
+    expect(`${(await once(fresh, "data"))[0]}`).toContain("HTTP/1.1 200");
+    fresh.destroy();
+  }
+  neighbour.write(probe);
+  expect(`${(await once(neighbour, "data"))[0]}`).toContain("HTTP/1.1 200");
+  for (const socket of [neighbour, ...stopped]) socket.destroy();
+});
+
 test("who does not take an answer keeps no other workspace out", async () => {
   await using server = await startServer({ limits: { maxInFlight: 5 } });
   await addLargeDataset(server);
