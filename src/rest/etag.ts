@@ -43,5 +43,5 @@ export function cacheWithEtags(app: App): void {
 export function matchesEtag(etag: string, ifNoneMatch: string | undefined): boolean {
   if (ifNoneMatch === undefined) return false;
   const withoutWeakness = (tag: string) => tag.trim().replace(/^W\//, "");
-  return ifNoneMatch.split(",").some((tag) => ["*", etag].includes(withoutWeakness(tag)));
+  return ifNoneMatch.split(",").some((tag) => ["*", withoutWeakness(etag)].includes(withoutWeakness(tag)));
 }

@@ -1,7 +1,8 @@
 import { once } from "node:events";
+import fs from "node:fs";
 import { get, type IncomingMessage } from "node:http";
 import { json } from "node:stream/consumers";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import { startServer } from "../support/server.ts";
 
 const server = await startServer({ sample: true });
@@ -202,4 +203,21 @@ test("GET /docs shows the REST interface from this server alone", async () => {
     expect(origin).toBe(server.url);
     expect((await server.get(pathname, { token: null })).status).toBe(200);
   }
+});
+
+test("a file of /docs is read once for all who ask for it, and not sent to who has it", async () => {
+  const ask = (headers = {}) => server.get("/docs/static/swagger-ui.css", { token: null, headers });
+  const first = await ask();
+  const read = vi.spyOn(fs, "createReadStream");
+  const again = await ask({ range: "bytes=0-9", "if-none-match": '"another"' });
+  const known = await ask({ "if-none-match": first.headers.etag });
+  const other = await server.get("/docs/static/nothing.css", { token: null });
+  expect(read).not.toHaveBeenCalled();
+  await server.get("/docs/static/swagger-ui%2Ecss", { token: null });
+  expect(read).toHaveBeenCalled(); // so the file is read by this function
+  read.mockRestore();
+  expect(first.headers["content-type"]).toMatch(/^text\/css/);
+  expect(again).toMatchObject({ status: 200, body: first.body });
+  expect(known).toMatchObject({ status: 304, body: "" });
+  expect(other.status).toBe(404);
 });

@@ -84,6 +84,7 @@ const BOUNDS: Record<string, string[]> = {
     "database/guardedDialect.ts guardedDriver.endedGuards",
     "database/postgresql/pools.ts createReadingPool.positions",
     "database/postgresql/pools.ts createReadingPool.readers",
+    "http/connections.ts limitConnections.busy",
     "http/connections.ts limitConnections.idle",
     "http/server.ts createListen.closings",
     "http/server.ts createListen.listeners",
@@ -116,6 +117,7 @@ const BOUNDS: Record<string, string[]> = {
     "metrics/rejections.ts countRejections.counts",
     "metrics/requests.ts countRequests.graphql",
     "metrics/requests.ts countRequests.rest",
+    "rest/openapi.ts openApi.files",
     "rest/openapi.ts openApi.routes",
   ],
 };
