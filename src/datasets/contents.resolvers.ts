@@ -21,7 +21,10 @@ export type RowColumn = (typeof ROW_COLUMNS)[number];
 /** The columns of a row whose length has no limit. */
 export const TEXTS = ["name", "values", "idealOutput", "metadata"] as const;
 
-/** The length of the texts of a row, which both databases know without reading them. */
+/**
+ * The length of the texts of a row, which both databases know without reading them. SQLite reads a row up to the column that is asked
+ * for, so that it is also what a read of the last one takes.
+ */
 export const rowBytes = sql<number>`${sql.join(TEXTS.map(lengthOf), sql` + `)}`;
 
 /** A row as stored, with the requested columns: `values` and `metadata` are texts of JSON. */
@@ -47,9 +50,10 @@ export async function* readEntries(
   const bytes = sql<number>`${sql.join([sql.lit(0), ...texts.map(lengthOf)], sql` + `)}`.as("bytes");
   for (let from = 0; from < entries.length; from += MAX_ENTRIES_IN_PIECE) {
     const some = entries.slice(from, from + MAX_ENTRIES_IN_PIECE);
-    const lengths = [...(await contentsOf<{ bytes: number }>(context, some, [bytes]))];
+    const measured = [bytes, rowBytes.as("rowBytes")];
+    const lengths = [...(await contentsOf<{ bytes: number; rowBytes: number }>(context, some, measured))];
     for (const [, row] of lengths) spend(Number(row.bytes));
-    for (const { piece } of piecesOf(lengths, ([, row]) => Number(row.bytes), MAX_STATEMENT_BYTES)) {
+    for (const { piece } of piecesOf(lengths, ([, row]) => Number(row.rowBytes), MAX_STATEMENT_BYTES)) {
       hold(piece.reduce((sum, [, row]) => sum + Number(row.bytes), 0));
       const inPiece = piece.map(([entry]) => entry);
       yield await contentsOf<StoredRow>(context, inPiece, selected(columns));

@@ -1,10 +1,16 @@
-import type { Expression, SqlBool } from "kysely";
+import { type Expression, type SqlBool, sql } from "kysely";
 import type { Context } from "../context.ts";
 import { lengthOf } from "../database/lengths.ts";
 import { MAX_PIECE_BYTES, readInPieces } from "../database/pieces.ts";
 import type { Search } from "../database/search.ts";
 import type { LogFilter } from "./filter.inputs.ts";
 import type { LogBuilder, logsIn } from "./walk.resolvers.ts";
+
+/** What SQLite reads of a log for its metadata: all that stands before it as well. */
+const bytesToMetadata = sql<number>`${sql.join(
+  ["statusMessage", "aggregateUsage", "evaluators", "metadata"].map(lengthOf),
+  sql` + `,
+)}`;
 
 type Filter = Pick<Partial<LogFilter>, "metadata">;
 
@@ -22,7 +28,7 @@ export async function hasHeavyMetadata(
 ): Promise<boolean> {
   if (!metadata?.length || database.search.isServer) return false;
   const [all] = await database.rows(
-    logs.select(({ fn, ref }) => fn.sum<number | null>(lengthOf(ref("metadata"))).as("bytes")),
+    logs.select(({ fn }) => fn.sum<number | null>(bytesToMetadata).as("bytes")),
   );
   return Number(all?.bytes ?? 0) > MAX_PIECE_BYTES;
 }
@@ -41,10 +47,7 @@ export async function havingMembers<Match extends { id: string }>(
   const lengths = await readInPieces(context, workspaceId, {
     rows: logs.map(({ id }) => id),
     bytesOf: () => 0,
-    read: (ids) =>
-      database.rows(
-        inWorkspace.select(({ ref }) => lengthOf(ref("metadata")).as("bytes")).where("id", "in", ids),
-      ),
+    read: (ids) => database.rows(inWorkspace.select(bytesToMetadata.as("bytes")).where("id", "in", ids)),
   });
   const conditions = membersOf(filter, database.search);
   const matches = await readInPieces(context, workspaceId, {
