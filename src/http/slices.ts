@@ -50,7 +50,10 @@ export class ParsedRequest extends Message {
   constructor(socket: Connection) {
     super(socket);
     const { [STATE]: state } = socket;
-    if (state) Object.assign(state, { bytesWithoutProgress: 0, request: this, pieces: 0 });
+    if (!state) return;
+    state.bytesWithoutProgress = 0;
+    state.request = this;
+    state.pieces = 0;
   }
 
   override push(chunk: Buffer | null): boolean {
