@@ -170,6 +170,12 @@ export const Log = defineEntity({
     },
     // Begins with the parent: the database finds the children of a deleted parent by it.
     { properties: ["trace", "workspace", "id"] },
+    // Has the usage, which SQLite would otherwise reach by reading the status message, of any length, before it.
+    {
+      name: "logs_with_aggregate_usage",
+      properties: ["trace", "workspace", "id", "aggregateUsage"],
+      where: "aggregate_usage is not null",
+    },
   ],
 });
 export type Log = InferEntity<typeof Log>;

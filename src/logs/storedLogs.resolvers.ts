@@ -1,3 +1,4 @@
+import { NIL } from "uuid";
 import type { Context } from "../context.ts";
 import type { EntityManager } from "../database/open.ts";
 import { type TokenParts, tokenParts } from "../usage/tokenParts.ts";
@@ -28,11 +29,10 @@ export interface StoredLog extends ReportingLog {
 
 const columns = [
   ...["id", "trace", "type", "startTime", "provider", "model", "cost", "costSource"],
-  ...["inputTokens", "outputTokens", "aggregateUsage", ...treeColumns],
+  ...["inputTokens", "outputTokens", ...treeColumns],
 ] as const;
 
-type StoredRow = Omit<StoredLog, "startMs" | "reported" | keyof TokenParts> &
-  TokenParts & { aggregateUsage: string | null };
+type StoredRow = Omit<StoredLog, "startMs" | "reported" | keyof TokenParts> & TokenParts;
 
 /** The logs of traces without their payloads; none of the traces with which they would be more than `maxLogs`. */
 export async function readStored(
@@ -60,25 +60,46 @@ export async function readStored(
   return logs;
 }
 
-async function readPage(
-  { context, em, workspaceId }: Batch,
-  traceId: string,
-  { after, limit }: { after: string | null; limit: number },
-): Promise<StoredLog[]> {
-  let query = context.database.read
-    .selectFrom("Log")
+interface Page {
+  after: string | null;
+  limit: number;
+}
+
+async function readPage(batch: Batch, traceId: string, page: Page): Promise<StoredLog[]> {
+  const { context, em } = batch;
+  const logs = logsAfter(batch, traceId, page)
     .select(columns.map((column) => `${column as "id"} as ${column as "id"}` as const))
-    .where("workspace", "=", workspaceId)
-    .where("trace", "=", traceId)
-    .orderBy("id")
-    .limit(limit);
-  if (after !== null) query = query.where("id", ">", after);
-  const rows = await context.database.rowsWithin(em, query.$castTo<StoredRow>());
-  return rows.map(({ aggregateUsage, startTime: stored, ...log }) => {
+    .$castTo<StoredRow>();
+  const rows = await context.database.rowsWithin(em, logs);
+  const usages = await readAggregateUsages(batch, traceId, page);
+  return rows.map(({ startTime: stored, ...log }) => {
     const startTime = new Date(stored);
-    const reported = aggregateUsage === null ? ownUsage(log) : JSON.parse(aggregateUsage);
+    const reported = usages.get(log.id) ?? ownUsage(log);
     return { ...log, startTime, startMs: startTime.getTime(), reported };
   });
+}
+
+/** In a statement of its own, as SQLite then finds all of it in an index. */
+async function readAggregateUsages(batch: Batch, traceId: string, page: Page) {
+  const { context, em } = batch;
+  const logs = logsAfter(batch, traceId, page)
+    .select(["id as id", "aggregateUsage as aggregateUsage"])
+    .where("aggregateUsage", "is not", null)
+    .$castTo<{ id: string; aggregateUsage: string }>();
+  const rows = await context.database.rowsWithin(em, logs);
+  return new Map(
+    rows.map(({ id, aggregateUsage }): [string, AggregateUsage] => [id, JSON.parse(aggregateUsage)]),
+  );
+}
+
+function logsAfter({ context, workspaceId }: Batch, traceId: string, { after, limit }: Page) {
+  return context.database.read
+    .selectFrom("Log")
+    .where("workspace", "=", workspaceId)
+    .where("trace", "=", traceId)
+    .where("id", ">", after ?? NIL) // also for the first page: only with a range does SQLite choose the index with the usage
+    .orderBy("id")
+    .limit(limit);
 }
 
 function ownUsage(log: Pick<StoredRow, keyof TokenParts | "cost" | "costSource">) {

@@ -1,5 +1,7 @@
+import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { toCursor } from "../../src/validation/pagination.ts";
+import { encodeSpans, newSpan, send } from "../support/otlp.ts";
 import { startServer } from "../support/server.ts";
 import { captureStatements } from "../support/statements.ts";
 
@@ -32,4 +34,15 @@ test("each step through the logs of long traces begins in the index where the st
   expect(steps.length).toBeGreaterThan(8);
   for (const sql of new Set(steps.map((step) => step.sql)))
     expect(await planOf(server, sql)).toMatch(/trace_id=\? AND workspace_id=\? AND id>\?/);
+});
+
+test("a batch of spans finds what was reported of its trace in an index, without passing over status messages", async () => {
+  await using server = await startServer();
+  const traceId = randomBytes(16);
+  await send(server, encodeSpans([newSpan({ traceId })]));
+  const stop = await captureStatements(server);
+  expect((await send(server, encodeSpans([newSpan({ traceId })]))).status).toBe(200);
+  const reads = stop().filter(({ sql }) => sql.includes(`"aggregate_usage" as`));
+  expect(reads).toHaveLength(1);
+  expect(await planOf(server, reads[0]!.sql)).toContain("USING COVERING INDEX logs_with_aggregate_usage");
 });
