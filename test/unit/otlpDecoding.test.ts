@@ -231,6 +231,18 @@ test.each([
   expect(reasonOf(characters - 1_000)).toBeUndefined();
 });
 
+test("a span of protobuf counts U+FFFD in place of bytes that are not UTF-8, in three bytes", () => {
+  const reasonOf = (bytes: number) => {
+    const value = { stringValue: "~".repeat(bytes) };
+    const body = encode("TraceRequest", inRequest({ ...valid, ...ids, ...withValue(value) }));
+    const start = body.indexOf("~".repeat(bytes));
+    return decodeAll(body.fill(0xff, start, start + bytes), "protobuf").rejected[0]?.reason;
+  };
+  const bytes = Math.floor(MAX_SPAN_BYTES / 3);
+  expect(reasonOf(bytes + 1)).toBe("is larger than 10 MB as JSON");
+  expect(reasonOf(bytes - 1_000)).toBeUndefined();
+});
+
 test.each(["protobuf", "json"] as const)(
   "a resource of %s is read once for all of its scopes",
   (encoding) => {

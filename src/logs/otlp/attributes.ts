@@ -15,6 +15,8 @@ export interface Reading {
   problem: Problem | null;
   /** A text had the character U+0000, which PostgreSQL cannot store, or half of a surrogate pair. */
   hasReplacedText: boolean;
+  /** By how much texts are longer than they came, as U+FFFD takes three bytes and replaces one that is not UTF-8. */
+  addedBytes: number;
 }
 
 export const newReading = (): Reading => ({
@@ -22,6 +24,7 @@ export const newReading = (): Reading => ({
   fieldsLeft: MAX_FIELDS,
   problem: null,
   hasReplacedText: false,
+  addedBytes: 0,
 });
 
 export function addProblem(reading: Reading, code: Problem["code"], reason: string): void {

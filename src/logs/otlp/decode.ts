@@ -81,9 +81,9 @@ function* decodeElements<Raw, Checked>(
       yield null;
       continue;
     }
-    const isTooLarge = jsonBytes(body.bytes, element) > MAX_SPAN_BYTES;
+    const size = jsonBytes(body.bytes, element);
     if (sizeOf(element) > LARGE_BYTES) yield null; // to look at 10 MB takes as long as to decode them
-    yield isTooLarge ? { index, ...LARGER } : decode(element, index);
+    yield size > MAX_SPAN_BYTES ? { index, ...LARGER } : decode(element, index, size);
     index += 1;
   }
 }
@@ -189,12 +189,13 @@ interface Steps<Raw, Checked> {
 function createDecoder<Raw, Checked>({ bytes, encoding }: Encoded, { read, check }: Steps<Raw, Checked>) {
   const readers = readersOf[encoding];
   const aroundOf = createAroundReader(bytes, readers);
-  return (element: Element, index: number): (Checked & Decoded) | Rejection => {
+  return (element: Element, index: number, size: number): (Checked & Decoded) | Rejection => {
     const around = aroundOf(element);
     const reading = newReading();
     if (around.problem) return { index, ...around.problem };
     const raw = readOrReject(reading, () => read(readers, element, reading));
     if (raw === undefined || reading.problem) return { index, ...reading.problem! };
+    if (size + reading.addedBytes > MAX_SPAN_BYTES) return { index, ...LARGER };
     const checked = check(raw, around);
     if ("reason" in checked) return { index, ...checked };
     const replaced = reading.hasReplacedText ? [REPLACED] : [];

@@ -13,6 +13,7 @@ import type { OtlpAttributes } from "./span.ts";
 /** The decoder of pbf drops a byte order mark at the start of a text. For shorter texts, pbf uses faster code without it. */
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 const MIN_DECODED_BYTES = 12;
+const REPLACEMENT = "\uFFFD";
 
 /** The text at which the reader stands, within a message that ends at `end`. */
 export function readText(reader: PbfReader, end: number, reading: Reading): string {
@@ -23,6 +24,7 @@ export function readText(reader: PbfReader, end: number, reading: Reading): stri
     return storableText(reader.readString(), reading);
   }
   const text = utf8.decode(reader.buf.subarray(reader.pos, valueEnd));
+  if (text.includes(REPLACEMENT)) reading.addedBytes += Buffer.byteLength(text) - (valueEnd - reader.pos);
   reader.pos = valueEnd;
   return storableText(text, reading);
 }
