@@ -21,6 +21,10 @@ export interface Context {
   origin: () => string;
   /** How many days traces are kept; null for ever. */
   retentionDays: number | null;
+  /** Set by `authorize`: the request may write. */
+  mayWrite?: boolean;
+  /** Set by the first read that waits for no turn. */
+  hasRead?: boolean;
   /** Set by a subscription: ends the turn of its event, once the answer is made. */
   endEvent?: () => void;
   /** Set by GraphQL: whether the answer goes on, event by event. */

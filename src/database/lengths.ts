@@ -9,24 +9,21 @@ import { piecesOf } from "./pieces.ts";
 export const MAX_STATEMENT_BYTES = 1024 * 1024;
 const MAX_IDS_IN_PIECE = 500;
 
-const readers = new WeakSet<Context>();
-const writers = new WeakSet<Context>();
-
-/** Has all reads of a request wait for a turn of its workspace: requests that share a commit go on at once after it. */
-export function readInTurns(context: Context): void {
-  writers.add(context);
-}
-
-/** Runs each read of a request, after the first one, in a turn of its workspace, so that other requests run in between. */
+/**
+ * Runs each read of a request, after the first one, in a turn of its workspace, so that other requests run in between; the first one,
+ * too, if the request may write, as requests that share a commit go on at once after it.
+ */
 export async function inTurn<Result>(context: Context, read: () => Promise<Result>): Promise<Result> {
-  if (readers.has(context) || writers.has(context)) await context.database.turn(context.access!.workspaceId);
-  readers.add(context);
+  if (context.hasRead || context.mayWrite) await context.database.turn(context.access!.workspaceId);
+  context.hasRead = true;
   return read();
 }
 
 export interface RowLength {
   id: string;
   bytes: number;
+  /** With the texts that stand before the wanted one, as SQLite reads them, too; the same when left out. */
+  passedBytes?: number;
 }
 
 interface ReadingByLength<Row> {
@@ -50,7 +47,8 @@ export async function readByLength<Row extends { id: string }>(
     const batch = ids.slice(from, from + MAX_IDS_IN_PIECE);
     const lengths = await inTurn(context, () => measure(batch));
     for (const { bytes } of lengths) spendAnswerBytes(context, Number(bytes));
-    for (const { piece } of piecesOf(lengths, ({ bytes }) => Number(bytes), MAX_STATEMENT_BYTES)) {
+    const readBytes = ({ bytes, passedBytes = bytes }: RowLength) => Number(passedBytes);
+    for (const { piece } of piecesOf(lengths, readBytes, MAX_STATEMENT_BYTES)) {
       checkDeadline(context);
       const readPiece = () => read(piece.map(({ id }) => id));
       const found = await inTurn(context, readPiece);
@@ -121,7 +119,7 @@ export async function readLists<Entry extends { id: string; parent: string }>(
   read: ReadPiece<Entry>,
 ): Promise<Entry[][]> {
   const spend = (entries: Entry[]) => spendAnswerBytes(context, bytesOf(entries));
-  if (writers.has(context)) await context.database.turn(context.access!.workspaceId);
+  if (context.mayWrite) await context.database.turn(context.access!.workspaceId);
   const entries = await read({ parents, after: null, limit: MAX_ENTRIES_IN_PIECE + 1 });
   if (entries.length <= MAX_ENTRIES_IN_PIECE) {
     spend(entries);

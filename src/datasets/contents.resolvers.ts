@@ -18,8 +18,8 @@ export const ROW_COLUMNS = [
 ] as const satisfies Exclude<keyof Row, "id" | "asOf">[];
 export type RowColumn = (typeof ROW_COLUMNS)[number];
 
-/** The columns of a row whose length has no limit. */
-export const TEXTS = ["name", "values", "idealOutput", "metadata"] as const;
+/** The columns of a row whose length has no limit, in the order in which the table has them. */
+export const TEXTS = ["name", "idealOutput", "metadata", "values"] as const;
 
 /**
  * The length of the texts of a row, which both databases know without reading them. SQLite reads a row up to the column that is asked

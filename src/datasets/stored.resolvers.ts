@@ -1,14 +1,9 @@
-import { type CompiledQuery, sql } from "kysely";
 import type { Context } from "../context.ts";
-import { inTurn, MAX_STATEMENT_BYTES } from "../database/lengths.ts";
-import type { Database } from "../database/open.ts";
-import { checkDeadline } from "../limits/deadline.ts";
-import { authorize } from "../workspaces/resolvers.ts";
+import { MAX_STATEMENT_BYTES } from "../database/lengths.ts";
 import {
   ANY_VERSION,
   contentsOf,
   type ReadOptions,
-  type RowColumn,
   readEntries,
   type StoredRow,
   selected,
@@ -16,11 +11,17 @@ import {
 } from "./contents.resolvers.ts";
 import { isIn, walkEntries } from "./entries.resolvers.ts";
 import type { DatasetHead } from "./resolvers.ts";
+import {
+  type Along,
+  MAX_SHORT_TEXT_BYTES,
+  type PageRow,
+  passedBytes,
+  readPage,
+  type Text,
+} from "./rowPages.resolvers.ts";
 import { getState, isNewest } from "./versions.resolvers.ts";
 
 const MAX_ROWS_IN_PIECE = 500;
-/** Shorter texts are read with their page; longer ones afterwards, in pieces bounded by their lengths. */
-const MAX_SHORT_TEXT_BYTES = 4_096;
 
 export interface StoredRange extends ReadOptions {
   after: string | null;
@@ -28,8 +29,6 @@ export interface StoredRange extends ReadOptions {
   /** The first page, where it is read already. */
   firstPage?: PageRow[];
 }
-
-type Text = (typeof TEXTS)[number];
 
 /**
  * The rows of a dataset as stored, in their order: in non-empty pieces of a few megabytes or of one row. Where `parent` has a
@@ -105,89 +104,11 @@ async function* oldRows(
   }
 }
 
-/** A row of a page, still without its long texts. */
-type PageRow = StoredRow & { bytes: number; ofDataset?: number | string };
-
-/** What a page reads of its dataset. In its own statement: a change between two would show rows of two versions. */
-type Along = "version" | "versions" | null;
-
 /** Whether the rows of a page are those of the version that is read. */
 async function isOfVersion(context: Context, parent: DatasetHead, [first]: PageRow[]): Promise<boolean> {
   return first && parent.version !== undefined
     ? Number.parseInt(String(first.ofDataset), 10) === parent.version
     : isNewest(context, parent);
-}
-
-interface Page {
-  after: string | null;
-  size: number;
-  columns: readonly RowColumn[];
-  texts: Text[];
-  along: Along;
-}
-
-async function readPage(context: Context, parent: DatasetHead, page: Page): Promise<PageRow[]> {
-  const { after, size, along } = page;
-  checkDeadline(context);
-  const compiled = compiledQuery(context, parent, page);
-  const place = [authorize(context, "read"), parent.id];
-  const parameters = [...(along ? place : []), ...place, ...(after === null ? [] : [after]), size];
-  const query = { compile: () => ({ ...compiled, parameters }) };
-  return inTurn(context, () => {
-    checkDeadline(context); // it may have waited for its turn
-    return context.database.rows(query);
-  });
-}
-
-const compiledQueries = new WeakMap<Database["orm"], Map<string, CompiledQuery<PageRow>>>();
-
-/** Cached: compiling the query takes longer than reading a few rows, and only its parameters differ between pages. */
-function compiledQuery(context: Context, parent: DatasetHead, page: Page): CompiledQuery<PageRow> {
-  const { orm } = context.database;
-  const cache = compiledQueries.get(orm) ?? new Map<string, CompiledQuery<PageRow>>();
-  compiledQueries.set(orm, cache);
-  const key = [page.after === null, page.along, ...page.columns].join();
-  const compiled = cache.get(key) ?? queryOf(context, parent, page).$castTo<PageRow>().compile();
-  cache.set(key, compiled);
-  return compiled;
-}
-
-function queryOf(context: Context, parent: DatasetHead, { after, size, columns, texts, along }: Page) {
-  const plain = columns.filter((column) => !texts.includes(column as Text));
-  const query = rowsOf(context, parent)
-    .select(["id as id", ...plain.map((column) => `${column} as ${column}` as const)])
-    .select(({ ref }) => {
-      const length = (text: Text) => sql<number>`octet_length(${ref(text)})`;
-      const lengths = texts.map((text) => sql<number>`coalesce(${length(text)}, 0)`);
-      const ifShort = (text: Text) =>
-        sql`case when ${length(text)} <= ${sql.lit(MAX_SHORT_TEXT_BYTES)} then ${ref(text)} end`.as(text);
-      return [
-        ...(along ? [datasetOf(context, parent).select(ALONG[along]).as("ofDataset")] : []),
-        sql<number>`${sql.join([sql.lit(0), ...lengths], sql` + `)}`.as("bytes"),
-        ...texts.map(ifShort),
-      ];
-    });
-  return (after === null ? query : query.where("id", ">", after)).orderBy("id").limit(size);
-}
-
-/** Two versions in one column, as a second look-up of the dataset takes as long as the first. */
-const ALONG = {
-  version: sql<number | string>`${sql.ref("version")}`.as("version"),
-  versions: sql<number | string>`${sql.ref("version")} || ' ' || ${sql.ref("columnsVersion")}`.as("versions"),
-};
-
-function datasetOf(context: Context, parent: DatasetHead) {
-  return context.database.read
-    .selectFrom("Dataset")
-    .where("workspace", "=", authorize(context, "read"))
-    .where("id", "=", parent.id);
-}
-
-function rowsOf(context: Context, parent: DatasetHead) {
-  return context.database.read
-    .selectFrom("DatasetRow")
-    .where("workspace", "=", authorize(context, "read"))
-    .where("dataset", "=", parent.id);
 }
 
 interface LongTexts {
@@ -210,15 +131,16 @@ async function* withLongTexts(
     return fill(context, { piece, long, texts, version });
   };
   for (const row of page) {
-    const isLong = row.bytes > MAX_SHORT_TEXT_BYTES;
-    if (isLong && long.length > 0 && longBytes + row.bytes > MAX_STATEMENT_BYTES) {
+    const bytes = passedBytes(row);
+    const isLong = bytes > MAX_SHORT_TEXT_BYTES;
+    if (isLong && long.length > 0 && longBytes + bytes > MAX_STATEMENT_BYTES) {
       yield await complete();
       [piece, long, longBytes] = [[], [], 0];
     }
     piece.push(row);
     if (!isLong) continue;
     long.push(row);
-    longBytes += row.bytes;
+    longBytes += bytes;
   }
   if (piece.length > 0) yield await complete();
 }
@@ -236,7 +158,7 @@ async function fill(context: Context, { piece, long, texts, version = ANY_VERSIO
   const read = await contentsOf<Pick<StoredRow, Text>>(context, entries, selected(texts));
   const byId = new Map([...read.values()].map((row) => [row.id, row]));
   return piece.flatMap((row) => {
-    if (row.bytes <= MAX_SHORT_TEXT_BYTES) return [row];
+    if (passedBytes(row) <= MAX_SHORT_TEXT_BYTES) return [row];
     const texts = byId.get(row.id); // undefined when the row was deleted since
     return texts ? [{ ...row, ...texts }] : []; // a copy: the page would keep the long texts of all its rows
   });

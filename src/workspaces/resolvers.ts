@@ -1,6 +1,5 @@
 import type { Access, Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
-import { readInTurns } from "../database/lengths.ts";
 import type { Database } from "../database/open.ts";
 import { refuseDuplicates } from "../database/retry.ts";
 import { GabbroError, quoted } from "../errors.ts";
@@ -10,7 +9,7 @@ import { type Scope, scopes } from "../scopes.ts";
 /** The id of the caller's workspace; UNAUTHENTICATED without a token, FORBIDDEN when it lacks the scope. */
 export function authorize(context: Context, scope: Scope): string {
   const { scopes, workspaceId } = authenticated(context);
-  if (scope === "write") readInTurns(context);
+  if (scope === "write") context.mayWrite = true;
   if (scopes.includes(scope)) return workspaceId;
   spendAnswerError(context);
   throw new GabbroError("FORBIDDEN", `This access token lacks the scope "${scope}". Use one that has it.`);
