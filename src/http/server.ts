@@ -9,7 +9,7 @@ import {
 import { getHeapStatistics } from "node:v8";
 import type { FastifyServerOptions } from "fastify";
 import type { App } from "./app.ts";
-import { limitConnections } from "./connections.ts";
+import { createConnections } from "./connections.ts";
 import { ParsedRequest, parseInSlices } from "./slices.ts";
 
 // An import would read all exports of the module, and so load the client of the Fetch API, which nothing here uses.
@@ -53,6 +53,7 @@ export function createHttpServer(
 ): Server {
   const limits = { ...CLIENT_LIMITS, ...clientLimits };
   const { headersMs, requestMs, checkMs } = limits;
+  const connections = createConnections(limits.maxConnections);
   const server = createServer(
     {
       ...http,
@@ -64,31 +65,14 @@ export function createHttpServer(
       optimizeEmptyRequests: true,
       ...(keepAliveTimeout !== undefined && { keepAliveTimeout }),
     },
-    withoutPipelining(handle),
+    connections.withoutPipelining(handle),
   );
   server.maxHeadersCount = MAX_HEADERS;
   server.on("checkExpectation", (request, response) => server.emit("request", request, response));
   disconnectSlowReaders(server, limits);
-  limitConnections(server, limits.maxConnections);
+  connections.limit(server);
   parseInSlices(server);
   return server;
-}
-
-/**
- * Closes a connection on which a request arrives before the previous one is answered: Node.js would keep all their responses
- * in memory, which no limit counts, and handles hundreds of them in one turn. A client that waits for each response is never
- * affected: a response has been handed to the operating system before the client can have read it.
- */
-function withoutPipelining(handle: RequestListener): RequestListener {
-  const unanswered = new WeakSet<Socket>();
-  return (request, response) => {
-    const { socket } = request;
-    if (unanswered.has(socket)) return void socket.destroy();
-    unanswered.add(socket);
-    // Keeps no response: while a connection is idle it would hold the last one, with its request and its answer.
-    response.once("finish", () => unanswered.delete(socket));
-    handle(request, response);
-  };
 }
 
 interface Reading {
