@@ -42,7 +42,7 @@ function readForms(read: (body: unknown, request: FastifyRequest) => ClientForms
     refuseOtlp(request.body);
     const { body, warnings } = read(request.body, request);
     request.body = body;
-    formWarnings.set(request, warnings);
+    if (warnings.length > 0) formWarnings.set(request, warnings);
   };
 }
 

@@ -80,16 +80,17 @@ const otlpType = {
   deriveConstraint: (request: Pick<FastifyRequest, "headers">) => (encodingOf(request) ? "yes" : "no"),
 };
 
-const types: Record<string, Encoding> = {
-  "application/x-protobuf": "protobuf",
-  "application/protobuf": "protobuf",
-  "application/json": "json",
-};
+const types = new Map<string, Encoding>([
+  ["application/x-protobuf", "protobuf"],
+  ["application/protobuf", "protobuf"],
+  ["application/json", "json"],
+]);
 
 function encodingOf({ headers }: Pick<FastifyRequest, "headers">): Encoding | undefined {
-  const [type = ""] = (headers["content-type"] ?? "").split(";", 1);
-  const name = type.trim().toLowerCase();
-  return Object.hasOwn(types, name) ? types[name] : undefined;
+  const { "content-type": type } = headers;
+  if (type === undefined) return undefined; // each request is asked this
+  const [name = ""] = type.split(";", 1);
+  return types.get(name.trim().toLowerCase());
 }
 
 const unsupportedType = () =>
