@@ -214,8 +214,17 @@ test("clients that do not read their answers use up no connections of others", a
   const probe = "GET /health HTTP/1.1\r\nHost: x\r\n\r\n";
   const neighbour = open(server, probe);
   await once(neighbour, "data");
+  const sockets: Socket[] = [];
+  server.app.server.on("connection", (socket) => sockets.push(socket));
   const stopped = await openStopped(server, 5);
-  await wait(300); // they are cut no sooner
+  const lengths = () => sockets.map(({ writableLength }) => writableLength);
+  let before: number[] = [];
+  const areSteady = () => {
+    const isSame = lengths().every((length, n) => length > 0 && length === before[n]);
+    before = lengths();
+    return isSame;
+  };
+  await vi.waitUntil(areSteady, { interval: 300, timeout: 30_000 }); // they are cut after 200 ms
   for (let n = 0; n < 2; n++) {
     const fresh = open(server, probe);
     expect(`${(await once(fresh, "data"))[0]}`).toContain("HTTP/1.1 200");

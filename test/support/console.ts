@@ -19,7 +19,8 @@ export function collectComplaints(page: Page): string[] {
   const complaints: string[] = [];
   page.on("pageerror", (error) => complaints.push(error.message));
   page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type())) complaints.push(message.text());
+    if (["error", "warning"].includes(message.type()))
+      complaints.push(`${message.text()} (${message.location().url})`);
   });
   return complaints;
 }
