@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the image twice, compares the digests, and runs it as a container would: as user 65532, on a read-only root, with /data
-# and /tmp alone for writing. The first build is of the npm package that is the argument, if any; the second makes its own. Needs
+# and /tmp alone for writing. The builds are of the npm packages that are the arguments; without one a build makes its own. Needs
 # what packaging/image.sh needs, root, and of Debian jq, curl and util-linux.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,7 +18,7 @@ fail() {
 package=${1:-$work/$(npm pack --silent --pack-destination "$work")}
 packaging/image.sh "$work/1.tar" "$package" >"$work/1.digest" &
 first=$!
-packaging/image.sh "$work/2.tar" >"$work/2.digest"
+packaging/image.sh "$work/2.tar" ${2:+"$2"} >"$work/2.digest"
 wait "$first"
 cmp "$work/1.digest" "$work/2.digest" || fail "Two builds have different digests."
 cmp "$work/1.tar" "$work/2.tar" || fail "Two builds have different archives."
