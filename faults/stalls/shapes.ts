@@ -126,6 +126,8 @@ const textShapes: Shape[] = [
   text("expressions that differ", (size) => repeated(size, (n) => `{{ v${n} }}`)),
 ];
 
+/** V8 hashes texts that are longer than 16,383 characters by their length alone. */
+const alike = (n: number) => `"${"a".repeat(16_384)}${String(n).padStart(6, "0")}"`;
 const pairOf = (n: number) => `"k${n}":0,`;
 const wrapped = (open: string, inner: string, close: string) => (size: number) => {
   const levels = Math.floor((size - inner.length) / (open.length + close.length));
@@ -188,6 +190,14 @@ const jsonShapes: Shape[] = [
   json(
     "one key of an object again and again",
     within("{", () => '"a":{"b":0},', '"a":0}'),
+  ),
+  json(
+    "long keys with one hash",
+    within("{", (n) => `${alike(n)}:0,`, '"k":0}'),
+  ),
+  json(
+    "long texts with one hash",
+    within("[", (n) => `${alike(n)},`, '"a"]'),
   ),
   json("a long key", (size) => `{"${run("a", room(size, '{"":0}'))}":0}`),
   json("digits", (size) => run("1", size)),
