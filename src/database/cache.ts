@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { jsonSize } from "../limits/jsonSize.ts";
+import { keyOfText } from "../limits/longTexts.ts";
 import type { Database } from "./open.ts";
 import { createSharedReads, type SharedReads } from "./sharedReads.ts";
 
@@ -48,7 +49,7 @@ export function createCache<Value extends object>({ shares = false } = {}): Cach
       generation.reuse.misses += 1;
       return load();
     }
-    const cacheKey = `${workspaceId} ${key}`;
+    const cacheKey = keyOfText(`${workspaceId} ${key}`);
     const cached = valuesAt(orm, current).get(cacheKey);
     if (cached) {
       generation.reuse.hits += 1;
@@ -74,7 +75,7 @@ export function createCache<Value extends object>({ shares = false } = {}): Cach
   const replace: Cache<Value>["replace"] = (database, { workspaceId, key }, value, isOutdated) => {
     const cache = caches.get(database.orm);
     if (!cache || cache.generation !== database.generation.now()) return; // null: in a transaction, which may roll back
-    const cacheKey = `${workspaceId} ${key}`;
+    const cacheKey = keyOfText(`${workspaceId} ${key}`);
     const cached = cache.values.peek(cacheKey);
     if (cached && isOutdated(cached)) cache.values.set(cacheKey, value);
   };

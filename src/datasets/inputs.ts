@@ -3,7 +3,7 @@ import { countMembers } from "../limits/jsonSize.ts";
 import { jsonObject, nullableJsonObject, optionalJsonObject } from "../validation/json.ts";
 import { list } from "../validation/list.ts";
 import { idPage, searchText, slugPage } from "../validation/pagination.ts";
-import { idOf, lookUpSlug, lookUpText, newSlug, optionalText, text } from "../validation/text.ts";
+import { idOf, lookUpName, lookUpSlug, lookUpText, newSlug, optionalText, text } from "../validation/text.ts";
 
 export const datasetSlugInput = z.object({ slug: lookUpSlug().describe("The slug of the dataset.") });
 
@@ -153,14 +153,14 @@ export const createDatasetArguments = z.object({ input: createDatasetInput });
 
 export const columnRename = z
   .object({
-    from: text().describe("The name of the column."),
+    from: lookUpName().describe("The name of the column."),
     to: columnName().describe("Its new name."),
   })
   .describe("A new name for a column.");
 
 const datasetChanges = z.object({
   name: name().nullish().describe("The new name; left as it is when absent."),
-  removeColumns: list(text(), MAX_COLUMNS)
+  removeColumns: list(lookUpName(), MAX_COLUMNS)
     .nullish()
     .describe("Columns to remove. Rows keep their values, which come back with a column of the same name."),
   renameColumns: list(columnRename, MAX_COLUMNS)

@@ -1,6 +1,7 @@
 import { type DocumentNode, GraphQLError, parse, specifiedRules, validate } from "graphql";
 import type { Plugin } from "graphql-yoga";
 import { LRUCache } from "lru-cache";
+import { keyOfText } from "../limits/longTexts.ts";
 import { schema } from "../schema.ts";
 import { REFUSED_REQUEST } from "./cost.ts";
 import { withinLimits } from "./limits.ts";
@@ -22,13 +23,13 @@ const BYTES_PER_TOKEN = 500;
 /** A comment is a token that `tokenCount` leaves out; there is one in a line at most. */
 const BYTES_PER_LINE = 500;
 
-/** Valid documents by their text, up to 32 MB of trees. Invalid ones are not cached, as their errors hold stacks. */
+/** Valid documents by the `keyOfText` of their text, up to 32 MB of trees. Invalid ones are not cached, as their errors hold stacks. */
 export type DocumentCache = LRUCache<string, DocumentNode>;
 
 export function createDocumentCache(): DocumentCache {
   return new LRUCache({
     maxSize: MAX_CACHED_BYTES,
-    sizeCalculation: treeBytesOf,
+    sizeCalculation: (document) => treeBytesOf(document, document.loc!.source.body),
   });
 }
 
@@ -41,17 +42,17 @@ export function treeBytesOf({ tokenCount = MAX_TOKENS }: DocumentNode, text: str
 export function useDocuments(cache: DocumentCache): Plugin {
   return {
     onParse: ({ params, setParsedDocument, setParseFn }) => {
-      const cached = cache.get(String(params.source));
+      const cached = cache.get(keyOfText(String(params.source)));
       if (cached) setParsedDocument(cached);
       else setParseFn(parseDocument);
     },
     onValidate: ({ params, setValidationFn }) => {
       const document = params.documentAST as DocumentNode;
-      const text = document.loc!.source.body;
-      if (cache.peek(text) === document) setValidationFn(() => []);
+      const key = keyOfText(document.loc!.source.body);
+      if (cache.peek(key) === document) setValidationFn(() => []);
       else setValidationFn(() => validateDocument(document));
       return ({ valid }) => {
-        if (valid) cache.set(text, document);
+        if (valid) cache.set(key, document);
       };
     },
   };

@@ -6,6 +6,7 @@ import { putRows } from "../datasets/put.resolvers.ts";
 import { getDataset, refuseLargeRow, refuseOrphans, type StoredItem } from "../datasets/resolvers.ts";
 import { badInput } from "../errors.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
+import { keyOfText } from "../limits/longTexts.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import type { Log, LoggedVariable, LogRow } from "./entities.ts";
 import type { AddLogToDatasetInput, LogColumn } from "./inputs.ts";
@@ -74,12 +75,12 @@ async function readCall(context: Context, log: Log, parts: Part[]): Promise<Call
 
 function valuesBy(columns: LogColumn[], call: CallPayload): Record<string, unknown> {
   // By label: a thousand columns and as many labels of 9,600 characters took 0.5 s to compare. The first of equal ones counts.
-  const variables = new Map<string | null | undefined, LoggedVariable>(
-    call.variables?.toReversed().map((each) => [each.label, each]),
+  const variables = new Map<string, LoggedVariable>(
+    call.variables?.toReversed().map((each) => [keyOfText(each.label), each]),
   );
   const values = columns.map(({ column, from, variable }, at) => {
     if (from !== "variable") return [column, call[from]];
-    const source = variables.get(variable);
+    const source = typeof variable === "string" ? variables.get(keyOfText(variable)) : undefined;
     if (source) return [column, source.value];
     throw badInput([
       { path: `columns.${at}.variable`, message: "names a variable that the log does not have" },
@@ -89,9 +90,9 @@ function valuesBy(columns: LogColumn[], call: CallPayload): Record<string, unkno
 }
 
 function valuesByName(columns: { name: string }[], call: CallPayload): Record<string, unknown> {
-  const variables = (call.variables ?? []).map(({ label, value }) => [label, value] as const);
+  const variables = (call.variables ?? []).map(({ label, value }) => [keyOfText(label), value] as const);
   const parts = new Map<string, unknown>([["input", call.input], ["output", call.output], ...variables]);
-  const values = columns.map(({ name }) => [name, parts.get(name) ?? null] as const);
+  const values = columns.map(({ name }) => [name, parts.get(keyOfText(name)) ?? null] as const);
   return Object.fromEntries(values.filter(([, value]) => value !== null));
 }
 

@@ -4,7 +4,7 @@ import { versionChoice } from "../prompts/inputs.ts";
 import { optionalTimestamp } from "../validation/dateTime.ts";
 import { json, optionalJson, optionalJsonObject } from "../validation/json.ts";
 import { list } from "../validation/list.ts";
-import { idOf, lookUpSlug, optionalText, text } from "../validation/text.ts";
+import { idOf, lookUpName, lookUpSlug, optionalText, text } from "../validation/text.ts";
 
 const MAX_VARIABLES = 1_000;
 export const MAX_TOKENS = 2 ** 31 - 1;
@@ -134,9 +134,9 @@ const MAX_COLUMNS = 1_000;
 
 export const logColumn = z
   .object({
-    column: text().describe("The name of the column."),
+    column: lookUpName().describe("The name of the column."),
     from: z.enum(["input", "output", "idealOutput", "variable"]).describe("The part that goes into it."),
-    variable: text().nullish().describe("The label of the variable, when the part is `variable`."),
+    variable: lookUpName().nullish().describe("The label of the variable, when the part is `variable`."),
   })
   .describe("Which part of a logged call goes into a column.");
 export type LogColumn = z.output<typeof logColumn>;

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { MAX_HASHED_CHARACTERS } from "../limits/jsonSize.ts";
 import { wordsIn } from "../limits/words.ts";
 import "./messages.ts";
 import { always, onlyOfItsType } from "./typeFirst.ts";
@@ -30,15 +31,18 @@ function stringUpTo(max: number): z.ZodString {
  */
 const MAX_NAME_CHARACTERS = 400;
 
+/** A name to look up that stood for any text before names had a limit. */
+export const lookUpName = () => text(MAX_HASHED_CHARACTERS);
+
 /** The name of a version or a tag to look up. */
 export const lookUpText = () => text(MAX_NAME_CHARACTERS);
 
-/** As long as a path may be. The ORM takes time for each character of a key: 8 s for 10 MB. */
-const MAX_SLUG_TO_LOOK_UP = 16_384;
-
-/** A slug to look up. Callers ask for what is not there, which is no invalid input; OpenAPI says what makes sense. */
+/**
+ * A slug to look up, of about as many characters as a path may have. Callers ask for what is not there, which is no invalid input;
+ * OpenAPI says what makes sense. The ORM takes time for each character of a key: 8 s for 10 MB.
+ */
 export const lookUpSlug = () =>
-  text(MAX_SLUG_TO_LOOK_UP).meta({ type: "string", maxLength: MAX_NAME_CHARACTERS });
+  text(MAX_HASHED_CHARACTERS).meta({ type: "string", maxLength: MAX_NAME_CHARACTERS });
 
 /** Words to find, between one and `maxWords`. */
 export const wordsToFind = (maxCharacters: number, maxWords: number) =>

@@ -1,7 +1,8 @@
+import { LRUCache } from "lru-cache";
 import { afterAll, expect, test, vi } from "vitest";
 import { createJsonBytes, jsonBytesOf } from "../../src/limits/jsonBytes.ts";
 import { createJsonTexts } from "../../src/logs/otlp/jsonTexts.ts";
-import { addPrompt } from "../support/data.ts";
+import { addDataset, addPrompt } from "../support/data.ts";
 import { encodeSpans, JSON_TYPE, newSpan, send, TYPES } from "../support/otlp.ts";
 import { startServer } from "../support/server.ts";
 
@@ -45,6 +46,63 @@ test("a label of a variable that V8 does not hash is refused where a prompt is r
   expect([rendered.error?.code, added.error?.code, logged.body.code]).toEqual(Array(3).fill("BAD_INPUT"));
   const short = [{ label: "k".repeat(16_000), value: "x" }];
   expect(await server.run(render, { ...labelled, variables: short })).not.toHaveProperty("error");
+});
+
+test("a column that V8 does not hash is looked for by no change of a dataset", async () => {
+  await addDataset(server, { slug: "columns", columns: [{ name: "a", type: "text" }] });
+  const update =
+    'mutation ($input: UpdateDatasetInput!) { updateDataset(slug: "columns", input: $input) { dataset { slug } } }';
+  const changes = (name: string) => [{ removeColumns: [name] }, { renameColumns: [{ from: name, to: "b" }] }];
+  const answers = async (name: string) =>
+    Promise.all(changes(name).map((input) => server.run(update, { input })));
+  const unknown = await answers("k".repeat(16_000));
+  for (const { error } of unknown) expect(error.message).not.toContain("at most 16000 characters");
+  const long = await answers(LONG);
+  for (const { error } of long) {
+    expect(error.code).toBe("BAD_INPUT");
+    expect(error.message).toContain("16000 characters");
+  }
+});
+
+test("a variable of a span whose label V8 does not hash stays in its attribute alone, and none is looked for by such a label", async () => {
+  const variable = (label: string) => ({
+    kvlistValue: {
+      values: [
+        { key: "label", value: { stringValue: label } },
+        { key: "value", value: { stringValue: "x" } },
+      ],
+    },
+  });
+  const key = "llm.prompt_template.variables";
+  const value = { arrayValue: { values: [variable(LONG), variable("short")] } };
+  const { status } = await send(
+    server,
+    encodeSpans([newSpan({ name: "labels", attributes: [{ key, value }] })]),
+  );
+  expect(status).toBe(200);
+  const all = await server.run("{ logs(first: 100) { nodes { id name variables { label } attributes } } }");
+  const log = all.find(({ name }: { name: string }) => name === "labels");
+  expect(log.variables).toEqual([{ label: "short" }]);
+  expect(JSON.stringify(log.attributes)).toContain(LONG);
+  await addDataset(server, { slug: "labels", columns: [{ name: "a", type: "text" }] });
+  const add =
+    'mutation ($input: AddLogToDatasetInput!) { addLogToDataset(slug: "labels", input: $input) { datasetRow { id } } }';
+  const columns = [{ column: "a", from: "VARIABLE", variable: LONG }];
+  const added = await server.run(add, { input: { logId: log.id, columns } });
+  expect(added.error.code).toBe("BAD_INPUT");
+  expect(added.error.message).toContain("16000 characters");
+});
+
+test("caches remember documents and requests by short keys", async () => {
+  const set = vi.spyOn(LRUCache.prototype, "set");
+  const document = `{ prompts { nodes { slug } } datasets { nodes { slug } } } # ${LONG}`;
+  expect(await server.graphql(document)).not.toHaveProperty("body.errors");
+  const described = `{ describePrompt(slug: "labelled") { slug } } # ${LONG}`;
+  expect(await server.graphql(described)).not.toHaveProperty("body.errors");
+  const keys = set.mock.calls.map(([key]) => String(key));
+  set.mockRestore();
+  expect(keys.length).toBeGreaterThanOrEqual(3);
+  for (const key of keys) expect(key.length).toBeLessThan(200);
 });
 
 test.each(TYPES)(

@@ -1,3 +1,4 @@
+import { MAX_HASHED_CHARACTERS } from "../../limits/jsonSize.ts";
 import { objectOf } from "../../limits/members.ts";
 import type { Source } from "./source.ts";
 import type { OtlpSpan } from "./span.ts";
@@ -48,7 +49,7 @@ export function toSlugs(value: unknown): { slug: string }[] | undefined {
   return slugs.length === 0 ? undefined : slugs.map((slug) => ({ slug }));
 }
 
-/** Variables from an object of values by label, or a list of objects with label (or name) and value. */
+/** Variables from an object of values by label, or a list of objects with label (or name) and value; those with a long label are left out. */
 export function toVariables(value: unknown): { label: string; value: string | null }[] | undefined {
   const variables = Array.isArray(value) ? value.flatMap(toVariable) : toObject(value);
   if (variables === undefined || Array.isArray(variables)) return variables?.length ? variables : undefined;
@@ -61,7 +62,9 @@ export function toVariables(value: unknown): { label: string; value: string | nu
 function toVariable(entry: unknown): { label: string; value: string | null }[] {
   const members = toObject(entry);
   const label = toText(members?.label ?? members?.name ?? members?.key);
-  return members && label !== undefined ? [{ label, value: toVariableText(members.value) }] : [];
+  return members && label !== undefined && label.length <= MAX_HASHED_CHARACTERS
+    ? [{ label, value: toVariableText(members.value) }]
+    : [];
 }
 
 const toVariableText = (value: unknown): string | null =>
