@@ -38,8 +38,6 @@ declare module "fastify" {
 export interface Limits {
   /** Requests that are worked on or not answered yet, including those that wait for a body, a worker or the database. */
   maxInFlight: number;
-  /** Refusals whose answer is delayed; further ones are answered at once. */
-  maxDelayedRefusals: number;
   /** Bytes of the bodies of all unanswered requests. Parsed JSON can take twenty times as much, so its values count besides. */
   maxBodyBytes: number;
   /** The same for routes that keep bodies as bytes; unpacked bodies count as well. */
@@ -48,7 +46,6 @@ export interface Limits {
 
 const DEFAULTS: Limits = {
   maxInFlight: 500,
-  maxDelayedRefusals: 2_000,
   maxBodyBytes: Math.max(16 * 1024 * 1024, getHeapStatistics().heap_size_limit / 32),
   maxKeptBytes: 256 * 1024 * 1024,
 };
@@ -67,7 +64,7 @@ export function createLimiter(options: Partial<Limits>, corsOrigins: string[]) {
   const limits = { ...DEFAULTS, ...options };
   const inFlight = createInFlight(limits.maxInFlight);
   const places = createEventLoopSlots(MAX_RUNNING);
-  const refusals = createRefusals(corsOrigins, limits.maxDelayedRefusals);
+  const refusals = createRefusals(corsOrigins);
   const bodies = createBodyLimits(limits, places, refusals.error);
 
   const leave = (request: FastifyRequest) => {

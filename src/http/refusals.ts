@@ -90,11 +90,43 @@ const REPORT_INTERVAL_MS = 1_000;
  * and the service serves a fifth of its capacity; after 250 ms it serves 70 %, after 500 ms 78 % (docs/internals/decisions.md).
  */
 const REFUSAL_DELAY_MS = 500;
+/** 2,000 a second: 3,900 connections that ask again as soon as they are refused had nobody else served at all. */
+const MAX_REFUSALS_AT_ONCE = 50;
+const BETWEEN_REFUSALS_MS = 25;
+
+interface Waiting {
+  dueMs: number;
+  respond: () => void;
+}
+
+/** Calls back after the delay of refusals, in the order of the calls and a few at once. At most one waits for each connection. */
+export function createDelay(): (respond: () => void) => void {
+  let waiting: Waiting[] = [];
+  let isScheduled = false;
+  const schedule = () => {
+    const [next] = waiting;
+    if (!next || isScheduled) return;
+    isScheduled = true;
+    setTimeout(respondNext, Math.max(BETWEEN_REFUSALS_MS, next.dueMs - performance.now()));
+  };
+  const respondNext = () => {
+    isScheduled = false;
+    const nowMs = performance.now();
+    const due = waiting.slice(0, MAX_REFUSALS_AT_ONCE).filter(({ dueMs }) => dueMs <= nowMs);
+    waiting = waiting.slice(due.length);
+    schedule();
+    for (const { respond } of due) respond();
+  };
+  return (respond) => {
+    waiting.push({ dueMs: performance.now() + REFUSAL_DELAY_MS, respond });
+    schedule();
+  };
+}
 
 /** Refuses requests, and counts them. */
-export function createRefusals(corsOrigins: string[], maxDelayed: number) {
+export function createRefusals(corsOrigins: string[]) {
+  const delay = createDelay();
   let total = 0;
-  let delayedCount = 0;
   let unreported = 0;
   let app: App;
   /** Logs the number once a second: a line for each refusal would cost as much as serving the request. */
@@ -119,15 +151,11 @@ export function createRefusals(corsOrigins: string[], maxDelayed: number) {
       request.errorCode = "UNAVAILABLE";
       reply.hijack();
       discardBody(request.raw, request.routeOptions.config.keepsBytes);
-      const respond = () => {
-        delayedCount -= 1;
+      delay(() => {
         if (app.isStopping() || isStopped(request.raw.socket)) reply.raw.setHeader("connection", "close");
         const { errorBody } = request.routeOptions.config;
         refuse(request, reply.raw, { corsOrigins, ...(errorBody && { errorBody }) });
-      };
-      delayedCount += 1;
-      if (delayedCount > maxDelayed) respond();
-      else setTimeout(respond, REFUSAL_DELAY_MS);
+      });
     },
     /** The error that refuses a request whose body is arriving; counts it as a refusal. */
     error: () => {

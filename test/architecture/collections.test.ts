@@ -83,6 +83,7 @@ const BOUNDS: Record<string, string[]> = {
     "database/postgresql/pools.ts createReadingPool.positions",
     "database/postgresql/pools.ts createReadingPool.readers",
     "http/connections.ts createConnections.connections",
+    "http/refusals.ts createDelay.waiting",
     "http/server.ts createListen.closings",
     "http/server.ts createListen.listeners",
     "http/server.ts disconnectSlowReaders.readings",

@@ -156,7 +156,9 @@ const numbers: [page: string, sentence: RegExp, unit: number, file: string, cons
   ["operations", /for up to ([\d,]+) tokens and as many addresses/, 1, "http/rateLimits.ts", "MAX_COUNTERS"],
   ["operations", /requests after (\d+) ms with 503/, 1, "http/refusals.ts", "REFUSAL_DELAY_MS"],
   ["operations", /requests beyond (\d+) in flight/, 1, "http/limiter.ts", "maxInFlight"],
-  ["operations", /allow more than ([\d,]+) connections/, 1, "http/limiter.ts", "maxDelayedRefusals"],
+  ["operations", /at most (\d+) of them every/, 1, "http/refusals.ts", "MAX_REFUSALS_AT_ONCE"],
+  ["operations", /of them every (\d+) ms/, 1, "http/refusals.ts", "BETWEEN_REFUSALS_MS"],
+  ["operations", /allow up to ([\d,]+) connections/, 1, "http/server.ts", "maxConnections"],
   [
     "operations",
     /are (\d+) s for a statement/,

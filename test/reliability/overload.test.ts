@@ -4,6 +4,7 @@ import { text } from "node:stream/consumers";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { runOrder } from "../../faults/openLoop.ts";
+import { createDelay } from "../../src/http/refusals.ts";
 import { CLIENT_LIMITS } from "../../src/http/server.ts";
 import { addDataset, addWorkspace } from "../support/data.ts";
 import { type Server, startServer } from "../support/server.ts";
@@ -71,19 +72,25 @@ test("who asks again as soon as it is refused is refused twice a second, so that
   expect(performance.now() - begun).toBeGreaterThan(1_480);
 });
 
-test("beyond the refusals that may wait, others are answered at once", async () => {
-  await using server = await startServer({ limits: { maxInFlight: 0, maxDelayedRefusals: 1 } });
-  const refused = async () => {
-    const begun = performance.now();
-    const body = JSON.stringify({ slug: "x", output: "o".repeat(1_000_000) });
-    const headers = { "content-type": "application/json" };
-    const { status } = await fetch(`${server.url}/monitor/log`, { method: "POST", body, headers });
-    expect(status).toBe(503);
-    return performance.now() - begun;
-  };
-  const [one, other] = (await Promise.all([refused(), refused()])) as [number, number];
-  expect(Math.abs(one - other)).toBeGreaterThan(100);
-  expect(Math.max(one, other)).toBeGreaterThan(490);
+test("refusals wait for half a second, and 50 of them are sent every 25 ms, in their order", () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "performance"] });
+  try {
+    const delay = createDelay();
+    const sent: number[] = [];
+    for (let n = 0; n < 120; n++) delay(() => sent.push(n));
+    vi.advanceTimersByTime(499);
+    expect(sent).toHaveLength(0);
+    const lengths = [1, 25, 25].map((ms) => {
+      vi.advanceTimersByTime(ms);
+      return sent.length;
+    });
+    expect(lengths).toEqual([50, 100, 120]);
+    delay(() => sent.push(120));
+    vi.advanceTimersByTime(500);
+    expect(sent).toEqual(Array.from({ length: 121 }, (_, n) => n));
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test("a refusal of a service that is about to stop closes the connection, so that clients go elsewhere", async () => {
