@@ -21,11 +21,12 @@ const notOnPostgresql = [
       "chunkedBodies",
       "goneClients",
       "grpcLimits",
+      "largeBodies",
       "limiter",
       "longInputs",
       "otlpBodies",
     ],
-    ...["pipelining", "rateLimits", "slowReaders", "stalls", "unreadAnswers"],
+    ...["pipelining", "rateLimits", "sizeLimits", "slowReaders", "stalls", "unknownCallers", "unreadAnswers"],
   ].map((name) => `test/security/${name}.test.ts`),
   ...["followedPrompt", "forgottenPromise", "overload", "shutdown"].map(
     (name) => `test/reliability/${name}.test.ts`,

@@ -94,13 +94,19 @@ const REFUSAL_DELAY_MS = 500;
 const MAX_REFUSALS_AT_ONCE = 50;
 const BETWEEN_REFUSALS_MS = 25;
 
+type Response = Pick<ServerResponse, "closed">;
+
 interface Waiting {
+  response: Response;
   dueMs: number;
   respond: () => void;
 }
 
-/** Calls back after the delay of refusals, in the order of the calls and a few at once. At most one waits for each connection. */
-export function createDelay(): (respond: () => void) => void {
+/**
+ * Calls back after the delay of refusals, in the order of the calls and a few at once. At most one waits for each open connection, and
+ * those of closed ones for as long as it takes to refuse these.
+ */
+export function createDelay(): (response: Response, respond: () => void) => void {
   let waiting: Waiting[] = [];
   let isScheduled = false;
   const schedule = () => {
@@ -112,13 +118,19 @@ export function createDelay(): (respond: () => void) => void {
   const respondNext = () => {
     isScheduled = false;
     const nowMs = performance.now();
-    const due = waiting.slice(0, MAX_REFUSALS_AT_ONCE).filter(({ dueMs }) => dueMs <= nowMs);
-    waiting = waiting.slice(due.length);
+    const due: Waiting[] = [];
+    let taken = 0;
+    for (const next of waiting) {
+      if (next.dueMs > nowMs || due.length === MAX_REFUSALS_AT_ONCE) break;
+      taken += 1;
+      if (!next.response.closed) due.push(next);
+    }
+    waiting = waiting.slice(taken);
     schedule();
     for (const { respond } of due) respond();
   };
-  return (respond) => {
-    waiting.push({ dueMs: performance.now() + REFUSAL_DELAY_MS, respond });
+  return (response, respond) => {
+    waiting.push({ response, dueMs: performance.now() + REFUSAL_DELAY_MS, respond });
     schedule();
   };
 }
@@ -151,7 +163,7 @@ export function createRefusals(corsOrigins: string[]) {
       request.errorCode = "UNAVAILABLE";
       reply.hijack();
       discardBody(request.raw, request.routeOptions.config.keepsBytes);
-      delay(() => {
+      delay(reply.raw, () => {
         if (app.isStopping() || isStopped(request.raw.socket)) reply.raw.setHeader("connection", "close");
         const { errorBody } = request.routeOptions.config;
         refuse(request, reply.raw, { corsOrigins, ...(errorBody && { errorBody }) });

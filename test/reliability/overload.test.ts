@@ -72,12 +72,13 @@ test("who asks again as soon as it is refused is refused twice a second, so that
   expect(performance.now() - begun).toBeGreaterThan(1_480);
 });
 
-test("refusals wait for half a second, and 50 of them are sent every 25 ms, in their order", () => {
+test("refusals wait for half a second, and 50 of them are sent every 25 ms, in their order, to those who still wait", () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "performance"] });
   try {
     const delay = createDelay();
     const sent: number[] = [];
-    for (let n = 0; n < 120; n++) delay(() => sent.push(n));
+    const open = { closed: false };
+    for (let n = 0; n < 120; n++) delay(open, () => sent.push(n));
     vi.advanceTimersByTime(499);
     expect(sent).toHaveLength(0);
     const lengths = [1, 25, 25].map((ms) => {
@@ -85,7 +86,8 @@ test("refusals wait for half a second, and 50 of them are sent every 25 ms, in t
       return sent.length;
     });
     expect(lengths).toEqual([50, 100, 120]);
-    delay(() => sent.push(120));
+    for (let n = 0; n < 1_000; n++) delay({ closed: true }, () => sent.push(-1)); // nobody waits for these
+    delay(open, () => sent.push(120));
     vi.advanceTimersByTime(500);
     expect(sent).toEqual(Array.from({ length: 121 }, (_, n) => n));
   } finally {

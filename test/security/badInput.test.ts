@@ -6,7 +6,7 @@ import { isOnPostgresql } from "../support/server.ts";
 // The long form: npm run faults -- bad-input
 const TIMEOUT_MS = 600_000;
 // Full rounds of all kinds; most are refused before a statement, whichever database there is.
-const CASES = isOnPostgresql ? 250 : 1_000;
+const CASES = isOnPostgresql ? 500 : 1_000;
 const KEPT = CASES / 4;
 const FIXED = 1;
 

@@ -94,10 +94,11 @@ test("a variable of a span whose label V8 does not hash stays in its attribute a
 });
 
 test("caches remember documents and requests by short keys", async () => {
+  await addPrompt(server, { slug: "remembered", versions: [{ version: "1" }], tags: { production: "1" } });
   const set = vi.spyOn(LRUCache.prototype, "set");
   const document = `{ prompts { nodes { slug } } datasets { nodes { slug } } } # ${LONG}`;
   expect(await server.graphql(document)).not.toHaveProperty("body.errors");
-  const described = `{ describePrompt(slug: "labelled") { slug } } # ${LONG}`;
+  const described = `{ describePrompt(slug: "remembered") { slug } } # ${LONG}`;
   expect(await server.graphql(described)).not.toHaveProperty("body.errors");
   const keys = set.mock.calls.map(([key]) => String(key));
   set.mockRestore();
