@@ -26,7 +26,7 @@ const notOnPostgresql = [
       "longInputs",
       "otlpBodies",
     ],
-    ...["pipelining", "rateLimits", "sizeLimits", "slowReaders", "stalls", "unknownCallers", "unreadAnswers"],
+    ...["pipelining", "rateLimits", "sizeLimits", "slowReaders", "stalls", "unreadAnswers"],
   ].map((name) => `test/security/${name}.test.ts`),
   ...["followedPrompt", "forgottenPromise", "overload", "shutdown"].map(
     (name) => `test/reliability/${name}.test.ts`,
