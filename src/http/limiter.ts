@@ -8,6 +8,7 @@ import type { App } from "./app.ts";
 import { createBodies } from "./bodies.ts";
 import { createInFlight, NO_WORKSPACE } from "./inFlight.ts";
 import { createRefusals, type ErrorBody } from "./refusals.ts";
+import { waitAs } from "./slices.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -87,6 +88,7 @@ export function createLimiter(options: Partial<Limits>, corsOrigins: string[]) {
         return void takePlace(places, request, { workspaceId: laneOfProbes(request.ip), next: done });
       }
       const workspaceId = lastWorkspaceOf(request) ?? NO_WORKSPACE;
+      waitAs(workspaceId, request.raw.socket);
       if (!enter(request, workspaceId)) return refusals.answer(request, reply);
       onceDone(reply.raw, () => leave(request));
       if (workspaceId !== NO_WORKSPACE && !request.is404) return done();

@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
+import { createRoundRobin } from "../limits/roundRobin.ts";
 import { countChunks } from "./chunks.ts";
 
 /** Holds 110 requests of the least length, 18 bytes, and 340 chunks of one byte. */
@@ -8,8 +9,12 @@ const SLICE_BYTES = 2 * 1024;
 const SHORT_SLICE_BYTES = 128;
 /** Slices and chunks that all connections parse in one turn of the event loop: each takes a microsecond or two. */
 const MAX_PIECES_IN_TURN = 2_000;
+/** As many as the beginning of a request counts: to parse and refuse one takes 90 microseconds, so 50 begin in a turn. */
+const PIECES_OF_BEGINNING = 40;
 /** Of a body of known length that many are parsed at once: a small one does not wait for those of others. */
 const FREE_SLICES = 8;
+/** The line of connections without a request yet; no workspace has this identifier. */
+const NEW = "new";
 /** After that many the connections that wait are next. */
 const PIECES_BETWEEN_OTHERS = 64;
 /** More than the headers of a request, and than a client sends on before it reads its answer. */
@@ -34,11 +39,19 @@ interface State {
   isCut: boolean;
   /** Whether a packet waits for its turn. */
   isWaiting: boolean;
+  /** In whose line it waits: that of the workspace of its last request. */
+  workspaceId: string;
   /** What all connections share. */
   turn: Turn;
 }
 
 type Connection = Socket & { [STATE]?: State };
+
+/** Has the next request of a connection wait among those of the workspace, where many begin at once. */
+export function waitAs(workspaceId: string, socket: Connection): void {
+  const { [STATE]: state } = socket;
+  if (state) state.workspaceId = workspaceId;
+}
 
 /** Whether the rest of what a connection sends is dropped: close it once its request is answered. */
 export const isStopped = (socket: Connection): boolean => socket?.[STATE]?.isStopped === true;
@@ -65,7 +78,7 @@ export class ParsedRequest extends Message {
     }
     state.bytesWithoutProgress = Math.max(0, state.bytesWithoutProgress - 2 * chunk.length);
     if (isChunked(this)) {
-      countPiece(state);
+      countPieces(state, 1);
       this.#chunks ??= countChunks();
       this.#chunks.add(chunk.length, state.isCut);
       state.isCut = false;
@@ -79,19 +92,19 @@ export class ParsedRequest extends Message {
 interface Turn {
   /** How many slices and chunks were parsed in it. */
   pieces: number;
-  /** Parse what waits, in the order in which it came. */
-  waiting: (() => void)[];
+  /** Parse what waits. */
+  waiting: ReturnType<typeof createRoundRobin<() => void>>;
 }
 
-function countPiece(state: State): void {
+function countPieces(state: State, count: number): void {
   state.pieces += 1;
-  state.turn.pieces += 1;
-  if (state.turn.pieces === 1) setImmediate(beginTurn, state.turn);
+  if (state.turn.pieces === 0) setImmediate(beginTurn, state.turn);
+  state.turn.pieces += count;
 }
 
 function beginTurn(turn: Turn): void {
   turn.pieces = 0;
-  while (turn.waiting.length > 0 && turn.pieces < MAX_PIECES_IN_TURN) turn.waiting.shift()!();
+  while (turn.pieces < MAX_PIECES_IN_TURN && !turn.waiting.isEmpty()) turn.waiting.next()!();
 }
 
 /**
@@ -100,19 +113,19 @@ function beginTurn(turn: Turn): void {
  * neighbour waits 1.2 s, and 0.12 s with slices; with 10,860 chunks it waits 0.6 to 1.3 s, and 0.02 to 0.08 s. The price is a
  * tenth of the rate of the smallest requests (docs/internals/decisions.md).
  *
- * Bodies of all connections share the turns of the event loop: 1,500 connections without a token, each with 920 chunks of 64 bytes in a
- * packet, had a neighbour wait for 1.3 to 1.5 s.
+ * All connections share the turns of the event loop: 1,500 connections without a token, each with 920 chunks of 64 bytes in a
+ * packet, had a neighbour wait for 1.3 to 1.5 s; 3,900 with the beginning of a request each, for 0.5 s.
  *
  * Closes connections that send what is neither a request nor a body that somebody reads: after invalid HTTP, an upgrade that
  * is not made, or an answer that did not wait for the body, Node.js reads on and on, and so it does in the extensions of chunks,
  * which no other limit sees: 1.3 GB of them on 60 connections had others wait for 0.5 s.
  */
 export function parseInSlices(server: Server): void {
-  const turn: Turn = { pieces: 0, waiting: [] };
+  const turn: Turn = { pieces: 0, waiting: createRoundRobin() };
   server.on("connection", (socket: Connection) => {
     const state: State = {
       ...{ isStopped: false, bytesWithoutProgress: 0, request: null, pieces: 0 },
-      ...{ isCut: false, isWaiting: false, turn },
+      ...{ isCut: false, isWaiting: false, workspaceId: NEW, turn },
     };
     socket[STATE] = state;
     const [parse] = socket.listeners("data") as ((this: typeof socket, slice: Buffer) => void)[];
@@ -123,10 +136,10 @@ export function parseInSlices(server: Server): void {
         if (isToWait(state, pieces)) {
           state.isWaiting = true;
           socket.pause();
-          return void turn.waiting.push(() => parseFrom(packet, at));
+          return turn.waiting.add(state.workspaceId, () => parseFrom(packet, at));
         }
         const bytes = bytesOfSlice(state);
-        countPiece(state);
+        countPieces(state, at > 0 || state.request ? 1 : PIECES_OF_BEGINNING);
         state.isCut = at > 0;
         parse!.call(socket, packet.length > bytes ? packet.subarray(at, at + bytes) : packet);
         at += bytes;
@@ -151,12 +164,12 @@ function putBack(socket: Socket, packet: Buffer): void {
 
 /** Chunks wait from the first one on: they may be 300 times as many as slices. */
 function isToWait({ turn, request, pieces }: State, most: number): boolean {
-  if (!request || (pieces < FREE_SLICES && !isChunked(request))) return false;
-  return turn.pieces >= MAX_PIECES_IN_TURN || (pieces >= most && turn.waiting.length > 0);
+  if (request && pieces < FREE_SLICES && !isChunked(request)) return false;
+  return turn.pieces >= MAX_PIECES_IN_TURN || (request !== null && pieces >= most && !turn.waiting.isEmpty());
 }
 
 function bytesOfSlice({ turn, request }: State): number {
-  const doOthersWait = turn.waiting.length > 0 || turn.pieces >= MAX_PIECES_IN_TURN;
+  const doOthersWait = !turn.waiting.isEmpty() || turn.pieces >= MAX_PIECES_IN_TURN;
   return doOthersWait && (!request || isChunked(request)) ? SHORT_SLICE_BYTES : SLICE_BYTES;
 }
 

@@ -1,3 +1,5 @@
+import { createRoundRobin } from "./roundRobin.ts";
+
 const MAX_TURNS = 64;
 
 /**
@@ -46,24 +48,18 @@ export function createPause(): () => Promise<void> {
  * pieces. Workspaces take turns: a piece waits for at most one piece of each other workspace.
  */
 export function createTurns(): (workspaceId: string) => Promise<void> {
-  const waiting = new Map<string, (() => void)[]>();
+  const waiting = createRoundRobin<() => void>();
   let isScheduled = false;
   const next = () => {
-    const [first] = waiting;
-    isScheduled = first !== undefined;
-    if (!first) return;
-    const [workspaceId, queue] = first;
-    const begin = queue.shift()!;
-    waiting.delete(workspaceId);
-    if (queue.length > 0) waiting.set(workspaceId, queue);
+    const begin = waiting.next();
+    isScheduled = begin !== undefined;
+    if (!begin) return;
     afterTurns(performance.now(), next);
     begin();
   };
   return (workspaceId) =>
     new Promise((resolve) => {
-      const queue = waiting.get(workspaceId);
-      if (queue) queue.push(resolve);
-      else waiting.set(workspaceId, [resolve]);
+      waiting.add(workspaceId, resolve);
       if (!isScheduled) setImmediate(next);
       isScheduled = true;
     });

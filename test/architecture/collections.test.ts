@@ -43,7 +43,7 @@ const BOUNDS: Record<string, string[]> = {
     "limits/eventLoop.ts createEventLoopSlots.lanes",
     "limits/fairQueue.ts createFairQueue.lanes",
     "limits/results.ts createResultTurns.lanes",
-    "limits/turns.ts createTurns.waiting",
+    "limits/roundRobin.ts createRoundRobin.lines",
     "logs/prune.resolvers.ts running",
     "usage/tokens.ts counts",
     "workspaces/hashLookup.ts createHashLookup.lookup",

@@ -1,7 +1,9 @@
+import type { IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { startServer } from "../support/server.ts";
+import { countTurns } from "../support/turns.ts";
 
 const server = await startServer();
 
@@ -99,4 +101,31 @@ test("a request behind a subscription ends both, so that no answer gathers behin
   expect(socket.destroyed).toBe(false);
   socket.write(HEALTH);
   await closed;
+});
+
+test("of requests that arrive at once few begin in a turn, and a workspace does not wait for those of others", async () => {
+  const asked = `GET /datasets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${server.token}\r\n\r\n`;
+  const known = open();
+  known.socket.write(asked);
+  await expect.poll(known.received).toMatch(/^HTTP\/1\.1 200 /);
+  const unknown = Array.from({ length: 600 }, () => open());
+  await expect
+    .poll(() => new Promise((resolve) => server.app.server.getConnections((_, count) => resolve(count))))
+    .toBeGreaterThan(600);
+  const turns = countTurns();
+  const begun: { turn: number; isKnown: boolean }[] = [];
+  const count = ({ headers }: IncomingMessage) =>
+    begun.push({ turn: turns.now(), isKnown: headers.authorization !== undefined });
+  server.app.server.on("request", count);
+  for (const { socket } of unknown) socket.write("GET /datasets HTTP/1.1\r\nHost: x\r\n\r\n");
+  known.socket.write(asked);
+  await expect.poll(() => begun.length).toBe(601);
+  server.app.server.off("request", count);
+  turns.stop();
+  const inTurns = Map.groupBy(begun, ({ turn }) => turn);
+  // 50 that arrive in it, and 50 that waited.
+  for (const ofTurn of inTurns.values()) expect(ofTurn.length).toBeLessThanOrEqual(100);
+  const before = [...inTurns.values()].findIndex((ofTurn) => ofTurn.some(({ isKnown }) => isKnown));
+  expect(before).toBeLessThan(4);
+  for (const { socket } of [known, ...unknown]) socket.destroy();
 });
