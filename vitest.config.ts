@@ -14,24 +14,20 @@ const notOnPostgresql = [
   // The files of others are read the same for any database; what is stored of them is in test/postgresql/programs.test.ts.
   "test/importers/!(repeated).test.ts",
   ...["compileCache", "workerProcesses"].map((name) => `test/security/${name}.test.ts`),
-  // They are about connections, bodies, limits, answers and the process, before and after any statement, and take ten minutes of a processor.
+  // They are about connections, bodies, limits, answers and the process, before and after any statement, and take minutes of a processor.
   ...[
-    ...[
-      "brokenOffBodies",
-      "chunkedBodies",
-      "goneClients",
-      "grpcLimits",
-      "largeBodies",
-      "limiter",
-      "longInputs",
-      "otlpBodies",
-    ],
-    ...["pipelining", "rateLimits", "sizeLimits", "slowReaders", "stalls", "unreadAnswers"],
+    ...["answerErrors", "answerMemory", "brokenOffBodies", "chunkedBodies", "clientForms", "goneClients"],
+    ...["grpcLimits", "idleConnections", "largeBodies", "limiter", "longInputs", "mergedFields"],
+    ...["otlpBodies", "pipelining", "rateLimits", "repeatedVariables", "sizeLimits", "slowReaders"],
+    ...["stalls", "subscriptionLimits", "unreadAnswers"],
   ].map((name) => `test/security/${name}.test.ts`),
   ...["followedPrompt", "forgottenPromise", "overload", "shutdown"].map(
     (name) => `test/reliability/${name}.test.ts`,
   ),
-  "test/api/otlpExporters.test.ts",
+  ...[
+    ...["compression", "deprecations", "graphqlOverHttp", "homePage", "httpCaching", "introspection"],
+    ...["openapi", "otlpExporters", "otlpGrpc"],
+  ].map((name) => `test/api/${name}.test.ts`),
 ];
 
 const include = ["test/**/*.test.ts"];

@@ -2,7 +2,7 @@ import { strict as assert } from "node:assert";
 import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
-import { availableParallelism, loadavg, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import packageJson from "../package.json" with { type: "json" };
@@ -19,30 +19,18 @@ function npm(cwd: string, ...args: string[]): string {
   return execFileSync("npm", args, { ...options, stdio: ["ignore", "pipe", "inherit"] });
 }
 
-/** Does something that returns how many milliseconds it took, until it was quick enough once. */
-async function tryWithin(
-  what: string,
-  { ms, tries }: { ms: number; tries: number },
-  run: () => Promise<number>,
-): Promise<void> {
-  const tookMs = Math.round(await run());
-  console.log(`${what}: ${tookMs.toLocaleString("en")} ms`);
-  if (tookMs <= ms) return;
-  if (tries > 1) return tryWithin(what, { ms, tries: tries - 1 }, run);
-  if (loadavg()[0]! <= availableParallelism()) throw new Error(`${what} took more than ${ms} ms.`);
-  console.log("The machine is too busy to judge that time.");
+/** Says how long something took. No limit judges it: the same installation takes 8 s or 20 s on machines with other networks. */
+async function timed<Result>(what: string, run: () => Promise<Result> | Result): Promise<Result> {
+  const startedAt = performance.now();
+  const result = await run();
+  console.log(`${what}: ${Math.round(performance.now() - startedAt).toLocaleString("en")} ms`);
+  return result;
 }
 
 /** Installs the tarball into an empty folder; returns the folder. */
-async function install(tarball: string): Promise<string> {
-  let folder = "";
-  // The second time it does so from a warm cache.
-  await tryWithin("installed", { ms: 15_000, tries: 2 }, async () => {
-    folder = mkdtempSync(join(work, "empty-"));
-    const startedAt = performance.now();
-    npm(folder, "install", "--prefer-offline", "--no-audit", "--no-fund", "--loglevel=error", tarball);
-    return performance.now() - startedAt;
-  });
+function install(tarball: string): string {
+  const folder = mkdtempSync(join(work, "empty-"));
+  npm(folder, "install", "--prefer-offline", "--no-audit", "--no-fund", "--loglevel=error", tarball);
   return folder;
 }
 
@@ -79,22 +67,19 @@ async function tryService(folder: string): Promise<void> {
   assert.equal(await first.stop(), 0, "the exit code after SIGTERM");
   console.log("did the main job");
 
-  await tryWithin("ready after a restart", { ms: 1_000, tries: 5 }, async () => {
-    const startedAt = performance.now();
-    const again = await startPackage(process.execPath, program, { folder, token });
-    const tookMs = performance.now() - startedAt;
-    const rowsAfter = await countRows(queryAt(again.url, token));
-    assert.equal(await again.stop(), 0, "the exit code after SIGTERM");
-    assert.equal(rowsAfter, rows, "the rows after a restart");
-    return tookMs;
-  });
+  const again = await timed("ready after a restart", () =>
+    startPackage(process.execPath, program, { folder, token }),
+  );
+  const rowsAfter = await countRows(queryAt(again.url, token));
+  assert.equal(await again.stop(), 0, "the exit code after SIGTERM");
+  assert.equal(rowsAfter, rows, "the rows after a restart");
 }
 
 try {
   const [given] = process.argv.slice(2);
   const packed = given ?? npm(root, "pack", "--silent", "--pack-destination", work).trim();
   const tarball = resolve(given ? root : work, packed);
-  const folder = await install(tarball);
+  const folder = await timed("installed", () => install(tarball));
   console.log(npm(folder, "exec", "--", "gabbro", "--version").trim());
   tryOldNode(folder);
   tryBills(folder);

@@ -4,7 +4,10 @@ import { addDataset } from "../support/data.ts";
 import { payloads } from "../support/payloads.ts";
 import { type Server, startServer } from "../support/server.ts";
 
-/** Stores each text wherever a screen shows one. */
+/** Four together, as each screen takes half a second of a processor; cells and columns of a dataset have one each. */
+const texts = payloads.flatMap((_, n) => (n % 4 === 0 ? [payloads.slice(n, n + 4).join(" ")] : []));
+
+/** Stores texts wherever a screen shows one. */
 async function store(server: Server): Promise<void> {
   const rows = payloads.map((text) => ({ values: { [text]: text }, idealOutput: text }));
   const columns = payloads.map((name) => ({ name, type: "text" as const }));
@@ -12,7 +15,7 @@ async function store(server: Server): Promise<void> {
   const make = "mutation ($input: CreatePromptInput!) { createPrompt(input: $input) { prompt { slug } } }";
   const write =
     "mutation ($slug: String!, $input: PromptVersionInput!) { createPromptVersion(slug: $slug, input: $input) { promptVersion { id } } }";
-  for (const [n, text] of payloads.entries()) {
+  for (const [n, text] of texts.entries()) {
     const slug = `p-${n}`;
     const plain = text.replaceAll("{{", "{ {");
     expect(await server.run(make, { input: { slug, name: text, description: text } })).toEqual({ slug });
@@ -48,7 +51,7 @@ describe.skipIf(!hasChromium)(`stored scripts in the console in Chromium${skipRe
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     const logs = await server.run("{ logs(first: 100) { nodes { id } } }");
     const changes = await server.run("{ auditLog(first: 5) { nodes { id } } }");
-    const prompts = payloads.flatMap((_, n) => [`/prompts/p-${n}`, `/prompts/p-${n}?view=compare`]);
+    const prompts = texts.flatMap((_, n) => [`/prompts/p-${n}`, `/prompts/p-${n}?view=compare`]);
     const lists = [
       "/prompts",
       "/datasets",
@@ -59,7 +62,7 @@ describe.skipIf(!hasChromium)(`stored scripts in the console in Chromium${skipRe
       ...changes.map(({ id }: { id: string }) => `/audit?entry=${id}`),
     ];
     const details = logs.map(({ id }: { id: string }) => `/logs/${id}`);
-    expect(details).toHaveLength(payloads.length);
+    expect(details).toHaveLength(texts.length);
     for (const path of [...lists, ...prompts, ...details]) {
       await page.goto(`${server.url}/console${path}`);
       // All payloads have these letters; icons and headings are there before what was stored is shown.
