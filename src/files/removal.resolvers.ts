@@ -4,9 +4,12 @@ import { retryWhileLocked } from "../database/retry.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 
-/** Removes the chunks of an upload, or those of all other uploads of the file, in small steps. */
+/**
+ * Removes the chunks of an upload, or those of all other uploads of the file, in small steps, each in the turn of its workspace:
+ * many uploads may be broken off at once.
+ */
 export async function removeChunks(
-  { read, write }: Database,
+  { read, write, turn }: Database,
   { id, workspace }: { id: string; workspace: string },
   { upload, which }: { upload: string; which: "its own" | "all others" },
 ): Promise<void> {
@@ -19,7 +22,10 @@ export async function removeChunks(
     .orderBy("id");
   const removal = write.deleteFrom("FileChunk").where("workspace", "=", workspace);
   await deleteInBatches({
-    find: (maxRows, after) => chunks.where("id", ">", after).limit(maxRows).execute(),
+    find: async (maxRows, after) => {
+      await turn(workspace);
+      return chunks.where("id", ">", after).limit(maxRows).execute();
+    },
     remove: (ids) => retryWhileLocked(() => removal.where("id", "in", ids).execute()),
   });
 }

@@ -17,15 +17,16 @@ async function store(server: Server): Promise<void> {
     "mutation ($slug: String!, $input: PromptVersionInput!) { createPromptVersion(slug: $slug, input: $input) { promptVersion { id } } }";
   for (const [n, text] of texts.entries()) {
     const slug = `p-${n}`;
+    const name = payloads[n]!; // has at most 256 characters
     const plain = text.replaceAll("{{", "{ {");
-    expect(await server.run(make, { input: { slug, name: text, description: text } })).toEqual({ slug });
+    expect(await server.run(make, { input: { slug, name, description: text } })).toEqual({ slug });
     for (const version of ["1", "2"])
       expect(
         await server.run(write, { slug, input: { version, text: plain + version, systemText: plain } }),
       ).not.toHaveProperty("error");
     await server.post("/monitor/log", {
-      ...{ slug: text, name: text, input: text, output: text, metadata: { [text]: text } },
-      ...{ user: { id: text, name: text }, variables: [{ label: text, value: text }] },
+      ...{ slug: name, name, input: text, output: text, metadata: { [text]: text } },
+      ...{ user: { id: name, name }, variables: [{ label: text, value: text }] },
     });
   }
 }

@@ -169,6 +169,29 @@ test("an upload that stops half way stores nothing, and the file can be uploaded
   expect((await put(uploadUrl, BYTES)).status).toBe(200);
 });
 
+test("uploads that break off at once are removed step by step, each in a turn of its own", async () => {
+  const uploads = await Promise.all(
+    Array.from({ length: 10 }, async () => {
+      const { uploadUrl } = await announced(server);
+      return beginPut(uploadUrl, { length: 900_000, beginning: randomBytes(600_000) });
+    }),
+  );
+  await expect.poll(() => unfinishedChunks(server), soon).toHaveLength(20);
+  const turns = countTurns();
+  const removedIn: number[] = [];
+  const turn = server.database.turn;
+  const spy = vi.spyOn(server.database, "turn").mockImplementation(async (workspaceId) => {
+    await turn(workspaceId);
+    removedIn.push(turns.now());
+  });
+  for (const { socket } of uploads) socket.destroy();
+  await expect.poll(() => unfinishedChunks(server), soon).toEqual([]);
+  await expect.poll(() => removedIn.length, soon).toBe(20); // the last one finds no more
+  spy.mockRestore();
+  turns.stop();
+  expect(new Set(removedIn).size).toBe(20);
+});
+
 test("an upload whose last answer of the database is lost is the content all the same, and has all its bytes", async () => {
   const { uploadUrl, fileKey } = await announced(server);
   const file = await signedFile({ uploadUrl, fileKey });

@@ -1,4 +1,5 @@
 import type { BrowserContext, Page } from "playwright-core";
+import { expect, onTestFailed } from "vitest";
 import type { Server } from "./server.ts";
 
 /** Opens the console in a new page and signs in by the token. */
@@ -17,6 +18,9 @@ export async function openConsole(server: Pick<Server, "url" | "token">, context
 /** Errors and warnings of the console, which is also where Chromium reports what the policy of a page forbids. */
 export function collectComplaints(page: Page): string[] {
   const complaints: string[] = [];
+  // What a locator waited for in vain does not say that the service refused a request.
+  if (expect.getState().currentTestName)
+    onTestFailed(() => console.error("What the browser said:", complaints));
   page.on("pageerror", (error) => complaints.push(error.message));
   page.on("console", (message) => {
     if (["error", "warning"].includes(message.type()))
