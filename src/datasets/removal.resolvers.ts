@@ -52,6 +52,9 @@ interface Part {
   dataset: string;
 }
 
+/** The column behind dataset and workspace in an index: without one, SQLite sorts 300,000 changes of columns for each 500 of them. */
+const indexedBy = { DatasetColumnsRevision: "until", DatasetRowRevision: "id", DatasetRow: "id" } as const;
+
 async function removePart(
   { read, write }: Pick<Database, "read" | "write">,
   { part, workspace, dataset }: Part,
@@ -62,12 +65,13 @@ async function removePart(
     .select(["id", sql<number>`${sql.join(textsOf[part].map(lengthOf), sql` + `)}`.as("bytes")])
     .where("workspace", "=", workspace)
     .where("dataset", "=", dataset)
-    .orderBy("id");
+    .orderBy(sql.ref(indexedBy[part]));
   const removal = write.deleteFrom(part).where("workspace", "=", workspace);
   await deleteInBatches(
     {
       // Continues after the last batch: scanning removed rows takes PostgreSQL longer each time, until a vacuum.
-      find: (maxRows, after) => entries.where("id", ">", after).limit(maxRows).execute(),
+      find: (maxRows, after) =>
+        (indexedBy[part] === "id" ? entries.where("id", ">", after) : entries).limit(maxRows).execute(),
       remove: (ids) => retryWhileLocked(() => removal.where("id", "in", ids).execute()),
     },
     signal,

@@ -11,8 +11,6 @@ const SHORT_SLICE_BYTES = 128;
 const MAX_PIECES_IN_TURN = 2_000;
 /** As many as the beginning of a request counts: to parse and refuse one takes 90 microseconds, so 50 begin in a turn. */
 const PIECES_OF_BEGINNING = 40;
-/** Of a body of known length that many are parsed at once: a small one does not wait for those of others. */
-const FREE_SLICES = 8;
 /** The line of connections without a request yet; no workspace has this identifier. */
 const NEW = "new";
 /** After that many the connections that wait are next. */
@@ -33,6 +31,10 @@ interface State {
   bytesWithoutProgress: number;
   /** The request whose body is not complete. */
   request: IncomingMessage | null;
+  /** Bytes of that body so far. */
+  bodyBytes: number;
+  /** Whether that request has as many of them as it takes before they are read. */
+  isFull: boolean;
   /** Slices and chunks of that body. */
   pieces: number;
   /** Whether the next bytes of the body may be the rest of a chunk that was cut in two. */
@@ -66,7 +68,17 @@ export class ParsedRequest extends Message {
     if (!state) return;
     state.bytesWithoutProgress = 0;
     state.request = this;
+    state.bodyBytes = 0;
+    state.isFull = false;
     state.pieces = 0;
+    countPieces(state, PIECES_OF_BEGINNING);
+  }
+
+  /** Node.js resumes the connection here. */
+  override _read(size: number): void {
+    const { [STATE]: state } = (this.socket ?? {}) as Connection;
+    if (state?.request === this) state.isFull = false;
+    super._read(size);
   }
 
   override push(chunk: Buffer | null): boolean {
@@ -77,6 +89,7 @@ export class ParsedRequest extends Message {
       return super.push(null);
     }
     state.bytesWithoutProgress = Math.max(0, state.bytesWithoutProgress - 2 * chunk.length);
+    state.bodyBytes += chunk.length;
     if (isChunked(this)) {
       countPieces(state, 1);
       this.#chunks ??= countChunks();
@@ -84,7 +97,9 @@ export class ParsedRequest extends Message {
       state.isCut = false;
       if (this.#chunks.isWasteful()) state.isStopped = true;
     }
-    return super.push(chunk);
+    const takesMore = super.push(chunk);
+    state.isFull = !takesMore;
+    return takesMore;
   }
 }
 
@@ -124,7 +139,7 @@ export function parseInSlices(server: Server): void {
   const turn: Turn = { pieces: 0, waiting: createRoundRobin() };
   server.on("connection", (socket: Connection) => {
     const state: State = {
-      ...{ isStopped: false, bytesWithoutProgress: 0, request: null, pieces: 0 },
+      ...{ isStopped: false, bytesWithoutProgress: 0, request: null, bodyBytes: 0, isFull: false, pieces: 0 },
       ...{ isCut: false, isWaiting: false, workspaceId: NEW, turn },
     };
     socket[STATE] = state;
@@ -139,12 +154,13 @@ export function parseInSlices(server: Server): void {
           return turn.waiting.add(state.workspaceId, () => parseFrom(packet, at));
         }
         const bytes = bytesOfSlice(state);
-        countPieces(state, at > 0 || state.request ? 1 : PIECES_OF_BEGINNING);
+        countPieces(state, 1);
         state.isCut = at > 0;
-        parse!.call(socket, packet.length > bytes ? packet.subarray(at, at + bytes) : packet);
+        parse!.call(socket, at > 0 || packet.length > bytes ? packet.subarray(at, at + bytes) : packet);
         at += bytes;
       }
-      if (state.isWaiting) socket.resume();
+      // The request resumes it when its body is read.
+      if (state.isWaiting && !state.isFull) socket.resume();
       state.isWaiting = false;
       if (state.bytesWithoutProgress > MAX_BYTES_WITHOUT_PROGRESS) socket.destroy();
     };
@@ -162,15 +178,16 @@ function putBack(socket: Socket, packet: Buffer): void {
   socket.unshift(packet);
 }
 
-/** Chunks wait from the first one on: they may be 300 times as many as slices. */
 function isToWait({ turn, request, pieces }: State, most: number): boolean {
-  if (request && pieces < FREE_SLICES && !isChunked(request)) return false;
   return turn.pieces >= MAX_PIECES_IN_TURN || (request !== null && pieces >= most && !turn.waiting.isEmpty());
 }
 
-function bytesOfSlice({ turn, request }: State): number {
+/** A slice of a body of known length ends with it: what follows waits like the beginning of any other request. */
+function bytesOfSlice({ turn, request, bodyBytes }: State): number {
+  if (request && !isChunked(request))
+    return Math.min(SLICE_BYTES, Number(request.headers["content-length"]) - bodyBytes) || SLICE_BYTES;
   const doOthersWait = !turn.waiting.isEmpty() || turn.pieces >= MAX_PIECES_IN_TURN;
-  return doOthersWait && (!request || isChunked(request)) ? SHORT_SLICE_BYTES : SLICE_BYTES;
+  return doOthersWait ? SHORT_SLICE_BYTES : SLICE_BYTES;
 }
 
 const isChunked = ({ headers }: IncomingMessage) => headers["transfer-encoding"] !== undefined;

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { startServer } from "../support/server.ts";
@@ -17,6 +17,8 @@ function open(options: { allowHalfOpen?: boolean } = {}) {
   });
   return { socket, received: () => received };
 }
+
+type Client = ReturnType<typeof open>;
 
 const HEALTH = "GET /health HTTP/1.1\r\nHost: x\r\n\r\n";
 
@@ -103,29 +105,75 @@ test("a request behind a subscription ends both, so that no answer gathers behin
   await closed;
 });
 
-test("of requests that arrive at once few begin in a turn, and a workspace does not wait for those of others", async () => {
-  const asked = `GET /datasets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${server.token}\r\n\r\n`;
-  const known = open();
-  known.socket.write(asked);
-  await expect.poll(known.received).toMatch(/^HTTP\/1\.1 200 /);
-  const unknown = Array.from({ length: 600 }, () => open());
-  await expect
-    .poll(() => new Promise((resolve) => server.app.server.getConnections((_, count) => resolve(count))))
-    .toBeGreaterThan(600);
+const connections = () =>
+  new Promise<number>((resolve) => server.app.server.getConnections((_, count) => resolve(count)));
+
+const asked = `GET /datasets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${server.token}\r\n\r\n`;
+// In several slices while others wait, and in one when they do not.
+const unknownHead = `GET /datasets HTTP/1.1\r\nHost: x\r\nX-Long: ${"x".repeat(600)}\r\n\r\n`;
+
+/** On how many requests each turn begins, while `send` has 600 connections and one of a workspace ask at once. */
+async function beginTogether(known: Client, unknown: Client[], send: (socket: Socket) => void) {
   const turns = countTurns();
   const begun: { turn: number; isKnown: boolean }[] = [];
   const count = ({ headers }: IncomingMessage) =>
     begun.push({ turn: turns.now(), isKnown: headers.authorization !== undefined });
   server.app.server.on("request", count);
-  for (const { socket } of unknown) socket.write("GET /datasets HTTP/1.1\r\nHost: x\r\n\r\n");
+  for (const { socket } of unknown) send(socket);
   known.socket.write(asked);
-  await expect.poll(() => begun.length).toBe(601);
+  await expect.poll(() => begun.length).toBe(unknown.length + 1);
   server.app.server.off("request", count);
   turns.stop();
-  const inTurns = Map.groupBy(begun, ({ turn }) => turn);
-  // 50 that arrive in it, and 50 that waited.
-  for (const ofTurn of inTurns.values()) expect(ofTurn.length).toBeLessThanOrEqual(100);
-  const before = [...inTurns.values()].findIndex((ofTurn) => ofTurn.some(({ isKnown }) => isKnown));
-  expect(before).toBeLessThan(4);
-  for (const { socket } of [known, ...unknown]) socket.destroy();
+  return [...Map.groupBy(begun, ({ turn }) => turn).values()];
+}
+
+test.each([
+  { what: "requests", first: "", last: unknownHead },
+  {
+    what: "requests behind the rest of a body that was refused",
+    first: "POST /monitor/log HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{",
+    last: `}${unknownHead}`,
+  },
+])(
+  "of $what that arrive at once few begin in a turn, and a workspace does not wait for those of others",
+  async ({ first, last }) => {
+    const known = open();
+    known.socket.write(asked);
+    await expect.poll(known.received).toMatch(/^HTTP\/1\.1 200 /);
+    const unknown = Array.from({ length: 600 }, () => open());
+    await expect.poll(connections).toBeGreaterThan(600);
+    const refusals = first === "" ? 1 : 2;
+    for (const { socket } of unknown) socket.write(first);
+    const refused = () =>
+      unknown.flatMap(({ received }) => received().match(/HTTP\/1\.1 (?:401|503) /g) ?? []).length;
+    await expect.poll(refused).toBe(600 * (refusals - 1));
+    const ofTurns = await beginTogether(known, unknown, (socket) => socket.write(last));
+    // 50 that arrive in it, and 50 that waited.
+    for (const ofTurn of ofTurns) expect(ofTurn.length).toBeLessThanOrEqual(100);
+    const before = ofTurns.findIndex((ofTurn) => ofTurn.some(({ isKnown }) => isKnown));
+    expect(before).toBeLessThan(4);
+    await expect.poll(refused).toBe(600 * refusals);
+    for (const { socket } of [known, ...unknown]) socket.destroy();
+  },
+);
+
+test("a connection that waits for its turn is not read on while nobody reads its body", async () => {
+  const served: Socket[] = [];
+  const keep = (socket: Socket) => served.push(socket);
+  server.app.server.on("connection", keep);
+  const clients = Array.from({ length: 200 }, () => open());
+  for (const { socket } of clients)
+    socket.write("POST /monitor/log HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n");
+  const refused = () => clients.filter(({ received }) => received().startsWith("HTTP/1.1 401 ")).length;
+  await expect.poll(refused).toBe(200);
+  const startedAt = performance.now();
+  const part = Buffer.alloc(3_000_000);
+  for (const { socket } of clients) socket.write(part);
+  await wait(2_000);
+  const read = served.reduce((sum, { bytesRead }) => sum + bytesRead, 0);
+  const seconds = (performance.now() - startedAt) / 1_000;
+  for (const { socket } of clients) socket.destroy();
+  server.app.server.off("connection", keep);
+  // 16 MB a second of all, and what each has in a packet and in its request.
+  expect(read).toBeLessThan(16_000_000 * seconds + 200 * 300_000);
 });

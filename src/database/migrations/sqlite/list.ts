@@ -18,6 +18,7 @@ import { Migration20261125214500_removed_words } from "./Migration20261125214500
 import { Migration20261126141825_narrow_rows } from "./Migration20261126141825_narrow_rows.ts";
 import { Migration20261127020000_lists_by_id } from "./Migration20261127020000_lists_by_id.ts";
 import { Migration20261129102331_reported_usage } from "./Migration20261129102331_reported_usage.ts";
+import { Migration20261130071500_lookups_by_id } from "./Migration20261130071500_lookups_by_id.ts";
 
 /** The migrations of SQLite in their order; `npm run migration -- NAME` writes the next one, which is then added here. */
 export const sqliteMigrations = [
@@ -41,4 +42,5 @@ export const sqliteMigrations = [
   { name: "Migration20261126141825_narrow_rows", class: Migration20261126141825_narrow_rows },
   { name: "Migration20261127020000_lists_by_id", class: Migration20261127020000_lists_by_id },
   { name: "Migration20261129102331_reported_usage", class: Migration20261129102331_reported_usage },
+  { name: "Migration20261130071500_lookups_by_id", class: Migration20261130071500_lookups_by_id },
 ];
