@@ -77,6 +77,7 @@ export function createLimiter(options: Partial<Limits>, corsOrigins: string[]) {
   /** Counts a request for a workspace, if the workspace has room for it. */
   const enter = (request: FastifyRequest, workspaceId: string): boolean => {
     leave(request);
+    waitAs(workspaceId, request.raw.socket);
     request.share = inFlight.take(workspaceId, request);
     return request.share !== undefined;
   };
@@ -88,7 +89,6 @@ export function createLimiter(options: Partial<Limits>, corsOrigins: string[]) {
         return void takePlace(places, request, { workspaceId: laneOfProbes(request.ip), next: done });
       }
       const workspaceId = lastWorkspaceOf(request) ?? NO_WORKSPACE;
-      waitAs(workspaceId, request.raw.socket);
       if (!enter(request, workspaceId)) return refusals.answer(request, reply);
       onceDone(reply.raw, () => leave(request));
       if (workspaceId !== NO_WORKSPACE && !request.is404) return done();

@@ -67,12 +67,12 @@ export function refusalError(): GabbroError {
 const HEADERS_TOO_LARGE =
   "The headers and the path have more than 16 kB together, or there are more than 100 headers. Send less.";
 
-/**
- * Answers bytes that are not HTTP, by hand because Node.js made no request of them. Closes a connection that sends too slowly
- * without an answer: 10,000 connections may time out in one turn of the event loop.
- */
+/** Thousands of connections may do so in one turn of the event loop: they send too slowly, end in the middle, or break off. */
+const WITHOUT_ANSWER = /^(?:ERR_HTTP_REQUEST_TIMEOUT|HPE_INVALID_EOF_STATE|ECONNRESET)$/;
+
+/** Answers bytes that are not HTTP, by hand because Node.js made no request of them. */
 export function answerNoRequest(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return void socket.destroy();
+  if (WITHOUT_ANSWER.test(error.code ?? "")) return void socket.destroy();
   const tooLarge = error.code === "HPE_HEADER_OVERFLOW";
   const refusal = tooLarge
     ? new GabbroError("HEADERS_TOO_LARGE", HEADERS_TOO_LARGE)

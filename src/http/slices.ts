@@ -145,6 +145,7 @@ export function parseInSlices(server: Server): void {
     socket[STATE] = state;
     const [parse] = socket.listeners("data") as ((this: typeof socket, slice: Buffer) => void)[];
     socket.off("data", parse!);
+    endInTurn(socket, state);
     const parseFrom = (packet: Buffer, begin: number) => {
       const pieces = state.pieces + PIECES_BETWEEN_OTHERS;
       for (let at = begin; at < packet.length && socket.writable && !state.isStopped; ) {
@@ -169,6 +170,23 @@ export function parseInSlices(server: Server): void {
       state.bytesWithoutProgress += packet.length;
       parseFrom(packet, 0);
     });
+  });
+}
+
+/** Ends a request that is not complete in the line as well: to tell all that wait for it takes longer than to refuse it. */
+function endInTurn(socket: Connection, state: State): void {
+  const { turn } = state;
+  const end = socket.listeners("end").at(-1) as (this: typeof socket) => void;
+  socket.off("end", end);
+  const endNow = () => {
+    if (socket.destroyed) return;
+    if (state.isWaiting) return turn.waiting.add(state.workspaceId, endNow); // behind what came before
+    countPieces(state, PIECES_OF_BEGINNING);
+    end.call(socket);
+  };
+  socket.on("end", () => {
+    if (turn.pieces < MAX_PIECES_IN_TURN) endNow();
+    else turn.waiting.add(state.workspaceId, endNow);
   });
 }
 

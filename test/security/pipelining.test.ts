@@ -177,3 +177,22 @@ test("a connection that waits for its turn is not read on while nobody reads its
   // 16 MB a second of all, and what each has in a packet and in its request.
   expect(read).toBeLessThan(16_000_000 * seconds + 200 * 300_000);
 });
+
+test("of connections that end in the middle of a request few end in a turn, without an answer", async () => {
+  const turns = countTurns();
+  const ended: number[] = [];
+  const count = () => ended.push(turns.now());
+  server.app.server.on("clientError", count);
+  const clients = Array.from({ length: 600 }, () => open());
+  await expect.poll(connections).toBeGreaterThanOrEqual(600);
+  for (const { socket } of clients) socket.write("GET /datasets HTTP/1.1\r\nHost: x\r\n");
+  await wait(200);
+  for (const { socket } of clients) socket.end();
+  await expect.poll(() => ended.length).toBe(600);
+  server.app.server.off("clientError", count);
+  turns.stop();
+  for (const ofTurn of Map.groupBy(ended, (turn) => turn).values())
+    expect(ofTurn.length).toBeLessThanOrEqual(100);
+  await expect.poll(() => clients.every(({ socket }) => socket.destroyed)).toBe(true);
+  expect(new Set(clients.map(({ received }) => received()))).toEqual(new Set([""]));
+});

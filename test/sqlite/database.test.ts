@@ -327,11 +327,22 @@ test.each([
     "console_sessions_workspace_id_id_index",
   ],
   ["a token by its hash", "select * from access_tokens where hash = 'h'", "access_tokens_hash_unique"],
+  ...["datasets", "prompts"].map((table) => [
+    `eight ${table} by their ids`,
+    `select * from ${table} where workspace_id = 'w' and id in ('1', '2', '3', '4', '5', '6', '7', '8')`,
+    `sqlite_autoindex_${table}_1`,
+  ]),
 ])("an index gives %s without sorting or reading all", async (_, select, index) => {
   await using database = await newDatabase();
   const plan = await planOf(database, select);
   expect(plan).toMatch(new RegExp(`USING (?:COVERING )?INDEX ${index}`));
   expect(plan).not.toMatch(/SCAN|TEMP B-TREE/);
+});
+
+test.each(["datasets", "prompts"])("deleted %s are found without a look at all others", async (table) => {
+  await using database = await newDatabase();
+  const deleted = `select id from ${table} where deleted_at is not null and id > 'a' order by id limit 500`;
+  expect(await planOf(database, deleted)).toContain(`USING INDEX ${table}_deleted`);
 });
 
 async function planOf(
