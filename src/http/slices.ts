@@ -86,6 +86,7 @@ export class ParsedRequest extends Message {
     if (!state) return super.push(chunk);
     if (chunk === null) {
       state.request = null;
+      state.isFull = false; // what follows has none that could resume it
       return super.push(null);
     }
     state.bytesWithoutProgress = Math.max(0, state.bytesWithoutProgress - 2 * chunk.length);
