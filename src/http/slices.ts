@@ -174,7 +174,7 @@ export function parseInSlices(server: Server): void {
   });
 }
 
-/** Ends a request that is not complete in the line as well: to tell all that wait for it takes longer than to refuse it. */
+/** Has the end of a connection wait in its line as well: Node.js tells all that read an incomplete request, which takes 0.1 ms. */
 function endInTurn(socket: Connection, state: State): void {
   const { turn } = state;
   const end = socket.listeners("end").at(-1) as (this: typeof socket) => void;

@@ -6,7 +6,7 @@ import { datasetRowInput } from "../../src/datasets/inputs.ts";
 import { removeDeletedDatasets } from "../../src/datasets/removal.resolvers.ts";
 import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { addDataset } from "../support/data.ts";
-import { type Server, startServer } from "../support/server.ts";
+import { isOnPostgresql, type Server, startServer } from "../support/server.ts";
 import { captureStatements } from "../support/statements.ts";
 
 const server = await startServer();
@@ -203,3 +203,31 @@ test("a service removes within a minute what was deleted", async () => {
     vi.useRealTimers();
   }
 });
+
+interface Handle {
+  getNativeClient(): Promise<{ prepare(sql: string): { all(...values: unknown[]): unknown[] } }>;
+}
+
+if (!isOnPostgresql)
+  test("on SQLite: a removal reads rows and changes in the order of an index, and sorts none", async () => {
+    await using own = await startServer();
+    await addDataset(own, { slug: "changed", ...LARGE, rows: [{ values: { a: "1" } }] });
+    const change = 'updateDataset(slug: "changed", input: { addColumns: [{ name: "b", type: TEXT }] })';
+    expect(await own.run(`mutation { ${change} { dataset { slug } } }`)).toEqual({ slug: "changed" });
+    await own.run('mutation { deleteDataset(slug: "changed") { deletedDatasetId } }');
+    const stop = await captureStatements(own);
+    await removeDeletedDatasets(own.database, never);
+    const reads = stop().filter(({ sql }) => /^select .*order by/s.test(sql) && !sql.includes("deleted_at"));
+    const tables = reads.map(({ sql }) => /from "(\w+)"/.exec(sql)![1]);
+    expect(new Set(tables)).toEqual(
+      new Set(["dataset_columns_revisions", "dataset_row_revisions", "dataset_rows"]),
+    );
+    const connection = own.database.orm.em.getConnection("read") as unknown as Handle;
+    const driver = await connection.getNativeClient();
+    for (const { sql } of reads) {
+      const bound = Array(sql.split("?").length - 1).fill(0);
+      const plan = JSON.stringify(driver.prepare(`explain query plan ${sql}`).all(...bound));
+      expect(plan).toContain("USING INDEX");
+      expect(plan).not.toContain("TEMP B-TREE");
+    }
+  });
