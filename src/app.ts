@@ -1,5 +1,5 @@
-import { parse } from "node:querystring";
 import cors from "@fastify/cors";
+import { parse } from "fast-querystring";
 import Fastify, { type FastifyServerOptions, LogController } from "fastify";
 import type { Config } from "./config.ts";
 import { buildStaleConsole } from "./console/build.ts";
@@ -42,7 +42,8 @@ const MAX_PARAMETERS = 100;
 const TIME_LIMIT_MS = 10_000;
 const ROUTER = {
   maxParamLength: MAX_PATH_CHARACTERS,
-  querystringParser: (query: string) => parse(query, "&", "=", { maxKeys: MAX_PARAMETERS }),
+  // The parser of Node.js throws and catches an error for each escape that is not UTF-8: 200 of them took 3 ms.
+  querystringParser: (query: string) => parse(query.split("&", MAX_PARAMETERS).join("&")),
 };
 const CORS = { methods: ["GET", "HEAD", "POST", "PUT"], strictPreflight: false };
 

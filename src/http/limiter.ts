@@ -83,14 +83,15 @@ export function createLimiter(options: Partial<Limits>, corsOrigins: string[]) {
   };
   const countRequests = (app: App, lastWorkspaceOf: LastWorkspaceOf) => {
     app.addHook("onRequest", (request, reply, done) => {
+      // Reset by its client, before Node.js tells: nobody waits for it, and limits by address have none.
+      if (request.ip === undefined) return void reply.hijack();
+      onceDone(reply.raw, () => leave(request));
       if (PROBES.has(request.routeOptions.url!)) {
         request.isProbe = true;
-        onceDone(reply.raw, () => leave(request));
         return void takePlace(places, request, { workspaceId: laneOfProbes(request.ip), next: done });
       }
       const workspaceId = lastWorkspaceOf(request) ?? NO_WORKSPACE;
       if (!enter(request, workspaceId)) return refusals.answer(request, reply);
-      onceDone(reply.raw, () => leave(request));
       if (workspaceId !== NO_WORKSPACE && !request.is404) return done();
       // Most of these are refused by a hook, before they would take a place: all connections would be answered in one turn.
       takePlace(places, request, { workspaceId, next: done });

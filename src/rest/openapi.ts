@@ -12,9 +12,9 @@ const CONNECTION_HEADERS = new Set([
   "transfer-encoding",
 ]);
 
-/** Without percent signs, which would name one file in many ways. */
 const FILE_PATH = /^\/docs\/static\/[\w.-]+$/;
-const DOCUMENT_PATH = /^\/(?:openapi\.json$|docs(?:\/|$))/;
+/** Without percent signs, which would name one file in many ways, and so read it again for each request. */
+const DOCUMENT_PATH = /^\/(?:openapi\.json|docs(?:\/[^%]*)?)$/;
 
 /**
  * Collects the routes registered after it into `GET /openapi.json`, which `GET /docs` shows in the browser. The first

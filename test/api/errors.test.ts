@@ -59,6 +59,7 @@ test.each([
   "multipart/form-data; boundary=x",
   "application/jsonp",
   "x",
+  `application/json; ${"x".repeat(256)}`,
 ])("a body of type %s is 415 at both APIs", async (type) => {
   for (const path of ["/monitor/log", "/datasets/country-quiz/items", "/graphql"]) {
     const answer = await server.request("POST", path, '{"slug":"x","output":1}', {

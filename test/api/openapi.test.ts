@@ -213,11 +213,20 @@ test("a file of /docs is read once for all who ask for it, and not sent to who h
   const known = await ask({ "if-none-match": first.headers.etag });
   const other = await server.get("/docs/static/nothing.css", { token: null });
   expect(read).not.toHaveBeenCalled();
-  await server.get("/docs/static/swagger-ui%2Ecss", { token: null });
+  await server.get("/docs/static/swagger-ui.js", { token: null });
   expect(read).toHaveBeenCalled(); // so the file is read by this function
   read.mockRestore();
   expect(first.headers["content-type"]).toMatch(/^text\/css/);
   expect(again).toMatchObject({ status: 200, body: first.body });
   expect(known).toMatchObject({ status: 304, body: "" });
   expect(other.status).toBe(404);
+});
+
+test("a file of /docs has one name", async () => {
+  for (const path of [
+    "/docs/static/swagger-ui%2Ecss",
+    "/docs/stati%63/swagger-ui.css",
+    "/docs/%73tatic/index.css",
+  ])
+    expect((await server.get(path, { token: null })).body).toMatchObject({ code: "ROUTE_NOT_FOUND" });
 });

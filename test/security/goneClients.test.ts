@@ -15,6 +15,7 @@ import { connectGrpc } from "../support/otlpGrpc.ts";
 import { type Server, startServer } from "../support/server.ts";
 import { captureStatements } from "../support/statements.ts";
 
+const rateLimits = { perToken: null, perAddress: 100_000 };
 const METRICS_TOKEN = "a token for the metrics only";
 const MB = 1024 * 1024;
 
@@ -218,3 +219,18 @@ test.each([
     expect((await server.get("/prompts/followed")).status).toBe(200);
   },
 );
+
+test("requests whose clients break off while they wait are no errors", async () => {
+  const logged: string[] = [];
+  await using server = await startServer({ rateLimits, log: (line) => logged.push(line) });
+  const port = Number(new URL(server.url).port);
+  for (let round = 0; round < 5; round++) {
+    const sockets = Array.from({ length: 200 }, () => connect(port, "127.0.0.1"));
+    await Promise.all(sockets.map((socket) => once(socket, "connect")));
+    for (const path of ["/datasets", "/health"])
+      for (const socket of sockets) socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    for (const socket of sockets) socket.resetAndDestroy();
+    expect(await statusOf(server)).toBe(200);
+  }
+  expect(logged.filter((line) => JSON.parse(line).level >= 50)).toEqual([]);
+});

@@ -8,6 +8,7 @@ import { schema } from "../../src/schema.ts";
 import { parseTimestamp } from "../../src/validation/dateTime.ts";
 import { toCursor } from "../../src/validation/pagination.ts";
 import { bearerToken } from "../../src/workspaces/authentication.resolvers.ts";
+import { addPrompt } from "../support/data.ts";
 import { startServer } from "../support/server.ts";
 
 const server = await startServer();
@@ -33,6 +34,13 @@ test("of a query the first hundred parameters are read", async () => {
     server.get(`/prompts?${"a=&".repeat(others)}featureSlug=one&featureSlug=two`);
   expect((await ask(98)).body).toMatchObject({ code: "BAD_INPUT" });
   expect((await ask(100)).body).toEqual({ prompts: [] });
+});
+
+test("an escape of a query that is not UTF-8 is read as it is written, as an error for each takes 15 microseconds", async () => {
+  await addPrompt(server, { slug: "escaped", versions: [{ version: "1" }] });
+  const { status, body } = await server.get("/prompts/escaped/describe?tag=a+%62%ff&%ff=%");
+  expect(status).toBe(200);
+  expect(body.warning).toContain('"a %62%ff"');
 });
 
 test("an encoding is chosen in linear time", SOON, () => {
