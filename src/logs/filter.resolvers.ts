@@ -16,7 +16,11 @@ export function narrowestOf({ userId, organizationId, slug }: LogConditions): Le
 }
 
 /** The conditions of a filter other than its words, its metadata, and what its lead and its range hold already. */
-export function conditionsOf({ database }: Context, filter: LogConditions, { by }: Lead): Condition[] {
+export function conditionsOf(
+  { database }: Context,
+  filter: LogConditions,
+  { by }: Pick<Lead, "by">,
+): Condition[] {
   return [
     ...flatConditions(database, filter, by),
     // A condition in another one has no index and no range of its own.

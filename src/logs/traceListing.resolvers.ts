@@ -16,7 +16,7 @@ import {
   rangeOf,
 } from "./listing.resolvers.ts";
 import { havingMembers } from "./members.resolvers.ts";
-import { logsIn, type Place } from "./walk.resolvers.ts";
+import { logsOfTraces, type Place } from "./walk.resolvers.ts";
 
 type Filter = Partial<LogFilter>;
 
@@ -159,13 +159,13 @@ async function listedBefore(source: Source, logs: Match[], place: Place): Promis
   while (step.traces.length > 0) {
     const end = await endOf(source, step);
     const whole = wholeTraces(step, end);
-    const lead = { workspaceId, by: {} };
-    let query = logsIn(context, lead, { ...rangeOf(context, { to: filter.to ?? null }, null), downTo: place })
-      .where("trace", "in", whole.length > 0 ? whole : [end!.trace])
+    const of = { workspaceId, traces: whole.length > 0 ? whole : [end!.trace] };
+    const stretch = { ...rangeOf(context, { to: filter.to ?? null }, null), downTo: place };
+    let query = logsOfTraces(context, of, stretch)
       .where("id", ">", step.after)
       .select(["trace as trace", "id as id", "startTime as startTime", "searchId as searchId"]);
     if (whole.length === 0) query = query.where("id", "<=", end!.id);
-    for (const condition of [...conditionsOf(context, filter, lead), ...hidden(filter)])
+    for (const condition of [...conditionsOf(context, filter, { by: {} }), ...hidden(filter)])
       query = query.where(condition);
     const page = await filteredRows(context, workspaceId, { filter }, query);
     let some: Match[] = words === null ? page : await havingWords(search, words, page);

@@ -1,5 +1,5 @@
 import { performance } from "node:perf_hooks";
-import type { ExpressionBuilder } from "kysely";
+import type { Expression, ExpressionBuilder } from "kysely";
 import type { Context } from "../context.ts";
 import type { Tables } from "../database/conditions.ts";
 import { storedTime } from "../database/times.ts";
@@ -68,15 +68,33 @@ function logsOf({ database }: Pick<Context, "database">, { workspaceId, by }: Le
   return query;
 }
 
-function within(query: ReturnType<typeof logsOf>, { before, downTo }: Stretch) {
+/**
+ * The logs of some traces within a stretch, found by trace alone: beside both bounds of the time SQLite reads all logs between them,
+ * which for one page of traces took 0.8 to 1.1 s at 250,000.
+ */
+export function logsOfTraces(
+  { database }: Pick<Context, "database">,
+  { workspaceId, traces }: { workspaceId: string; traces: string[] },
+  stretch: Stretch,
+) {
+  const { read, search } = database;
+  const logs = read.selectFrom("Log").where("workspace", "=", workspaceId).where("trace", "in", traces);
+  return within(logs, stretch, search.unindexed);
+}
+
+function within(
+  query: ReturnType<typeof logsOf>,
+  { before, downTo }: Stretch,
+  asTime: <T>(time: Expression<T>) => Expression<T> = (time) => time,
+) {
   let bounded = query;
   if (before)
-    bounded = bounded.where(({ eb, refTuple, tuple }) =>
-      eb(refTuple("startTime", "id"), "<", tuple(before.startTime, before.id)),
+    bounded = bounded.where(({ eb, ref, tuple }) =>
+      eb(tuple(asTime(ref("startTime")), ref("id")), "<", tuple(before.startTime, before.id)),
     );
   if (downTo)
-    bounded = bounded.where(({ eb, refTuple, tuple }) =>
-      eb(refTuple("startTime", "id"), ">=", tuple(downTo.startTime, downTo.id)),
+    bounded = bounded.where(({ eb, ref, tuple }) =>
+      eb(tuple(asTime(ref("startTime")), ref("id")), ">=", tuple(downTo.startTime, downTo.id)),
     );
   return bounded;
 }

@@ -36,6 +36,23 @@ test("each step through the logs of long traces begins in the index where the st
     expect(await planOf(server, sql)).toMatch(/trace_id=\? AND workspace_id=\? AND id>\?/);
 });
 
+test("traces that an earlier page has listed are found by trace, not among all logs between two times", async () => {
+  await using server = await startServer();
+  const spans = Array.from({ length: 300 }, () => newSpan({ traceId: randomBytes(16) }));
+  await send(server, encodeSpans(spans));
+  const oldest = toCursor("0 01a22389-c569-8000-882e-b5968380a2dc");
+  const filter = 'filter: { type: [GENERATION], to: "2999-01-01T00:00:00Z" }';
+  const newest = toCursor("32400000000000 01a22389-c569-8000-882e-b5968380a2dc");
+  const page = (after: string) =>
+    server.run(`{ traces(first: 1, after: "${after}", ${filter}) { nodes { id } } }`);
+  expect(await page(oldest)).toEqual([]);
+  const stop = await captureStatements(server);
+  expect(await page(newest)).toHaveLength(1);
+  const steps = stop().filter(({ sql }) => sql.includes('"trace_id" in (') && sql.includes("start_time"));
+  expect(steps.length).toBeGreaterThan(0);
+  for (const { sql } of steps) expect(await planOf(server, sql)).toContain("trace_id=?");
+});
+
 test("a batch of spans finds what was reported of its trace in an index, without passing over status messages", async () => {
   await using server = await startServer();
   const traceId = randomBytes(16);
