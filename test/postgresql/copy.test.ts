@@ -26,6 +26,9 @@ async function newTarget(schema: "migrated" | "bare" = "bare") {
 const copy = ({ folder }: Server, from: string, to: string) =>
   runCommand(folder, ["copy", "--from", from, "--to", to]);
 
+const GIN_OPTIONS =
+  "select relname, reloptions from pg_class where cast(reloptions as text) like '%fastupdate%' order by relname";
+
 const refused = (message: string) => ({ code: 1, stdout: "", stderr: expect.stringContaining(message) });
 
 test("from a server to a file, to another server and on to a third nothing changes, and the service answers the same", async () => {
@@ -63,6 +66,19 @@ test("a copy notifies no gateway of its logs and leaves the target with its stat
   expect(heard).toEqual([]);
   const [row] = await execute(target.url, "select reltuples from pg_class where relname = 'logs'");
   expect(row).toEqual({ reltuples: 20 });
+});
+
+test("a copy leaves nothing aside for the next log to bring into the indexes of words and metadata", async () => {
+  await using server = await startServer();
+  await using target = await newTarget("migrated");
+  await addLogs(server, 20, () => ({ metadata: { a: 1 } }));
+  const before = await execute(target.url, GIN_OPTIONS);
+  expect(await copy(server, server.databaseUrl, target.url)).toMatchObject({ code: 0 });
+  expect(before).toHaveLength(2);
+  expect(await execute(target.url, GIN_OPTIONS)).toEqual(before);
+  const left =
+    "select sum(gin_clean_pending_list(indexrelid)) as pages from pg_index join pg_class on oid = indexrelid where reloptions is not null";
+  expect(await execute(target.url, left)).toEqual([{ pages: "0" }]);
 });
 
 test("a target that is not empty, or in use, or the source itself is refused", async () => {

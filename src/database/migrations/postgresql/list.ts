@@ -16,6 +16,7 @@ import { Migration20261126224500_shared_indexes } from "./Migration2026112622450
 import { Migration20261127020000_lists_by_id } from "./Migration20261127020000_lists_by_id.ts";
 import { Migration20261127021000_words_of_workspaces } from "./Migration20261127021000_words_of_workspaces.ts";
 import { Migration20261129102332_reported_usage } from "./Migration20261129102332_reported_usage.ts";
+import { Migration20261130143500_words_at_once } from "./Migration20261130143500_words_at_once.ts";
 
 /** The migrations of PostgreSQL in their order; `npm run migration -- NAME` writes the next one, which is then added here. */
 export const postgresqlMigrations = [
@@ -37,4 +38,5 @@ export const postgresqlMigrations = [
   { name: "Migration20261127020000_lists_by_id", class: Migration20261127020000_lists_by_id },
   { name: "Migration20261127021000_words_of_workspaces", class: Migration20261127021000_words_of_workspaces },
   { name: "Migration20261129102332_reported_usage", class: Migration20261129102332_reported_usage },
+  { name: "Migration20261130143500_words_at_once", class: Migration20261130143500_words_at_once },
 ];
