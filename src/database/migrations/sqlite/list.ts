@@ -19,6 +19,7 @@ import { Migration20261126141825_narrow_rows } from "./Migration20261126141825_n
 import { Migration20261127020000_lists_by_id } from "./Migration20261127020000_lists_by_id.ts";
 import { Migration20261129102331_reported_usage } from "./Migration20261129102331_reported_usage.ts";
 import { Migration20261130071500_lookups_by_id } from "./Migration20261130071500_lookups_by_id.ts";
+import { Migration20261130144900_sessions_by_token } from "./Migration20261130144900_sessions_by_token.ts";
 
 /** The migrations of SQLite in their order; `npm run migration -- NAME` writes the next one, which is then added here. */
 export const sqliteMigrations = [
@@ -43,4 +44,5 @@ export const sqliteMigrations = [
   { name: "Migration20261127020000_lists_by_id", class: Migration20261127020000_lists_by_id },
   { name: "Migration20261129102331_reported_usage", class: Migration20261129102331_reported_usage },
   { name: "Migration20261130071500_lookups_by_id", class: Migration20261130071500_lookups_by_id },
+  { name: "Migration20261130144900_sessions_by_token", class: Migration20261130144900_sessions_by_token },
 ];

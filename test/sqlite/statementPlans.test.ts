@@ -63,3 +63,19 @@ test("a batch of spans finds what was reported of its trace in an index, without
   expect(reads).toHaveLength(1);
   expect(await planOf(server, reads[0]!.sql)).toContain("USING COVERING INDEX logs_with_aggregate_usage");
 });
+
+test("the sessions of a token are found by the token, and a page of all sessions in their order", async () => {
+  await using server = await startServer({ console: true });
+  const headers = { "sec-fetch-site": "same-origin" };
+  const stop = await captureStatements(server);
+  const signedIn = await server.post("/console/session", { token: server.token }, { token: null, headers });
+  expect(signedIn.status).toBe(204);
+  expect(await server.run("{ consoleSessions(last: 1) { nodes { id } } }")).toHaveLength(1);
+  const statements = stop().filter(({ sql }) => sql.includes("order by") && sql.includes("console_sessions"));
+  const ofToken = statements.filter(({ sql }) => sql.includes("`token_id` = '"));
+  expect(ofToken).toHaveLength(1);
+  expect(await planOf(server, ofToken[0]!.sql)).toContain("console_sessions_token_id_index (token_id=?)");
+  const ofAll = statements.filter((statement) => !ofToken.includes(statement));
+  expect(ofAll).toHaveLength(2);
+  for (const { sql } of ofAll) expect(await planOf(server, sql)).not.toMatch(/SCAN|TEMP B-TREE/);
+});
