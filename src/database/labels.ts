@@ -1,9 +1,7 @@
 import type { Context } from "../context.ts";
 import { lengthOf, readByLength } from "./lengths.ts";
 import { createLoader } from "./loader.ts";
-import type { EntityManager } from "./open.ts";
 import { runWithPauses } from "./pauses.ts";
-import { countCopied } from "./requestTransaction.ts";
 
 /** Sorts lists by their labels, in the order of texts in both databases: that of their bytes. Pauses between two lists. */
 export function sortByLabel<Entry extends { label: string }>(
@@ -43,9 +41,4 @@ export function createProtectedTagsLoader(
     });
     return all.map((id) => rows.get(id)?.protectedTags ?? []);
   });
-}
-
-/** Counts with `countCopied` the protected tags of a prompt or dataset: to change one is to store all. */
-export function countProtectedTags(em: EntityManager, tags: string[]): void {
-  countCopied(em, Buffer.byteLength(JSON.stringify(tags)));
 }

@@ -219,8 +219,6 @@ export const datasetsInput = z.object({
 });
 export type DatasetsInput = z.output<typeof datasetsInput>;
 
-/** The most tags of a dataset, and the most protected ones. */
-export const MAX_DATASET_TAGS = 1_000;
 const MAX_TAG_CHARACTERS = 128;
 const tag = text(MAX_TAG_CHARACTERS).min(1).describe("The tag, such as `release-gate`.");
 

@@ -132,6 +132,33 @@ test("a prompt has at most 10,000 versions and 1,000 tags", async () => {
   expect(await publish("t0")).toEqual({ label: "t0" });
 });
 
+test.each([
+  ["prompt", "setTagProtection"],
+  ["dataset", "setDatasetTagProtection"],
+])(
+  "a %s has at most 100 protected tags, which its row holds, and those it has can be changed",
+  async (kind, field) => {
+    await (kind === "prompt"
+      ? addPrompt(server, { slug: "guarded" })
+      : addDataset(server, { slug: "guarded", columns: [] }));
+    const set = (tag: string, isProtected = true) =>
+      `${tag}: ${field}(slug: "guarded", input: { tag: "${tag}", protected: ${isProtected} }) { __typename }`;
+    const tags = Array.from({ length: 100 }, (_, n) => `t${n}`);
+    for (let from = 0; from < tags.length; from += 25)
+      await server.run(
+        `mutation { ${tags
+          .slice(from, from + 25)
+          .map((tag) => set(tag))
+          .join(" ")} }`,
+      );
+    const send = (mutation: string) => server.run(`mutation { ${mutation} }`);
+    expect(await send(set("beyond"))).toMatchObject(refused(/at most 100 protected tags/));
+    expect(await send(set("t5"))).not.toHaveProperty("error");
+    expect(await send(set("t5", false))).not.toHaveProperty("error");
+    expect(await send(set("beyond"))).not.toHaveProperty("error");
+  },
+);
+
 test("an answer that is too long to be kept for its key has nothing stored; shorter it may come with the same key", async () => {
   await addDataset(server, { slug: "keyed", columns: columnsNamed("a", 1) });
   const text = "x".repeat(300_000);
