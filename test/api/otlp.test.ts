@@ -35,6 +35,9 @@ test.each(["/v1/traces", "/", "/api/public/otel/v1/traces"])(
   },
 );
 
+/** A field that OpenTelemetry does not know, whose number has so many bytes. */
+const unknownNumber = (bytes: number) => Buffer.of(0x98, 0x06, ...Array(bytes - 1).fill(0x80), 1);
+
 test("an empty request is a success in protobuf, and a body that is not JSON is refused in JSON", async () => {
   expect(await send(server, Buffer.alloc(0))).toMatchObject({ status: 200, answer: {} });
   const { status, answer } = await send(server, Buffer.alloc(0), { type: JSON_TYPE });
@@ -166,6 +169,8 @@ test("bodies that cannot be read are refused with a sentence", async () => {
   const gzip = { "content-encoding": "gzip" };
   const cases: [string, Buffer, Parameters<typeof send>[2], number, RegExp][] = [
     ["cut", whole.subarray(0, -3), {}, 400, /cannot be read as OTLP protobuf/],
+    ["a number of 11 bytes", unknownNumber(11), {}, 400, /cannot be read as OTLP protobuf/],
+    ["one within", Buffer.of(10, 13, ...unknownNumber(11)), {}, 400, /cannot be read as OTLP protobuf/],
     ["JSON as protobuf", encodeSpans([newSpan()], JSON_TYPE), {}, 400, /cannot be read as OTLP protobuf/],
     ["protobuf as JSON", whole, { type: JSON_TYPE }, 400, /cannot be read as OTLP JSON/],
     ["cut gzip", packed.subarray(0, -9), { headers: gzip }, 400, /not valid gzip/],
