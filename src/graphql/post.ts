@@ -3,6 +3,7 @@ import { type DocumentNode, type ExecutionResult, type GraphQLError, getOperatio
 import { processRegularResult } from "graphql-yoga";
 import type { Context } from "../context.ts";
 import { GabbroError } from "../errors.ts";
+import { entriesOf } from "../http/headerLists.ts";
 import { graphqlSessionSecretOf } from "../http/sessionCookie.ts";
 import { keyOfText } from "../limits/longTexts.ts";
 import { passTurns } from "../limits/turns.ts";
@@ -133,10 +134,7 @@ async function writeAnswer(
 /** The type of JSON that Yoga would choose; undefined when the caller also accepts anything else. */
 function jsonTypeFor(accept = "*/*"): string | undefined {
   if (accept === "*/*" || accept === "application/json") return "application/json";
-  const types = accept
-    .toLowerCase()
-    .split(",")
-    .map((type) => type.trim());
+  const types = entriesOf(accept.toLowerCase());
   const isJson = types.every((type) => JSON_TYPES.has(type));
   if (!isJson) return undefined;
   return types[0] === GRAPHQL_JSON ? GRAPHQL_JSON : "application/json";

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { GabbroError } from "../errors.ts";
+import { entriesOf } from "../http/headerLists.ts";
 import { newAnswerBudget } from "../limits/answerBudget.ts";
 import { passTurns } from "../limits/turns.ts";
 import { toParameters, toQueryParameters } from "./parameters.ts";
@@ -47,7 +48,7 @@ const JSON_TYPES = ["*/*", "application/*", "application/json", "application/gra
 /** The first type that a caller accepts and gets. Who accepts none of them gets JSON all the same, as in REST. */
 function answeredType(accept: string): string {
   if (OTHER_CHARSET.test(accept)) return "application/json";
-  const types = accept.split(",").map((each) => each.split(";", 1)[0]!.trim().toLowerCase());
+  const types = entriesOf(accept.toLowerCase()).map((each) => each.split(";", 1)[0]!.trimEnd());
   return types.find((type) => type === EVENT_STREAM || JSON_TYPES.includes(type)) ?? "application/json";
 }
 

@@ -3,6 +3,7 @@ import { createGzip } from "node:zlib";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { createShares } from "../limits/shares.ts";
 import type { App } from "./app.ts";
+import { entriesOf } from "./headerLists.ts";
 import { createUnreadTexts } from "./unreadTexts.ts";
 
 /** Compressing a shorter response takes longer than sending it. */
@@ -81,7 +82,7 @@ export function chooseEncoding<Encoding extends string>(
   offered: readonly Encoding[],
 ): Encoding | null {
   if (acceptEncoding === undefined) return null;
-  const weights = new Map(acceptEncoding.toLowerCase().split(",").map(toWeight));
+  const weights = new Map(entriesOf(acceptEncoding.toLowerCase()).map(toWeight));
   return offered.find((name) => (weights.get(name) ?? weights.get("*") ?? 0) > 0) ?? null;
 }
 

@@ -72,9 +72,11 @@ function flatConditions(database: Context["database"], filter: LogConditions, by
   ];
 }
 
+/** Without an index: for two periods of which one has to hold SQLite reads both whole, and sorts them. */
 function timeConditions(database: Context["database"], { from, to }: LogConditions): Condition[] {
+  const startTime = ({ ref }: LogBuilder) => database.search.unindexed(ref("startTime"));
   return [
-    ...(from ? [(builder: LogBuilder) => builder("startTime", ">=", storedTime(database, from))] : []),
-    ...(to ? [(builder: LogBuilder) => builder("startTime", "<", storedTime(database, to))] : []),
+    ...(from ? [(builder: LogBuilder) => builder(startTime(builder), ">=", storedTime(database, from))] : []),
+    ...(to ? [(builder: LogBuilder) => builder(startTime(builder), "<", storedTime(database, to))] : []),
   ];
 }

@@ -42,6 +42,6 @@ export function cacheWithEtags(app: App): void {
 /** Whether a header `If-None-Match` contains the tag of an answer. */
 export function matchesEtag(etag: string, ifNoneMatch: string | undefined): boolean {
   if (ifNoneMatch === undefined) return false;
-  const withoutWeakness = (tag: string) => tag.trim().replace(/^W\//, "");
-  return ifNoneMatch.split(",").some((tag) => ["*", withoutWeakness(etag)].includes(withoutWeakness(tag)));
+  const quoted = etag.replace(/^W\//, ""); // weak tags and strong ones are compared alike, and none has a quote in it
+  return ifNoneMatch.includes(quoted) || ifNoneMatch.trim() === "*";
 }

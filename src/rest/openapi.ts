@@ -60,7 +60,8 @@ export function openApi(app: App, pages: Pages): void {
     const path = URL.parse(raw.url!, "http://localhost")?.pathname ?? "";
     if (!DOCUMENT_PATH.test(path)) return reply.callNotFound();
     if (FILE_PATH.test(path)) return sendFile(path, request, reply);
-    return send(await (await load()).inject({ method: method as "GET", url: raw.url!, headers }), reply);
+    // Without a query, which no limit of parameters would hold there.
+    return send(await (await load()).inject({ method: method as "GET", url: path, headers }), reply);
   };
   const paths = ["/openapi.json", ...(pages === "served" ? ["/docs", "/docs/", "/docs/*"] : [])];
   for (const path of paths) app.get(path, { schema: { hide: true } }, answer);

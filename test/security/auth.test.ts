@@ -368,9 +368,7 @@ test("a generated token has 256 bits and a checksum that detects a mistyped one"
 });
 
 test("what the pages of the REST interface refuse has the form of every refusal", async () => {
-  const answer = await fetch(`${server.url}/docs/static/swagger-ui%2Ecss`, {
-    headers: { range: "bytes=99999999-" },
-  });
+  const answer = await fetch(`${server.url}/docs/static//swagger-ui.css`);
   expect(answer.status).toBe(400);
   expect(await answer.json()).toEqual({ error: expect.any(String), code: "BAD_REQUEST" });
 });

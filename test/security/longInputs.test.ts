@@ -4,6 +4,7 @@ import { afterAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { createDocumentCache, EXECUTION_OPTIONS, useDocuments } from "../../src/graphql/documents.ts";
 import { chooseEncoding } from "../../src/http/compression.ts";
 import { MAX_ANSWER_BYTES } from "../../src/limits/answerBudget.ts";
+import { matchesEtag } from "../../src/rest/etag.ts";
 import { schema } from "../../src/schema.ts";
 import { parseTimestamp } from "../../src/validation/dateTime.ts";
 import { toCursor } from "../../src/validation/pagination.ts";
@@ -46,6 +47,29 @@ test("an escape of a query that is not UTF-8 is read as it is written, as an err
 test("an encoding is chosen in linear time", SOON, () => {
   expect(chooseEncoding(`${" ".repeat(LONG)}x,${" ;".repeat(LONG)}q, gzip ; q=0.5`, ["gzip"])).toBe("gzip");
   expect(chooseEncoding("br;q=0, gzip; q=0", ["br", "gzip"])).toBeNull();
+});
+
+test("of a header that is a list the first 20 entries are read", async () => {
+  const behind = (others: number, entry: string) => `${"x,".repeat(others)} ${entry}`;
+  expect(chooseEncoding(behind(19, "GZIP"), ["gzip"])).toBe("gzip");
+  expect(chooseEncoding(behind(20, "gzip"), ["gzip"])).toBeNull();
+  const json = "application/graphql-response+json";
+  const typeOf = async (others: number, query: string) => {
+    const headers = { accept: behind(others, json) };
+    return (await server.graphql(query, undefined, { headers })).headers["content-type"];
+  };
+  for (const query of ["{ __typename }", "{ prompts { nodes { slug } } }"]) {
+    expect(await typeOf(19, query)).toContain(json);
+    expect(await typeOf(20, query)).toMatch(/^application\/json/);
+  }
+});
+
+test("a tag of an answer is found in a list of any length", SOON, () => {
+  const tags = 'W/"x", '.repeat(LONG);
+  expect(matchesEtag('W/"a"', `${tags}"a"`)).toBe(true);
+  expect(matchesEtag('"a"', `${tags}W/"a" `)).toBe(true);
+  expect(matchesEtag('"a"', `${tags}"ab", "`)).toBe(false);
+  expect([matchesEtag('"a"', " * "), matchesEtag('"a"', undefined)]).toEqual([true, false]);
 });
 
 test("a text is found to be no timestamp in linear time", SOON, () => {
