@@ -38,8 +38,9 @@ test("of a query the first hundred parameters are read", async () => {
 });
 
 test("an escape of a query that is not UTF-8 is read as it is written, as an error for each takes 15 microseconds", async () => {
-  await addPrompt(server, { slug: "escaped", versions: [{ version: "1" }] });
-  const { status, body } = await server.get("/prompts/escaped/describe?tag=a+%62%ff&%ff=%");
+  await using own = await startServer();
+  await addPrompt(own, { slug: "escaped", versions: [{ version: "1" }] });
+  const { status, body } = await own.get("/prompts/escaped/describe?tag=a+%62%ff&%ff=%");
   expect(status).toBe(200);
   expect(body.warning).toContain('"a %62%ff"');
 });

@@ -5,7 +5,7 @@ const INDEXES = ["log_texts_lexemes", "logs_by_metadata"];
 /**
  * Has each transaction bring its own words and metadata into their indexes. PostgreSQL otherwise keeps them aside, and the next
  * transaction merges what all have kept: beside logs of 40,000 words each, a small log of another workspace waited for 5 s, and waits
- * for 0.6 s now. Small logs are stored at nine tenths of the rate of before.
+ * for 0.2 to 0.8 s now. Small logs are stored at nine tenths of the rate of before.
  */
 export class Migration20261130143500_words_at_once extends Migration {
   override name = "Migration20261130143500_words_at_once";
