@@ -1,25 +1,18 @@
 import { LockMode } from "@mikro-orm/core";
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
-import { createProtectedTagsLoader, sortByLabel } from "../database/labels.ts";
+import { createProtectedTagsLoader, refuseMoreTags, sortByLabel } from "../database/labels.ts";
 import { readLists } from "../database/lengths.ts";
 import { createFinder, createLoader } from "../database/loader.ts";
 import type { EntityManager } from "../database/open.ts";
 import { inTransaction } from "../database/transaction.ts";
-import { badInput, GabbroError } from "../errors.ts";
+import { GabbroError } from "../errors.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
 import { getDatasetEntity } from "./authoring.resolvers.ts";
 import { type Dataset, DatasetTag } from "./entities.ts";
 import type { RemoveDatasetTagInput, SetDatasetTagProtectionInput, TagDatasetInput } from "./inputs.ts";
 import { datasetTagNotFound, datasetVersionNotFound, LATEST } from "./versions.resolvers.ts";
-
-const MAX_TAGS = 1_000;
-/**
- * They are in the row that each new version of the dataset changes: a commit of 200 first rows wrote 150 MB where each of 200 datasets
- * had 1,000 of 124 control characters.
- */
-const MAX_PROTECTED_TAGS = 100;
 
 /** A tag after a change; `version` is null when the tag was removed. */
 export interface DatasetTagState {
@@ -108,7 +101,7 @@ export async function setDatasetTagProtection(
   return withDataset(context, slug, async (em, dataset) => {
     const before = { ...input, protected: dataset.protectedTags.includes(input.tag) };
     const others = dataset.protectedTags.filter((label) => label !== input.tag);
-    if (input.protected) refuseMoreTags(others.length, MAX_PROTECTED_TAGS, "protected tags");
+    if (input.protected) refuseMoreTags(others.length, "protected tags", "dataset");
     dataset.protectedTags = input.protected ? [...others, input.tag].toSorted() : others;
     recordChange(em, context, { action: "setDatasetTagProtection", subject: slug, before, after: input });
     return dataset.protectedTags;
@@ -138,7 +131,7 @@ async function changeTag(
     if (version === null) em.remove(tag ?? []);
     else if (tag) tag.version = version;
     else {
-      refuseMoreTags(await em.count(DatasetTag, { dataset }), MAX_TAGS, "tags");
+      refuseMoreTags(await em.count(DatasetTag, { dataset }), "tags", "dataset");
       em.create(DatasetTag, { id, workspace, dataset, label, version, createdAt: new Date() });
     }
     if (from !== version) {
@@ -165,11 +158,6 @@ async function versionOf(em: EntityManager, dataset: Dataset, label: string): Pr
   const tag = await em.findOne(DatasetTag, { dataset, label });
   if (!tag) throw datasetTagNotFound(dataset.slug, label);
   return tag.version;
-}
-
-function refuseMoreTags(count: number, most: number, what: string): void {
-  if (count < most) return;
-  throw badInput([{ path: "tag", message: `cannot be added: a dataset has at most ${most} ${what}` }]);
 }
 
 function refuseLatest(label: string): void {

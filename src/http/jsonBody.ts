@@ -40,7 +40,7 @@ export function parseJsonBodies(app: App): void {
   });
 }
 
-const LONG_TYPE = `The Content-Type has more than ${MAX_TYPE_CHARACTERS} characters: send application/json.`;
+const LONG_TYPE = `The Content-Type has more than ${MAX_TYPE_CHARACTERS} characters. Send it without parameters.`;
 const COMPRESSED = "The body is compressed, which is not supported: send it without Content-Encoding.";
 
 function parse({ headers, holdValues }: FastifyRequest, body: Buffer): unknown {

@@ -84,7 +84,7 @@ export function createLimiter(options: Partial<Limits>, corsOrigins: string[]) {
   const countRequests = (app: App, lastWorkspaceOf: LastWorkspaceOf) => {
     app.addHook("onRequest", (request, reply, done) => {
       // Reset by its client, before Node.js tells: nobody waits for it, and limits by address have none.
-      if (request.ip === undefined) return void reply.hijack();
+      if (request.socket.remoteAddress === undefined) return void reply.hijack();
       onceDone(reply.raw, () => leave(request));
       if (PROBES.has(request.routeOptions.url!)) {
         request.isProbe = true;

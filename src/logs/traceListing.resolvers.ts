@@ -159,18 +159,19 @@ async function listedBefore(source: Source, logs: Match[], place: Place): Promis
   while (step.traces.length > 0) {
     const end = await endOf(source, step);
     const whole = wholeTraces(step, end);
-    const of = { workspaceId, traces: whole.length > 0 ? whole : [end!.trace] };
+    const some = whole.length > 0 ? whole : [end!.trace];
     const stretch = { ...rangeOf(context, { to: filter.to ?? null }, null), downTo: place };
-    let query = logsOfTraces(context, of, stretch)
+    let query = logsOfTraces(context, { workspaceId, traces: some }, stretch)
       .where("id", ">", step.after)
       .select(["trace as trace", "id as id", "startTime as startTime", "searchId as searchId"]);
     if (whole.length === 0) query = query.where("id", "<=", end!.id);
     for (const condition of [...conditionsOf(context, filter, { by: {} }), ...hidden(filter)])
       query = query.where(condition);
     const page = await filteredRows(context, workspaceId, { filter }, query);
-    let some: Match[] = words === null ? page : await havingWords(search, words, page);
-    if (filter.metadata?.length) some = await havingMembers(context, workspaceId, { filter, logs: some });
-    for (const { trace } of some) listed.add(trace);
+    let matching: Match[] = words === null ? page : await havingWords(search, words, page);
+    if (filter.metadata?.length)
+      matching = await havingMembers(context, workspaceId, { filter, logs: matching });
+    for (const { trace } of matching) listed.add(trace);
     const isDone = whole.length > 0 || listed.has(end!.trace);
     const traces = isDone ? step.traces.slice(whole.length || 1) : step.traces;
     step = { traces, after: isDone ? FIRST_ID : end!.id };

@@ -28,10 +28,6 @@ export type DescribePromptInput = z.input<typeof describePromptInput>;
 /** The most variables of a version, including those that its texts use. */
 export const MAX_VARIABLES = 1_000;
 export const MAX_VERSIONS = 10_000;
-/** The most tags of a prompt. */
-export const MAX_TAGS = 1_000;
-/** They are one value of its row, which is written whole. */
-export const MAX_PROTECTED_TAGS = 100;
 const MAX_TEMPLATE_CHARACTERS = 500_000;
 const MAX_TAG_CHARACTERS = 128;
 const MAX_NAME_CHARACTERS = 256;

@@ -1,18 +1,13 @@
 import type { Context } from "../context.ts";
 import { newId } from "../database/ids.ts";
+import { refuseMoreTags } from "../database/labels.ts";
 import type { EntityManager } from "../database/open.ts";
 import { badInput, GabbroError, quoted } from "../errors.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
 import { getPrompt } from "./authoring.resolvers.ts";
 import { changePrompt, type RecordChange } from "./changes.resolvers.ts";
 import { Prompt, PromptTag, PromptTagMove, PromptVersion } from "./entities.ts";
-import {
-  MAX_PROTECTED_TAGS,
-  MAX_TAGS,
-  type PromptTagInput,
-  type PublishPromptInput,
-  type SetTagProtectionInput,
-} from "./inputs.ts";
+import type { PromptTagInput, PublishPromptInput, SetTagProtectionInput } from "./inputs.ts";
 import { LATEST } from "./selection.ts";
 
 /** A tag after a change; `version` is null when the tag was removed. */
@@ -75,7 +70,7 @@ export async function setTagProtection(
     refuseLatest(input.tag);
     const before = { ...input, protected: prompt.protectedTags.includes(input.tag) };
     const others = prompt.protectedTags.filter((label) => label !== input.tag);
-    if (input.protected) refuseMoreTags(others.length, MAX_PROTECTED_TAGS, "protected tags");
+    if (input.protected) refuseMoreTags(others.length, "protected tags", "prompt");
     prompt.protectedTags = input.protected ? [...others, input.tag].toSorted() : others;
     record({ action: "setTagProtection", subject: slug, before, after: input });
     return prompt.protectedTags;
@@ -120,7 +115,7 @@ async function moveTag(
   const { workspaceId: workspace, tokenName } = authenticated(context);
   const createdAt = new Date();
   const id = tag?.id ?? newId();
-  if (to && !tag) refuseMoreTags(await em.count(PromptTag, { prompt }), MAX_TAGS, "tags");
+  if (to && !tag) refuseMoreTags(await em.count(PromptTag, { prompt }), "tags", "prompt");
   if (!to) em.remove(tag ?? []);
   else if (tag) tag.version = em.getReference(PromptVersion, to.id, { wrapped: true });
   else em.create(PromptTag, { id, workspace, prompt, label, version: to.id, createdAt });
@@ -142,11 +137,6 @@ async function moveTag(
     );
   }
   return { id, label, version, slug: prompt.slug };
-}
-
-function refuseMoreTags(count: number, most: number, what: string): void {
-  if (count < most) return;
-  throw badInput([{ path: "tag", message: `cannot be added: a prompt has at most ${most} ${what}` }]);
 }
 
 function refuseLatest(label: string): void {

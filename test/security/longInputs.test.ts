@@ -37,7 +37,7 @@ test("of a query the first hundred parameters are read", async () => {
   expect((await ask(100)).body).toEqual({ prompts: [] });
 });
 
-test("an escape of a query that is not UTF-8 is read as it is written, as an error for each takes 15 microseconds", async () => {
+test("an escape of a query that is not UTF-8 is read as it is written", async () => {
   await using own = await startServer();
   await addPrompt(own, { slug: "escaped", versions: [{ version: "1" }] });
   const { status, body } = await own.get("/prompts/escaped/describe?tag=a+%62%ff&%ff=%");

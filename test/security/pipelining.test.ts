@@ -133,10 +133,10 @@ test.each([
   { what: "requests", first: "", last: unknownHead, most: 50 },
   { what: "requests with long heads", first: "", last: headOf(14_600), most: 10 },
   {
-    most: 50,
     what: "requests behind the rest of a body that was refused",
     first: "POST /monitor/log HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{",
     last: `}${unknownHead}`,
+    most: 50,
   },
 ])(
   "of $what that arrive at once few begin in a turn, and a workspace does not wait for those of others",

@@ -32,7 +32,6 @@ export const postgresqlCopier: Copier = {
       .execute(async (transaction) => {
         await prepare(transaction);
         await lock(transaction, tables);
-        await execute(transaction, "set local gin_pending_list_limit = '64MB'");
         const result = await withPendingLists(transaction, () => run(targetOf(transaction)));
         for (const { name } of tables) await execute(transaction, `analyze ${quote(name)}`);
         return result;
@@ -44,6 +43,7 @@ async function withPendingLists<Result>(
   transaction: Transaction<never>,
   work: () => Promise<Result>,
 ): Promise<Result> {
+  await execute(transaction, "set local gin_pending_list_limit = '64MB'");
   const indexes = await execute(
     transaction,
     "select quote_ident(relname) as name from pg_class where cast(reloptions as text) like '%fastupdate=off%' and relnamespace = current_schema()::regnamespace",
