@@ -29,9 +29,10 @@ export function parseJsonBodies(app: App): void {
       return parsed;
     },
   );
-  app.addHook("preParsing", ({ headers }, _, payload, done) => {
+  app.addHook("preParsing", ({ method, headers }, _, payload, done) => {
     const isLong = (headers["content-type"] ?? "").length > MAX_TYPE_CHARACTERS;
-    done(isLong ? new GabbroError("UNSUPPORTED_MEDIA_TYPE", LONG_TYPE) : null, payload);
+    const isParsed = method !== "GET" && method !== "HEAD";
+    done(isLong && isParsed ? new GabbroError("UNSUPPORTED_MEDIA_TYPE", LONG_TYPE) : null, payload);
   });
   // Storing 10 MB takes 0.2 s, and writing and sending the answer that repeats them as long again.
   app.addHook("preSerialization", ({ hasLargeBody }, reply, payload, done) => {

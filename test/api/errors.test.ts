@@ -97,6 +97,12 @@ test.each([
   expect((await server.graphql("{ __typename }", {}, call)).body).toEqual({ data: { __typename: "Query" } });
 });
 
+test("a Content-Type of any length is ignored where no body is read", async () => {
+  const call = { headers: { "content-type": `application/json; ${"x".repeat(5_000)}` } };
+  expect((await server.get("/prompts/country-guide/describe", call)).status).toBe(200);
+  expect((await server.request("HEAD", "/prompts/country-guide/describe", undefined, call)).status).toBe(200);
+});
+
 test("a compressed body is 415 at both APIs, and a stray Content-Encoding does no harm", async () => {
   for (const path of ["/monitor/log", "/graphql"]) {
     const answer = await server.request("POST", path, gzipSync("{}"), {

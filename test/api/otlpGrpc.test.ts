@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import grpc from "@grpc/grpc-js";
 import { expect, test, vi } from "vitest";
 import { addToken, addWorkspace } from "../support/data.ts";
+import { callHeaders, openHttp2, sendFrames } from "../support/http2Frames.ts";
 import { encodeSpans, newSpan } from "../support/otlp.ts";
 import { connectGrpc } from "../support/otlpGrpc.ts";
 import { decode, encode } from "../support/otlpProto.ts";
@@ -126,6 +127,17 @@ test("a call in flight gets its answer when the service closes", async () => {
   await vi.waitFor(() => expect(turn).toHaveBeenCalled(), 10_000);
   await server.app.close();
   expect(await sending).toMatchObject({ code: codes.OK });
+});
+
+test("a client that resets its connection while the service closes does not make that fail", async () => {
+  await using server = await startServer();
+  using client = await connectGrpc(server);
+  const socket = await openHttp2(client.port);
+  await sendFrames(socket, [callHeaders(1, "/unknown")]); // it stays open, and the connection with it
+  const closing = server.app.close();
+  await once(socket, "data"); // that it goes away
+  socket.resetAndDestroy();
+  await closing;
 });
 
 test("a port that is taken is an error that the caller can report", async () => {

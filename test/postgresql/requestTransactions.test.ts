@@ -1,9 +1,11 @@
 import pg from "pg";
-import { expect, test, vi } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { addDataset, addPrompt, addWorkspace } from "../support/data.ts";
 import { execute } from "../support/postgresSetup.ts";
 import { type Server, startServer } from "../support/server.ts";
 import { captureStatements } from "../support/statements.ts";
+
+afterEach(() => vi.restoreAllMocks());
 
 /** Holds locks of all datasets, until the returned function is called. */
 async function lockDatasets({ databaseUrl }: Server): Promise<() => Promise<void>> {
@@ -46,8 +48,16 @@ test("a request with a key whose write is refused, as another transaction is in 
   expect((await updating).body).toEqual({ data: { updatePrompt: { prompt } } });
 });
 
+/** Lets such a transaction stay open for longer than the second that a busy machine may need for the others. */
+function lengthenTransactions(): void {
+  const { setTimeout: original } = globalThis;
+  vi.spyOn(globalThis, "setTimeout").mockImplementation(((work: () => void, ms = 0, ...args: []) =>
+    original(work, ms === 1_000 ? 60_000 : ms, ...args)) as typeof setTimeout);
+}
+
 test("a request with a key is not run again for those of other workspaces that store logs meanwhile", async () => {
   await using server = await startServer();
+  lengthenTransactions();
   const { token } = await addWorkspace(server, "other");
   await addDataset(server, { slug: "rows", columns: [{ name: "a", type: "text" }] });
   const release = await lockDatasets(server);

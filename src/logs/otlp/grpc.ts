@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { type AddressInfo, createServer, type Server } from "node:net";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import type { App } from "../../http/app.ts";
 import { createPacer } from "../../http/pacedConnections.ts";
 import { createConnections } from "./grpcConnections.ts";
@@ -52,7 +52,11 @@ export function offerGrpc(app: App, options: OtlpOptions, graceMs = GRACE_MS): v
     const end = setTimeout(() => {
       for (const socket of connections.open) socket.destroy();
     }, graceMs);
-    await Promise.all([...connections.open].map((socket) => socket.closed || once(socket, "close")));
+    await Promise.all([...connections.open].map(closed));
     clearTimeout(end);
   });
 }
+
+/** Unlike `once` of node:events, it takes the end of a connection that fails for one. */
+const closed = (socket: Socket): Promise<void> =>
+  new Promise((resolve) => (socket.closed ? resolve() : socket.once("close", () => resolve())));
