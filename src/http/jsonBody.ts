@@ -3,7 +3,7 @@ import { GabbroError } from "../errors.ts";
 import { passTurns, pauseAfter } from "../limits/turns.ts";
 import { checkJson } from "../validation/jsonLimits.ts";
 import type { App, FastifyRequest } from "./app.ts";
-import { discardUnreadBodies } from "./unreadBodies.ts";
+import { discardUnreadBodies, readsBody } from "./unreadBodies.ts";
 
 /** A larger body is used in the turn after the one that parses it: parsing a megabyte of small values takes 30 to 70 ms. */
 const MAX_BYTES_WITHIN_TURN = 256 * 1024;
@@ -29,10 +29,9 @@ export function parseJsonBodies(app: App): void {
       return parsed;
     },
   );
-  app.addHook("preParsing", ({ method, headers }, _, payload, done) => {
-    const isLong = (headers["content-type"] ?? "").length > MAX_TYPE_CHARACTERS;
-    const isParsed = method !== "GET" && method !== "HEAD";
-    done(isLong && isParsed ? new GabbroError("UNSUPPORTED_MEDIA_TYPE", LONG_TYPE) : null, payload);
+  app.addHook("preParsing", (request, _, payload, done) => {
+    const isLong = (request.headers["content-type"] ?? "").length > MAX_TYPE_CHARACTERS;
+    done(isLong && readsBody(request) ? new GabbroError("UNSUPPORTED_MEDIA_TYPE", LONG_TYPE) : null, payload);
   });
   // Storing 10 MB takes 0.2 s, and writing and sending the answer that repeats them as long again.
   app.addHook("preSerialization", ({ hasLargeBody }, reply, payload, done) => {

@@ -9,6 +9,7 @@ import { createBodies } from "./bodies.ts";
 import { createInFlight, NO_WORKSPACE } from "./inFlight.ts";
 import { createRefusals, type ErrorBody } from "./refusals.ts";
 import { waitAs } from "./slices.ts";
+import { readsBody } from "./unreadBodies.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -212,8 +213,10 @@ function readingOf({ routeOptions: { config } }: FastifyRequest): "whole" | "unp
   return config.keepsBytes ? "unpacked" : "whole";
 }
 
-/** Whether a request has no body, or one whose parsing takes next to no time. */
-function isSmall({ headers }: FastifyRequest): boolean {
+/** Whether a request has no body that is read, or one whose parsing takes next to no time. */
+function isSmall(request: FastifyRequest): boolean {
+  const { headers } = request;
+  if (!readsBody(request)) return true;
   if (headers["transfer-encoding"] !== undefined) return false;
   return Number(headers["content-length"] ?? 0) <= MAX_SMALL_BODY_BYTES;
 }

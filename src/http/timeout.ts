@@ -2,6 +2,7 @@ import type { FastifyReply } from "fastify";
 import { type Deadline, endDeadline, timedOut } from "../limits/deadline.ts";
 import type { App } from "./app.ts";
 import { isStream } from "./limiter.ts";
+import { readsBody } from "./unreadBodies.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -26,7 +27,7 @@ export function addTimeout(app: App, limitMs: number): void {
     if (reply.raw.headersSent) return;
     if (reply.raw.destroyed) return endDeadline(reply.request); // nobody waits for what may have no other deadline
     const nowMs = performance.now();
-    if (!raw.complete) deadline.atMs = nowMs + limitMs;
+    if (!raw.complete && readsBody(reply.request)) deadline.atMs = nowMs + limitMs;
     const leftMs = Math.min(deadline.atMs - nowMs, limitMs); // a deadline that was removed may be set again
     // A timer fires early by the time for which the event loop was busy before it was set.
     if (leftMs >= 0) startTimer(reply, leftMs + 1);

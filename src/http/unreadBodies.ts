@@ -2,6 +2,11 @@ import type { IncomingMessage } from "node:http";
 import type { App } from "./app.ts";
 import { isStopped } from "./slices.ts";
 
+const METHODS_WITH_BODIES = new Set(["POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+
+/** Whether Fastify reads the body of a request: one of any other method is answered without. */
+export const readsBody = ({ method }: { method: string }): boolean => METHODS_WITH_BODIES.has(method);
+
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 /** The same on routes whose bodies may have 64 MB. */
 const MAX_UNREAD_KEPT_BYTES = 80 * 1024 * 1024;

@@ -5,6 +5,7 @@ const WORK = Symbol("work");
 
 interface Work {
   isUnderWay: boolean;
+  isOver: boolean;
   isClosed: boolean;
   /** What the answer holds. */
   releases: (() => void)[];
@@ -14,18 +15,22 @@ interface Answer extends Writable {
   [WORK]?: Work;
 }
 
-/** A handler begins to work on an answer. It works on when its client closes the connection. */
+/**
+ * A handler begins to work on an answer. It works on when its client closes the connection. A body may be complete only after
+ * the request was refused: nobody would end that work.
+ */
 export function beginWork(answer: Answer): void {
-  workOn(answer).isUnderWay = true;
+  const work = workOn(answer);
+  work.isUnderWay = !work.isOver;
 }
 
 /** The handler has answered, or its time is up: what the answer held is released once it is closed. */
 export function endWork(answer: Answer): void {
   const work = workOn(answer);
   work.isUnderWay = false;
+  work.isOver = true;
   releaseIfDone(work);
 }
-
 /**
  * Calls back once an answer is closed and no handler works on it. What a request holds counts until then: otherwise a caller
  * who sends requests and closes their connections at once would have any number of them worked on.
@@ -39,7 +44,7 @@ export function onceDone(answer: Answer, release: () => void): void {
 /** One listener for all that an answer holds: Node.js warns of more than ten. */
 function workOn(answer: Answer): Work {
   if (answer[WORK]) return answer[WORK];
-  const work: Work = { isUnderWay: false, isClosed: answer.closed, releases: [] };
+  const work: Work = { isUnderWay: false, isOver: false, isClosed: answer.closed, releases: [] };
   answer[WORK] = work;
   answer.once("close", () => {
     work.isClosed = true;
