@@ -2,6 +2,7 @@ import type { Context } from "../context.ts";
 import { lengthOf, readByLength } from "../database/lengths.ts";
 import { inPage, type Page } from "../database/pages.ts";
 import { createPauses } from "../database/pauses.ts";
+import { DELETED_SLUGS } from "../database/softDeleted.ts";
 import { budgetsOfPages } from "../limits/answerBudget.ts";
 import { pagesOf } from "../validation/pagination.ts";
 import { authorize } from "../workspaces/resolvers.ts";
@@ -19,7 +20,8 @@ export async function datasets(
   const inWorkspace = read
     .selectFrom("Dataset")
     .where("workspace", "=", workspaceId)
-    .where("deletedAt", "is", null);
+    .where("deletedAt", "is", null)
+    .where("slug", "<", DELETED_SLUGS); // 80,000 deleted ones behind the last living one took 0.3 s to read
   let query = inPage(inWorkspace, "slug", page);
   if (search) {
     const matching = query.where(({ or, ref }) =>

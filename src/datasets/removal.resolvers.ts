@@ -3,7 +3,7 @@ import { deleteInBatches } from "../database/deleteInBatches.ts";
 import { lengthOf } from "../database/lengths.ts";
 import type { Database, EntityManager } from "../database/open.ts";
 import { retryWhileLocked } from "../database/retry.ts";
-import { softDeleted } from "../database/softDeleted.ts";
+import { DELETED_SLUGS, softDeleted } from "../database/softDeleted.ts";
 import { TEXTS } from "./contents.resolvers.ts";
 import { type Dataset, DatasetColumnsRevision, DatasetRow, DatasetRowRevision } from "./entities.ts";
 
@@ -24,13 +24,14 @@ export async function removeDataset(em: EntityManager, dataset: Dataset): Promis
     return;
   }
   // A change of a unique key locks the dataset against new rows on PostgreSQL as well.
-  dataset.slug = `~${dataset.id}`;
+  dataset.slug = DELETED_SLUGS + dataset.id;
   dataset.deletedAt = new Date();
 }
 
 /** Removes soft-deleted datasets in small steps, until all are gone or `signal` aborts. */
-export async function removeDeletedDatasets({ read, write }: Database, signal: AbortSignal): Promise<void> {
-  for await (const { id, workspace } of softDeleted({ read }, "Dataset")) {
+export async function removeDeletedDatasets(database: Database, signal: AbortSignal): Promise<void> {
+  const { read, write } = database;
+  for await (const { id, workspace } of softDeleted(database, "Dataset")) {
     for (const part of ["DatasetRow", "DatasetRowRevision", "DatasetColumnsRevision"] as const)
       await removePart({ read, write }, { part, workspace, dataset: id }, signal);
     if (signal.aborted) return;

@@ -2,6 +2,7 @@ import type { Context } from "../context.ts";
 import { type Condition, combinationsOf, isOneOf } from "../database/conditions.ts";
 import { inPage, type Page } from "../database/pages.ts";
 import { createPauses } from "../database/pauses.ts";
+import { DELETED_SLUGS } from "../database/softDeleted.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import type { Combined } from "../validation/filters.ts";
@@ -47,7 +48,8 @@ export async function prompts(
   const inWorkspace = database.read
     .selectFrom("Prompt")
     .where("workspace", "=", workspaceId)
-    .where("deletedAt", "is", null);
+    .where("deletedAt", "is", null)
+    .where("slug", "<", DELETED_SLUGS); // 80,000 deleted ones behind the last living one took 0.3 s to read
   let query = inPage(inWorkspace, "slug", page);
   if (featureSlug) query = query.where("featureSlug", "=", featureSlug);
   for (const condition of conditionsOf(filter ?? {})) query = query.where(condition);

@@ -5,7 +5,7 @@ import { deleteInBatches } from "../database/deleteInBatches.ts";
 import { lengthOf } from "../database/lengths.ts";
 import type { Database } from "../database/open.ts";
 import { retryWhileLocked } from "../database/retry.ts";
-import { softDeleted } from "../database/softDeleted.ts";
+import { DELETED_SLUGS, softDeleted } from "../database/softDeleted.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { getPrompt, headOf } from "./authoring.resolvers.ts";
 import { changePrompt } from "./changes.resolvers.ts";
@@ -40,7 +40,7 @@ export async function deletePrompt(context: Context, { slug }: { slug: string })
       versions: versions.map(({ version }) => version),
     };
     record({ action: "deletePrompt", subject: slug, before, after: null });
-    prompt.slug = `~${prompt.id}`; // which no other prompt can have
+    prompt.slug = DELETED_SLUGS + prompt.id;
     prompt.deletedAt = new Date();
     return prompt.id;
   });

@@ -1,3 +1,4 @@
+import { v7 as uuidv7 } from "uuid";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { removeDeletedPrompts } from "../../src/prompts/removal.resolvers.ts";
 import { addPrompt } from "../support/data.ts";
@@ -97,6 +98,24 @@ test("deleted prompts without parts are removed one in a turn of the event loop"
   expect(turns).toBeGreaterThanOrEqual(slugs.length);
   const [read] = stop().filter(({ sql }) => /^select .*from .prompts/.test(sql));
   expect(read!.sql).toContain(" limit "); // reading 60,000 at once takes 0.7 s
+});
+
+test("more prompts than are looked up at once, all deleted in the same millisecond, are removed in one run", async () => {
+  const { database } = server;
+  const workspace = (await database.read.selectFrom("Workspace").select("id").executeTakeFirstOrThrow()).id;
+  const deletedAt = new Date();
+  const rows = Array.from({ length: 1_001 }, (_, n) => ({
+    ...{ id: uuidv7(), workspace, slug: `~${n}`, name: "a", description: null, featureSlug: null },
+    ...{ protectedTags: [], createdAt: deletedAt, deletedAt },
+  }));
+  await database.write.insertInto("Prompt").values(rows).execute();
+  await removeDeletedPrompts(database, never);
+  const left = await database.read
+    .selectFrom("Prompt")
+    .select("id")
+    .where("deletedAt", "is not", null)
+    .execute();
+  expect(left).toEqual([]);
 });
 
 test("long versions after many short ones are removed 16 MB at a time", async () => {

@@ -1,5 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
+import { removeDeletedDatasets } from "../../src/datasets/removal.resolvers.ts";
+import { removeDeletedPrompts } from "../../src/prompts/removal.resolvers.ts";
 import { toCursor } from "../../src/validation/pagination.ts";
 import { encodeSpans, newSpan, send } from "../support/otlp.ts";
 import { startServer } from "../support/server.ts";
@@ -98,3 +100,27 @@ test("the sessions of a token are found by the token, and a page of all sessions
   expect(ofAll).toHaveLength(2);
   for (const { sql } of ofAll) expect(await planOf(server, sql)).not.toMatch(/SCAN|TEMP B-TREE/);
 });
+
+test.each(["prompts", "datasets"] as const)(
+  "a page of %s passes over none that is deleted, and those are removed in the order of their index",
+  async (list) => {
+    await using server = await startServer();
+    const stop = await captureStatements(server);
+    for (const page of ["first: 1", "last: 1"])
+      expect(await server.run(`{ ${list}(${page}) { nodes { slug } } }`)).toEqual([]);
+    const removal = list === "prompts" ? removeDeletedPrompts : removeDeletedDatasets;
+    await removal(server.database, new AbortController().signal);
+    const statements = stop()
+      .map(({ sql }) => sql)
+      .filter((sql) => sql.includes(`from "${list}"`));
+    const [pages, removals] = [/order by "slug"/, /order by "deleted_at"/].map((order) =>
+      statements.filter((sql) => order.test(sql)),
+    );
+    expect([pages!.length, removals!.length]).toEqual([2, 1]);
+    for (const sql of pages!) expect(await planOf(server, sql)).toContain("(workspace_id=? AND slug<?)");
+    // What is left to sort is what was deleted in the same millisecond.
+    expect(await planOf(server, removals![0]!)).toMatch(
+      new RegExp(`USING (?:COVERING )?INDEX ${list}_deleted.*; USE TEMP B-TREE FOR LAST TERM OF ORDER BY$`),
+    );
+  },
+);
