@@ -11,6 +11,8 @@ interface Reading<Row, Read> {
   rows: Row[];
   /** The length of a row. */
   bytesOf: (row: Row) => number;
+  /** The bytes of a piece, where they take longer than those that are only read. */
+  maxBytes?: number;
   read: (piece: Row[]) => Promise<Read[]>;
 }
 
@@ -21,11 +23,11 @@ interface Reading<Row, Read> {
 export async function readInPieces<Row, Read>(
   context: Pick<Context, "database" | "deadline">,
   workspaceId: string,
-  { rows, bytesOf, read }: Reading<Row, Read>,
+  { rows, bytesOf, maxBytes, read }: Reading<Row, Read>,
 ): Promise<Read[]> {
   const { turn, search } = context.database;
   const results: Read[] = [];
-  for (const { piece, bytes } of piecesOf(rows, bytesOf)) {
+  for (const { piece, bytes } of piecesOf(rows, bytesOf, maxBytes)) {
     const isSmall = bytes <= MAX_BYTES_AT_ONCE && piece.length === rows.length;
     if (!isSmall) await turn(workspaceId);
     checkDeadline(context);

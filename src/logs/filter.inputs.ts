@@ -5,10 +5,12 @@ import {
   boundedFilter,
   type Combined,
   conditionsWith,
-  MAX_FILTER_VALUES,
+  FILTER_BOUNDS,
+  soughtText,
+  soughtTexts,
 } from "../validation/filters.ts";
 import { list } from "../validation/list.ts";
-import { text, wordsToFind } from "../validation/text.ts";
+import { wordsToFind } from "../validation/text.ts";
 import { logStatuses, logTypes } from "./entities.ts";
 
 const MAX_METADATA_MEMBERS = 10;
@@ -18,15 +20,15 @@ const MAX_SEARCH_WORDS = 32;
 
 const amount = () => z.number().nullish();
 const conditions = {
-  slug: anyOf(text()).describe("One of these slugs of prompts was logged, whether the prompts exist or not."),
-  version: anyOf(text()).describe("One of these versions served."),
-  tag: anyOf(text()).describe("The version was found by one of these tags."),
-  userId: anyOf(text()).describe("The user has one of these ids, as the caller knows them."),
-  organizationId: anyOf(text()).describe("The organization has one of these ids, as the caller knows them."),
+  slug: soughtTexts().describe("One of these slugs of prompts was logged, whether the prompts exist or not."),
+  version: soughtTexts().describe("One of these versions served."),
+  tag: soughtTexts().describe("The version was found by one of these tags."),
+  userId: soughtTexts().describe("The user has one of these ids, as the caller knows them."),
+  organizationId: soughtTexts().describe("The organization has one of these ids, as the caller knows them."),
   from: optionalTimestamp().describe("Calls that began then or later."),
   to: optionalTimestamp().describe("Calls that began before then."),
   type: anyOf(z.enum(logTypes)).describe("One of these kinds of steps."),
-  model: anyOf(text()).describe("A model with one of these names answered."),
+  model: soughtTexts().describe("A model with one of these names answered."),
   status: anyOf(z.enum(logStatuses)).describe("They ended like one of these, as the client reported."),
   minCost: amount().describe("Calls that cost at least so much, in US dollars."),
   maxCost: amount().describe("Calls that cost at most so much, in US dollars."),
@@ -46,19 +48,15 @@ const { slug, version, model, userId, organizationId, status } = conditions;
 export const usageFilter = conditionsWith(
   { slug, version, model, userId, organizationId, status },
   {
-    description: `Selects the calls that meet all of these conditions. A filter has at most ${MAX_FILTER_VALUES} values and conditions together.`,
+    description: `Selects the calls that meet all of these conditions. ${FILTER_BOUNDS}`,
     such: "of a model that is not known",
   },
 );
-/** The databases look for it in the metadata of one log after another: one of 5 MB took 10 s. */
-const MAX_MEMBER_CHARACTERS = 4_096;
-const member = () => text().max(MAX_MEMBER_CHARACTERS); // a union would say nothing of an error that ends the checks
-
 export const metadataMatch = z
   .object({
-    key: member().describe("The name of a member of the metadata, of at most 4,096 characters."),
+    key: soughtText().describe("The name of a member of the metadata, of at most 4,096 characters."),
     value: z
-      .union([member(), z.number(), z.boolean(), z.null()], {
+      .union([soughtText(), z.number(), z.boolean(), z.null()], {
         error: "must be a string, a number, true, false or null",
       })
       .describe("Its value: a string of at most 4,096 characters, a number, true, false or null."),
@@ -81,9 +79,7 @@ export const logFilter = z
     if (!from || !to || from <= to) return;
     context.addIssue({ code: "custom", path: ["to"], message: "must not be before from" });
   })
-  .describe(
-    `Selects the logs that meet all of these conditions. A filter has at most ${MAX_FILTER_VALUES} values and conditions together.`,
-  );
+  .describe(`Selects the logs that meet all of these conditions. ${FILTER_BOUNDS}`);
 export type LogFilter = z.output<typeof logFilter>;
 
 export const boundedLogFilter = boundedFilter(logFilter);

@@ -1,14 +1,13 @@
 import type { z } from "zod";
-import { anyOf, conditionsWith, MAX_FILTER_VALUES } from "../validation/filters.ts";
-import { text } from "../validation/text.ts";
+import { conditionsWith, FILTER_BOUNDS, soughtTexts } from "../validation/filters.ts";
 
 export const promptFilter = conditionsWith(
   {
-    slug: anyOf(text()).describe("The prompt has one of these slugs."),
-    featureSlug: anyOf(text()).describe("The prompt belongs to one of these features."),
+    slug: soughtTexts().describe("The prompt has one of these slugs."),
+    featureSlug: soughtTexts().describe("The prompt belongs to one of these features."),
   },
   {
-    description: `Selects the prompts that meet all of these conditions. A filter has at most ${MAX_FILTER_VALUES} values and conditions together.`,
+    description: `Selects the prompts that meet all of these conditions. ${FILTER_BOUNDS}`,
     such: "of the feature of a prompt that belongs to none",
   },
 );

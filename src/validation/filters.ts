@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { text } from "./text.ts";
 
 /** Each entry of a list that is examined is compared with all of them. */
 export const MAX_FILTER_VALUES = 200;
@@ -6,6 +7,18 @@ export const MAX_FILTER_VALUES = 200;
 /** A list, or a single value, which GraphQL takes for a list of one. */
 export const anyOf = <Item extends z.ZodType>(item: Item) =>
   z.preprocess((value) => (value == null || Array.isArray(value) ? value : [value]), z.array(item).nullish());
+
+/** SQLite copies the values that it compares with, for each row: a thousand logs and three values of 3 MB took a second. */
+const MAX_VALUE_CHARACTERS = 4_096;
+
+/** The bounds of a filter, for its description. */
+export const FILTER_BOUNDS = `A filter has at most ${MAX_FILTER_VALUES} values and conditions together, and a text in it at most ${MAX_VALUE_CHARACTERS.toLocaleString("en")} characters.`;
+
+/** A text that a filter looks for. */
+export const soughtText = () => text().max(MAX_VALUE_CHARACTERS); // a union would say nothing of an error that ends the checks
+
+/** Texts of which one is looked for. */
+export const soughtTexts = () => anyOf(soughtText());
 
 /** How conditions are combined with others of their kind. */
 export interface Combinations<Conditions> {

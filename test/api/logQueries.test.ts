@@ -168,6 +168,7 @@ test.each<[string, object, RegExp]>([
     { f: { metadata: [{ key: "k", value: "v".repeat(4_097) }] } },
     /metadata\.0\.value must have at most 4096 characters/,
   ],
+  ["a long slug", { f: { not: { slug: "s".repeat(4_097) } } }, /slug.* must have at most 4096 characters/],
   [
     "too much metadata",
     { f: { metadata: Array(11).fill({ key: "a", value: 1 }) } },

@@ -399,7 +399,7 @@ test.each(FILTERED)(
   },
 );
 
-test("a plain argument and a filter of prompts hold together, and a filter has at most 200 values", async () => {
+test("a plain argument and a filter of prompts hold together, and a filter has bounds", async () => {
   await run(CREATE, { slug: "both-a", featureSlug: "both" });
   await run(CREATE, { slug: "both-b", featureSlug: "both" });
   const LIST = 'query($f: PromptFilter) { prompts(featureSlug: "both", filter: $f) { nodes { slug } } }';
@@ -409,6 +409,9 @@ test("a plain argument and a filter of prompts hold together, and a filter has a
       code: "BAD_INPUT",
       message: expect.stringContaining("must have at most 200 values and conditions"),
     },
+  });
+  expect(await run(LIST, { f: { slug: ["a", "s".repeat(4_097)] } })).toMatchObject({
+    error: { code: "BAD_INPUT", message: expect.stringContaining("must have at most 4096 characters") },
   });
 });
 

@@ -82,11 +82,11 @@ export function createSqliteSearch(file: string): Search<Query> {
     },
 
     // One pass, as SQLite parses the object again for each `json_each`: a member is counted as the one that it is, and each of those
-    // once. Without the list of keys it would compare ten members with all of the object, which takes eight times as long.
+    // once.
     hasMembers: (object, members) => {
       const wanted = new Map(members.map((member) => [JSON.stringify([member.key, member.value]), member]));
       const cases = wanted.values().map((member, n) => sql`when ${isMember(member)} then ${sql.lit(n)}`);
-      return sql<SqlBool>`(select count(distinct case ${sql.join([...cases], sql` `)} end) from json_each(${object}) as member where member.key in (${sql.join(members.map(({ key }) => key))})) = ${sql.lit(wanted.size)}`;
+      return sql<SqlBool>`(select count(distinct case ${sql.join([...cases], sql` `)} end) from json_each(${object}) as member where ${hasOneOf(members)}) = ${sql.lit(wanted.size)}`;
     },
 
     // Without statistics SQLite assumes that any equality matches few rows.
@@ -104,6 +104,18 @@ export function createSqliteSearch(file: string): Search<Query> {
 
     close: async () => processes.close(),
   };
+}
+
+/**
+ * Whether a member has one of the keys. Without it SQLite would compare ten members with all of the object, which takes eight
+ * times as long. Keys are compared with those of their length: 12 kB are copied for each comparison, 9 s for 4 MB of members.
+ */
+function hasOneOf(members: Member[]): RawBuilder<SqlBool> {
+  const byBytes = Map.groupBy(new Set(members.map(({ key }) => key)), (key) => Buffer.byteLength(key));
+  const cases = byBytes
+    .entries()
+    .map(([bytes, keys]) => sql`when ${sql.lit(bytes)} then member.key in (${sql.join(keys)})`);
+  return sql`case octet_length(member.key) ${sql.join([...cases], sql` `)} end`;
 }
 
 function isMember({ key, value }: Member): RawBuilder<SqlBool> {
