@@ -429,6 +429,7 @@ describe("the difference of two versions", () => {
   };
   const LONG_TEXT = Array.from({ length: 30_000 }, (_, at) => `line ${at}`);
   const equalLines = "a\n".repeat(40_000);
+  const LONG_LINES = `${"x".repeat(5_000)}\n`.repeat(250);
   test.each([
     ["random lines", randomLines(MEGABYTE), `${randomLines(MEGABYTE)}end`],
     [
@@ -443,6 +444,7 @@ describe("the difference of two versions", () => {
     ],
     ["empty lines without an end", "\n".repeat(99_000), `${"\n".repeat(99_000)}end`],
     ["a line without any end", "x".repeat(MEGABYTE), "\n".repeat(99_000)],
+    ["few long lines of which two changed", `a\n${LONG_LINES}b\n`, `b\n${LONG_LINES}a\n`],
   ])("of megabytes of %s is coarse, but right", (_, before, after) => {
     const patch = diff({ ...from, version: "2.0.0", text: after }, { ...from, text: before });
     expect(parsePatch(patch)[0]!.hunks).toHaveLength(1);
