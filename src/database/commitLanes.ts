@@ -28,7 +28,16 @@ const MAX_SHARED_BYTES = 64 * 1024;
 const MIN_PENDING_REQUESTS = 64;
 export const MAX_WAIT_MS = 5_000;
 
-type StoreBatch<DB> = (batch: Unit<DB>[]) => Promise<(true | Error)[]>;
+/** A request that shared a transaction in which a row was refused with those of other workspaces: they are not to wait for each other. */
+export const APART = "apart";
+
+/** What became of a request. */
+export type Stored = true | Error | typeof APART;
+
+/** Whether a request goes on in another transaction. */
+export const goesOn = (stored: Stored | undefined): boolean => stored === APART || isLocked(stored);
+
+type StoreBatch<DB> = (batch: Unit<DB>[]) => Promise<Stored[]>;
 
 interface Ways<DB> {
   together: StoreBatch<DB>;
@@ -157,24 +166,31 @@ function tooLate(): GabbroError {
   return new GabbroError("UNAVAILABLE", message, { headers: { "retry-after": "1" } });
 }
 
-/** Stores the requests of a transaction; those that have to wait for a lock go on in one for each workspace. */
-async function storeBatch<DB>({ together, alone }: Ways<DB>, batch: Waiting<DB>[]): Promise<void> {
+/** Stores the requests of a transaction; those that go on do so in one for each workspace. */
+async function storeBatch<DB>(ways: Ways<DB>, batch: Waiting<DB>[]): Promise<void> {
   if (batch.length === 0) return;
-  const locked = await settle(batch, together);
-  for (const [workspace, some] of Map.groupBy(locked, ({ unit }) => unit.workspace))
+  const { apart, locked } = await settle(batch, ways.together);
+  const byWorkspace = (some: Waiting<DB>[]) => Map.groupBy(some, ({ unit }) => unit.workspace);
+  for (const [workspace, some] of byWorkspace(locked))
     void runShared(workspace, async () => {
-      for (const { reject } of await settle(some, alone)) reject(tooLate());
+      for (const { reject } of (await settle(some, ways.alone)).locked) reject(tooLate());
     });
+  const stored = byWorkspace(apart)
+    .entries()
+    .map(([workspace, some]) => runShared(workspace, () => storeBatch(ways, some)));
+  await Promise.all(stored);
 }
 
-/** Stores the requests of a transaction; returns those that have to wait for a lock. */
-async function settle<DB>(batch: Waiting<DB>[], store: StoreBatch<DB>): Promise<Waiting<DB>[]> {
+/** Stores the requests of a transaction; returns those that go on, by the reason. */
+async function settle<DB>(batch: Waiting<DB>[], store: StoreBatch<DB>) {
   const results = await store(batch.map(({ unit }) => unit));
-  return batch.filter(({ resolve, reject }, n) => {
+  const [apart, locked]: Waiting<DB>[][] = [[], []];
+  for (const [n, one] of batch.entries()) {
     const result = results[n];
-    if (isLocked(result)) return true;
-    if (result instanceof Error) reject(result);
-    else resolve();
-    return false;
-  });
+    if (result === APART) apart!.push(one);
+    else if (isLocked(result)) locked!.push(one);
+    else if (result instanceof Error) one.reject(result);
+    else one.resolve();
+  }
+  return { apart: apart!, locked: locked! };
 }

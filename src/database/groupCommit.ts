@@ -4,10 +4,13 @@ import { createFairQueue } from "../limits/fairQueue.ts";
 import { jsonSize } from "../limits/jsonSize.ts";
 import { createResultTurns } from "../limits/results.ts";
 import {
+  APART,
   createLanes,
+  goesOn,
   MAX_TRANSACTION_BYTES,
   MAX_TRANSACTION_REQUESTS,
   MAX_WAIT_MS,
+  type Stored,
   type Unit,
 } from "./commitLanes.ts";
 import { failsWholeBatch, isLocked } from "./driverErrors.ts";
@@ -49,11 +52,8 @@ interface Store<DB> {
 export function createCommit<DB>({ insert, insertAlone, takesLocks = () => false }: Store<DB>) {
   const batchSizes = new Float64Array(MAX_TRANSACTION_REQUESTS + 1);
   const storeBy = (way: Store<DB>["insert"]) => async (batch: Unit<DB>[]) => {
-    const results = await store(
-      way,
-      batch.map(({ rows }) => rows),
-    );
-    if (!results.some(isLocked)) batchSizes[batch.length]! += 1;
+    const results = await store(way, batch);
+    if (!results.some(goesOn)) batchSizes[batch.length]! += 1;
     return results;
   };
   const ways = { together: storeBy(insert), alone: storeBy(insertAlone) };
@@ -108,19 +108,17 @@ export function createCommit<DB>({ insert, insertAlone, takesLocks = () => false
   });
 }
 
-async function store<DB>(
-  insert: (rows: Rows<DB>) => Promise<void>,
-  units: readonly Rows<DB>[],
-): Promise<(true | Error)[]> {
+async function store<DB>(insert: (rows: Rows<DB>) => Promise<void>, units: Unit<DB>[]): Promise<Stored[]> {
   try {
-    await insert(units.flat());
+    await insert(units.flatMap(({ rows }) => rows));
     return units.map(() => true);
   } catch (error) {
-    // If one row is refused, the others may succeed alone; an error of the database itself fails them all. Where one has to wait for
-    // a lock, those of each workspace go on together.
+    // An error of the database itself fails them all. Where one has to wait for a lock, those of each workspace go on together.
     if (units.length === 1 || failsWholeBatch(error) || isLocked(error))
       return units.map(() => error as Error);
-    const results: (true | Error)[] = [];
+    if (units.some(({ workspace }) => workspace !== units[0]!.workspace)) return units.map(() => APART);
+    // If one row is refused, the others may succeed alone.
+    const results: Stored[] = [];
     for (const unit of units) {
       const locked = results.find(isLocked); // or else each of the others might wait as long
       results.push(...(locked ? [locked] : await store(insert, [unit])));

@@ -266,3 +266,26 @@ test("where one row is refused and the next has to wait for a lock, those after 
   expect(tried).toEqual([names, ["orphan"], ["b"]]);
   expect(alone).toEqual([["b", "c", "d"]]);
 });
+
+test("who shares a transaction with a row of another workspace that is refused does not wait for the rest of that", async () => {
+  const tried: string[][] = [];
+  const commit = createCommit({
+    insert: async (all: [string, { name: string }][]) => {
+      tried.push(namesOf(all));
+      if (namesOf(all).includes("orphan")) throw refusal(ORPHAN);
+    },
+    insertAlone: neverAlone,
+  });
+  const stored: string[] = [];
+  const store = (workspace: string, name: string) =>
+    runShared(workspace, () => commit(rows(name))).then(
+      () => stored.push(name),
+      () => stored.push(`not ${name}`),
+    );
+  await Promise.all(
+    [..."abcdef", "orphan"].map((name) => store("one", name)).concat(store("other", "theirs")),
+  );
+  expect(tried.slice(0, 3)).toEqual([[..."abcdef", "orphan", "theirs"], [..."abcdef", "orphan"], ["theirs"]]);
+  expect(stored[0]).toBe("theirs");
+  expect(stored.toSorted()).toEqual([..."abcdef", "not orphan", "theirs"]);
+});
