@@ -7,6 +7,8 @@ import type { StoredData } from "./stalls/storing.ts";
 
 /** How often a request is sent at most that keeps the neighbour waiting, as the machine may have stood still. */
 const TIMES = 3;
+/** How many callers then send it at once. */
+const CROWD = 60;
 const MAX_WAIT_MS = 250;
 const TIMEOUT_MS = 60_000;
 /** Answers of any size are read to their end, and leave nothing. */
@@ -61,12 +63,13 @@ async function ask({ databaseUrl, data, scale, maxWaitMs }: Asked, found: Found)
       if (status === 500 || text.includes('"INTERNAL"')) found.faults.push(`${name}: ${text}`);
       if (waitMs <= maxWaitMs) break;
     }
-    const shortestMs = Math.min(...waits);
-    if (shortestMs > maxWaitMs)
-      found.faults.push(`${name}: the neighbour waits ${waits.map(Math.round).join(", ")} ms`);
-    if (shortestMs < found.longestWaitMs) return;
-    found.longestWaitMs = shortestMs;
-    found.longestFor = name;
+    judge(name, waits, maxWaitMs, found);
+    if (Array.isArray(given) || !Number.isFinite(maxWaitMs)) return;
+    const besides: number[] = [];
+    while (besides.length < TIMES && besides.every((waitMs) => waitMs > maxWaitMs))
+      besides.push(await served.waitBesideMs(Array.from({ length: CROWD }, () => given)));
+    found.requests += besides.length * CROWD;
+    judge(`${name}, ${CROWD} times`, besides, maxWaitMs, found);
   };
   try {
     const requests = await data.store(async (request) => {
@@ -85,6 +88,15 @@ async function ask({ databaseUrl, data, scale, maxWaitMs }: Asked, found: Found)
   } finally {
     await served.stop();
   }
+}
+
+function judge(name: string, waits: number[], maxWaitMs: number, found: Found): void {
+  const shortestMs = Math.min(...waits);
+  if (shortestMs > maxWaitMs)
+    found.faults.push(`${name}: the neighbour waits ${waits.map(Math.round).join(", ")} ms`);
+  if (shortestMs < found.longestWaitMs) return;
+  found.longestWaitMs = shortestMs;
+  found.longestFor = name;
 }
 
 /** The requests about stored data at length, on both databases; the cases are the percentage of the full size. */

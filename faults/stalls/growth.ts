@@ -6,7 +6,7 @@ import type { Shape } from "./shapes.ts";
 export interface Bounds {
   /** The sizes that an input grows through. */
   sizes: number[];
-  /** The neighbour's longest wait; null on a machine that does other things. */
+  /** The neighbour's longest wait, beside one request and beside a crowd of them; null on a machine that does other things. */
   waitMs: number | null;
   /** The most processor time that one request may take. */
   cpuMs: number;
@@ -18,6 +18,10 @@ const FLOOR_MS = 50;
 const SLACK = 3;
 const MIN_CPU_MS = 1;
 const ATTEMPTS = 3;
+
+/** So many callers send what is moderate for one. */
+const CROWD = 200;
+const CROWD_SIZE = 50_000;
 
 export interface Measured {
   size: number;
@@ -62,7 +66,25 @@ export async function grow(served: Served, input: Input, shape: Shape, bounds: B
       return { steps, fault: `${error.message} at ${size} characters`, isAnswered: false };
     }
   }
-  return { steps, fault: undefined, isAnswered: true };
+  const fault = bounds.waitMs === null ? undefined : await faultOfCrowd(served, input, shape, bounds.waitMs);
+  return { steps, fault, isAnswered: true };
+}
+
+async function faultOfCrowd(
+  served: Served,
+  input: Input,
+  shape: Shape,
+  maxWaitMs: number,
+): Promise<string | undefined> {
+  const size = Math.min(CROWD_SIZE, input.limit);
+  const waits: number[] = [];
+  while (waits.length < ATTEMPTS && waits.every((waitMs) => waitMs > maxWaitMs)) {
+    const made = Array.from({ length: CROWD }, () => input.fill(shape, size, asked++));
+    if (!made.every((one) => "method" in one)) return undefined; // packets have connections of their own
+    waits.push(await served.waitBesideMs(made));
+  }
+  if (waits.some((waitMs) => waitMs <= maxWaitMs)) return undefined;
+  return `the neighbour waits ${waits.map(Math.round).join(", ")} ms beside ${CROWD} of ${size} characters`;
 }
 
 /** What the machine did beside is not in the least of several. */

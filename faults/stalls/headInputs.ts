@@ -8,6 +8,7 @@ import {
   callers,
   fillHeader,
   fillPath,
+  fillRawPath,
   headersOf,
   type Input,
   MAX_HEAD_BYTES,
@@ -116,6 +117,8 @@ export function addressInputs(document: OpenAPIV3_1.Document): Input[] {
     [`GET ${path}/…`, fillPath(`${path}/${pathHere}`)] as const,
     [`GET ${path}?…`, fillPath(`${path}?${pathHere}`)] as const,
     [`GET ${path}?…=`, unescaped(`${path || "/"}?`)] as const,
+    [`GET ${path}/… as written`, fillRawPath(`${path}/${pathHere}`)] as const,
+    [`GET ${path}?… as written`, fillRawPath(`${path || "/"}?a=${pathHere}`)] as const,
   ]);
   return [...ofGraphql, ...ofPaths].flatMap(([name, fill]) =>
     callers.map((caller) => urlInput(name, caller, fill)),

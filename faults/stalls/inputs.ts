@@ -78,6 +78,15 @@ export function fillPath(path: string): (shape: Shape, size: number) => string {
   };
 }
 
+/** A path in which `here` grows as it is written, with wrong escapes and all. */
+export function fillRawPath(path: string): (shape: Shape, size: number) => string {
+  const [before, after] = path.split(pathHere) as [string, string];
+  return (shape, size) => {
+    const maxCharacters = Math.min(size, MAX_HEAD_BYTES - before.length - after.length);
+    return before + shape.make(maxCharacters).replace(/[^\x21-\x7e]/g, "?") + after;
+  };
+}
+
 /** What a header may hold of a shape. */
 export function fillHeader(shape: Shape, size: number): string {
   return shape.make(size).replace(/[^\t\x20-\x7e\x80-\xff]/g, "?");

@@ -16,7 +16,7 @@ export interface Answered {
 }
 
 const MAX_KEPT_CHARACTERS = 100_000;
-const agent = new Agent({ keepAlive: true, maxSockets: 16 });
+const agent = new Agent({ keepAlive: true, maxSockets: 200 });
 
 export class NoAnswerError extends Error {}
 

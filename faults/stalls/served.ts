@@ -52,6 +52,12 @@ export async function serve(how: How, timeoutMs: number) {
       const after = await cpuMs(url, timeoutMs);
       return { ...answered, cpuMs: after - before, waitMs: neighbour.longestMs() };
     },
+    /** The neighbour's longest wait while all of these are sent at once, each on a connection of its own. */
+    waitBesideMs: async (asked: Request[]): Promise<number> => {
+      neighbour.longestMs();
+      await Promise.all(asked.map((one) => send(url, one, timeoutMs)));
+      return neighbour.longestMs();
+    },
     /** What is held once garbage is collected, in the heap and outside of it. */
     heldMb: async (): Promise<number> => {
       const asked = { method: "GET", path: "/held", headers: {}, body: null };

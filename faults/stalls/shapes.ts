@@ -67,7 +67,7 @@ const pairs = [
     ",,",
     "()",
   ],
-  ...["a OR ", "a* ", "NEAR(", "<|", "a\n", "\nb", "𝒳a", "W/", "%20", "&a=", "a=a&"],
+  ...["a OR ", "a* ", "NEAR(", "<|", "a\n", "\nb", "𝒳a", "W/", "%20", "%ff", "%00+", "&a=", "a=a&", "; a=b"],
 ];
 /** What a value may begin with, before it goes on as nothing does. */
 const beginnings: [string, string][] = [
