@@ -5,10 +5,11 @@ import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { gunzipSync } from "node:zlib";
 import Fastify from "fastify";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import { compressResponses } from "../../src/http/compression.ts";
 import { addDataset } from "../support/data.ts";
-import { startServer } from "../support/server.ts";
+import { type Answer, startServer } from "../support/server.ts";
+import { turnsDuring } from "../support/turns.ts";
 
 const server = await startServer({});
 afterAll(() => server[Symbol.asyncDispose]());
@@ -95,6 +96,40 @@ test("GraphQL compresses its large answers as REST does, and neither its small o
   expect((await read("/datasets", { "accept-encoding": "gzip" })).headers["content-encoding"]).toBe(
     undefined,
   );
+});
+
+test("a long answer is written as UTF-8 once for all who are sent it, a piece in a turn of the event loop", async () => {
+  await using own = await startServer();
+  const text = "ā".repeat(490_000);
+  await own.run(
+    'mutation($text: String!) { createPrompt(input: { slug: "wide" }) { prompt { slug } } createPromptVersion(slug: "wide", input: { version: "1", text: $text }) { promptVersion { version } } }',
+    { text },
+  );
+  const query = `{ ${["a", "b"].map((name) => `${name}: prompt(slug: "wide") { latest { text } }`).join(" ")} }`;
+  const written = vi.spyOn(Buffer, "from");
+  const answers: Answer[] = [];
+  const ask = async () => void answers.push(await own.graphql(query));
+  await ask();
+  const turns = await turnsDuring(ask);
+  const long = written.mock.calls.filter(([value]) => typeof value === "string" && value.includes(text));
+  written.mockRestore();
+  for (const { body } of answers) expect(body.data.b.latest.text).toBe(text);
+  expect(long).toHaveLength(1);
+  expect(turns).toBeGreaterThanOrEqual(Math.floor((4 * text.length) / 65_536));
+});
+
+test("between writing, tagging and sending a long answer of REST, others have their turns", async () => {
+  await using own = await startServer();
+  for (let made = 0; made < 120; made += 30) {
+    const create = (n: number) =>
+      `n${n}: createPrompt(input: { slug: "p${n}", description: $d }) { __typename }`;
+    const mutations = Array.from({ length: 30 }, (_, n) => create(made + n)).join(" ");
+    await own.run(`mutation($d: String!) { ${mutations} }`, { d: "x".repeat(10_000) });
+  }
+  const turn = vi.spyOn(own.database, "turn");
+  expect(JSON.stringify((await own.get("/prompts")).body).length).toBeGreaterThan(1_200_000);
+
+  expect(turn).toHaveBeenCalledTimes(3); // the first one before the list is read
 });
 
 test("a compressed answer is known again by its ETag", async () => {

@@ -58,6 +58,7 @@ const BOUNDS: Record<string, string[]> = {
     "graphql/answerSize.ts largeData",
     "graphql/cost.ts fieldCounts",
     "graphql/deprecations.ts used",
+    "http/compression.ts bytesOfAnswers",
     "graphql/lists.ts fieldCounts",
     "graphql/repeatedVariables.ts repeatsOfDocuments",
     "graphql/rootFieldTurns.ts separateRootFields.startedFields",
