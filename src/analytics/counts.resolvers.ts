@@ -2,7 +2,7 @@ import type { Context } from "../context.ts";
 import type { Page } from "../database/pages.ts";
 import { runWithPauses } from "../database/pauses.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
-import { conditionsOf, filteredRows } from "../logs/filter.resolvers.ts";
+import { conditionsOf } from "../logs/filter.resolvers.ts";
 import { startOf } from "../logs/walk.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import type { LogCountsInput } from "./counts.inputs.ts";
@@ -14,6 +14,7 @@ import {
   keyOf,
   type Logs,
   partsOf,
+  sumRows,
   unionAll,
 } from "./groups.resolvers.ts";
 import { addSums, largest, noSums, type Sums } from "./sums.ts";
@@ -45,7 +46,7 @@ export async function logCounts(
   const groups = new Map<string, Sums>();
   for await (const logs of partsOf(context, lead, range, conditions)) {
     const statement = unionAll(logs.map((part) => countsIn(part, columns)));
-    for (const row of await filteredRows(context, workspaceId, { filter: all }, statement)) {
+    for (const row of await sumRows(context, { workspaceId, filter }, statement)) {
       const key = keyOf(row, columns);
       if (!groups.has(key)) spendAnswerBytes(context, key.length + GROUP_BYTES);
       groups.set(key, addSums(groups.get(key) ?? noSums, row));

@@ -1,7 +1,7 @@
-import type { SelectQueryBuilder } from "kysely";
+import type { Compilable, SelectQueryBuilder } from "kysely";
 import type { Context } from "../context.ts";
 import type { Condition } from "../logs/filter.resolvers.ts";
-import { type Lead, logsIn, type Stretch, stretches } from "../logs/walk.resolvers.ts";
+import { examinedRows, type Lead, logsIn, type Stretch, stretches } from "../logs/walk.resolvers.ts";
 
 /** What logs are grouped by. */
 export type Column = "promptSlug" | "version" | "model" | "userId" | "organizationId" | "status";
@@ -25,6 +25,14 @@ export async function* partsOf(
     yield context.database.search.summedParts.map((part) => logs.where(part));
   }
 }
+
+/** The rows of a statement over a part of a period. With a filter it looks at many logs for few. */
+export const sumRows = <Row>(
+  context: Context,
+  { workspaceId, filter }: { workspaceId: string; filter?: object | null | undefined },
+  statement: Compilable<Row>,
+): Promise<Row[]> =>
+  filter ? examinedRows(context, workspaceId, statement) : context.database.rows(statement);
 
 /** Joins queries into one statement. */
 export function unionAll<DB, TB extends keyof DB, Row>(

@@ -2,7 +2,7 @@ import type { Context } from "../context.ts";
 import type { Page } from "../database/pages.ts";
 import { createPauses, runWithPauses } from "../database/pauses.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
-import { type Condition, conditionsOf, filteredRows } from "../logs/filter.resolvers.ts";
+import { type Condition, conditionsOf } from "../logs/filter.resolvers.ts";
 import { logsIn, startOf } from "../logs/walk.resolvers.ts";
 import { tokenParts, totalInput, totalOutput } from "../usage/tokenParts.ts";
 import { authorize } from "../workspaces/resolvers.ts";
@@ -15,6 +15,7 @@ import {
   keyOf,
   type Logs,
   partsOf,
+  sumRows,
   unionAll,
 } from "./groups.resolvers.ts";
 import type { UsageInput } from "./inputs.ts";
@@ -107,7 +108,7 @@ async function usageOf(
   const pause = createPauses(context, workspaceId);
   for await (const logs of partsOf(context, lead, range, conditions)) {
     const statement = unionAll(logs.map((part) => sumsIn(part, columns)));
-    for (const row of await filteredRows(context, workspaceId, { filter: filter ?? {} }, statement)) {
+    for (const row of await sumRows(context, { workspaceId, filter }, statement)) {
       if (pause.isDue()) await pause.take();
       const key = keyOf(row, columns);
       if (!groups.has(key)) spendAnswerBytes(context, key.length + GROUP_BYTES);
@@ -121,7 +122,7 @@ async function usageOf(
   if (isEmpty) return top.map(([key, sums]) => toUsage(key, sums, columns));
   for await (const logs of partsOf(context, lead, range, conditions)) {
     const statement = unionAll(logs.map((part) => latenciesIn(part, columns)));
-    for (const row of await filteredRows(context, workspaceId, { filter: filter ?? {} }, statement)) {
+    for (const row of await sumRows(context, { workspaceId, filter }, statement)) {
       if (pause.isDue()) await pause.take();
       const counts = latencies.get(keyOf(row, columns));
       if (counts && !counts.has(row.latencyMs!)) spendAnswerBytes(context, LATENCY_BYTES);

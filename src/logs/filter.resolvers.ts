@@ -1,8 +1,7 @@
-import { type Compilable, sql } from "kysely";
+import { sql } from "kysely";
 import type { Context } from "../context.ts";
 import { combinationsOf, isOneOf, type Condition as TableCondition } from "../database/conditions.ts";
 import { storedTime } from "../database/times.ts";
-import { countValues } from "../validation/filters.ts";
 import type { LogConditions } from "./filter.inputs.ts";
 import type { Lead, LogBuilder } from "./walk.resolvers.ts";
 
@@ -29,23 +28,6 @@ export function conditionsOf(
       ...flatConditions(database, one, {}),
     ]),
   ];
-}
-
-/**
- * PostgreSQL reads a long text again for each value that it is compared with: 152 slugs took 1.4 s for a thousand logs, and the
- * connections of one workspace had others wait for 0.3 to 1.1 s for a processor.
- */
-const MANY_VALUES = 20;
-
-/** The rows of a statement with the conditions of a filter; with many, or where it `parses` metadata, in the places of searches. */
-export function filteredRows<Row>(
-  { database: { rows, search } }: Context,
-  workspaceId: string,
-  { filter, parses = false }: { filter: LogConditions; parses?: boolean },
-  statement: Compilable<Row>,
-): Promise<Row[]> {
-  const isLong = parses || countValues(filter) > MANY_VALUES;
-  return isLong && search.findRows ? search.findRows(workspaceId, statement) : rows(statement);
 }
 
 function flatConditions(database: Context["database"], filter: LogConditions, by: Lead["by"]): Condition[] {

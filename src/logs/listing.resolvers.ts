@@ -5,9 +5,17 @@ import { storedTime } from "../database/times.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { Log } from "./entities.ts";
 import type { LogFilter } from "./filter.inputs.ts";
-import { type Condition, conditionsOf, filteredRows, narrowestOf } from "./filter.resolvers.ts";
+import { type Condition, conditionsOf, narrowestOf } from "./filter.resolvers.ts";
 import { hasHeavyMetadata, havingMembers, membersOf } from "./members.resolvers.ts";
-import { type Lead, logsIn, type Place, type Stretch, startOf, stretches } from "./walk.resolvers.ts";
+import {
+  examinedRows,
+  type Lead,
+  logsIn,
+  type Place,
+  type Stretch,
+  startOf,
+  stretches,
+} from "./walk.resolvers.ts";
 
 /** An entry of a list of logs or traces, and where it is in the list. */
 export interface Found<Entity> {
@@ -60,7 +68,8 @@ export async function findLogs(
   const few = await fewKeys(search, workspaceId, filter, words);
   if (few?.length === 0) return [];
   const lead: Lead = { workspaceId, by: few ? { keys: few } : narrowestOf(filter) };
-  const conditions = [...conditionsOf(context, filter, lead), ...hidden(filter)];
+  const own = conditionsOf(context, filter, lead);
+  const conditions = [...own, ...hidden(filter)];
   const range = rangeOf(context, filter, after);
   // An index answers some filters alone, in one read; for the others logs are examined stretch by stretch.
   const isIndexed = few !== null || (words === null && conditions.length === 0 && !filter.metadata?.length);
@@ -72,8 +81,10 @@ export async function findLogs(
     const hasWords = words !== null && !few;
     const readsAll = isHeavy || hasWords;
     const statement = readsAll ? query : query.limit(limit - matches.length);
-    const parses = members.length > 0;
-    let some = await filteredRows(context, workspaceId, { filter, parses }, statement);
+    const isPlain = own.length === 0 && members.length === 0;
+    let some = isPlain
+      ? await context.database.rows(statement)
+      : await examinedRows(context, workspaceId, statement);
     if (hasWords) some = await havingWords(search, words, some);
     if (isHeavy) some = await havingMembers(context, workspaceId, { filter, logs: some });
     matches.push(...some.slice(0, limit - matches.length));

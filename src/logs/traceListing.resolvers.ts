@@ -3,7 +3,7 @@ import { checkDeadline } from "../limits/deadline.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { Trace } from "./entities.ts";
 import type { LogFilter } from "./filter.inputs.ts";
-import { conditionsOf, filteredRows } from "./filter.resolvers.ts";
+import { conditionsOf } from "./filter.resolvers.ts";
 import {
   type Found,
   findLogs,
@@ -16,7 +16,7 @@ import {
   rangeOf,
 } from "./listing.resolvers.ts";
 import { havingMembers } from "./members.resolvers.ts";
-import { logsOfTraces, type Place } from "./walk.resolvers.ts";
+import { examinedRows, logsOfTraces, type Place } from "./walk.resolvers.ts";
 
 type Filter = Partial<LogFilter>;
 
@@ -167,7 +167,7 @@ async function listedBefore(source: Source, logs: Match[], place: Place): Promis
     if (whole.length === 0) query = query.where("id", "<=", end!.id);
     for (const condition of [...conditionsOf(context, filter, { by: {} }), ...hidden(filter)])
       query = query.where(condition);
-    const page = await filteredRows(context, workspaceId, { filter }, query);
+    const page = await examinedRows(context, workspaceId, query);
     let matching: Match[] = words === null ? page : await havingWords(search, words, page);
     if (filter.metadata?.length)
       matching = await havingMembers(context, workspaceId, { filter, logs: matching });

@@ -1,5 +1,5 @@
 import { performance } from "node:perf_hooks";
-import type { Expression, ExpressionBuilder } from "kysely";
+import type { Compilable, Expression, ExpressionBuilder } from "kysely";
 import type { Context } from "../context.ts";
 import type { Tables } from "../database/conditions.ts";
 import { storedTime } from "../database/times.ts";
@@ -104,6 +104,19 @@ export function startOf({ database }: Pick<Context, "database">, time: Date): Pl
   return { startTime: storedTime(database, time), id: "00000000-0000-0000-0000-000000000000" };
 }
 
+/**
+ * The rows of a statement that looks at many logs for few, in the places of searches where there are any. With the connections of
+ * its workspace, 40 callers who looked for six users and four tags had others wait for 0.3 to 0.5 s on PostgreSQL, and were
+ * answered half as often.
+ */
+export function examinedRows<Row>(
+  { database: { rows, search } }: Pick<Context, "database">,
+  workspaceId: string,
+  statement: Compilable<Row>,
+): Promise<Row[]> {
+  return search.findRows ? search.findRows(workspaceId, statement) : rows(statement);
+}
+
 /** The stretches of a range of a lead's logs, the newest first; other requests run in between. */
 export async function* stretches(context: Context, lead: Lead, range: Stretch): AsyncGenerator<Stretch> {
   let { before } = range;
@@ -112,14 +125,15 @@ export async function* stretches(context: Context, lead: Lead, range: Stretch): 
     await context.database.turn(lead.workspaceId);
     checkDeadline(context);
     const { active } = performance.eventLoopUtilization();
-    const [end] = await context.database.rows(
-      within(logsOf(context, lead), { before, downTo: range.downTo })
-        .select(["startTime as startTime", "id as id"])
-        .orderBy("startTime", "desc")
-        .orderBy("id", "desc")
-        .limit(1)
-        .offset(entries - 1),
-    );
+    const last = within(logsOf(context, lead), { before, downTo: range.downTo })
+      .select(["startTime as startTime", "id as id"])
+      .orderBy("startTime", "desc")
+      .orderBy("id", "desc")
+      .limit(1)
+      .offset(entries - 1);
+    // PostgreSQL passes over all values that begin like that of a lead, as its index has only their beginnings.
+    const isBy = Object.keys(lead.by).length > 0;
+    const [end] = await (isBy ? examinedRows(context, lead.workspaceId, last) : context.database.rows(last));
     yield { before, downTo: end ?? range.downTo };
     if (!end) return;
     before = end;

@@ -67,7 +67,7 @@ export const boundedFilter = <Filter extends z.ZodType>(filter: Filter) =>
   }, filter.nullish());
 
 /** How many values a filter has at any depth, each list and object counted as one more; stops counting beyond the limit. */
-export function countValues(filter: unknown): number {
+function countValues(filter: unknown): number {
   const rest: unknown[] = [filter];
   let count = 0;
   while (rest.length > 0 && count <= MAX_FILTER_VALUES) {
