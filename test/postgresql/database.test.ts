@@ -539,6 +539,21 @@ test("statements that parse metadata take the places of searches, and not all co
   findRows.mockRestore();
 });
 
+test("ANALYZE keeps nothing of words and metadata, of which it would have those of 30,000 logs in memory at once", async () => {
+  await using server = await startServer();
+  for (let n = 0; n < 20; n++)
+    await server.post("/monitor/log", { slug: "x", output: `word${n}`, metadata: { n } });
+  for (const table of ["logs", "log_texts"]) await execute(server.databaseUrl, `analyze ${table}`);
+  const indexes = await execute(
+    server.databaseUrl,
+    "select c.relname as name from pg_class c join pg_am a on a.oid = c.relam where a.amname = 'gin' order by 1",
+  );
+  expect(indexes).toEqual([{ name: "log_texts_lexemes" }, { name: "logs_by_metadata" }]);
+  const kept =
+    "select distinct tablename from pg_stats where tablename in ('log_texts_lexemes', 'logs_by_metadata')";
+  expect(await execute(server.databaseUrl, kept)).toEqual([]);
+});
+
 test("statements that look at many logs for those of a filter take the places of searches", async () => {
   await using server = await startServer();
   for (let n = 0; n < 3; n++) await server.post("/monitor/log", { slug: "x", output: "a", model: null });

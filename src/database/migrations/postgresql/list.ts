@@ -17,6 +17,7 @@ import { Migration20261127020000_lists_by_id } from "./Migration20261127020000_l
 import { Migration20261127021000_words_of_workspaces } from "./Migration20261127021000_words_of_workspaces.ts";
 import { Migration20261129102332_reported_usage } from "./Migration20261129102332_reported_usage.ts";
 import { Migration20261130143500_words_at_once } from "./Migration20261130143500_words_at_once.ts";
+import { Migration20261130191000_no_statistics_of_words } from "./Migration20261130191000_no_statistics_of_words.ts";
 
 /** The migrations of PostgreSQL in their order; `npm run migration -- NAME` writes the next one, which is then added here. */
 export const postgresqlMigrations = [
@@ -39,4 +40,8 @@ export const postgresqlMigrations = [
   { name: "Migration20261127021000_words_of_workspaces", class: Migration20261127021000_words_of_workspaces },
   { name: "Migration20261129102332_reported_usage", class: Migration20261129102332_reported_usage },
   { name: "Migration20261130143500_words_at_once", class: Migration20261130143500_words_at_once },
+  {
+    name: "Migration20261130191000_no_statistics_of_words",
+    class: Migration20261130191000_no_statistics_of_words,
+  },
 ];
