@@ -78,8 +78,8 @@ async function count({ database }: Context, traces: ReturnType<typeof tracesBetw
 }
 
 /**
- * Deletes the traces of a workspace that began before a time, with their logs, the oldest first, until all are gone or
- * `signal` aborts. Works in small steps, so that other writes do not wait long; an interrupted run is not undone. Returns
+ * Deletes the traces of a workspace that began before a time, with their logs, the oldest first, until all are gone,
+ * `signal` aborts or the database closes. Works in small steps, so that other writes do not wait long; an interrupted run is not undone. Returns
  * the number of traces, or null when another run removes traces of the workspace.
  */
 export async function removeTraces(
@@ -88,7 +88,8 @@ export async function removeTraces(
   before: Date,
   signal?: AbortSignal,
 ): Promise<number | null> {
-  const { orm, dialect } = context.database;
+  const { orm, dialect, closing, track } = context.database;
+  const ends = AbortSignal.any(signal ? [signal, closing] : [closing]);
   const ofDatabase = running.get(orm) ?? new Map<string, Pruning>();
   running.set(orm, ofDatabase);
   if (ofDatabase.has(workspaceId)) return null;
@@ -97,14 +98,16 @@ export async function removeTraces(
   try {
     const remove = async () => {
       try {
-        await removeInSteps(context, workspaceId, run, signal);
+        await removeInSteps(context, workspaceId, run, ends);
       } finally {
         await record(context, run); // an interrupted run as well
       }
       return run.removed;
     };
     // The transaction of a request with an Idempotency-Key lasts for a second at most.
-    return await (joinOf(context.em) ? remove() : dialect.removeAlone(orm, workspaceId, remove));
+    const removal = joinOf(context.em) ? remove() : dialect.removeAlone(orm, workspaceId, remove);
+    track(removal.catch(() => {})); // the caller reports its error
+    return await removal;
   } finally {
     ofDatabase.delete(workspaceId);
   }
@@ -114,7 +117,7 @@ async function removeInSteps(
   context: Context,
   workspaceId: string,
   run: Pruning,
-  signal?: AbortSignal,
+  signal: AbortSignal,
 ): Promise<void> {
   const runStep = createStepRunner(context);
   let at: Progress = { last: startOf(context, FIRST_TIME), begun: null };

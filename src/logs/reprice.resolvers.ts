@@ -29,12 +29,14 @@ export interface Repricing {
 
 /**
  * Computes the costs of past calls again by today's prices, except costs that the caller reported. Works in small steps,
- * so that other writes do not wait long; an interrupted run is not undone. A price that changes meanwhile holds for the logs that
+ * so that other writes do not wait long; a run that is interrupted, or ends as the database closes, is not undone. A price that changes meanwhile holds for the logs that
  * follow.
  */
 export async function repriceLogs(context: Context, input: RepriceLogsInput): Promise<Repricing> {
   const workspaceId = authorize(context, "admin");
-  return withoutDeadline(context, () => repriceInSteps(context, workspaceId, input)); // a year of logs takes minutes
+  const repricing = withoutDeadline(context, () => repriceInSteps(context, workspaceId, input)); // a year of logs takes minutes
+  context.database.track(repricing.catch(() => {})); // the caller reports its error
+  return repricing;
 }
 
 async function repriceInSteps(
@@ -47,6 +49,7 @@ async function repriceInSteps(
   try {
     for await (const page of pagesOf(context, workspaceId, input)) {
       if (dryRun) checkIsWaitedFor(context);
+      if (context.database.closing.aborted) break;
       const findOwnPrice = ownPriceFinder(context, workspaceId);
       const costs = await Promise.all(
         page.filter(isComputable).map((log) => computeCost(workspaceId, log, findOwnPrice)),
