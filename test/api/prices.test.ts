@@ -645,6 +645,26 @@ describe("repricing", () => {
     expect(await audited("repriceLogs", token)).toHaveLength(2);
   });
 
+  test("ends at its next page when the service closes, and its record tells how far it came", async () => {
+    const { id, token } = await addWorkspace(server, newName());
+    await addLogs(
+      id,
+      Array.from({ length: 1_200 }, () => ({})),
+    );
+    await setPrice({ model: "house" }, token);
+    const { closing } = server.database;
+    const closed = new AbortController();
+    server.database.closing = closed.signal;
+    vi.spyOn(server.database, "turn").mockImplementationOnce(async () => closed.abort());
+    const repriced = await reprice({}, token).finally(() => {
+      vi.restoreAllMocks();
+      server.database.closing = closing;
+    });
+    expect(repriced.examined).toBeGreaterThan(0);
+    expect(repriced.examined).toBeLessThan(1_200);
+    expect(await audited("repriceLogs", token)).toMatchObject([{ after: { examined: repriced.examined } }]);
+  });
+
   test("stores the costs of long logs in several transactions, and of no more than 32 MB in that of a request with a key", async () => {
     const name = newName();
     for (let n = 0; n < 4; n++) await costOf({ model: name }, { output: "x".repeat(9_000_000) });
