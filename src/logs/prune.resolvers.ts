@@ -78,18 +78,17 @@ async function count({ database }: Context, traces: ReturnType<typeof tracesBetw
 }
 
 /**
- * Deletes the traces of a workspace that began before a time, with their logs, the oldest first, until all are gone,
- * `signal` aborts or the database closes. Works in small steps, so that other writes do not wait long; an interrupted run is not undone. Returns
+ * Deletes the traces of a workspace that began before a time, with their logs, the oldest first, until all are gone or `signal`
+ * aborts: without one, when the database closes. Works in small steps, so that other writes do not wait long; an interrupted run is not undone. Returns
  * the number of traces, or null when another run removes traces of the workspace.
  */
 export async function removeTraces(
   context: Context,
   workspaceId: string,
   before: Date,
-  signal?: AbortSignal,
+  signal = context.database.closing,
 ): Promise<number | null> {
-  const { orm, dialect, closing, track } = context.database;
-  const ends = AbortSignal.any(signal ? [signal, closing] : [closing]);
+  const { orm, dialect, track } = context.database;
   const ofDatabase = running.get(orm) ?? new Map<string, Pruning>();
   running.set(orm, ofDatabase);
   if (ofDatabase.has(workspaceId)) return null;
@@ -98,7 +97,7 @@ export async function removeTraces(
   try {
     const remove = async () => {
       try {
-        await removeInSteps(context, workspaceId, run, ends);
+        await removeInSteps(context, workspaceId, run, signal);
       } finally {
         await record(context, run); // an interrupted run as well
       }
@@ -157,9 +156,8 @@ interface Oldest {
 }
 
 /**
- * Deletes some traces with all their logs, or some logs if those traces have more than one step deletes. The time that it
- * returns leaves out the commit, which waits for the disk however many rows there are: with it, the steps would shrink to a
- * row each on a slow disk.
+ * Deletes some traces with all their logs, or some logs if those traces have more than one step deletes. The time that it returns
+ * leaves out the commit, which waits for the disk for any number of rows: with it, a slow disk would shrink the steps to a row.
  */
 function* removeOldest(
   database: Database,
