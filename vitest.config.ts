@@ -19,7 +19,7 @@ const notOnPostgresql = [
     ...["answerErrors", "answerMemory", "brokenOffBodies", "chunkedBodies", "clientForms", "goneClients"],
     ...["grpcLimits", "idleConnections", "largeBodies", "limiter", "longInputs", "mergedFields"],
     ...["otlpBodies", "pipelining", "rateLimits", "repeatedVariables", "sizeLimits", "slowReaders"],
-    ...["stalls", "subscriptionLimits", "unreadAnswers", "unreadBodyPlaces"],
+    ...["stalls", "subscriptionLimits", "unreadAnswers", "unreadBodyPlaces", "uploadPlaces"],
   ].map((name) => `test/security/${name}.test.ts`),
   ...["followedPrompt", "forgottenPromise", "overload", "shutdown"].map(
     (name) => `test/reliability/${name}.test.ts`,

@@ -129,7 +129,8 @@ export function createBodies(maxBytes: number) {
       onceDone(reply.raw, held.release);
       const end = () => {
         // Else up to 500 bodies that wait for others stay in memory, for which nobody waits any more.
-        const isRead = reading === "streamed" ? reply.request.raw.complete : body.readableEnded;
+        // Of an upload the handler still reads what has passed. What Node.js has read besides would never follow, nor an end.
+        const isRead = reading === "streamed" ? body.writableEnded : body.readableEnded;
         if (!isRead) body.destroy(brokenOff());
         // The body may not be read to its end, for example because it is too large.
         reply.request.raw.unpipe(body);

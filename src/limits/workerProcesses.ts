@@ -54,6 +54,11 @@ export function createWorkerProcesses<Message extends object, Answer>(options: W
     return child;
   };
 
+  const endIdle = (child: ChildProcess) => {
+    idleTimers.delete(child); // it ends some milliseconds later, and would answer nothing until then
+    child.kill("SIGKILL");
+  };
+
   return {
     /** The answer to a message; undefined when the process did not answer in time and was killed, or ended by itself. */
     run: (workspaceId: string, message: Message, limitMs: number): Promise<Answer | undefined> =>
@@ -61,8 +66,7 @@ export function createWorkerProcesses<Message extends object, Answer>(options: W
         const child = takeIdle() ?? (await start());
         child.send(message, () => {}); // sending fails only when the process has ended, which is noticed below
         const answer = await nextMessage<Answer>(child, limitMs, options.mustEnd);
-        if (answer !== undefined)
-          idleTimers.set(child, setTimeout(() => child.kill("SIGKILL"), IDLE_MS).unref());
+        if (answer !== undefined) idleTimers.set(child, setTimeout(endIdle, IDLE_MS, child).unref());
         return answer;
       }),
     close: () => {
