@@ -46,16 +46,17 @@ interface RowsToPut {
 export async function putRows(
   context: Context,
   em: EntityManager,
-  { inputs, ...to }: RowsToPut,
+  { inputs, workspace, parent: known }: RowsToPut,
 ): Promise<StoredItem[]> {
   if (inputs.length === 0) return [];
-  const addedBytes = bytesAddedByKeys(to.parent);
+  const locked = await findLocked(em, known.id);
+  if (!locked) throw datasetNotFound(known.slug);
+  const to = { workspace, parent: locked }; // its columns may have changed since they were looked up
+  const addedBytes = bytesAddedByKeys(locked);
   countAdded(
     context,
     inputs.reduce((sum, { values }) => sum + addedBytes(values), 0),
   );
-  const locked = await findLocked(em, to.parent.id);
-  if (!locked) throw datasetNotFound(to.parent.slug);
   const version = await nextVersion(em, locked);
   const results: StoredItem[] = [];
   const isAlone = inputs.length === 1 && !joinOf(context.em);

@@ -10,7 +10,7 @@ import { GabbroError } from "../errors.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";
 import { getDatasetEntity } from "./authoring.resolvers.ts";
-import { type Dataset, DatasetTag } from "./entities.ts";
+import { Dataset, DatasetTag } from "./entities.ts";
 import type { RemoveDatasetTagInput, SetDatasetTagProtectionInput, TagDatasetInput } from "./inputs.ts";
 import { datasetTagNotFound, datasetVersionNotFound, LATEST } from "./versions.resolvers.ts";
 
@@ -142,14 +142,20 @@ async function changeTag(
   });
 }
 
-/** Locks the dataset, so that neither its version nor its tags change before the commit. */
+/**
+ * Locks the dataset, so that neither its version nor its tags change before the commit. It is updated for that: a request with an
+ * `Idempotency-Key` that waits for a mere lock on PostgreSQL goes on with the tags from before, and two tags that take each other's
+ * version at once would swap.
+ */
 function withDataset<T>(
   context: Context,
   slug: string,
   run: (em: EntityManager, dataset: Dataset) => Promise<T>,
 ): Promise<T> {
-  const locked = async (em: EntityManager) =>
-    run(em, await getDatasetEntity(em, slug, LockMode.PESSIMISTIC_WRITE));
+  const locked = async (em: EntityManager) => {
+    await em.nativeUpdate(Dataset, { slug }, { slug });
+    return run(em, await getDatasetEntity(em, slug, LockMode.PESSIMISTIC_WRITE));
+  };
   return inTransaction(context.em, locked, "locked rows");
 }
 

@@ -5,7 +5,7 @@ import { detailsOf } from "../../validation/messages.ts";
 
 /** Validates a row of a file by the rules of the service; `key` names the column with the row's key. */
 export function validateRow(
-  { item, details }: FileRow,
+  { item, details }: Pick<FileRow, "item" | "details">,
   key: string | undefined,
 ): { input: DatasetRowInput } | { details: ErrorDetail[] } {
   if (!item) return { details };
@@ -13,9 +13,8 @@ export function validateRow(
   if (error) return { details: detailsOf(error.issues, "values") };
   if (key === undefined) return { input: data };
   const value = Object.hasOwn(data.values, key) ? data.values[key] : fieldOf(data, key);
-  if (typeof value === "string" && value !== "") return { input: { ...data, key: value } };
-  if (typeof value === "number" || typeof value === "boolean")
-    return { input: { ...data, key: String(value) } };
+  if ((typeof value === "string" && value !== "") || typeof value === "number" || typeof value === "boolean")
+    return validateRow({ item: { ...item, key: String(value) }, details }, undefined);
   const isNothing = value === undefined || value === null || value === "";
   const message = isNothing
     ? "is empty, but --key needs it"
