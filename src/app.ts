@@ -130,7 +130,10 @@ export async function createApp(
 
 /** Closes the database after what is added later: the last hook runs first. */
 function closeAlong(app: App, database: Database): void {
-  app.addHook("preClose", async () => database.pubSub.close()); // or else subscriptions would never end
+  app.addHook("preClose", async () => {
+    database.pubSub.close(); // or else subscriptions would never end
+    database.longWork.abort();
+  });
   app.addHook("onClose", () => database.close());
 }
 

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import DataLoader from "dataloader";
 import { GabbroError } from "../errors.ts";
 import { runShared } from "../limits/eventLoop.ts";
@@ -28,7 +29,7 @@ const MAX_SHARED_BYTES = 64 * 1024;
 const MIN_PENDING_REQUESTS = 64;
 export const MAX_WAIT_MS = 5_000;
 
-/** A request that shared a transaction in which a row was refused with those of other workspaces: they are not to wait for each other. */
+/** Its transaction also held a refused row, maybe of another workspace: it is stored again, with those of its own workspace only. */
 export const APART = "apart";
 
 /** What became of a request. */
@@ -79,25 +80,26 @@ export function createLanes<DB>(ways: Ways<DB>, { name, places, share }: Places,
   let isStarting = false;
   const hasNext = () =>
     active < places && lanes.values().some(({ waiting, running }) => waiting.length > 0 && running < share);
-  const moveToEnd = (lane: Lane<DB>) => {
+  /** Counts a transaction of a lane, and moves that to the end of the order. */
+  const count = (lane: Lane<DB>, change: number) => {
+    lane.running += change;
     lanes.delete(lane.workspace);
     if (lane.running > 0 || lane.waiting.length > 0) lanes.set(lane.workspace, lane);
   };
-  const countRunning = (used: Set<Lane<DB>>, change: number) => {
-    active += change;
-    for (const lane of used) {
-      lane.running += change;
-      moveToEnd(lane);
-    }
-  };
   const run = async (taken: Waiting<DB>[]) => {
     const used = new Set(taken.map(({ lane }) => lane));
-    countRunning(used, 1);
+    active += 1;
+    for (const lane of used) count(lane, 1);
     const [only] = used.size === 1 ? used : [];
     // As its own, a workspace's only transaction may have a connection that the pool keeps for those who have none.
     const asking = only ? `${name} ${only.workspace}` : name;
-    await runShared(asking, () => storeBatch(ways, taken.filter(isInTime)));
-    countRunning(used, -1);
+    const endFor = (lane: Lane<DB>) => {
+      if (used.delete(lane)) count(lane, -1);
+      void startNext();
+    };
+    await runShared(asking, () => storeBatch(ways, taken.filter(isInTime), endFor));
+    active -= 1;
+    for (const lane of used) count(lane, -1);
     void startNext();
   };
   const startNext = async () => {
@@ -166,20 +168,30 @@ function tooLate(): GabbroError {
   return new GabbroError("UNAVAILABLE", message, { headers: { "retry-after": "1" } });
 }
 
-/** Stores the requests of a transaction; those that go on do so in one for each workspace. */
-async function storeBatch<DB>(ways: Ways<DB>, batch: Waiting<DB>[]): Promise<void> {
+/**
+ * Stores the requests of a transaction; those that go on do so in one for each workspace. Where a row was refused, those with the
+ * fewest requests go first, as the refused one has its workspace stored one by one.
+ */
+async function storeBatch<DB>(
+  ways: Ways<DB>,
+  batch: Waiting<DB>[],
+  endFor: (lane: Lane<DB>) => void,
+): Promise<void> {
   if (batch.length === 0) return;
   const { apart, locked } = await settle(batch, ways.together);
-  const byWorkspace = (some: Waiting<DB>[]) => Map.groupBy(some, ({ unit }) => unit.workspace);
   for (const [workspace, some] of byWorkspace(locked))
     void runShared(workspace, async () => {
       for (const { reject } of (await settle(some, ways.alone)).locked) reject(tooLate());
     });
-  const stored = byWorkspace(apart)
-    .entries()
-    .map(([workspace, some]) => runShared(workspace, () => storeBatch(ways, some)));
-  await Promise.all(stored);
+  const fewestFirst = byWorkspace(apart).toSorted(([, one], [, other]) => one.length - other.length);
+  for (const [workspace, some] of fewestFirst) {
+    await runShared(workspace, () => storeBatch(ways, some, endFor));
+    endFor(some[0]!.lane);
+    await nextTurn(); // other requests run between two transactions
+  }
 }
+
+const byWorkspace = <DB>(some: Waiting<DB>[]) => [...Map.groupBy(some, ({ unit }) => unit.workspace)];
 
 /** Stores the requests of a transaction; returns those that go on, by the reason. */
 async function settle<DB>(batch: Waiting<DB>[], store: StoreBatch<DB>) {

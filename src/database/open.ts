@@ -65,7 +65,7 @@ export async function openDatabase(
   const writers = createWriters(orm, dialect);
   const rawReader = orm.em.getKysely<never>({ type: "read" });
   const backgroundWork = new Set<Promise<unknown>>();
-  const closing = new AbortController();
+  const longWork = new AbortController();
   const read = orm.em.getKysely({ ...entityNames, type: "read" });
   const search = dialect.createSearch(rawReader);
   const pubSub = createPubSub();
@@ -110,10 +110,10 @@ export async function openDatabase(
       backgroundWork.add(work);
       void work.finally(() => backgroundWork.delete(work));
     },
-    /** Aborted when `close` begins, for work that would make it wait for hours. */
-    closing: closing.signal,
+    /** Aborted when the service begins to stop, for work of requests that can take hours: it ends at its next step. */
+    longWork,
     close: async () => {
-      closing.abort();
+      longWork.abort();
       await writers.commit.settled();
       await Promise.all(backgroundWork);
       await search.close();

@@ -24,7 +24,7 @@ interface TransactionOptions {
 }
 
 /** On SQLite nobody else writes meanwhile. A template, or a model's tokens, may take seconds between two writes. */
-const MAX_OPEN_MS = 1_000;
+export const MAX_OPEN_MS = 1_000;
 
 type Join = <T>(work: (em: EntityManager) => Promise<T>) => Promise<T>;
 

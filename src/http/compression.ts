@@ -18,6 +18,8 @@ const GZIP = { level: 1, chunkSize: 65_536 };
  */
 const MAX_COMPRESSED = 128;
 
+/** Longer texts are sent in pieces. */
+const MAX_CHARACTERS_AT_ONCE = 65_536;
 /** Sent in pieces of so many bytes, a response that is read slowly is held once, and not once more for each connection. */
 const PIECE_BYTES = 65_536;
 
@@ -37,11 +39,16 @@ export function compressResponses(app: App): void {
   app.addHook("onSend", (request, reply, payload, done) => {
     if (request.method === "HEAD") return done(null, payload);
     const encoding = encodingOf(request, reply, payload);
-    const isLong = typeof payload === "string" && payload.length > PIECE_BYTES;
+    const isLong = typeof payload === "string" && payload.length > MAX_CHARACTERS_AT_ONCE;
     const bytes = isLong ? bytesOf(payload, request.answer ?? request) : undefined;
     const workspaceId = request.context?.access?.workspaceId;
-    if (bytes && workspaceId !== undefined)
-      unreadTexts.hold(reply.raw, workspaceId, { owner: request.answer ?? request, bytes: bytes.length });
+    if (bytes && workspaceId !== undefined) {
+      const owner = request.answer ?? request;
+      unreadTexts.hold(reply.raw, workspaceId, {
+        owner,
+        bytes: bytes.length + heldBytes(payload as string, bytes),
+      });
+    }
     const share = encoding === null ? undefined : compressed.take(workspaceId ?? "", 1);
     if (encoding === null || !share) {
       if (!bytes) return done(null, payload);
@@ -67,6 +74,9 @@ function encodingOf(request: FastifyRequest, reply: FastifyReply, payload: unkno
   if (!isLarge || !String(reply.getHeader("content-type")).includes("json")) return null;
   return chooseEncoding(request.headers["accept-encoding"], ["gzip"]);
 }
+
+/** What V8 holds of the text itself: one byte for each character where all are ASCII, else maybe two. */
+const heldBytes = (text: string, bytes: Buffer) => (bytes.length === text.length ? 1 : 2) * text.length;
 
 function bytesOf(text: string, owner: object): Buffer {
   const bytes = bytesOfAnswers.get(owner) ?? Buffer.from(text);

@@ -27,16 +27,27 @@ export function disableDeadline({ deadline }: Limited): void {
   deadline.atMs = Number.POSITIVE_INFINITY;
 }
 
-/** Runs work that has no deadline; what follows in its request has the time that was left. */
+interface LongRunning extends Limited {
+  database: { longWork: AbortController; track(work: Promise<unknown>): void };
+}
+
+/**
+ * Runs work that has no deadline; what follows in its request has the time that was left. The work ends by itself once
+ * `longWork` is aborted, and the database stays open until then. Throws UNAVAILABLE when the service stops meanwhile.
+ */
 export async function withoutDeadline<Result>(
-  limited: Limited,
+  request: LongRunning,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const { deadline } = limited;
+  const { deadline, database } = request;
   const leftMs = deadline.atMs - performance.now();
-  disableDeadline(limited);
+  disableDeadline(request);
   try {
-    return await work();
+    const working = work();
+    database.track(working.catch(() => {})); // it is thrown below
+    const result = await working;
+    if (database.longWork.signal.aborted) throw interrupted();
+    return result;
   } finally {
     if (deadline.atMs !== ENDED) deadline.atMs = performance.now() + leftMs;
   }
@@ -57,6 +68,12 @@ export function checkIsWaitedFor({ deadline }: Limited): void {
 /** Lets the work continue past the deadline, because its response is stored for a retry of the request. */
 export function readOn({ deadline }: Limited): void {
   deadline.isReadOn = true;
+}
+
+function interrupted(): GabbroError {
+  const message =
+    "The service stops, and this work with it. What it has done until now is kept, and the audit log tells how much: send it again for the rest.";
+  return new GabbroError("UNAVAILABLE", message, { headers: { "retry-after": "1" } });
 }
 
 /** The error of a request that took too long. */

@@ -16,8 +16,8 @@ interface Answer extends Writable {
 }
 
 /**
- * A handler begins to work on an answer. It works on when its client closes the connection. A body may be complete only after
- * the request was refused: nobody would end that work.
+ * A handler begins to work on an answer. It works on when its client closes the connection. After the answer, as for a body that is
+ * complete only then, nothing would end that work, and none begins.
  */
 export function beginWork(answer: Answer): void {
   const work = workOn(answer);
@@ -31,6 +31,7 @@ export function endWork(answer: Answer): void {
   work.isOver = true;
   releaseIfDone(work);
 }
+
 /**
  * Calls back once an answer is closed and no handler works on it. What a request holds counts until then: otherwise a caller
  * who sends requests and closes their connections at once would have any number of them worked on.

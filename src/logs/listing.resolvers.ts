@@ -9,6 +9,7 @@ import { type Condition, conditionsOf, narrowestOf } from "./filter.resolvers.ts
 import { hasHeavyMetadata, havingMembers, membersOf } from "./members.resolvers.ts";
 import {
   examinedRows,
+  hasLead,
   type Lead,
   logsIn,
   type Place,
@@ -81,7 +82,7 @@ export async function findLogs(
     const hasWords = words !== null && !few;
     const readsAll = isHeavy || hasWords;
     const statement = readsAll ? query : query.limit(limit - matches.length);
-    const isPlain = own.length === 0 && members.length === 0;
+    const isPlain = own.length === 0 && members.length === 0 && (few !== null || !hasLead(lead));
     let some = isPlain
       ? await context.database.rows(statement)
       : await examinedRows(context, workspaceId, statement);

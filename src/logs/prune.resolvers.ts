@@ -79,16 +79,16 @@ async function count({ database }: Context, traces: ReturnType<typeof tracesBetw
 
 /**
  * Deletes the traces of a workspace that began before a time, with their logs, the oldest first, until all are gone or `signal`
- * aborts: without one, when the database closes. Works in small steps, so that other writes do not wait long; an interrupted run is not undone. Returns
- * the number of traces, or null when another run removes traces of the workspace.
+ * aborts, by default when the service stops. Works in small steps, so that other writes do not wait long; an interrupted run is
+ * not undone. Returns the number of traces, or null when another run removes traces of the workspace.
  */
 export async function removeTraces(
   context: Context,
   workspaceId: string,
   before: Date,
-  signal = context.database.closing,
+  signal = context.database.longWork.signal,
 ): Promise<number | null> {
-  const { orm, dialect, track } = context.database;
+  const { orm, dialect } = context.database;
   const ofDatabase = running.get(orm) ?? new Map<string, Pruning>();
   running.set(orm, ofDatabase);
   if (ofDatabase.has(workspaceId)) return null;
@@ -104,9 +104,7 @@ export async function removeTraces(
       return run.removed;
     };
     // The transaction of a request with an Idempotency-Key lasts for a second at most.
-    const removal = joinOf(context.em) ? remove() : dialect.removeAlone(orm, workspaceId, remove);
-    track(removal.catch(() => {})); // the caller reports its error
-    return await removal;
+    return await (joinOf(context.em) ? remove() : dialect.removeAlone(orm, workspaceId, remove));
   } finally {
     ofDatabase.delete(workspaceId);
   }

@@ -28,15 +28,13 @@ export interface Repricing {
 }
 
 /**
- * Computes the costs of past calls again by today's prices, except costs that the caller reported. Works in small steps,
- * so that other writes do not wait long; a run that is interrupted, or ends as the database closes, is not undone. A price that changes meanwhile holds for the logs that
- * follow.
+ * Computes the costs of past calls again by today's prices, except costs that the caller reported. Works in small steps, so that
+ * other writes do not wait long; a run that is interrupted, as by the end of the service, is not undone. A price that changes
+ * meanwhile holds for the logs that follow.
  */
 export async function repriceLogs(context: Context, input: RepriceLogsInput): Promise<Repricing> {
   const workspaceId = authorize(context, "admin");
-  const repricing = withoutDeadline(context, () => repriceInSteps(context, workspaceId, input)); // a year of logs takes minutes
-  context.database.track(repricing.catch(() => {})); // the caller reports its error
-  return repricing;
+  return withoutDeadline(context, () => repriceInSteps(context, workspaceId, input)); // a year of logs takes minutes
 }
 
 async function repriceInSteps(
@@ -49,7 +47,7 @@ async function repriceInSteps(
   try {
     for await (const page of pagesOf(context, workspaceId, input)) {
       if (dryRun) checkIsWaitedFor(context);
-      if (context.database.closing.aborted) break;
+      if (context.database.longWork.signal.aborted) break;
       const findOwnPrice = ownPriceFinder(context, workspaceId);
       const costs = await Promise.all(
         page.filter(isComputable).map((log) => computeCost(workspaceId, log, findOwnPrice)),

@@ -117,6 +117,9 @@ export function examinedRows<Row>(
   return search.findRows ? search.findRows(workspaceId, statement) : rows(statement);
 }
 
+/** Whether logs are found by a value: PostgreSQL passes over all that begin like it, as its index has only their beginnings. */
+export const hasLead = ({ by }: Lead): boolean => Object.keys(by).length > 0;
+
 /** The stretches of a range of a lead's logs, the newest first; other requests run in between. */
 export async function* stretches(context: Context, lead: Lead, range: Stretch): AsyncGenerator<Stretch> {
   let { before } = range;
@@ -131,9 +134,9 @@ export async function* stretches(context: Context, lead: Lead, range: Stretch): 
       .orderBy("id", "desc")
       .limit(1)
       .offset(entries - 1);
-    // PostgreSQL passes over all values that begin like that of a lead, as its index has only their beginnings.
-    const isBy = Object.keys(lead.by).length > 0;
-    const [end] = await (isBy ? examinedRows(context, lead.workspaceId, last) : context.database.rows(last));
+    const [end] = await (hasLead(lead)
+      ? examinedRows(context, lead.workspaceId, last)
+      : context.database.rows(last));
     yield { before, downTo: end ?? range.downTo };
     if (!end) return;
     before = end;

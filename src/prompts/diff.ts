@@ -15,7 +15,7 @@ export interface VersionText {
 /**
  * The unified diff of each part of two versions, as `git diff` prints it; empty for parts that are the same. A missing part is
  * `/dev/null`. A part with more than 500 changed lines, or fewer in a part of more than 6,000 lines, is replaced as a whole, and so
- * is one of more than 2,500,000 characters in both versions; of one with more than 100,000 lines it only says that it differs.
+ * is one that has more than 2,500,000 characters in the two versions together; of one with more than 100,000 lines it only says that it differs.
  * Yields undefined where others may run, at most 70 ms apart.
  * `spend` gets the length of each part that is written as JSON. It may be 100 times that of the stored text: at a depth of 95,
  * each line has 190 spaces in front.

@@ -27,12 +27,12 @@ export function cacheWithEtags(app: App): void {
       const workspaceId = authorize(context, "read");
       const answer = await answerCache(context.database, { workspaceId, key: url }, async () => {
         const body = JSON.stringify(await handler.call(this, request, reply));
-        const turn = async () => {
+        const turnIfLong = async () => {
           if (body.length > MAX_CHARACTERS_IN_TURN) await context.database.turn(workspaceId);
         };
-        await turn();
+        await turnIfLong();
         const etag = etagOf(body);
-        await turn();
+        await turnIfLong();
         return { body, etag };
       });
       const { body, etag } = answer!;

@@ -1,5 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
 import { afterAll, describe, expect, test, vi } from "vitest";
+import { openDatabase } from "../../src/database/open.ts";
+import { entities } from "../../src/entities.ts";
 import { ownPriceFinder } from "../../src/pricing/resolvers.ts";
 import { toCursor } from "../../src/validation/pagination.ts";
 import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
@@ -645,24 +647,39 @@ describe("repricing", () => {
     expect(await audited("repriceLogs", token)).toHaveLength(2);
   });
 
-  test("ends at its next page when the service closes, and its record tells how far it came", async () => {
-    const { id, token } = await addWorkspace(server, newName());
-    await addLogs(
-      id,
-      Array.from({ length: 1_200 }, () => ({})),
+  test("ends at its next page when the service stops, and both its answer and its record tell so", async () => {
+    await using own = await startServer();
+    const attributes = [
+      { key: "gen_ai.operation.name", value: { stringValue: "chat" } },
+      { key: "gen_ai.request.model", value: { stringValue: "house" } },
+      { key: "gen_ai.usage.input_tokens", value: { intValue: 1 } },
+    ];
+    const spans = Array.from({ length: 2_000 }, () => newSpan({ attributes }));
+    expect((await send(own, encodeSpans(spans))).status).toBe(200);
+    await own.run(
+      'mutation { setModelPrice(input: { model: "house", inputPrice: 1, outputPrice: 1 }) { __typename } }',
     );
-    await setPrice({ model: "house" }, token);
-    const { closing } = server.database;
-    const closed = new AbortController();
-    server.database.closing = closed.signal;
-    vi.spyOn(server.database, "turn").mockImplementationOnce(async () => closed.abort());
-    const repriced = await reprice({}, token).finally(() => {
-      vi.restoreAllMocks();
-      server.database.closing = closing;
+    const turn = vi.spyOn(own.database, "turn");
+    const query =
+      'mutation { repriceLogs(input: { from: "2020-01-01T00:00:00Z", to: "2030-01-01T00:00:00Z" }) { examined } }';
+    const repricing = fetch(`${own.url}/graphql`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${own.token}`, "content-type": "application/json" },
+      body: JSON.stringify({ query }),
     });
-    expect(repriced.examined).toBeGreaterThan(0);
-    expect(repriced.examined).toBeLessThan(1_200);
-    expect(await audited("repriceLogs", token)).toMatchObject([{ after: { examined: repriced.examined } }]);
+    await vi.waitUntil(() => turn.mock.calls.length > 0, { interval: 0, timeout: 30_000 });
+    await own.app.close();
+    const { errors } = (await (await repricing).json()) as { errors: { extensions: { code: string } }[] };
+    expect(errors[0]!.extensions.code).toBe("UNAVAILABLE");
+    const database = await openDatabase(own.databaseUrl, entities);
+    const entries = await database.read
+      .selectFrom("AuditEntry")
+      .select("after")
+      .where("action", "=", "repriceLogs")
+      .execute();
+    await database.close();
+    const [{ after }] = entries as [{ after: { examined: number } }];
+    expect(after.examined).toBeLessThan(spans.length);
   });
 
   test("stores the costs of long logs in several transactions, and of no more than 32 MB in that of a request with a key", async () => {

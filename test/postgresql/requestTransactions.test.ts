@@ -1,5 +1,6 @@
 import pg from "pg";
 import { afterEach, expect, test, vi } from "vitest";
+import { MAX_OPEN_MS } from "../../src/database/requestTransaction.ts";
 import { addDataset, addPrompt, addWorkspace } from "../support/data.ts";
 import { execute } from "../support/postgresSetup.ts";
 import { type Server, startServer } from "../support/server.ts";
@@ -52,7 +53,7 @@ test("a request with a key whose write is refused, as another transaction is in 
 function lengthenTransactions(): void {
   const { setTimeout: original } = globalThis;
   vi.spyOn(globalThis, "setTimeout").mockImplementation(((work: () => void, ms = 0, ...args: []) =>
-    original(work, ms === 1_000 ? 60_000 : ms, ...args)) as typeof setTimeout);
+    original(work, ms === MAX_OPEN_MS ? 60 * ms : ms, ...args)) as typeof setTimeout);
 }
 
 test("a request with a key is not run again for those of other workspaces that store logs meanwhile", async () => {

@@ -267,7 +267,7 @@ test("where one row is refused and the next has to wait for a lock, those after 
   expect(alone).toEqual([["b", "c", "d"]]);
 });
 
-test("who shares a transaction with a row of another workspace that is refused does not wait for the rest of that", async () => {
+test("who shares a transaction with a refused row of another workspace is stored before that is, one by one", async () => {
   const tried: string[][] = [];
   const commit = createCommit({
     insert: async (all: [string, { name: string }][]) => {
@@ -285,7 +285,25 @@ test("who shares a transaction with a row of another workspace that is refused d
   await Promise.all(
     [..."abcdef", "orphan"].map((name) => store("one", name)).concat(store("other", "theirs")),
   );
-  expect(tried.slice(0, 3)).toEqual([[..."abcdef", "orphan", "theirs"], [..."abcdef", "orphan"], ["theirs"]]);
+  expect(tried.slice(0, 3)).toEqual([[..."abcdef", "orphan", "theirs"], ["theirs"], [..."abcdef", "orphan"]]);
   expect(stored[0]).toBe("theirs");
   expect(stored.toSorted()).toEqual([..."abcdef", "not orphan", "theirs"]);
+});
+
+test("a workspace whose shared transaction was refused stores its next request while the other is stored one by one", async () => {
+  const gate = Promise.withResolvers<void>();
+  const commit = createCommit({
+    insert: async (all: [string, { name: string }][]) => {
+      if (namesOf(all).includes("orphan")) throw refusal(ORPHAN);
+      if (namesOf(all).includes("slow")) await gate.promise;
+    },
+    insertAlone: neverAlone,
+    takesLocks: () => true, // one transaction at a time for each workspace
+  });
+  const store = (workspace: string, name: string) => runShared(workspace, () => commit(rows(name)));
+  const ofOne = Promise.allSettled(["slow", "orphan"].map((name) => store("one", name)));
+  await store("other", "theirs");
+  await store("other", "next");
+  gate.resolve();
+  expect((await ofOne).map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
 });

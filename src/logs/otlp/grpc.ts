@@ -52,11 +52,11 @@ export function offerGrpc(app: App, options: OtlpOptions, graceMs = GRACE_MS): v
     const end = setTimeout(() => {
       for (const socket of connections.open) socket.destroy();
     }, graceMs);
-    await Promise.all([...connections.open].map(closed));
+    await Promise.all([...connections.open].map(untilClose));
     clearTimeout(end);
   });
 }
 
-/** Unlike `once` of node:events, it takes the end of a connection that fails for one. */
-const closed = (socket: Socket): Promise<void> =>
+/** Unlike `once` of node:events, it does not reject when the connection fails first. */
+const untilClose = (socket: Socket): Promise<void> =>
   new Promise((resolve) => (socket.closed ? resolve() : socket.once("close", () => resolve())));
