@@ -32,19 +32,35 @@ export function createPromptStore(context: Context, outcome: Outcome, { run, tag
       );
     nameOf.set(slug, name);
     const current = stored.get(slug);
-    const file = toFile(tags === "moved" ? prompt : withoutMoves(prompt, current, outcome), current, outcome);
-    if (!file) return;
-    const { steps, conflicts } = planPrompt(file, current, () => prompt.line);
+    const whole = toFile(
+      tags === "moved" ? prompt : withoutMoves(prompt, current, outcome),
+      current,
+      outcome,
+    );
+    if (!whole) return;
+    const { conflicts } = planPrompt(whole, current, () => prompt.line);
     const conflicting = new Set(conflicts.map(({ version }) => version));
     for (const { version, subject } of conflicts)
       outcome.refuse(
         prompt.versions.find((each) => each.version === version) ?? prompt,
         `${subject} exists with other content; versions never change`,
       );
+    const file = withoutTagsOf(conflicting, whole, (reason) => outcome.refuse(prompt, reason));
+    const { steps } = planPrompt(file, current, () => prompt.line);
     count(outcome, { file, current, conflicting });
     if (run === "real") for (const step of steps) await step.run(context, null);
     stored.set(slug, afterImport(name, file, current));
   };
+}
+
+/** A prompt without the tags of refused versions: the ones that are here have another content. */
+function withoutTagsOf(refused: Set<string>, file: PromptFile, refuse: (reason: string) => void): PromptFile {
+  const tags = [...(file.tags ?? [])].filter(([tag, version]) => {
+    if (!refused.has(version)) return true;
+    refuse(`tag ${quoted(tag)} points to version ${quoted(version)}, which was refused`);
+    return false;
+  });
+  return { ...file, tags: new Map(tags) };
 }
 
 /** A prompt as it is after the import of a file: others may have more of its versions. */
