@@ -108,8 +108,8 @@ export function createSqliteSearch(file: string): Search<Query> {
 
 /**
  * Whether a member has one of the keys. Without it SQLite would compare ten members with all of the object, which takes eight
- * times as long. Keys are compared with those of their length alone, as SQLite copies the key sought for each comparison: five logs of 99,000 members
- * and ten keys of 12 kB took 1.2 s.
+ * times as long. Keys are compared with those of their length alone, as SQLite copies the key sought for each comparison: five
+ * logs of 99,000 members and ten keys of 12 kB took 1.2 s.
  */
 function hasOneOf(members: Member[]): RawBuilder<SqlBool> {
   const byBytes = Map.groupBy(new Set(members.map(({ key }) => key)), (key) => Buffer.byteLength(key));
