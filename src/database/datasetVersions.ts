@@ -4,22 +4,21 @@ import type { Insert } from "./inserts.ts";
 /** The entity whose rows get the version of their dataset that the transaction makes. */
 export const VERSIONED = "DatasetRow";
 
-/** A row with a place for its version, which is known in its transaction only. */
-export const withPlaceForVersion = (entity: string, row: Record<string, unknown>) =>
-  entity === VERSIONED ? { ...row, version: 0 } : row;
-
 /**
- * A soft-deleted dataset stays until its rows are deleted, so the foreign key still accepts new rows. They are refused with
- * its error, as no version is made of such a dataset.
+ * The dataset of new rows was deleted, or got other columns, after the rows were made by its columns. It is refused with the error
+ * of its foreign key, which a soft-deleted dataset does not violate, as it stays until its rows are deleted.
  */
-export const orphan = () =>
-  Object.assign(new Error("The dataset of a row has been deleted."), {
+export const outdated = () =>
+  Object.assign(new Error("The dataset of a row has been deleted, or its columns were changed."), {
     code: "SQLITE_CONSTRAINT_FOREIGNKEY",
   });
 
 const { next: NEXT } = versionStatements(() => "?");
 
-/** Gives rows that are about to be inserted the next version of their dataset, in the transaction that inserts them. */
+/**
+ * Gives rows that are about to be inserted the next version of their dataset, in the transaction that inserts them. Until then their
+ * version is that of the columns by which their values are stored.
+ */
 export function assignVersionsSync(
   { entity, fields, rows }: Insert,
   prepare: (statement: string) => { all(values: unknown[]): unknown[] },
@@ -29,8 +28,10 @@ export function assignVersionsSync(
     fields.indexOf(name),
   ) as [number, number, number];
   for (const group of Map.groupBy(rows, (row) => row[dataset]).values()) {
-    const [made] = prepare(NEXT).all([group[0]![dataset], group[0]![workspace]]) as { version: number }[];
-    if (!made) throw orphan();
+    const columnsVersion = onlyOf(group.map((row) => row[version]));
+    const values = [group[0]![dataset], group[0]![workspace], columnsVersion];
+    const [made] = prepare(NEXT).all(values) as { version: number }[];
+    if (!made) throw outdated();
     for (const row of group) row[version] = made.version;
   }
 }
@@ -40,23 +41,37 @@ export async function assignVersions(
   transaction: QueryExecutorProvider,
   entity: string,
   rows: Record<string, unknown>[],
-): Promise<void> {
-  if (entity !== VERSIONED) return;
+): Promise<Record<string, unknown>[]> {
+  if (entity !== VERSIONED) return rows;
   const byDataset = Map.groupBy(rows, ({ dataset }) => dataset as string);
+  const versions = new Map<unknown, number>();
   for (const id of [...byDataset.keys()].toSorted()) {
     const group = byDataset.get(id)!;
+    const columnsVersion = onlyOf(group.map((row) => row.version));
     const { rows: made } = await sql<{ version: number }>`
       update datasets set version = version + 1
-      where id = ${id} and workspace_id = ${group[0]!.workspace} and deleted_at is null
+      where id = ${id} and workspace_id = ${group[0]!.workspace} and columns_version = ${columnsVersion}
+        and deleted_at is null
       returning version`.execute(transaction);
-    if (!made[0]) throw orphan();
-    for (const row of group) row.version = made[0].version;
+    if (!made[0]) throw outdated();
+    versions.set(id, made[0].version);
   }
+  return rows.map((row) => ({ ...row, version: versions.get(row.dataset) })); // who retries has the rows as they were
 }
 
-/** The statements that make the next version of a dataset, and that take it back before anybody has seen it. */
+/** The one value of rows that were made by the same columns; rows that share a transaction may not be. */
+function onlyOf(columnsVersions: unknown[]): unknown {
+  const [first] = columnsVersions;
+  if (columnsVersions.some((each) => each !== first)) throw outdated();
+  return first;
+}
+
+/**
+ * The statements that make the next version of a dataset whose columns are those of a version, and that take it back before
+ * anybody has seen it.
+ */
 export function versionStatements(placeholder: (n: number) => string) {
-  const where = `where id = ${placeholder(1)} and workspace_id = ${placeholder(2)} and deleted_at is null`;
+  const where = `where id = ${placeholder(1)} and workspace_id = ${placeholder(2)} and columns_version = ${placeholder(3)} and deleted_at is null`;
   return {
     next: `update datasets set version = version + 1 ${where} returning version`,
     takeBack: `update datasets set version = version - 1 ${where}`,

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from "kysely";
-import { assignVersions, withPlaceForVersion } from "./datasetVersions.ts";
+import { assignVersions } from "./datasetVersions.ts";
 import type { createEncoder } from "./encode.ts";
 import type { Insert, InsertAlong, Rows } from "./inserts.ts";
 
@@ -17,8 +17,8 @@ export function createInsert<DB>(encode: Encoder, { insertAlong, tellOthers }: A
       .entries()
       .map(([entity, group]) => [entity, group.map(([, row]) => row as Record<string, unknown>)] as const)
       .toArray();
-    for (const [entity, plain] of byEntity) {
-      await assignVersions(transaction, entity, plain);
+    for (const [entity, group] of byEntity) {
+      const plain = await assignVersions(transaction, entity, group);
       for (const chunk of inStatements(plain.map(encode(entity))))
         await transaction
           .insertInto(entity)
@@ -47,9 +47,7 @@ export function insertTogether<DB>(
 export function insertsOf<DB>(encode: Encoder, sqlOf: (entity: string, fields: string[]) => string) {
   const toInserts = ([entity, group]: [string, Rows<DB>]): Insert[] => {
     const encodeRow = encode(entity);
-    const rows = group.map(([, row]) =>
-      withPlaceForVersion(entity, encodeRow(row as Record<string, unknown>)),
-    );
+    const rows = group.map(([, row]) => encodeRow(row as Record<string, unknown>));
     const alike = Map.groupBy(rows, (row) => Object.keys(row).join());
     return [...alike.values()].map((group) => {
       const fields = Object.keys(group[0]!);

@@ -1,5 +1,5 @@
 import type { MetadataStorage, Platform } from "@mikro-orm/core";
-import { orphan, VERSIONED, versionStatements } from "./datasetVersions.ts";
+import { outdated, VERSIONED, versionStatements } from "./datasetVersions.ts";
 import type { Dialect } from "./dialect.ts";
 import type { createEncoder } from "./encode.ts";
 import { retryWhileLocked } from "./retry.ts";
@@ -31,7 +31,7 @@ export function createBulk(
    * another row; all other rows were stored already. Makes a version of the dataset unless all of them were.
    */
   return async (
-    dataset: { id: string; workspace: string },
+    dataset: { id: string; workspace: string; columnsVersion: number },
     rows: { id: string }[],
     replacement: Replacement,
   ) => {
@@ -44,11 +44,11 @@ export function createBulk(
       sqlCache.set(count, statement);
       return statement;
     };
-    const ids = [dataset.id, dataset.workspace];
+    const known = [dataset.id, dataset.workspace, dataset.columnsVersion];
     return retryWhileLocked(() =>
       runSteps(orm, function* () {
-        const [made] = yield { statement: version.next, values: ids };
-        if (!made) throw orphan();
+        const [made] = yield { statement: version.next, values: known };
+        if (!made) throw outdated();
         const result = { added: 0, changed: 0 };
         for (const group of groups) {
           for (const row of group) row.version = made.version;
@@ -59,7 +59,7 @@ export function createBulk(
           result.added += added;
           result.changed += stored.length - added;
         }
-        if (result.added + result.changed === 0) yield { statement: version.takeBack, values: ids };
+        if (result.added + result.changed === 0) yield { statement: version.takeBack, values: known };
         return result;
       }),
     );

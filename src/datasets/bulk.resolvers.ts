@@ -1,10 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Context } from "../context.ts";
+import { isOrphan } from "../database/driverErrors.ts";
 import { newId } from "../database/ids.ts";
+import { GabbroError, quoted } from "../errors.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { valuesEncoder } from "./columns.ts";
 import type { DatasetRowInput } from "./inputs.ts";
-import { getDataset, refuseOrphans } from "./resolvers.ts";
+import { type DatasetHead, getDataset, readDataset } from "./resolvers.ts";
 
 /** The result of storing many rows at once. */
 export interface BulkResult {
@@ -22,6 +24,9 @@ const replacement = {
   along: ["version"],
 };
 
+/** How often the columns of a dataset may change while the same rows are stored. */
+const MAX_ATTEMPTS = 5;
+
 /**
  * Stores valid rows in one transaction, in their order. A row replaces the content of the row that has its key, so the
  * last of several with one key wins. Makes no entities, as there may be very many rows.
@@ -31,25 +36,43 @@ export async function putDatasetItems(
   { slug, items }: { slug: string; items: DatasetRowInput[] },
 ): Promise<BulkResult> {
   const workspace = authorize(context, "write");
-  const parent = await getDataset(context, workspace, slug);
+  let parent = await getDataset(context, workspace, slug);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await putBy(context, { workspace, parent, items });
+    } catch (error) {
+      if (!isOrphan(error)) throw error;
+      if (attempt === MAX_ATTEMPTS) throw columnsChange(slug);
+      parent = await readDataset(context.database, workspace, slug); // its columns were changed, or it was deleted
+    }
+  }
+}
+
+const columnsChange = (slug: string) =>
+  new GabbroError(
+    "UNAVAILABLE",
+    `The columns of the dataset ${quoted(slug)} change again and again; try again in a moment.`,
+  );
+
+interface Bulk {
+  workspace: string;
+  parent: DatasetHead;
+  items: DatasetRowInput[];
+}
+
+/** Stores rows by the columns of `parent`. */
+async function putBy(context: Context, { workspace, parent, items }: Bulk): Promise<BulkResult> {
   const omitted = new Set<string>();
   const createdAt = new Date();
   const encode = valuesEncoder(parent);
+  const { id: dataset, columnsVersion } = parent;
   const rows = items.map(({ values, ...item }) => {
     const encoded = encode(values);
     for (const name of encoded.omitted) omitted.add(name);
-    const ours = {
-      id: newId(),
-      workspace,
-      dataset: parent.id,
-      logId: null,
-      createdAt,
-    };
-    return { ...item, ...ours, values: encoded.values };
+    return { ...item, id: newId(), workspace, dataset, logId: null, createdAt, values: encoded.values };
   });
-  const { added, changed } = await refuseOrphans(slug, () =>
-    context.database.putInBulk({ id: parent.id, workspace }, rows, replacement),
-  );
+  const known = { id: dataset, workspace, columnsVersion };
+  const { added, changed } = await context.database.putInBulk(known, rows, replacement);
   return { added, changed, unchanged: items.length - added - changed, omitted };
 }
 

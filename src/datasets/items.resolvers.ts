@@ -1,4 +1,5 @@
 import type { Context } from "../context.ts";
+import { isOrphan } from "../database/driverErrors.ts";
 import { newId } from "../database/ids.ts";
 import type { Database, EntityManager } from "../database/open.ts";
 import { countCopied } from "../database/requestTransaction.ts";
@@ -21,6 +22,7 @@ import {
 } from "./inputs.ts";
 import { putRows } from "./put.resolvers.ts";
 import {
+  type DatasetHead,
   findLocked,
   getDataset,
   nextVersion,
@@ -59,21 +61,35 @@ export async function addDatasetItem(
 ): Promise<StoredItem> {
   const workspace = authorize(context, "write");
   const parent = await getDataset(context, workspace, slug);
-  if (input.key !== null) {
-    const [added] = await refuseOrphans(slug, () =>
-      inTransaction(
-        context.em,
-        (em) => putRows(context, em, { workspace, parent, inputs: [input] }),
-        "locked rows",
-      ),
-    );
-    return added!;
+  if (input.key === null) {
+    try {
+      return await appendRow(context, { workspace, parent, input });
+    } catch (error) {
+      if (!isOrphan(error)) throw error; // else the dataset has changed since, and it is locked
+    }
   }
+  const [added] = await refuseOrphans(slug, () =>
+    inTransaction(
+      context.em,
+      (em) => putRows(context, em, { workspace, parent, inputs: [input] }),
+      "locked rows",
+    ),
+  );
+  return added!;
+}
+
+interface NewRow {
+  workspace: string;
+  parent: DatasetHead;
+  input: DatasetRowInput;
+}
+
+/** Adds a row by group commit; throws the error of an orphan when the dataset was deleted, or its columns changed, meanwhile. */
+async function appendRow(context: Context, { workspace, parent, input }: NewRow): Promise<StoredItem> {
   const { values, omitted } = valuesEncoder(parent)(input.values);
   const datasetRow: Row = { ...input, id: newId(), logId: null, values, createdAt: new Date() };
-  await refuseOrphans(slug, () =>
-    context.database.commit([["DatasetRow", { ...datasetRow, workspace, dataset: parent.id }]]),
-  );
+  const { id: dataset, columnsVersion: version } = parent;
+  await context.database.commit([["DatasetRow", { ...datasetRow, workspace, dataset, version }]]);
   return { datasetRow: rowDecoder(parent)(datasetRow), warnings: omittedColumns(omitted) };
 }
 

@@ -44,7 +44,7 @@ export async function getDataset(
   slug: string,
 ): Promise<DatasetHead> {
   const head = await datasetCache(database, { workspaceId, key: slug }, () =>
-    readDataset(database, workspaceId, slug),
+    findDataset(database, workspaceId, slug),
   );
   if (!head) throw datasetNotFound(slug);
   return head;
@@ -62,7 +62,7 @@ export function renewColumns({ database }: Context, workspaceId: string, head: D
   );
 }
 
-async function readDataset(
+async function findDataset(
   { read }: Database,
   workspaceId: string,
   slug: string,
@@ -75,6 +75,17 @@ async function readDataset(
     .where("deletedAt", "is", null)
     .executeTakeFirst();
   return head ?? null;
+}
+
+/** The same, read again: its columns may have been changed since. */
+export async function readDataset(
+  database: Database,
+  workspaceId: string,
+  slug: string,
+): Promise<DatasetHead> {
+  const head = await findDataset(database, workspaceId, slug);
+  if (!head) throw datasetNotFound(slug);
+  return head;
 }
 
 export function datasetNotFound(slug: string): GabbroError {

@@ -41,6 +41,7 @@ function datasetRows(workspaceId: string): Rows {
     slug: SAMPLE_DATASET,
     name: SAMPLE_DATASET_NAME,
     columns,
+    columnsVersion: 1,
     createdAt,
   };
   return [
@@ -56,6 +57,7 @@ function datasetRows(workspaceId: string): Rows {
           id: newId(),
           workspace: workspaceId,
           dataset: dataset.id,
+          version: dataset.columnsVersion,
           name: code,
           values,
           idealOutput,

@@ -98,9 +98,13 @@ export async function fillWithOddValues(server: Server) {
     ["logs", '"metadata"', ids[5]],
   ])
     await run(`update ${table} set ${column} = '${ODD_JSON}' where id = '${id}'`);
-  await database.commit([
-    ["DatasetRow", { ...keyed, id: uuidv7(), workspace, dataset, logId: ids[0]!, values: { q: "1" } }],
-  ]);
+  const { columnsVersion: version } = await database.read
+    .selectFrom("Dataset")
+    .select("columnsVersion")
+    .where("id", "=", dataset)
+    .executeTakeFirstOrThrow();
+  const row = { ...keyed, id: uuidv7(), workspace, dataset, version, logId: ids[0]!, values: { q: "1" } };
+  await database.commit([["DatasetRow", row]]);
   await addFile(server, FILE);
   await addTrees(server);
   await createSignInLink(database, server.token);

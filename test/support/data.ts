@@ -51,6 +51,7 @@ export async function addDataset(
     id: uuidv7(),
     workspace: owner,
     dataset: id,
+    version: 1,
     name: null,
     values,
     idealOutput,
