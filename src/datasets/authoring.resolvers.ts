@@ -184,5 +184,12 @@ export async function getDatasetEntity(
 }
 
 function auditFieldsOf({ name, columns }: Pick<Dataset, "name" | "columns">): Record<string, unknown> {
-  return { name, columns: columns.map((column) => ({ name: column.name, type: column.type })) };
+  // With its key, as a column may take the name of another one in the same change.
+  return {
+    name,
+    columns: columns.map((column) => ({
+      ...{ name: column.name, type: column.type },
+      ...(keyOf(column) !== column.name && { key: column.key }),
+    })),
+  };
 }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { isObject } from "../formats/rows.ts";
 import type { Entry, ImportedVersion, Importer } from "./entries.ts";
 import { createCollected, type FileRecord, filesAt, recordsOf } from "./records.ts";
-import { listIn, objectIn, textIn, textsIn } from "./values.ts";
+import { listIn, objectIn, textIn, textsIn, toIdealOutput } from "./values.ts";
 
 type Values = Record<string, unknown>;
 
@@ -117,7 +117,7 @@ function* datasetEntries({ file, line, value }: FileRecord): Generator<Entry> {
         key: textIn(row, "id") ?? (times === 1 ? hash : `${hash} ${times}`),
         name: textIn(row, "name") ?? null,
         values: isObject(values) ? values : {},
-        idealOutput: textIn(row, "idealOutput") ?? null,
+        idealOutput: toIdealOutput(idealOutput),
         metadata: isObject(metadata) ? metadata : null,
       },
     };

@@ -413,6 +413,29 @@ test("every change of a dataset's shape is in the audit log, and a token that ma
   ]);
 });
 
+test("the audit log tells of a change in which one column takes the name of another", async () => {
+  await run(CREATE, { slug: "swapped", columns: [text("a"), text("b")] });
+  await run(UPDATE, {
+    slug: "swapped",
+    remove: ["a"],
+    rename: [{ from: "b", to: "a" }],
+    add: [text("b")],
+  });
+  expect(await run("{ auditLog(first: 1) { nodes { action before after } } }")).toEqual([
+    {
+      action: "updateDataset",
+      before: { name: "swapped", columns: [stored("a"), stored("b")] },
+      after: {
+        name: "swapped",
+        columns: [
+          { ...stored("a"), key: "b" },
+          { ...stored("b"), key: "b#2" },
+        ],
+      },
+    },
+  ]);
+});
+
 const FROM_LOG =
   "mutation($logId: ID!, $slug: String!, $columns: [LogColumnInput!]) { addLogToDataset(slug: $slug, input: { logId: $logId, columns: $columns }) { datasetRow { values idealOutput metadata log { id output } } warnings { message } } }";
 

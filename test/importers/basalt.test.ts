@@ -38,6 +38,22 @@ test("prompts arrive with their versions in order, their tags and variables, and
   });
 });
 
+test("a row keeps its ideal output, also an empty one and one that is no text", async () => {
+  const rows = [
+    { values: { n: 1 }, idealOutput: "" },
+    { values: { n: 2 }, idealOutput: { city: "Nairobi" } },
+  ];
+  await at.write("outputs.jsonl", {
+    dataset: { slug: "outputs", columns: [{ name: "n", type: "json" }], rows },
+  });
+  expect((await at.importFrom(at.folder)).refusals).toEqual([]);
+  const { body } = await at.server.request("GET", "/datasets/outputs");
+  expect(body.dataset.rows.map(({ idealOutput }: { idealOutput: unknown }) => idealOutput)).toEqual([
+    "",
+    '{"city":"Nairobi"}',
+  ]);
+});
+
 test("a prompt needs no text beside its messages; one that is only described is refused", async () => {
   const messages = [{ role: "user", content: "Hello {{ name }}" }];
   const answers = [
