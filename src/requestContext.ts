@@ -66,7 +66,9 @@ export function createContexts(
     }),
     ofGraphql: contextBy((request: FastifyRequest) => {
       const secret = graphqlTakes === "sessions" ? graphqlSessionSecretOf(request) : undefined;
-      return (use) => (secret === undefined ? byToken(request) : sessions.authenticate(secret, use));
+      // All tabs of a browser have one cookie: a page that shows one workspace changed another after a sign-in elsewhere.
+      const shown = request.headers["console-workspace"];
+      return (use) => (secret === undefined ? byToken(request) : sessions.authenticate(secret, use, shown));
     }),
     lastWorkspaceOf: (request) => {
       const { authorization } = request.headers;

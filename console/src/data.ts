@@ -11,20 +11,24 @@ import {
   useQuery,
 } from "urql";
 import type { TypedDocumentString } from "./gql/graphql.ts";
-import { endSession } from "./session.ts";
+import { endSession, workspaceHeader } from "./session.ts";
 import { useShownQuery } from "./shownQueries.ts";
 
 const JSON_ALONE = "application/graphql-response+json, application/json";
 
-/** Queries and mutations ask for JSON alone, which Gabbro answers fastest and repeats for an `Idempotency-Key`. */
-const askForJson = mapExchange({
+/**
+ * Requests say which workspace the page shows. Queries and mutations ask for JSON alone, which Gabbro answers fastest and repeats
+ * for an `Idempotency-Key`.
+ */
+const withHeaders = mapExchange({
   onOperation: (operation) => {
-    if (operation.kind === "subscription") return operation;
     const { fetchOptions } = operation.context;
     const { headers } = (typeof fetchOptions === "function" ? fetchOptions() : fetchOptions) ?? {};
+    const added = workspaceHeader();
+    if (operation.kind !== "subscription") added.accept = JSON_ALONE;
     return makeOperation(operation.kind, operation, {
       ...operation.context,
-      fetchOptions: { headers: { ...headers, accept: JSON_ALONE } },
+      fetchOptions: { headers: { ...headers, ...added } },
     });
   },
   onError: ({ graphQLErrors }) => {
@@ -35,10 +39,10 @@ const askForJson = mapExchange({
 const options = { url: "/graphql", preferGetMethod: false, fetchSubscriptions: true };
 
 export const createClient = () =>
-  new Client({ ...options, exchanges: [cacheExchange, askForJson, fetchExchange] });
+  new Client({ ...options, exchanges: [cacheExchange, withHeaders, fetchExchange] });
 
 /** For the pages of long lists, all of which a cache would keep. */
-export const uncachedClient = new Client({ ...options, exchanges: [askForJson, fetchExchange] });
+export const uncachedClient = new Client({ ...options, exchanges: [withHeaders, fetchExchange] });
 
 type Document<Data, Variables> = TypedDocumentString<Data, Variables>;
 

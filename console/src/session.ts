@@ -3,12 +3,15 @@ export interface Session {
   tokenId: string;
   tokenName: string;
   scopes: ("read" | "write" | "publish" | "admin")[];
+  workspaceId: string;
   workspace: string;
 }
 
 const URL = "/console/session";
 
 let current: Promise<Session | null> | undefined;
+/** The session whose workspace this page shows. */
+let shown: Session | null = null;
 let onEnd = () => {};
 
 /** The session of this browser, asked for once; null when nobody is signed in. */
@@ -20,8 +23,15 @@ export function findSession(): Promise<Session | null> {
 async function fetchSession(): Promise<Session | null> {
   const response = await fetch(URL);
   if (!response.ok) throw new Error("Gabbro does not say who is signed in.");
-  return ((await response.json()) as { session: Session | null }).session;
+  const { session } = (await response.json()) as { session: Session | null };
+  shown ??= session;
+  if (session && session.workspaceId !== shown?.workspaceId) location.reload(); // nothing here is of that workspace
+  return session;
 }
+
+/** Says which workspace the page shows: Gabbro refuses it once another tab has signed in to another one. */
+export const workspaceHeader = (): Record<string, string> =>
+  shown ? { "console-workspace": shown.workspaceId } : {};
 
 /** Signs in by a token, or by the code of a link. Gives a sentence that says why not, or null. */
 export async function signIn(by: { token: string } | { code: string }): Promise<string | null> {
@@ -32,6 +42,7 @@ export async function signIn(by: { token: string } | { code: string }): Promise<
       body: JSON.stringify(by),
     });
     current = undefined;
+    if (response.ok) shown = null;
     return response.ok ? null : ((await response.json()) as { error: string }).error;
   } catch {
     return "Gabbro cannot be reached. Try again.";

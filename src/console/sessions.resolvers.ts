@@ -31,6 +31,7 @@ export interface SignedIn {
   tokenId: string;
   tokenName: string;
   scopes: Access["scopes"];
+  workspaceId: string;
   workspace: string;
 }
 
@@ -63,12 +64,14 @@ export function createSessionAuthentication(
     else sessions.delete(hash);
     return access;
   };
-  const authenticate = async (secret: string, use: SessionUse): Promise<Access> => {
+  const authenticate = async (secret: string, use: SessionUse, shownWorkspace?: unknown): Promise<Access> => {
     const hash = hashToken(secret);
     const entry = sessions.get(hash);
     const isCurrent = entry?.generation === database.generation.now() && !hasEnded(entry);
     const access = isCurrent ? entry : await find(hash);
     if (!access || hasEnded(access)) throw unauthenticated("This session has ended. Sign in again.");
+    if (shownWorkspace !== undefined && shownWorkspace !== access.workspaceId)
+      throw unauthenticated("This browser has signed in to another workspace since. Reload the page.");
     const nowMs = Date.now();
     if (use === "used" && nowMs - access.sessionUsedAt >= LAST_USED_PRECISION_MS) {
       // In the background: it must not delay or fail the request.
@@ -78,6 +81,7 @@ export function createSessionAuthentication(
     return access;
   };
   return {
+    /** The access of a session, which must be in `shownWorkspace` where a page says which one it shows. */
     authenticate,
     /** The workspace of a session that had not ended when it was last looked up; undefined for all others. */
     lastWorkspaceOf: (secret: string) => sessions.peek(hashToken(secret))?.workspaceId,
@@ -119,8 +123,8 @@ export async function describeSession({ database }: Context, access: Access): Pr
     .select("name")
     .where("id", "=", access.workspaceId)
     .executeTakeFirstOrThrow();
-  const { tokenName, scopes } = access;
-  return { tokenId: access.tokenId!, tokenName, scopes, workspace: name };
+  const { tokenName, scopes, workspaceId } = access;
+  return { tokenId: access.tokenId!, tokenName, scopes, workspaceId, workspace: name };
 }
 
 /** Deletes sessions that have ended and links that have expired. */

@@ -56,7 +56,9 @@ function openTabsOfAddress() {
   const added = queriesOf(location.hash.slice(1)).map(toTab);
   history.replaceState(null, "", location.pathname);
   if (added.length === 0) return;
-  const isOther = (tab) => added.every(({ title }) => tab.title !== title);
+  // By what they ask: a tab of the same name may hold what its reader has written.
+  const isOther = (tab) =>
+    added.every(({ query, variables }) => tab.query !== query || (tab.variables ?? "") !== variables);
   const kept = (findTabs()?.all ?? examples.map(toTab)).filter(isOther);
   const state = { tabs: [...kept, ...added], activeTabIndex: kept.length };
   localStorage.setItem(TAB_STATE, JSON.stringify(state));

@@ -66,12 +66,29 @@ test("a session has the rights of its token, and says whose it is", async () => 
     tokenId: id,
     tokenName: expect.any(String),
     scopes: ["read"],
+    workspaceId: workspace!.id,
     workspace: "default",
   });
   const { body } = await server.graphql("{ prompts { nodes { slug } } }", {}, asSession(cookie));
   expect(body.data.prompts.nodes[0]).toEqual({ slug: "country-guide" });
   const refused = await server.graphql(ME, {}, asSession(cookie));
   expect(refused.body.errors[0].extensions.code).toBe("FORBIDDEN");
+});
+
+test("a page that shows a workspace is refused once its browser has signed in to another one", async () => {
+  const other = await addWorkspace(server, "other of two tabs");
+  const shows = { "console-workspace": workspace!.id };
+  for (const [token, code] of [
+    [server.token, undefined],
+    [other.token, "UNAUTHENTICATED"],
+  ] as const) {
+    const { body } = await server.graphql(
+      "{ prompts { nodes { slug } } }",
+      {},
+      asSession(await cookieOf(token), shows),
+    );
+    expect(body.errors?.[0].extensions.code).toBe(code);
+  }
 });
 
 test("only the hash of a session's secret is stored", async () => {

@@ -17,10 +17,11 @@ async function storedRows(server: Server, slug = "quiz"): Promise<unknown[]> {
 }
 
 /** Drops a file onto the rows, as a drag from the desktop does. */
-async function drop(page: Page, name: string, text: string): Promise<void> {
+async function drop(page: Page, name: string, content: string | Buffer): Promise<void> {
+  const bytes = JSON.stringify([...Buffer.from(content)]);
   const transfer = await page.evaluateHandle(`(() => {
     const transfer = new DataTransfer();
-    transfer.items.add(new File([${JSON.stringify(text)}], ${JSON.stringify(name)}));
+    transfer.items.add(new File([new Uint8Array(${bytes})], ${JSON.stringify(name)}));
     return transfer;
   })()`);
   const target = page.getByRole("grid", { name: "Rows" });
@@ -60,6 +61,20 @@ describe.skipIf(!hasChromium)(`files of datasets in the console in Chromium${ski
       { key: "em", name: null, idealOutput: "", metadata: null, values: { question: "" } },
     ]);
     await page.getByRole("grid", { name: "Rows" }).getByText("Nairobi").waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  it("stores nothing of a file that is not UTF-8, which would come with other letters", async () => {
+    await using server = await startServer({ console: true });
+    await addDataset(server, { slug: "quiz", columns });
+    await using browser = await openBrowser();
+    const { page, complaints } = await openConsole(server, await browser.newContext());
+    await page.goto(`${server.url}/console/datasets/quiz`);
+    await drop(page, "quiz.csv", Buffer.from("question\r\nOù est né Molière?\r\n", "latin1"));
+    await page
+      .getByText('The file is not UTF-8. Save it as UTF-8 (in a spreadsheet: "CSV UTF-8").')
+      .waitFor();
+    expect(await storedRows(server)).toEqual([]);
     expect(complaints).toEqual([]);
   });
 

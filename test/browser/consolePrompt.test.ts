@@ -6,7 +6,7 @@ import { startServer } from "../support/server.ts";
 const CREATE =
   "mutation ($slug: String!, $input: PromptVersionInput!) { createPromptVersion(slug: $slug, input: $input) { promptVersion { id } } }";
 const DESCRIBE =
-  'query ($version: String!) { describePrompt(slug: "country-guide", version: $version) { promptVersion { systemText text messages { role content } variables { label type description } } } }';
+  'query ($version: String!) { describePrompt(slug: "country-guide", version: $version) { promptVersion { systemText text messages { role content } variables { label type description } model { model provider client version parameters } } } }';
 
 describe.skipIf(!hasChromium)(`writing prompts in Chromium${skipReason}`, () => {
   it("makes a version of another with its types, its messages and the texts beside them", async () => {
@@ -37,6 +37,60 @@ describe.skipIf(!hasChromium)(`writing prompts in Chromium${skipReason}`, () => 
     expect(made.text).toBe("Where is {{country}} exactly? Since {{year}}?");
     for (const { variables: stored } of [beside, made])
       expect(stored).toContainEqual({ label: "year", type: "number", description: null });
+    expect(complaints).toEqual([]);
+  });
+
+  it("makes a version of another with its model, and with its system text beside messages", async () => {
+    await using server = await startServer({ console: true, sample: true });
+    const messages = [{ role: "user", content: "Where is {{country}}?" }];
+    const model = {
+      ...{ model: "gpt-4o", provider: "azure", client: "langchain", version: "2024-08-06" },
+      parameters: { temperature: 0.3 },
+    };
+    const systemText = "Answer in French.";
+    const input = { version: "5.0.0", messages, systemText, model };
+    expect(await server.run(CREATE, { slug: "country-guide", input })).not.toHaveProperty("error");
+    await using browser = await openBrowser();
+    const { page, complaints } = await openConsole(server, await browser.newContext());
+    await page.goto(`${server.url}/console/prompts/country-guide?view=edit&version=5.0.0`);
+    await page.getByLabel("Content").fill("Where is {{country}} exactly?");
+    await page.getByRole("button", { name: "Create version" }).click();
+    await page.getByText("Version 5.0.1 is stored").waitFor();
+    const text = "Where is {{country}} exactly?";
+    expect((await server.run(DESCRIBE, { version: "5.0.1" })).promptVersion).toMatchObject({
+      ...{ systemText, text, model },
+      messages: [{ role: "user", content: text }],
+    });
+
+    await page.goto(`${server.url}/console/prompts/country-guide?view=edit&version=5.0.1`);
+    await page.getByLabel("Model").fill("gpt-5"); // whose version and client are others
+    await page.getByRole("button", { name: "Create version" }).click();
+    await page.getByText("Version 5.0.2 is stored").waitFor();
+    expect((await server.run(DESCRIBE, { version: "5.0.2" })).promptVersion.model).toEqual({
+      ...model,
+      ...{ model: "gpt-5", client: null, version: null },
+    });
+    expect(complaints).toEqual([]);
+  });
+
+  it("writes a system text as a message, where its writer goes on with messages", async () => {
+    await using server = await startServer({ console: true });
+    await server.run('mutation { createPrompt(input: { slug: "new", name: "New" }) { prompt { id } } }');
+    await using browser = await openBrowser();
+    const { page, complaints } = await openConsole(server, await browser.newContext());
+    await page.goto(`${server.url}/console/prompts/new?view=edit`);
+    await page.getByLabel("System text").fill("Be brief.");
+    await page.getByLabel("Text", { exact: true }).fill("Hello {{name}}");
+    await page.getByRole("button", { name: "Write messages instead" }).click();
+    await page.getByRole("button", { name: "Create version" }).click();
+    await page.getByText("Version 1.0.0 is stored").waitFor();
+    const { promptVersion } = await server.run(
+      '{ describePrompt(slug: "new", version: "1.0.0") { promptVersion { messages { role content } } } }',
+    );
+    expect(promptVersion.messages).toEqual([
+      { role: "system", content: "Be brief." },
+      { role: "user", content: "Hello {{name}}" },
+    ]);
     expect(complaints).toEqual([]);
   });
 

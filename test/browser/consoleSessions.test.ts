@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { examples } from "../../src/graphiql/examples.ts";
 import { hasChromium, openBrowser, skipReason } from "../support/chromium.ts";
 import { openConsole } from "../support/console.ts";
+import { addDataset, addWorkspace } from "../support/data.ts";
 import { startServer } from "../support/server.ts";
 
 describe.skipIf(!hasChromium)(`in Chromium${skipReason}`, () => {
@@ -27,6 +28,62 @@ describe.skipIf(!hasChromium)(`in Chromium${skipReason}`, () => {
     expect(complaints).toEqual([]);
   });
 
+  it("a page that shows one workspace changes nothing in another one, to which another tab has signed in", async () => {
+    await using server = await startServer({ console: true, sample: true });
+    const live = await addWorkspace(server, "live");
+    for (const mutation of [
+      'createPrompt(input: { slug: "country-guide", name: "Live" }) { prompt { id } }',
+      'createPromptVersion(slug: "country-guide", input: { version: "1.0.0", text: "a" }) { promptVersion { id } }',
+      'createPromptVersion(slug: "country-guide", input: { version: "1.1.0", text: "b" }) { promptVersion { id } }',
+      'publishPrompt(slug: "country-guide", input: { newTag: "production", to: { version: "1.0.0" } }) { prompt { id } }',
+    ])
+      expect(await server.run(`mutation { ${mutation} }`, {}, live.token)).not.toHaveProperty("error");
+    await using browser = await openBrowser();
+    const context = await browser.newContext();
+    const { page } = await openConsole(server, context);
+    await page.goto(`${server.url}/console/prompts/country-guide?version=1.1.0`);
+    await page.getByRole("button", { name: "Publish…" }).waitFor();
+    const second = await context.newPage();
+    await second.goto(`${server.url}/console/sign-in`);
+    await second.getByLabel("Access token").fill(live.token);
+    await second.getByRole("button", { name: "Sign in" }).click();
+    await second.getByRole("heading", { name: "Overview" }).waitFor();
+    await page.getByRole("button", { name: "Publish…" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Publish" }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    expect(
+      await server.run('{ prompt(slug: "country-guide") { tags { label version } } }', {}, live.token),
+    ).toEqual({ tags: [{ label: "production", version: "1.0.0" }] });
+    await page.goto(`${server.url}/console/overview`);
+    await page.getByRole("complementary").getByText("live").waitFor();
+  });
+
+  it("a row that is being written outlives its session, and is stored after a sign-in in another tab", async () => {
+    await using server = await startServer({ console: true });
+    await addDataset(server, { slug: "quiz", columns: [{ name: "question", type: "text" }] });
+    await using browser = await openBrowser();
+    const context = await browser.newContext();
+    const { page } = await openConsole(server, context);
+    await page.goto(`${server.url}/console/datasets/quiz`);
+    await page.getByRole("button", { name: "Add row" }).click();
+    const dialog = page.getByRole("dialog", { name: "Add row" });
+    await dialog.getByLabel("question").fill("What took ten minutes");
+    const [session] = await server.run("{ consoleSessions(first: 1) { nodes { id } } }");
+    await server.run(
+      "mutation ($id: ID!) { endConsoleSession(id: $id) { deletedConsoleSessionId } }",
+      session,
+    );
+    await dialog.getByRole("button", { name: "Add" }).click();
+    const question = page.getByRole("dialog", { name: "Leave without saving?" });
+    await question.getByRole("button", { name: "Cancel" }).click();
+    await openConsole(server, context);
+    await dialog.getByRole("button", { name: "Add" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await page.getByText("What took ten minutes").waitFor();
+    const rows = await server.run('{ dataset(slug: "quiz") { rows(first: 2) { nodes { values } } } }');
+    expect(rows.rows).toEqual([{ values: { question: "What took ten minutes" } }]);
+  });
+
   it("the queries of a screen open in GraphiQL, where the session of the console counts", async () => {
     await using server = await startServer({ console: true, sample: true });
     await using browser = await openBrowser();
@@ -46,6 +103,31 @@ describe.skipIf(!hasChromium)(`in Chromium${skipReason}`, () => {
     await graphiql.getByRole("button", { name: /Execute query/ }).waitFor();
     await expect.poll(() => graphiql.getByRole("tab", { name: "Datasets" }).count()).toBe(1);
     expect(complaints).toEqual([]);
+  });
+
+  it("an address of GraphiQL opens its queries beside those that the reader has written", async () => {
+    await using server = await startServer();
+    await using browser = await openBrowser();
+    const page = await browser.newPage();
+    await page.goto(`${server.url}/graphql`);
+    await page.getByRole("tab", { name: "ReadDataset" }).waitFor();
+    await page.getByRole("button", { name: /New tab/ }).click();
+    await page.locator(".graphiql-query-editor").click();
+    await page.keyboard.type("{ my_own_work ");
+    const kept = () => page.evaluate('localStorage.getItem("graphiql:tabState")') as Promise<string>;
+    await expect.poll(kept).toContain("my_own_work");
+    const queries = [{ query: "query { __typename }", variables: "" }];
+    await page.goto("about:blank");
+    for (let opened = 0; opened < 2; opened += 1) {
+      await page.goto(`${server.url}/graphql#${encodeURIComponent(JSON.stringify(queries))}`);
+      await page.getByRole("button", { name: /Execute query/ }).waitFor();
+      await expect.poll(kept).toContain("query { __typename }");
+      await page.goto("about:blank");
+    }
+    await page.goto(`${server.url}/graphql`);
+    const { tabs } = JSON.parse(await kept());
+    expect(tabs.filter(({ query = "" }) => query?.includes("my_own_work"))).toHaveLength(1);
+    expect(tabs.filter(({ query = "" }) => query?.includes("__typename }"))).toHaveLength(1);
   });
 
   it.for([

@@ -2,6 +2,7 @@ import { useState } from "react";
 import { useSave } from "../../data.ts";
 import type { ColumnType } from "../../gql/graphql.ts";
 import { graphql, readFragment } from "../../gql/index.ts";
+import { AskToLeave } from "../../parts/AskToLeave.tsx";
 import { Dialog } from "../../parts/Dialog.tsx";
 import { TextArea } from "../../parts/Field.tsx";
 import { SaveForm } from "../../parts/SaveForm.tsx";
@@ -39,6 +40,9 @@ export function AddRow({ slug, columns, onAdded, onClose }: Props) {
   };
   return (
     <Dialog title="Add row" onClose={onClose}>
+      <AskToLeave placeOf={({ pathname }) => pathname} isUnsaved={() => Object.values(texts).some(Boolean)}>
+        The row that you are writing is not stored yet.
+      </AskToLeave>
       <SaveForm verb="Add" save={save} onSubmit={submit} onCancel={onClose}>
         {gridColumns.map(({ key, title, type }) => (
           <TextArea

@@ -52,14 +52,23 @@ function delimiterOf(text: string): string {
 }
 
 async function* slicesOf(file: File, signal: AbortSignal): AsyncGenerator<{ text: string; share: number }> {
-  const decoder = new TextDecoder();
+  const decoder = new TextDecoder("utf-8", { fatal: true });
   for (let at = 0; at < file.size && !signal.aborted; at += SLICE_BYTES) {
     const isLast = at + SLICE_BYTES >= file.size;
     const slice = await file.slice(at, at + SLICE_BYTES).arrayBuffer();
     yield {
-      text: decoder.decode(slice, { stream: !isLast }),
+      text: decoded(() => decoder.decode(slice, { stream: !isLast })),
       share: isLast ? 1 : (at + SLICE_BYTES) / file.size,
     };
+  }
+}
+
+/** Text that is not UTF-8 is an error: it would be stored with other characters. */
+function decoded(decode: () => string): string {
+  try {
+    return decode();
+  } catch {
+    throw new Error('The file is not UTF-8. Save it as UTF-8 (in a spreadsheet: "CSV UTF-8").');
   }
 }
 

@@ -10,7 +10,7 @@ import { ErrorNotice } from "../../parts/Notice.tsx";
 import { Card } from "../../parts/Page.tsx";
 import { useToast } from "../../parts/Toast.tsx";
 import type { Search } from "../../search.ts";
-import { type Draft, draftOf, inputOf } from "./draft.ts";
+import { asMessages, type Draft, draftOf, inputOf } from "./draft.ts";
 import { MessagesEditor } from "./MessagesEditor.tsx";
 import styles from "./Prompt.module.css";
 import { type PromptHeadOf, type Version, VersionTexts } from "./queries.ts";
@@ -82,33 +82,27 @@ function DraftForm({ prompt, base }: { prompt: PromptHeadOf; base: Version | nul
         {draft.messages && (
           <MessagesEditor messages={draft.messages} onChange={(messages) => change({ messages })} />
         )}
-        {draft.hasTexts && (
-          <>
-            <TemplateArea
-              label="System text"
-              value={draft.systemText}
-              onChange={(systemText) => change({ systemText })}
-            />
-            <TemplateArea
-              label="Text"
-              isRequired
-              value={draft.text}
-              onChange={(text) => change({ text })}
-              hint="A Jinja template: {{ country }} stands for a variable."
-            />
-          </>
+        {draft.own.systemText && (
+          <TemplateArea
+            label="System text"
+            value={draft.systemText}
+            onChange={(systemText) => change({ systemText })}
+          />
+        )}
+        {draft.own.text && (
+          <TemplateArea
+            label="Text"
+            isRequired
+            value={draft.text}
+            onChange={(text) => change({ text })}
+            hint="A Jinja template: {{ country }} stands for a variable."
+          />
         )}
         <ModelFields draft={draft} onChange={change} />
         {error && <ErrorNotice error={error} keepsText />}
         <FormButtons>
           {!base && !draft.messages && (
-            <Button
-              onClick={() =>
-                change({ messages: [{ key: 0, role: "user", content: draft.text }], hasTexts: false })
-              }
-            >
-              Write messages instead
-            </Button>
+            <Button onClick={() => change(asMessages(draft))}>Write messages instead</Button>
           )}
           <Button kind="primary" type="submit" disabled={isRunning || draft.version === ""}>
             Create version

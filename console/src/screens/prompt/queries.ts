@@ -47,6 +47,8 @@ export const VersionTexts = graphql(`
         model {
           provider
           model
+          client
+          version
           parameters
         }
         variables {

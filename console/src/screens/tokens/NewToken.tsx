@@ -75,6 +75,7 @@ export function NewToken({ allowed, onClose }: { allowed: Session["scopes"]; onC
           label="Days until it ends"
           type="number"
           min="1"
+          max="36500"
           value={days}
           onChange={(event) => setDays(event.target.value)}
           hint="Empty for never."
