@@ -26,16 +26,17 @@ export function createTokenAuthentication(
   );
   const findAndKeep = async (hash: string): Promise<TokenAccess | undefined> => {
     const access = await find(hash);
-    const nowMs = Date.now();
-    if (!access || access.expiresAt <= nowMs) return access;
-    tokens.set(hash, access);
-    const { workspaceId, tokenId: id } = access;
-    // In the background: it must not delay or fail the request.
-    if (nowMs - access.lastUsedAt >= LAST_USED_PRECISION_MS)
-      database.track(
-        recordUse({ workspaceId, id }).catch((error) => log.warn(error, "cannot record a token's use")),
-      );
+    if (access && access.expiresAt > Date.now()) tokens.set(hash, access);
     return access;
+  };
+  /** In the background: it must not delay or fail the request. */
+  const recordUseOf = (access: TokenAccess, nowMs: number) => {
+    if (nowMs - access.lastUsedAt < LAST_USED_PRECISION_MS) return;
+    access.lastUsedAt = nowMs;
+    const { workspaceId, tokenId: id } = access;
+    database.track(
+      recordUse({ workspaceId, id }).catch((error) => log.warn(error, "cannot record a token's use")),
+    );
   };
   return {
     /** The access of the token in an `Authorization` header; null when there is no header. */
@@ -47,7 +48,11 @@ export function createTokenAuthentication(
       const entry = tokens.get(hash);
       const isCurrent = entry && entry.generation === database.generation.now();
       const access = isCurrent ? entry : await findAndKeep(hash);
-      if (access && access.expiresAt > Date.now()) return access;
+      const nowMs = Date.now();
+      if (access && access.expiresAt > nowMs) {
+        recordUseOf(access, nowMs);
+        return access;
+      }
       tokens.delete(hash);
       throw unauthenticated(refusalOf(token));
     },

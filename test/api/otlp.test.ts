@@ -134,6 +134,15 @@ test("a dry run shows a megabyte of spans and counts the others, as its answer i
   expect(answer.spans).toHaveLength(2);
 });
 
+test("a dry run that is asked for twice stores nothing either", async () => {
+  const before = await acceptedSpans();
+  const path = "/v1/traces?dryRun=1&dryRun=1";
+  expect(
+    (await send(server, encodeSpans([newSpan()], TYPES[0]!), { type: TYPES[0]!, path })).answer.total,
+  ).toBe(1);
+  expect(await acceptedSpans()).toBe(before);
+});
+
 async function acceptedSpans(): Promise<number> {
   const { body } = await server.get("/metrics", { token: metricsToken });
   return Number(/^gabbro_otlp_spans_total\{result="accepted",reason=""\} (\d+)$/m.exec(body)?.[1]);

@@ -1,5 +1,5 @@
 import { connect } from "node:net";
-import { afterAll, expect, test, vi } from "vitest";
+import { afterAll, expect, onTestFinished, test, vi } from "vitest";
 import { sumsOf } from "../../faults/storedRows.ts";
 import { removeDeletedDatasets } from "../../src/datasets/removal.resolvers.ts";
 import { storeRejected } from "../../src/inbox/recording.resolvers.ts";
@@ -314,6 +314,21 @@ test("a token's last use is noted", async () => {
   await server.get("/prompts/country-guide/describe", { token });
   await expect.poll(() => lastUseOf(id)).not.toBeNull();
   expect(Date.now() - (await lastUseOf(id))!.getTime()).toBeLessThan(60_000);
+});
+
+test("a token that only reads has its last use noted to the minute, though nothing is stored", async () => {
+  await using own = await startServer({ sample: true });
+  const sinceLastUse = async () => {
+    const [token] = await own.database.read.selectFrom("AccessToken").select("lastUsedAt").execute();
+    return Date.now() - (token!.lastUsedAt?.getTime() ?? 0);
+  };
+  vi.useFakeTimers({ toFake: ["Date"] });
+  onTestFinished(() => void vi.useRealTimers());
+  for (let minute = 0; minute < 4; minute++) {
+    vi.setSystemTime(Date.now() + 60_000);
+    await own.get("/prompts/country-guide");
+    await expect.poll(sinceLastUse).toBeLessThan(60_000);
+  }
 });
 
 test("the uses of tokens that are used at once are noted together", async () => {

@@ -125,7 +125,7 @@ function sendReceipt(reply: FastifyReply, signal: "traces" | "logs" | "metrics",
 
 function isDryRun(query: unknown): boolean {
   const { dryRun } = query as { dryRun?: unknown };
-  return dryRun === "1" || dryRun === "true";
+  return [dryRun].flat().some((value) => value === "1" || value === "true");
 }
 
 const BASIC = "basic ";
