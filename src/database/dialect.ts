@@ -2,6 +2,7 @@ import type { Constructor } from "@mikro-orm/core";
 import type { Migration } from "@mikro-orm/migrations";
 import type { SqlEntityManager, SqlMikroORM, SqlOptions } from "@mikro-orm/sql";
 import type { Kysely } from "kysely";
+import type { Pause } from "../limits/turns.ts";
 import type { ChangeFeed } from "./changeFeed.ts";
 import type { Copier } from "./copy/copier.ts";
 import type { Insert, InsertAlong } from "./inserts.ts";
@@ -92,11 +93,7 @@ export interface Dialect {
   /** Inserts row by row in one transaction, where that is faster than many rows in a statement. */
   insertEach?(orm: Orm, inserts: Insert[]): Promise<void>;
   /** The same in the open transaction of a unit of work. Calls `pause` between parts of the work. */
-  insertEachWithin?(
-    em: SqlEntityManager,
-    pieces: Iterable<Insert[]>,
-    pause: () => Promise<void>,
-  ): Promise<void>;
+  insertEachWithin?(em: SqlEntityManager, pieces: Iterable<Insert[]>, pause: Pause): Promise<void>;
   insertAlong: InsertAlong;
   /** Notifies other processes of new rows, after all inserts of a transaction. */
   tellOthers: InsertAlong;

@@ -6,7 +6,7 @@ import { Migrator } from "@mikro-orm/migrations";
 import { SqlMikroORM } from "@mikro-orm/sql";
 import type { Compilable, Kysely } from "kysely";
 import { createFairQueue } from "../limits/fairQueue.ts";
-import { createPause, createTurns } from "../limits/turns.ts";
+import { createPause, createTurns, type Pause } from "../limits/turns.ts";
 import { VERSIONED } from "./datasetVersions.ts";
 import type { ConnectionOptions, Dialect } from "./dialect.ts";
 import { createEncoder } from "./encode.ts";
@@ -152,7 +152,7 @@ function createWriters(orm: Awaited<ReturnType<typeof openOrm>>, dialect: Dialec
     ? (rows: Rows<Tables>) => encodeAndInsert(rows, insertEach)
     : insertTogether(writer, insert, dialect.openSharedTransaction);
   const insertAlone = insertTogether(writer, insert, dialect.openTransaction);
-  const insertInPieces = async (em: Em, pieces: Iterable<Rows<Tables>>, pause: () => Promise<void>) => {
+  const insertInPieces = async (em: Em, pieces: Iterable<Rows<Tables>>, pause: Pause) => {
     if (insertEachWithin) return insertEachWithin(em, Iterator.from(pieces).map(toInserts), pause);
     for (const rows of pieces) {
       await pause();

@@ -30,16 +30,20 @@ export const passTurns = () => pauseAfter(performance.now() - MAX_TURNS);
 /** The longest work between two turns of others. */
 const MAX_WORK_MS = 10;
 
+/** Resolves to whether other requests have run meanwhile. */
+export type Pause = () => Promise<boolean>;
+
 /**
  * Lets other requests run where work took long. Writers of all workspaces may wait for the transaction, so it does not wait for
  * the turns of its own workspace, which has others under way.
  */
-export function createPause(): () => Promise<void> {
+export function createPause(): Pause {
   let sinceMs = performance.now();
   return async () => {
-    if (performance.now() - sinceMs <= MAX_WORK_MS) return;
+    if (performance.now() - sinceMs <= MAX_WORK_MS) return false;
     await pauseAfter(Math.max(sinceMs, performance.now() - MAX_TURNS)); // most of it may have been waiting
     sinceMs = performance.now();
+    return true;
   };
 }
 

@@ -1,6 +1,7 @@
 import { MAX_TRANSACTION_BYTES } from "../database/commitLanes.ts";
 import { piecesOf } from "../database/pieces.ts";
 import { jsonSize } from "../limits/jsonSize.ts";
+import type { Pause } from "../limits/turns.ts";
 import type { toRows } from "./steps.resolvers.ts";
 import type { Batch } from "./storedLogs.resolvers.ts";
 
@@ -32,7 +33,7 @@ export function* transactionsOf(rows: Rows): Generator<Rows> {
 export async function insertLogs(
   { em, context }: Pick<Batch, "em" | "context">,
   rows: Rows,
-  pause: () => Promise<void>,
+  pause: Pause,
 ): Promise<void> {
   const sizeOf = (row: object) => jsonSize(row, MAX_BYTES_AT_ONCE, Buffer.byteLength);
   const pieces = piecesOf(rows, sizeOf, MAX_BYTES_AT_ONCE).map(({ piece }) =>

@@ -1,6 +1,6 @@
 import { LockMode } from "@mikro-orm/core";
 import { MAX_PIECE_BYTES, piecesOf } from "../database/pieces.ts";
-import { createPause } from "../limits/turns.ts";
+import { createPause, type Pause } from "../limits/turns.ts";
 import { ownPriceFinder } from "../pricing/resolvers.ts";
 import { type FindOwnPrice, measureUsage, type Usage } from "../usage/usage.ts";
 import { countedIds, isCall } from "./counted.ts";
@@ -35,11 +35,7 @@ export async function storeSpans(batch: Batch, steps: SpanStep[]) {
 }
 
 /** Removes the logs that rows replace: 30 of 6 MB, which 3 kB of spans may replace, took SQLite 0.1 s in one statement. */
-async function removeStored(
-  batch: Batch,
-  rows: { id: string }[],
-  pause: () => Promise<void>,
-): Promise<number> {
+async function removeStored(batch: Batch, rows: { id: string }[], pause: Pause): Promise<number> {
   const { em, workspaceId } = batch;
   const bytes = await lengthsOf(
     batch,
@@ -74,7 +70,7 @@ export async function recountTrace(batch: Batch, traceId: string, stored: number
 async function toCountedRows(
   batch: Batch,
   steps: SpanStep[],
-  { storedIds, pause }: { storedIds: string[]; pause: () => Promise<void> },
+  { storedIds, pause }: { storedIds: string[]; pause: Pause },
 ) {
   const fresh = new Map(steps.map(({ step, traceId }) => [step.row.id, { step, traceId }]));
   const stored = (await readStored(batch, storedIds, { pause, maxLogs: MAX_COMPARED_LOGS })).filter(
@@ -111,7 +107,7 @@ const toRecounts = (stored: StoredLog[], counted: ReadonlySet<string>): Recount[
     );
 
 /** Recounts the first logs, as many as one transaction may; returns their number. */
-async function recountSome(batch: Batch, changed: Recount[], pause: () => Promise<void>): Promise<number> {
+async function recountSome(batch: Batch, changed: Recount[], pause: Pause): Promise<number> {
   if (changed.length === 0) return 0;
   const some = changed.slice(0, MAX_RECOUNTED_LOGS);
   const ids = some.map(({ log }) => log.id);

@@ -1,6 +1,7 @@
 import { LockMode } from "@mikro-orm/core";
 import { lengthOf } from "../database/lengths.ts";
 import { piecesOf } from "../database/pieces.ts";
+import type { Pause } from "../limits/turns.ts";
 import { content } from "./copiedAttributes.ts";
 import { Trace } from "./entities.ts";
 import { bytesOfTrace } from "./payloads.resolvers.ts";
@@ -17,11 +18,7 @@ export interface SpanStep {
 }
 
 /** Stores what spans say of their traces. Returns the ids of the traces that were there before. */
-export async function storeTraces(
-  batch: Batch,
-  steps: SpanStep[],
-  pause: () => Promise<void>,
-): Promise<string[]> {
+export async function storeTraces(batch: Batch, steps: SpanStep[], pause: Pause): Promise<string[]> {
   const { context, em, workspaceId } = batch;
   const byTrace = Map.groupBy(steps, ({ traceId }) => traceId);
   // In the order of their ids, so that two batches do not wait for each other.

@@ -1,6 +1,7 @@
 import { NIL } from "uuid";
 import type { Context } from "../context.ts";
 import type { EntityManager } from "../database/open.ts";
+import type { Pause } from "../limits/turns.ts";
 import { type TokenParts, tokenParts } from "../usage/tokenParts.ts";
 import { hasUsage, type ReportingLog } from "./counted.ts";
 import { type AggregateUsage, treeColumns } from "./entities.ts";
@@ -38,7 +39,7 @@ type StoredRow = Omit<StoredLog, "startMs" | "reported" | keyof TokenParts> & To
 export async function readStored(
   batch: Batch,
   traceIds: string[],
-  { pause, maxLogs }: { pause: () => Promise<void>; maxLogs: number },
+  { pause, maxLogs }: { pause: Pause; maxLogs: number },
 ): Promise<StoredLog[]> {
   const logs: StoredLog[] = [];
   let left = maxLogs;

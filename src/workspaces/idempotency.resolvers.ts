@@ -42,7 +42,7 @@ export interface IdempotentRequest {
 }
 
 interface Running extends Pick<RequestTransaction, "throwFailure"> {
-  pause(): Promise<void>;
+  pause(): Promise<unknown>;
 }
 
 export interface Answer {

@@ -258,6 +258,20 @@ test("a second removal in a workspace is refused while one is under way, in anot
   expect(third).toMatchObject({ traces: 0 });
 });
 
+test.skipIf(!isOnPostgresql)(
+  "on PostgreSQL, a removal that loses the connection which holds its lock says what it has removed",
+  async () => {
+    await addLogs(server, 3_000, () => ({ startTime: new Date("2011-01-01") }));
+    const removing = server.run(PRUNE, { before: "2012-01-01" });
+    const end =
+      "select pg_terminate_backend(pid) as ended from pg_locks where locktype = 'advisory' and objsubid = 2 and pid <> pg_backend_pid() and database = (select oid from pg_database where datname = current_database())";
+    await expect
+      .poll(() => server.database.orm.em.fork().execute(end), { interval: 1 })
+      .toEqual([{ ended: true }]);
+    expect(await removing).toMatchObject({ traces: 3_000 });
+  },
+);
+
 test("two gateways remove each trace once, on PostgreSQL one of them all", async () => {
   await addLogs(server, 600, () => ({ startTime: new Date("2012-01-01") }));
   const elsewhere = await openDatabase(server.databaseUrl, entities, { poolSize: 5 });

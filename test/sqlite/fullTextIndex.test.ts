@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { newId } from "../../src/database/ids.ts";
+import { getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { addLogs } from "../support/logs.ts";
 import { encodeSpans, newSpan, send } from "../support/otlp.ts";
 import { isOnPostgresql, startServer } from "../support/server.ts";
@@ -71,5 +73,40 @@ test.skipIf(isOnPostgresql)(
     for (const round of [0, 1, 2, 3])
       expect(await send(server, encodeSpans(sent(round)))).toMatchObject({ status: 200 });
     expect(await mergeWords()).toBe(false);
+  },
+);
+
+test.skipIf(isOnPostgresql)(
+  "on SQLite, logs whose transaction ends while they are stored leave neither rows nor words",
+  async () => {
+    await using server = await startServer();
+    const { database } = server;
+    const { log } = (await server.post("/monitor/log", { slug: "s", output: "before" })).body;
+    const workspace = await getWorkspaceId(database, "default");
+    const stored = await database.read.selectFrom("Log").selectAll().executeTakeFirstOrThrow();
+    expect(stored.id).toBe(log.id);
+    const pieces = ["one", "two", "three"].map((output) => [
+      ["Log", { ...stored, id: newId(), output, searchId: null }] as ["Log", typeof stored],
+    ]);
+    const count = (table: string) => database.orm.em.fork().execute(`select count(*) as rows from ${table}`);
+    const counts = () => Promise.all(["logs", "log_texts_docsize"].map(count));
+    const before = await counts();
+    for (const endsAt of [2, 5]) {
+      const holder = database.fork(workspace);
+      await holder.begin();
+      const em = database.fork(workspace);
+      em.setTransactionContext(holder.getTransactionContext());
+      let pauses = 0;
+      const pause = async () => {
+        pauses += 1;
+        if (pauses === endsAt) await holder.rollback(); // as at the time limit of a request with an Idempotency-Key
+        return pauses === endsAt;
+      };
+      const storing = em
+        .fork({ keepTransactionContext: true })
+        .transactional((nested) => database.insertInPieces(nested, pieces, pause));
+      await expect(storing).rejects.toThrow("The transaction has ended");
+      expect(await counts()).toEqual(before);
+    }
   },
 );

@@ -171,7 +171,7 @@ const removeAlone: Dialect["removeAlone"] = ({ em }, workspaceId, remove) =>
       try {
         return await remove();
       } finally {
-        await call("pg_advisory_unlock");
+        await call("pg_advisory_unlock").catch(() => {}); // a connection that was lost holds it no more
       }
     });
 

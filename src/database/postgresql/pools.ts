@@ -145,13 +145,21 @@ async function connectAtPosition(replica: Pool, position: string): Promise<Postg
   return undefined;
 }
 
-/** Repeats a read on the primary when the replica aborts it, because it is lost or continues with replication. */
+/** Begins, limits or ends the transaction of a connection. */
+const OF_TRANSACTION = /^(?:begin|start transaction|set|commit|rollback)\b/i;
+
+/**
+ * Repeats a read on the primary when the replica aborts it, because it is lost or continues with replication. The reads of its
+ * transaction follow one by one: a `begin` that is repeated left a connection of the pool in a transaction, and what others wrote
+ * there was acknowledged and not committed.
+ */
 function withFallback(replica: PostgresPoolClient, primary: Pool): PostgresPoolClient {
   const query = async (statement: string, values: readonly unknown[]) => {
     try {
       return await replica.query(statement, values);
     } catch (error) {
       if (!isWorthAnotherServer(error)) throw error;
+      if (OF_TRANSACTION.test(statement)) return { command: "", rowCount: 0, rows: [] };
       return queryOnce(primary, statement, values);
     }
   };

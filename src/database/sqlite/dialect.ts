@@ -55,16 +55,7 @@ export function sqlite(url: string): Dialect {
     maxRemovedRows: MAX_REMOVED_ROWS,
     mergeWords,
     insertEach: (orm, inserts) => writeAlone(orm, insertEach(inserts)),
-    insertEachWithin: async (em, pieces, pause) => {
-      const prepare = preparing(await handleOf(em, "write"));
-      const words = createWordIndexer(prepare);
-      for (const inserts of pieces) {
-        await pause();
-        words.assignIds(inserts);
-        insertRows(inserts, prepare);
-      }
-      await words.indexInPieces(pause);
-    },
+    insertEachWithin,
     connections: () => [],
     sizeOf: async ({ em }) => {
       const handle = await handleOf(em, "read");
@@ -126,6 +117,21 @@ const insertEach = (inserts: Insert[]) => (prepare: Prepare) => {
   words.assignIds(inserts);
   insertRows(inserts, prepare);
   words.indexAll();
+};
+
+const insertEachWithin: NonNullable<Dialect["insertEachWithin"]> = async (em, pieces, pause) => {
+  const prepare = preparing(await handleOf(em, "write"));
+  const words = createWordIndexer(prepare);
+  // Others may have ended the transaction meanwhile: its connection refuses then, and the handle would write outside of it.
+  const pauseWithin = async () => {
+    if (await pause()) await em.execute("select 1");
+  };
+  for (const inserts of pieces) {
+    await pauseWithin();
+    words.assignIds(inserts);
+    insertRows(inserts, prepare);
+  }
+  await words.indexInPieces(pauseWithin);
 };
 
 function insertRows(inserts: Insert[], prepare: Prepare): void {
