@@ -57,6 +57,8 @@ export function createPubSub() {
   return {
     listen: logs.listen,
     publish: logs.publish,
+    /** Ends all subscriptions to logs, of which some may have been missed: clients then listen again. */
+    endListening: logs.endAll,
     /** The message null stands for changes that no message tells: before the subscription, beyond 16 that wait, or that may be lost. */
     prompts,
     /** The number of subscriptions. */
@@ -94,6 +96,9 @@ function createTopic<Message>(limits: Limits, backlog: Backlog<Message>) {
   const takePlace = createPlaces(listeners, limits);
   let checks: NodeJS.Timeout | undefined;
   let isClosed = false;
+  const endAll = (): void => {
+    for (const { end } of [...listeners]) end();
+  };
   return {
     publish: (workspaceId: string, message: Message): void => {
       for (const listener of listeners) if (listener.workspaceId === workspaceId) listener.deliver(message);
@@ -132,9 +137,10 @@ function createTopic<Message>(limits: Limits, backlog: Backlog<Message>) {
       });
     },
     count: (): number => listeners.size,
+    endAll,
     close: (): void => {
       isClosed = true;
-      for (const { end } of [...listeners]) end();
+      endAll();
     },
   };
 }

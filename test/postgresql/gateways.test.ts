@@ -110,6 +110,21 @@ test("a subscription gets the logs of every gateway, each once", async () => {
   expect(received.toSorted()).toEqual(ids.toSorted());
 });
 
+test("a subscription to logs ends where logs of other gateways may be missing, and another one begins", async () => {
+  await caches();
+  await using events = await subscribe(one, 'subscription { logAdded(slug: "deaf") { output } }');
+  const log = (output: string) => atTwo("POST", "/monitor/log", { slug: "deaf", output });
+  await log("before");
+  expect(await events.next()).toEqual({ data: { logAdded: { output: "before" } } });
+  const pids = await listeners();
+  await database.orm.em.fork().execute(`select pg_terminate_backend(pid) from unnest(array[${pids}]) as pid`);
+  await log("meanwhile");
+  expect(await events.next()).toBeNull();
+  await using again = await subscribe(one, 'subscription { logAdded(slug: "deaf") { output } }');
+  await log("after");
+  expect(await again.next()).toEqual({ data: { logAdded: { output: "after" } } });
+});
+
 test("a notification, which has 8,000 bytes at most, has room for the longest slug", async () => {
   const slug = "\u0001".repeat(512); // JSON writes six characters for each
   await using events = await subscribe(one, "subscription($s: String) { logAdded(slug: $s) { id } }", {

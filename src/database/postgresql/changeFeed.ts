@@ -15,16 +15,20 @@ interface Executor {
 export function openPostgresqlChangeFeed(
   self: string,
   newClient: () => ListeningClient,
-  pubSub: Pick<PubSub, "publish" | "prompts">,
+  pubSub: Pick<PubSub, "publish" | "endListening" | "prompts">,
 ): ChangeFeed<Executor> {
   let changes = 0;
   let countsWhileDeaf = 0;
+  let hasListened = false;
   const publishLog = inTurns(pubSub.publish);
   const publishChange = inTurns(pubSub.prompts.publish);
   const listener = keepListening(newClient, {
+    // Notifications may have been missed.
     begin: () => {
       changes += 1;
-      pubSub.prompts.publishToAll(null); // notifications may have been missed
+      pubSub.prompts.publishToAll(null);
+      if (hasListened) pubSub.endListening();
+      hasListened = true;
     },
     handlers: {
       [CHANGES]: (origin) => {
