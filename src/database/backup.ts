@@ -1,10 +1,11 @@
 import { createReadStream, createWriteStream } from "node:fs";
 import { rename, rm } from "node:fs/promises";
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createPrivateFolder, recreatePrivateFile } from "../privateFiles.ts";
 import { migrate } from "./migrate.ts";
 import { type Database, type Entities, missingDatabase, openDatabase } from "./open.ts";
+import { filesOf, refuseEarlierLog, refuseOwnLog, SIDE_FILES } from "./sqlite/sideFiles.ts";
 
 const NOT_FOR_POSTGRESQL =
   "PostgreSQL has its own programs for backups: pg_dump --format=custom --file=FILE, and pg_restore.";
@@ -23,13 +24,17 @@ export async function backUp(database: Database, file: string, entities: Entitie
 /**
  * Makes the database at `url` from a backup, and migrates it to the schema of this program. On PostgreSQL the backup is the
  * schema that an upgrade made, and the database is as it was then. Throws when there is a database already, because it would
- * be lost, and when the file is not a complete database.
+ * be lost, and when the file is not a complete database or has changes beside it.
  */
 export async function restore(file: string, url: string, entities: Entities): Promise<void> {
   if (!url.startsWith("sqlite:")) return restoreUpgradeCopy(file, url, entities);
   const path = missingDatabase(url);
-  if (!path) throw new Error("There is a database already. Stop the service and move it away first.");
+  if (!path) {
+    const files = filesOf(resolve(url.slice("sqlite:".length)));
+    throw new Error(`There is a database already. Stop the service and move it away first: ${files}.`);
+  }
   if (missingDatabase(`sqlite:${file}`)) throw new Error(`There is no file ${file}.`);
+  refuseOwnLog(file);
   await createChecked(path, entities, (partial) =>
     pipeline(createReadStream(file), createWriteStream(partial, { flags: "r+" })),
   );
@@ -52,14 +57,16 @@ async function createChecked(
   make: (partial: string) => Promise<void>,
 ): Promise<void> {
   const partial = `${path}.partial`;
+  refuseEarlierLog(path);
   await createPrivateFolder(dirname(path));
   try {
     await (await recreatePrivateFile(partial)).close();
     await make(partial);
     await check(partial, entities);
+    refuseEarlierLog(path);
     await rename(partial, path);
   } finally {
-    for (const suffix of ["", "-wal", "-shm"]) await rm(`${partial}${suffix}`, { force: true });
+    for (const suffix of ["", ...SIDE_FILES]) await rm(`${partial}${suffix}`, { force: true });
   }
 }
 

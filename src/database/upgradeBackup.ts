@@ -3,6 +3,7 @@ import { readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { recreatePrivateFile } from "../privateFiles.ts";
 import type { Database } from "./open.ts";
+import { SIDE_FILES } from "./sqlite/sideFiles.ts";
 
 /** The error for a database that cannot be copied. */
 export class BackupError extends Error {}
@@ -43,7 +44,7 @@ async function copyToFile(database: Database, migration: string): Promise<string
   } catch (cause) {
     throw new BackupError(messageFor(`to ${file}`, cause as Error), { cause });
   } finally {
-    for (const suffix of ["", "-wal", "-shm", "-journal"]) await rm(`${partial}${suffix}`, { force: true });
+    for (const suffix of ["", ...SIDE_FILES]) await rm(`${partial}${suffix}`, { force: true });
   }
   await removeOlder(dialect.place).catch(({ message }: Error) =>
     process.emitWarning(`Older copies of the database cannot be removed: ${message}`),

@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { existsSync, readFileSync } from "node:fs";
+import { copyFile, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -8,6 +8,8 @@ import { takeBackups } from "../../faults/backups.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { type Database as Gabbro, openDatabase } from "../../src/database/open.ts";
 import { entities } from "../../src/entities.ts";
+import { openFolder } from "../support/commandLine.ts";
+import { gabbro } from "../support/program.ts";
 
 // The long form: npm run faults -- backups
 const TIMEOUT_MS = 120_000;
@@ -118,3 +120,63 @@ function pagesToCopy(file: string): number {
   const index = readFileSync(`${file}-shm`);
   return index.readUInt32LE(16) - index.readUInt32LE(96);
 }
+
+/** A backup, and the files that a service left when it was killed after it had made the workspace "later". */
+async function leaveLog() {
+  const at = await openFolder();
+  await at.gabbro("backup", "monday.sqlite");
+  const [used, killed] = [at.path("used.sqlite"), at.path("killed/gabbro.sqlite")];
+  await copyFile(at.path("monday.sqlite"), used);
+  await mkdir(at.path("killed"));
+  const service = new Database(used);
+  service.exec("insert into workspaces (id, name, created_at) values ('l', 'later', 0)");
+  for (const end of ["", "-wal"]) await copyFile(`${used}${end}`, `${killed}${end}`);
+  service.close();
+  return {
+    killed,
+    run: (...args: string[]) => gabbro(at.folder, args, { DATABASE_URL: `sqlite:${killed}` }),
+    [Symbol.asyncDispose]: at.close,
+  };
+}
+
+const workspacesIn = (file: string) => {
+  const database = new Database(file);
+  const names = database.prepare("select name from workspaces order by name").pluck().all();
+  database.close();
+  return names;
+};
+
+test.each([
+  ["restored", (_: string) => ["restore", "monday.sqlite"]],
+  ["copied", (file: string) => ["copy", "--from", "sqlite:monday.sqlite", "--to", `sqlite:${file}`]],
+])("a %s database has nothing of the log of an earlier one", async (_, command) => {
+  await using left = await leaveLog();
+  await rm(left.killed);
+  const refused = await left.run(...command(left.killed));
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining(`${left.killed}-wal. Move it`) });
+  expect(existsSync(left.killed)).toBe(false);
+  await rm(`${left.killed}-wal`);
+  expect(await left.run(...command(left.killed))).toMatchObject({ code: 0 });
+  expect(workspacesIn(left.killed)).toEqual(["default", "other"]);
+});
+
+test("a file is not restored without the changes in its log: a backup of it has both", async () => {
+  await using left = await leaveLog();
+  const to = { DATABASE_URL: "sqlite:restored/gabbro.sqlite" };
+  const folder = join(left.killed, "../..");
+  const refused = await gabbro(folder, ["restore", left.killed], to);
+  expect(refused).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(`DATABASE_URL=sqlite:${left.killed} gabbro backup`),
+  });
+  expect(await left.run("backup", "whole.sqlite")).toMatchObject({ code: 0 });
+  expect(await gabbro(folder, ["restore", "whole.sqlite"], to)).toMatchObject({ code: 0 });
+  expect(workspacesIn(join(folder, "restored/gabbro.sqlite"))).toEqual(["default", "later", "other"]);
+});
+
+test("who is told to move a database away is told of all its files", async () => {
+  await using left = await leaveLog();
+  const { stderr } = await left.run("restore", "monday.sqlite");
+  const [, files] = /move it away first: (.*)\.\n$/.exec(stderr)!;
+  expect(files).toBe(`${left.killed}, ${left.killed}-wal and ${left.killed}-shm`);
+});

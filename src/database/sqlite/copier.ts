@@ -13,6 +13,7 @@ import {
 } from "../copy/copier.ts";
 import type { Table, Value } from "../tables.ts";
 import { handleOf } from "./connection.ts";
+import { refuseEarlierLog, SIDE_FILES } from "./sideFiles.ts";
 import { withSnapshot } from "./snapshot.ts";
 
 /** Reads and writes the whole SQLite file at `path`. */
@@ -122,14 +123,12 @@ function targetOf(handle: Database): CopyTarget {
   };
 }
 
-/** The suffixes of a database file and of the files that belong to it. */
-const SUFFIXES = ["", "-wal", "-shm"];
-
 async function replace<T>(
   path: string,
   make: (url: string) => Promise<T>,
   refuseNonEmpty: () => Promise<void>,
 ): Promise<T> {
+  refuseEarlierLog(path);
   await createPrivateFolder(dirname(path));
   await removeLeftovers(path);
   const partial = `${path}.copy-${process.pid}`;
@@ -137,12 +136,13 @@ async function replace<T>(
     await (await recreatePrivateFile(partial)).close();
     const result = await make(`sqlite:${partial}`);
     if (existsSync(path)) await refuseTargetInUse(path, refuseNonEmpty);
+    refuseEarlierLog(path);
     await flush(partial);
     await rename(partial, path);
     await flush(dirname(path)).catch(() => {}); // Windows cannot flush folders
     return result;
   } finally {
-    for (const suffix of SUFFIXES) await rm(`${partial}${suffix}`, { force: true });
+    for (const suffix of ["", ...SIDE_FILES]) await rm(`${partial}${suffix}`, { force: true });
   }
 }
 

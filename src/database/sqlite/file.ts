@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import Database from "better-sqlite3";
 import { createPrivateFile, createPrivateFolder } from "../../privateFiles.ts";
 import { refuseNewer } from "../newerDatabase.ts";
+import { filesOf } from "./sideFiles.ts";
 
 /** Makes the file of a new database, which only its user may read. SQLite gives its other files the same permissions. */
 export async function createFile(path: string): Promise<void> {
@@ -43,7 +44,7 @@ export function inspectFile(path: string, migrations: { name: string }[], timeou
     refuseNewer(names as string[], migrations);
     readEnds(database, tables);
   } catch (error) {
-    throw isDamage(error) ? damaged(error as Error) : error;
+    throw isDamage(error) ? damaged(database, error as Error) : error;
   } finally {
     database.close();
   }
@@ -73,7 +74,8 @@ function readEnds(database: Database.Database, tables: Table[]): void {
   const indexes = database.prepare("select name from sqlite_master where type = 'index'").pluck().all();
   const pages = database.prepare("select pagetype from dbstat where name = ? limit 4").pluck();
   for (const name of indexes) {
-    if (pages.all(name).includes("corrupted")) throw damaged(new Error(`the index ${name} is not readable`));
+    if (pages.all(name).includes("corrupted"))
+      throw damaged(database, new Error(`the index ${name} is not readable`));
   }
 }
 
@@ -81,9 +83,9 @@ function isDamage(error: unknown): boolean {
   return String((error as { code?: unknown }).code).startsWith("SQLITE_CORRUPT");
 }
 
-function damaged(cause: Error): Error {
+function damaged({ name }: Database.Database, cause: Error): Error {
   return new Error(
-    `It is damaged (${cause.message}) and was not changed. Move it away and restore a backup with: gabbro restore FILE`,
+    `It is damaged (${cause.message}) and was not changed. Move ${filesOf(name)} away and restore a backup with: gabbro restore FILE`,
     { cause },
   );
 }
