@@ -125,7 +125,7 @@ type RowParts = Pick<Row, "name" | "values" | "idealOutput" | "metadata">;
 
 /**
  * Throws BAD_INPUT when a row is too large, or has too many members, unless it was no smaller `before`; else returns its size in
- * bytes. Call it where a row comes from several requests: a single one is bounded by its body.
+ * bytes. Call it where a row comes from several requests or from a file: the body of a single request bounds its rows.
  */
 export function refuseLargeRow(row: RowParts, before?: RowParts): number {
   // Counted no further: a thousand columns may have the same part of a log, which took 44 s.

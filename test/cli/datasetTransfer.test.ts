@@ -430,6 +430,26 @@ test("of a file whose first line never ends no more is read than a row may have"
   expect(stderr).toContain("endless.csv, line 1: this row is over 16 MB");
 });
 
+const large = "€".repeat(3_400_000);
+
+test.each([
+  ["large.csv", ["q", "a", large, "b"]],
+  ["large.json", ['[{"q":"a"}', `,{"q":"${large}"}`, ',{"q":"b"}', "]"]],
+  ["large.jsonl", ['{"q":"a"}', `{"q":"${large}"}`, '{"q":"b"}']],
+])(
+  "a row of %s that is larger than any of the service is rejected with its line, and no other",
+  async (file, lines) => {
+    await give(file, lines.join("\n"));
+    const slug = file.replace(".", "-");
+    const { code, stderr } = await importing(file, slug);
+    expect(code).toBe(1);
+    const line = lines.findIndex((each) => each.includes("€")) + 1;
+    expect(stderr).toContain(`line ${line}: The row would be larger than 10,000,000 bytes as JSON`);
+    expect(await valuesOf(slug)).toEqual([{ q: "a" }, { q: "b" }]);
+    expect(await taken(`${file}.rejected`)).toContain(large);
+  },
+);
+
 test("of very many bad rows the first are reported, then their number", async () => {
   await give("many.jsonl", "x\n".repeat(3_000));
   const { stderr } = await importing("many.jsonl", "many");

@@ -27,6 +27,15 @@ test("a line that is too long is refused, and those after it are imported", asyn
   });
 });
 
+test("a row that is larger than any of the service is refused with its line, and no other", async () => {
+  const large = item("large", { q: "€".repeat(3_400_000) });
+  const { rows, refusals } = await importText("items.jsonl", text(item("a"), large, item("b")).join("\n"));
+  expect(rows).toBe(2);
+  expect(refusals).toEqual([
+    expect.stringMatching(/^line 2: row "large": The row would be larger than 10,000,000 bytes/),
+  ]);
+});
+
 test("what precedes the damage of a JSON file is imported, and so are the other files", async () => {
   await writeFile(join(at.folder, "z.json"), JSON.stringify([item("z")]));
   const { rows, refusals } = await importText(

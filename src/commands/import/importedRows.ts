@@ -1,11 +1,11 @@
 import type { Context } from "../../context.ts";
-import { type DatasetRowInput, datasetRowInput } from "../../datasets/inputs.ts";
-import { GabbroError, quoted } from "../../errors.ts";
+import type { DatasetRowInput } from "../../datasets/inputs.ts";
+import { type ErrorDetail, GabbroError, quoted } from "../../errors.ts";
 import type { ImportedDataset, ImportedItem } from "../../importers/entries.ts";
 import { jsonSize } from "../../limits/jsonSize.ts";
-import { detailsOf } from "../../validation/messages.ts";
 import type { Outcome } from "./importOutcome.ts";
 import { openTarget, type Target } from "./target.ts";
+import { validateRow } from "./validateRow.ts";
 
 const MAX_PORTION_ROWS = 1_000;
 const MAX_PORTION_CHARACTERS = 500_000;
@@ -55,15 +55,16 @@ export function createRowStore(context: Context, outcome: Outcome, run: "real" |
       await refusing(outcome, dataset, () => open(dataset));
     },
     addItem: async (item: ImportedItem): Promise<void> => {
-      const { data, error } = datasetRowInput.safeParse(item.row);
-      if (error) return refuseRow(outcome, item, error.issues);
+      const result = validateRow({ item: item.row, details: [] }, undefined);
+      if ("details" in result) return refuseRow(outcome, item, result.details);
+      const { input } = result;
       const { slug } = item.dataset;
       if (portion && portion.slug !== slug) await flush();
       const target = await refusing(outcome, item, () => open(item.dataset));
       if (!target) return;
       portion ??= { slug, target, rows: [], characters: 0 };
-      portion.rows.push(data);
-      portion.characters += jsonSize(data, MAX_PORTION_CHARACTERS);
+      portion.rows.push(input);
+      portion.characters += jsonSize(input, MAX_PORTION_CHARACTERS);
       const { rows, characters } = portion;
       if (rows.length >= MAX_PORTION_ROWS || characters >= MAX_PORTION_CHARACTERS) await flush();
     },
@@ -79,9 +80,9 @@ export function createRowStore(context: Context, outcome: Outcome, run: "real" |
   };
 }
 
-function refuseRow(outcome: Outcome, item: ImportedItem, issues: Parameters<typeof detailsOf>[0]): void {
-  const [detail] = detailsOf(issues, "values");
-  outcome.refuse(item, `row ${quoted(item.row.key ?? "")}: ${detail?.path} ${detail?.message}`);
+function refuseRow(outcome: Outcome, item: ImportedItem, [detail]: ErrorDetail[]): void {
+  const reason = `${detail?.path} ${detail?.message}`.trim();
+  outcome.refuse(item, `row ${quoted(item.row.key ?? "")}: ${reason}`);
 }
 
 async function refusing<T>(
