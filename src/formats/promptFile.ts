@@ -1,4 +1,5 @@
 import {
+  type ErrorCode,
   isCollection,
   isMap,
   isScalar,
@@ -104,6 +105,14 @@ export interface LineError {
 
 const MAX_ALIASES = 1_000;
 
+/** What JSON cannot hold would be stored as something else. */
+const ownMessages: Partial<Record<ErrorCode, string>> = {
+  NON_STRING_KEY: "a key must be a text, without a tag or an alias",
+  TAG_RESOLVE_FAILED: "has a tag whose values JSON does not have; write the value without the tag",
+};
+
+const YAML_1_1 = "is of YAML 1.1, where no is false and 010 is 8; write YAML 1.2 and remove this line";
+
 /** Parses the YAML of a prompt and validates it by the rules of the service. */
 export function fromPromptYaml(text: string): {
   prompt: PromptFile | null;
@@ -113,13 +122,18 @@ export function fromPromptYaml(text: string): {
 } {
   const lines = new LineCounter();
   // The library's own search for duplicate keys compares each key with all before it.
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
+  const document = parseDocument(text, {
+    ...{ lineCounter: lines, prettyErrors: false, uniqueKeys: false },
+    ...{ resolveKnownTags: false, stringKeys: true },
+  });
   const lineAt = (offset: number) => lines.linePos(offset).line;
   const lineOf = createLineOf(document.contents, lineAt);
-  const details = [...document.errors, ...document.warnings].map(({ pos, message }) => ({
+  const details = [...document.errors, ...document.warnings].map(({ pos, code, message }) => ({
     line: lineAt(pos[0]),
-    message,
+    message: ownMessages[code] ?? message,
   }));
+  if (document.directives?.yaml.version === "1.1")
+    details.push({ line: lineAt(text.search(/^%YAML/m)), message: YAML_1_1 });
   let aliases = 0;
   visit(document, {
     Alias: () => {

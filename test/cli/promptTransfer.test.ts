@@ -77,7 +77,7 @@ const filesOf = async (folder: string) => {
 };
 
 /** Writes the files of a folder and imports it. */
-async function importing(folder: string, files: Record<string, string>, ...more: string[]) {
+async function importing(folder: string, files: Record<string, string | Buffer>, ...more: string[]) {
   await mkdir(at.path(folder), { recursive: true });
   for (const [name, text] of Object.entries(files)) await writeFile(at.path(join(folder, name)), text);
   return at.gabbro("import", "prompts", folder, ...more);
@@ -200,7 +200,9 @@ versions:
   });
 });
 
-test.each([
+const withBias = (bias: string) => `${welcome}    model: { model: m, parameters: { bias: ${bias} } }\n`;
+
+test.each<[string, string | Buffer, string]>([
   [
     "a version that exists with other content",
     welcome.replace("brief", "long"),
@@ -260,6 +262,22 @@ test.each([
   ],
   ["no slug", "name: x\n", "line 1: slug is required"],
   ["a key twice", `${welcome}tags: {}\n`, "line 11: Map keys must be unique"],
+  ["a key as a number and as a text", withBias('{ 1: a, "1": b }'), "line 11: Map keys must be unique"],
+  ...["!!set { a, b }", "!!omap [a: 1]", "!!pairs [a: 1]", "!!binary aGk=", "!!timestamp 2026-01-01"].map(
+    (value): [string, string, string] => [
+      `the value ${value}`,
+      withBias(value),
+      "line 11: has a tag whose values JSON does not have",
+    ],
+  ),
+  ["a key that is a list", withBias("{ [1, 2]: a }"), "line 11: a key must be a text"],
+  ["a key that is an alias", withBias("{ a: &a x, *a : b }"), "line 11: a key must be a text"],
+  ["YAML 1.1", `# old\n%YAML 1.1\n---\n${withBias("no")}`, "line 2: is of YAML 1.1, where no is false"],
+  [
+    "letters that are not UTF-8",
+    Buffer.from(welcome.replace("brief", "br\xe8f"), "latin1"),
+    "line 1: this line, or one of the next hundreds, is not UTF-8.",
+  ],
   ["a name of JavaScript's own", `${welcome}__proto__: { x: 1 }\n`, "line 11: __proto__ is not known here"],
   ["tags that are a list", welcome.replace('production: "1.0"', "- x"), "line 4: tags must be an object"],
   ["a bad slug", "slug: A b\n", "line 1: slug must be lower-case letters"],

@@ -1,8 +1,9 @@
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Context } from "../../context.ts";
 import { quoted } from "../../errors.ts";
 import { fromPromptYaml, type LineError, type PromptFile } from "../../formats/promptFile.ts";
+import { FileError, piecesOf } from "../../formats/text.ts";
 import { printable } from "../../printable.ts";
 import { type PromptContent, promptContents } from "../../prompts/content.resolvers.ts";
 import { type PromptPlan, planPrompt } from "./promptPlan.ts";
@@ -87,10 +88,14 @@ async function readPrompt(path: string): Promise<ReturnType<typeof fromPromptYam
   const stats = await stat(path);
   if (!stats.isFile()) throw new Error(`${printable(path)} is not a file.`);
   if (stats.size > MAX_FILE_BYTES) throw new Error(`${printable(path)} is larger than 64 MB.`);
-  const text = await readFile(path, "utf8");
   try {
-    return fromPromptYaml(text);
+    const pieces = await Array.fromAsync(piecesOf({ path, onRead: () => {} }));
+    return fromPromptYaml(pieces.join(""));
   } catch (cause) {
+    if (cause instanceof FileError) {
+      const { line, reason } = cause;
+      return { prompt: null, details: [{ line, message: reason }], lineOf: () => line };
+    }
     throw new Error(`${printable(path)} cannot be read: ${shorten((cause as Error).message)}.`, { cause });
   }
 }
