@@ -5,7 +5,7 @@ import type { FileRecord } from "./records.ts";
 import { slugOf } from "./slugs.ts";
 import { fromJinja } from "./templates/jinja.ts";
 import { fromMustache } from "./templates/mustache.ts";
-import { objectIn, textIn, toModel } from "./values.ts";
+import { objectIn, parsed, textIn, toModel } from "./values.ts";
 
 type Values = Record<string, unknown>;
 
@@ -65,15 +65,11 @@ function modelOf(data: Values, prompt: Values): unknown {
   const options = objectIn(data, "options") ?? {};
   const { tools } = prompt;
   const hasTools = typeof tools === "string" && tools !== "" && tools !== "[]";
-  const parameters = { ...objectIn(options, "params"), ...(hasTools && { tools: parsed(tools) }) };
+  const parameters = { ...objectIn(options, "params"), ...(hasTools && { tools: toTools(tools) }) };
   return toModel({ ...parameters, model: options.model });
 }
 
-function parsed(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) || Array.isArray(value) ? value : text;
-  } catch {
-    return text;
-  }
+function toTools(text: string): unknown {
+  const tools = parsed(text);
+  return isObject(tools) || Array.isArray(tools) ? tools : text;
 }

@@ -1,7 +1,7 @@
 import { isObject } from "../formats/rows.ts";
 import type { Entry, Place } from "./entries.ts";
 import { toJudgement, toNanos, toSpans } from "./spans.ts";
-import { listIn, objectIn, textIn, textsIn } from "./values.ts";
+import { listIn, objectIn, parsed, textIn, textsIn } from "./values.ts";
 
 type Values = Record<string, unknown>;
 
@@ -19,6 +19,7 @@ export function* langsmithSpans(place: Place, value: Values): Generator<Entry> {
     return;
   }
   const traceId = textIn(value, "trace_id") ?? id;
+  // Exports of many runs hold objects as texts of JSON.
   const extra = parsed(value.extra);
   const error = textIn(value, "error");
   yield toSpans(place, {
@@ -75,14 +76,4 @@ const NANOS_IN_SECOND = 1e9;
 function secondsBetween(from: unknown, to: unknown): number | undefined {
   const [start, end] = [toNanos(from), toNanos(to)];
   return start === null || end === null ? undefined : Number(BigInt(end) - BigInt(start)) / NANOS_IN_SECOND;
-}
-
-/** Exports of many runs hold objects as texts of JSON. */
-function parsed(value: unknown): unknown {
-  if (typeof value !== "string") return value;
-  try {
-    return JSON.parse(value);
-  } catch {
-    return undefined;
-  }
 }

@@ -3,7 +3,7 @@ import { isObject } from "../formats/rows.ts";
 import type { Entry, Importer, Place } from "./entries.ts";
 import { phoenixPrompts } from "./phoenixPrompts.ts";
 import { annotationSpan, phoenixSpan } from "./phoenixSpans.ts";
-import { TOO_DEEP } from "./records.ts";
+import { parseForeignJson, TOO_DEEP } from "./records.ts";
 import { slugOf } from "./slugs.ts";
 import { textIn, toIdealOutputOf, toMetadata, toValues } from "./values.ts";
 
@@ -66,7 +66,7 @@ function parsing(place: Place, row: ForeignRow, make: (place: Place, row: Foreig
   try {
     const parsed = JSON_COLUMNS.filter((name) => typeof row[name] === "string").map((name) => [
       name,
-      JSON.parse(String(row[name])),
+      parseForeignJson(String(row[name])),
     ]);
     return make(place, { ...row, ...Object.fromEntries(parsed) });
   } catch (error) {

@@ -5,7 +5,7 @@ import type { Entry, ImportedVersion } from "./entries.ts";
 import { slugOf } from "./slugs.ts";
 import { fromFString } from "./templates/fString.ts";
 import { fromMustache } from "./templates/mustache.ts";
-import { textIn } from "./values.ts";
+import { parsed, textIn } from "./values.ts";
 
 type Rows = (query: string) => Iterable<ForeignRow>;
 
@@ -77,13 +77,4 @@ function modelOf(row: ForeignRow): unknown {
       ...(isObject(responseFormat) && { responseFormat }),
     },
   };
-}
-
-function parsed(value: unknown): unknown {
-  if (typeof value !== "string") return value;
-  try {
-    return JSON.parse(value);
-  } catch {
-    return undefined;
-  }
 }

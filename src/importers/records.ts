@@ -115,7 +115,7 @@ async function* ofLines(path: string, { onRead, lists }: Reading): AsyncGenerato
       yield { line, reason: "is longer than 16 MB" };
       continue;
     }
-    const parsed = readable(() => parseExactJson(text).value);
+    const parsed = readable(() => parseForeignJson(text));
     if (parsed.reason !== undefined) yield { line, reason: parsed.reason };
     else for (const value of listIn(parsed.value, lists)) yield { line, value };
   }
@@ -123,7 +123,7 @@ async function* ofLines(path: string, { onRead, lists }: Reading): AsyncGenerato
 
 function readable(read: () => unknown): { value?: unknown; reason?: string } {
   try {
-    return { value: withoutRaw(read()) };
+    return { value: read() };
   } catch (error) {
     return { reason: error instanceof RangeError ? TOO_DEEP : "is not valid JSON" };
   }
@@ -150,8 +150,11 @@ async function* ofJson(path: string, { onRead, lists }: Reading): AsyncGenerator
       lists.includes(outer.key));
   const assembly = createAssembly("any", leadsToList);
   for await (const { line, value } of jsonValues({ path, onRead }, assembly))
-    yield { line, ...readable(() => value) };
+    yield { line, ...readable(() => withoutRaw(value)) };
 }
+
+/** Parses JSON of another product. Throws a RangeError where it is nested too deeply. */
+export const parseForeignJson = (text: string): unknown => withoutRaw(parseExactJson(text).value);
 
 /** Numbers that JavaScript would change become texts: ids of other products may be as long. */
 function withoutRaw(value: unknown, depth = 0): unknown {

@@ -1,4 +1,5 @@
 import { isObject } from "../formats/rows.ts";
+import { parseForeignJson } from "./records.ts";
 
 /** Reading what another product wrote, of which nothing is certain. */
 
@@ -24,6 +25,16 @@ export function textsIn(value: Record<string, unknown>, name: string): string[] 
 export function listIn(value: Record<string, unknown>, name: string): Record<string, unknown>[] {
   const found = value[name];
   return Array.isArray(found) ? found.filter(isObject) : [];
+}
+
+/** A value that the source may have as a text of JSON; undefined where the text is none. */
+export function parsed(value: unknown): unknown {
+  if (typeof value !== "string") return value;
+  try {
+    return parseForeignJson(value);
+  } catch {
+    return undefined;
+  }
 }
 
 /** An object with its names in camel case, as `trace_id` and `traceId` are the same. Values stay as they are. */

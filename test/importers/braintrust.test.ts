@@ -31,6 +31,21 @@ test("the versions of prompts arrive in order, in the formats of Braintrust", as
   expect(renderPrompt.text).toBe("\nHi Ada\n\n"); // what nunjucks 3.2.4 renders
 });
 
+test("a whole number of the tools that JavaScript cannot hold is kept digit by digit", async () => {
+  const prompt = { type: "completion", content: "Hi", tools: '[{"seed":1234567890123456789}]' };
+  const prompt_data = { prompt, options: { model: "m" } };
+  const path = await at.write("prompts.jsonl", {
+    id: "p",
+    name: "Seeded",
+    slug: "seeded",
+    _xact_id: "1",
+    prompt_data,
+  });
+  await at.importFrom(path);
+  const { body } = await at.server.request("GET", "/prompts/seeded?tag=latest");
+  expect(body.prompt.model.parameters.tools).toEqual([{ seed: "1234567890123456789" }]);
+});
+
 test("rows go to the dataset that their id names", async () => {
   await importAll();
   const { body } = await at.server.request("GET", "/datasets/capitals");

@@ -108,3 +108,13 @@ test("runs become traces, with a step for each kind of feedback", async () => {
     { name: "search", type: "TOOL", depth: 1, status: "ERROR", statusMessage: "ValueError('no net')" },
   ]);
 });
+
+test("a whole number that JavaScript cannot hold is kept digit by digit, also in a text of JSON", async () => {
+  const extra = '{"metadata":{"tweet":1234567890123456789}}';
+  const start_time = "2026-10-01T12:00:00Z";
+  await at.importFrom(await at.write("runs.jsonl", { id: "r", run_type: "chain", start_time, extra }));
+  const { traces } = await at.graphql(
+    "{ traces(first: 1) { nodes { logs(first: 1) { nodes { metadata } } } } }",
+  );
+  expect(traces.nodes[0].logs.nodes[0].metadata).toEqual({ tweet: "1234567890123456789" });
+});

@@ -1,3 +1,6 @@
+import { copyFile } from "node:fs/promises";
+import { join } from "node:path";
+import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { fixture, importing } from "../support/imports.ts";
 
@@ -82,6 +85,25 @@ test("spans and annotations become traces, as if OpenInference had sent them her
   expect(broken.logs.nodes).toMatchObject([
     { type: "TOOL", status: "ERROR", statusMessage: "no net", events: [{ name: "exception" }] },
   ]);
+});
+
+test("whole numbers that JavaScript cannot hold are kept digit by digit, as texts", async () => {
+  const path = join(at.folder, "phoenix.db");
+  await copyFile(fixture("phoenix/phoenix.db"), path);
+  const file = new Database(path);
+  const number = "1234567890123456789";
+  file.exec(`update dataset_example_revisions set input = '{"tweet": ${number}}';
+    update prompt_versions set invocation_parameters = '{"type": "openai", "openai": {"seed": ${number}}}';
+    update spans set attributes = '{"metadata": {"tweet": ${number}}}'`);
+  file.close();
+  await at.importFrom(path);
+  const { body } = await at.server.request("GET", "/datasets/capitals");
+  expect(body.dataset.rows[0].values).toEqual({ tweet: number });
+  const { prompt, traces } = await at.graphql(
+    '{ prompt(slug: "support") { latest { model { parameters } } } traces(first: 1) { nodes { logs(first: 1) { nodes { metadata } } } } }',
+  );
+  expect(prompt.latest.model.parameters).toEqual({ seed: number });
+  expect(traces.nodes[0].logs.nodes[0].metadata).toEqual({ tweet: number });
 });
 
 test("a file that is not Phoenix's is refused as a whole", async () => {
