@@ -26,8 +26,12 @@ export interface Input {
 
 const NOT_UTF8 = 'is not UTF-8. Save the file as UTF-8 (in a spreadsheet: "CSV UTF-8").';
 
-/** The text of a file piece by piece, without a byte order mark; text that is not UTF-8 is an error and never changed. */
-export async function* piecesOf({ path, onRead }: Input): AsyncGenerator<string> {
+/**
+ * The text of a file piece by piece, unpacked where its name ends with `.gz`, without a byte order mark. Text that is not UTF-8
+ * is an error and never changed.
+ */
+export async function* piecesOf(input: Input): AsyncGenerator<string> {
+  const { path } = input;
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let line = 1;
   const decode = (piece?: Buffer) => {
@@ -37,22 +41,23 @@ export async function* piecesOf({ path, onRead }: Input): AsyncGenerator<string>
       throw new FileError(path, line, `this line, or one of the next hundreds, ${NOT_UTF8}`);
     }
   };
-  for await (const piece of bytesOf({ path, onRead })) {
-    yield decode(piece);
-    line += countOf(piece, "\n");
+  try {
+    for await (const piece of bytesOf(input)) {
+      yield decode(piece);
+      line += countOf(piece, "\n");
+    }
+  } catch (error) {
+    if (error instanceof FileError) throw error;
+    const { message } = error as Error;
+    throw new FileError(path, line, `this line, or one of the next hundreds, cannot be read: ${message}.`);
   }
   yield decode();
 }
 
-/** The bytes of a file, unpacked where its name ends with `.gz`. */
-async function* bytesOf(input: Input): AsyncGenerator<Buffer> {
-  if (!input.path.endsWith(".gz")) return yield* storedBytesOf(input);
-  const unpacked = pipeline(storedBytesOf(input), createGunzip(), () => {}); // the error comes by the iteration as well
-  try {
-    yield* unpacked as AsyncIterable<Buffer>;
-  } catch (cause) {
-    throw new Error(`${input.path} cannot be unpacked: ${(cause as Error).message}.`, { cause });
-  }
+function bytesOf(input: Input): AsyncIterable<Buffer> {
+  const stored = storedBytesOf(input);
+  if (!input.path.endsWith(".gz")) return stored;
+  return pipeline(stored, createGunzip(), () => {}); // the error comes by the iteration as well
 }
 
 async function* storedBytesOf({ path, onRead }: Input): AsyncGenerator<Buffer> {

@@ -1,6 +1,6 @@
 import { linesOf } from "../formats/jsonLines.ts";
 import type { Entry, Importer } from "./entries.ts";
-import { filesAt, recordsOf } from "./records.ts";
+import { filesAt, recordsOf, refusingRest } from "./records.ts";
 
 /** As much as `POST /v1/traces` takes; a batch of the Collector is one line. */
 const MAX_LINE_CHARACTERS = 64 * 1024 * 1024;
@@ -12,8 +12,12 @@ const SIGNAL = /^\{\s*"resource(Spans|Logs|Metrics)"/;
  */
 export const otlp: Importer = async function* (path, onRead) {
   for (const { path: file } of await filesAt(path, (name) => !name.startsWith(".")))
-    yield* (await hasRequestOnLine(file)) ? ofLines(file, onRead) : ofDocument(file, onRead);
+    yield* refusingRest(file, ofFile(file, onRead));
 };
+
+async function* ofFile(file: string, onRead: (bytes: number) => void): AsyncGenerator<Entry> {
+  yield* (await hasRequestOnLine(file)) ? ofLines(file, onRead) : ofDocument(file, onRead);
+}
 
 async function hasRequestOnLine(file: string): Promise<boolean> {
   for await (const { text } of linesOf({ path: file, onRead: () => {} }, MAX_LINE_CHARACTERS))

@@ -76,15 +76,25 @@ export interface Reading {
  */
 export async function* recordsOf(path: string, reading: Reading): AsyncGenerator<FileRecord | Refused> {
   const isLines = /\.(?:jsonl|ndjson)(?:\.gz)?$/i.test(path);
+  const values = isLines ? ofLines(path, reading) : ofJson(path, reading);
+  for await (const read of refusingRest(path, values)) {
+    if ("kind" in read) yield read;
+    else if (isObject(read.value)) yield { file: path, line: read.line, value: read.value };
+    else yield { kind: "refused", file: path, line: read.line, reason: read.reason ?? "is no JSON object" };
+  }
+}
+
+/** What is read of a file; an error of the file refuses the rest of it, and no other file. */
+export async function* refusingRest<Item>(
+  file: string,
+  items: AsyncIterable<Item>,
+): AsyncGenerator<Item | Refused> {
   try {
-    for await (const { line, value, reason } of isLines ? ofLines(path, reading) : ofJson(path, reading)) {
-      if (isObject(value)) yield { file: path, line, value };
-      else yield { kind: "refused", file: path, line, reason: reason ?? "is no JSON object" };
-    }
+    yield* items;
   } catch (error) {
     if (!(error instanceof FileError)) throw error;
     const reason = `nothing from here on is imported: ${error.reason.replace(/\.$/, "")}`;
-    yield { kind: "refused", file: path, line: error.line, reason };
+    yield { kind: "refused", file, line: error.line, reason };
   }
 }
 

@@ -1,5 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { importing } from "../support/imports.ts";
 
@@ -44,6 +45,18 @@ test("what precedes the damage of a JSON file is imported, and so are the other 
   );
   expect(rows).toBe(3);
   expect(refusals).toEqual(["line 4: nothing from here on is imported: the JSON ends too early"]);
+});
+
+test("a packed file that is cut off is refused from there on, and the other files are imported", async () => {
+  const packed = gzipSync(text(item("cut")).join("\n"));
+  await writeFile(join(at.folder, "b.jsonl.gz"), packed.subarray(0, 20));
+  await writeFile(join(at.folder, "c.jsonl"), text(item("c")).join("\n"));
+  expect(await importText("a.jsonl", text(item("a")).join("\n"))).toEqual({
+    rows: 2,
+    refusals: [
+      "line 1: nothing from here on is imported: this line, or one of the next hundreds, cannot be read: unexpected end of file",
+    ],
+  });
 });
 
 test.each([

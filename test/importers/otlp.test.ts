@@ -93,3 +93,16 @@ test("what is no span is refused with its line or left out, and costs no other s
   ]);
   expect(leftOut).toEqual({ "lines of log records": 1, "lines of metrics": 1 });
 });
+
+test.each([
+  ["that is not UTF-8", "b.json.zst", Buffer.from("28b52ffd0099ff", "hex")],
+  ["that is cut off", "b.json.gz", gzipSync("{}").subarray(0, 12)],
+])("a file %s costs no other file", async (_, name, bytes) => {
+  const [first = "", second = ""] = await linesOf();
+  await writeFile(join(at.folder, "a.json"), first);
+  await writeFile(join(at.folder, name), bytes);
+  await writeFile(join(at.folder, "c.json"), second);
+  const { counts, refusals } = await at.importFrom(at.folder);
+  expect(counts.spans.added).toBe(2);
+  expect(refusals).toEqual([expect.stringMatching(/^line 1: nothing from here on is imported: this line/)]);
+});

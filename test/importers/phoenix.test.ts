@@ -2,6 +2,7 @@ import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
+import { openFolder } from "../support/commandLine.ts";
 import { fixture, importing } from "../support/imports.ts";
 
 const at = importing("phoenix");
@@ -104,6 +105,25 @@ test("whole numbers that JavaScript cannot hold are kept digit by digit, as text
   );
   expect(prompt.latest.model.parameters).toEqual({ seed: number });
   expect(traces.nodes[0].logs.nodes[0].metadata).toEqual({ tweet: number });
+});
+
+test("an error in the middle reports, and keeps, what was read before it", async () => {
+  const folder = await openFolder();
+  await copyFile(fixture("phoenix/phoenix.db"), folder.path("phoenix.db"));
+  const file = new Database(folder.path("phoenix.db"));
+  file.exec("alter table span_annotations rename column span_rowid to renamed");
+  file.close();
+  const { code, stdout, stderr } = await folder.gabbro("import", "phoenix", "phoenix.db");
+  expect(code).toBe(1);
+  expect(stdout).toContain("rows: 3 added, 0 changed, 0 unchanged\nspans: 3 added");
+  expect(stderr).toContain("no such column");
+  const { database } = await folder.contextOf();
+  for (const [table, count] of [
+    ["dataset_rows", 3],
+    ["logs", 3],
+  ] as const)
+    expect(await database.orm.em.fork().execute(`select 1 from ${table}`)).toHaveLength(count);
+  await folder.close();
 });
 
 test("a file that is not Phoenix's is refused as a whole", async () => {

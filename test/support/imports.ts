@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect } from "vitest";
 import type { PromptImport } from "../../src/commands/import/importedPrompts.ts";
 import { runImport } from "../../src/commands/import/importFrom.ts";
+import { createOutcome } from "../../src/commands/import/importOutcome.ts";
 import type { ProductName } from "../../src/importers/importers.ts";
 import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { type Server, startServer } from "./server.ts";
@@ -51,7 +52,8 @@ export async function importInto(
   { run = "real", tags = "kept" }: Partial<PromptImport> = {},
 ) {
   const context = commandLineContext(database, await getWorkspaceId(database, "default"));
-  const outcome = await runImport(context, { product, path, run, tags });
+  const outcome = createOutcome();
+  await runImport(context, { product, path, run, tags }, outcome);
   return {
     counts: outcome.counts,
     refusals: outcome.refusals.map(({ line, reason }) => `line ${line}: ${reason}`),

@@ -14,7 +14,10 @@ export interface ImportFromOptions {
   json?: true;
 }
 
-/** Brings in what another product exported, and reports it. Sets the exit code when something is refused. */
+/**
+ * Brings in what another product exported, and reports it, also what an error of the import has left. Sets the exit code when
+ * something is refused.
+ */
 export async function importFrom(
   context: Context,
   product: ProductName,
@@ -22,8 +25,15 @@ export async function importFrom(
   { dryRun, moveTags, json }: ImportFromOptions,
 ): Promise<void> {
   const run = dryRun ? "dry" : "real";
-  const outcome = await runImport(context, { product, path, run, tags: moveTags ? "moved" : "kept" });
-  await reportOutcome(outcome, { dryRun: dryRun === true, json: json === true });
+  const outcome = createOutcome();
+  const report = () => reportOutcome(outcome, { dryRun: dryRun === true, json: json === true });
+  try {
+    await runImport(context, { product, path, run, tags: moveTags ? "moved" : "kept" }, outcome);
+  } catch (error) {
+    if (outcome.total() + outcome.refused() > 0) await report();
+    throw error;
+  }
+  await report();
 }
 
 /** What to import, and whether to store it or only to count. */
@@ -33,13 +43,16 @@ export interface Import extends PromptImport {
 }
 
 /**
- * Stores what another product exported. Everything keeps the id of its source, so that an import that is repeated, or was
- * killed and begins again, stores nothing twice.
+ * Stores what another product exported; where an error ends the import, what was read before it. Everything keeps the id of its
+ * source, so that an import that is repeated, or was killed and begins again, stores nothing twice.
  */
-export async function runImport(context: Context, { product, path, ...how }: Import): Promise<Outcome> {
+export async function runImport(
+  context: Context,
+  { product, path, ...how }: Import,
+  outcome: Outcome,
+): Promise<void> {
   const files = await filesAt(path, () => true);
   const progress = showProgress(files.reduce((sum, { bytes }) => sum + bytes, 0));
-  const outcome = createOutcome();
   const store = createStore(context, outcome, how);
   let read = 0;
   const onRead = (bytes: number) => {
@@ -51,11 +64,9 @@ export async function runImport(context: Context, { product, path, ...how }: Imp
       await store.put(entry);
       progress.report(read, outcome.total());
     }
-    await store.finish();
   } finally {
-    progress.stop();
+    await store.finish().finally(progress.stop);
   }
-  return outcome;
 }
 
 function createStore(context: Context, outcome: Outcome, { run, tags }: PromptImport) {
