@@ -1,4 +1,5 @@
 import type { ErrorDetail } from "../errors.ts";
+import { MAX_BODY_DEPTH } from "../validation/jsonLimits.ts";
 import { INEXACT, isInexact } from "../validation/numbers.ts";
 
 declare global {
@@ -29,9 +30,34 @@ function keepInexact(_: string, value: unknown, context?: { source?: string }): 
   return typeof value === "number" && context?.source ? exactNumber(context.source) : value;
 }
 
-/** The errors for numbers of a value that cannot be stored exactly. */
+export const TOO_DEEP = `must not be nested deeper than ${MAX_BODY_DEPTH} levels`;
+
+/** The errors for numbers of a value that cannot be stored exactly, and for what is nested too deeply to look for them. */
 export function inexactNumbers(value: unknown, path: string[] = []): ErrorDetail[] {
   if (typeof value !== "object" || value === null) return [];
+  if (path.length >= MAX_BODY_DEPTH) return [{ path: "", message: TOO_DEEP }];
   if (JSON.isRawJSON(value)) return [{ path: path.join("."), message: INEXACT }];
   return Object.entries(value).flatMap(([key, inner]) => inexactNumbers(inner, [...path, key]));
+}
+
+/** Writes JSON of any depth: JSON.stringify exceeds the stack at some thousand levels. */
+export function toDeepJson(root: unknown): string {
+  const pieces: string[] = [];
+  const pending: ({ text: string } | { value: unknown })[] = [{ value: root }];
+  for (let next = pending.pop(); next; next = pending.pop()) {
+    if ("text" in next) pieces.push(next.text);
+    else if (typeof next.value !== "object" || next.value === null || JSON.isRawJSON(next.value))
+      pieces.push(JSON.stringify(next.value));
+    else {
+      const isList = Array.isArray(next.value);
+      pieces.push(isList ? "[" : "{");
+      pending.push({ text: isList ? "]" : "}" });
+      const parts = Object.entries(next.value).flatMap(([key, value], at) => [
+        { text: `${at > 0 ? "," : ""}${isList ? "" : `${JSON.stringify(key)}:`}` },
+        { value },
+      ]);
+      for (const part of parts.toReversed()) pending.push(part);
+    }
+  }
+  return pieces.join("");
 }

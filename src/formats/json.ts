@@ -1,6 +1,6 @@
 import type { Column } from "../datasets/entities.ts";
 import { detailsOf } from "../validation/messages.ts";
-import { inexactNumbers } from "./exactJson.ts";
+import { inexactNumbers, toDeepJson } from "./exactJson.ts";
 import { fileHead } from "./jsonLines.ts";
 import { type Assembly, createAssembly, type JsonValue, jsonValues, type Level } from "./jsonValues.ts";
 import { type FileRow, isObject, type RowFile, toItem } from "./rows.ts";
@@ -25,7 +25,7 @@ export async function openJson(input: Input): Promise<RowFile> {
       before,
       between: ",\n",
       after: columns ? "\n]}\n" : "\n]\n",
-      write: (source) => JSON.stringify(source),
+      write: toDeepJson,
     },
   };
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { columnInput } from "../datasets/inputs.ts";
 import { detailsOf } from "../validation/messages.ts";
-import { parseExactJson } from "./exactJson.ts";
+import { parseExactJson, TOO_DEEP } from "./exactJson.ts";
 import { type FileRow, isObject, type RowFile, toItem } from "./rows.ts";
 import { FileError, type Input, MAX_ROW_CHARACTERS, piecesOf } from "./text.ts";
 
@@ -43,8 +43,9 @@ function toRow({ line, text }: WholeLine): FileRow {
   const row = { line, extraNames: [], source: text, size: text.length };
   try {
     return { ...row, ...toItem(parseExactJson(text)) };
-  } catch {
-    return { ...row, item: null, details: [{ path: "", message: "is not valid JSON" }] };
+  } catch (error) {
+    const message = error instanceof RangeError ? TOO_DEEP : "is not valid JSON";
+    return { ...row, item: null, details: [{ path: "", message }] };
   }
 }
 

@@ -11,7 +11,7 @@ import { MAX_JSON_DEPTH } from "./json.ts";
 import { INEXACT, isInexact, isLargeWhole } from "./numbers.ts";
 
 /** A value to store stands a few levels deep in a body: in the variables of an operation, in a list of rows. */
-const MAX_BODY_DEPTH = MAX_JSON_DEPTH + 28;
+export const MAX_BODY_DEPTH = MAX_JSON_DEPTH + 28;
 /** Parsing, validating and storing this many values takes about 100 ms. */
 export const MAX_VALUES = 500_000;
 /** Parsing this many with different names takes 60 to 100 ms, in one turn of the event loop. */

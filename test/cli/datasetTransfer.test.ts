@@ -450,6 +450,27 @@ test.each([
   },
 );
 
+const deep = (value: string) => `${"[".repeat(50_000)}${value}${"]".repeat(50_000)}`;
+
+test.each([
+  ["deep.json", `{"q":${deep('"x"')}}`],
+  ["deep.jsonl", `{"q":${deep('"x"')}}`],
+  ["long.json", `{"q":${deep("12345678901234567890")}}`],
+  ["long.jsonl", `{"q":${deep("12345678901234567890")}}`],
+])(
+  "a row of %s that is nested too deeply is rejected whole with its line, and no other",
+  async (file, row) => {
+    const lines = ['{"q":"a"}', row, '{"q":"b"}'];
+    await give(file, file.endsWith(".json") ? `[${lines.join(",\n")}]` : lines.join("\n"));
+    const slug = file.replace(".", "-");
+    const { code, stderr } = await importing(file, slug);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^line 2.*: must not be nested deeper than 1(?:00|28) levels$/m);
+    expect(await valuesOf(slug)).toEqual([{ q: "a" }, { q: "b" }]);
+    expect((await taken(`${file}.rejected`)).split("\n")).toContain(row);
+  },
+);
+
 test("of very many bad rows the first are reported, then their number", async () => {
   await give("many.jsonl", "x\n".repeat(3_000));
   const { stderr } = await importing("many.jsonl", "many");
