@@ -1,10 +1,12 @@
 import type { Context } from "../context.ts";
 import { deleteInBatches } from "../database/deleteInBatches.ts";
 import { retryWhileLocked } from "../database/retry.ts";
+import { inTransaction } from "../database/transaction.ts";
 import { deleteDataset } from "../datasets/authoring.resolvers.ts";
 import { Dataset } from "../datasets/entities.ts";
 import { Prompt } from "../prompts/entities.ts";
 import { deletePrompt } from "../prompts/removal.resolvers.ts";
+import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { prompts } from "./prompts.ts";
 import { SAMPLE_DATASET, SAMPLE_DATASET_NAME } from "./sample.ts";
@@ -25,7 +27,7 @@ export async function removeSample(context: Context): Promise<number> {
   return removeTraces(context);
 }
 
-function removeTraces(context: Context): Promise<number> {
+async function removeTraces(context: Context): Promise<number> {
   const workspaceId = authorize(context, "admin");
   const { read, write } = context.database;
   const traces = read
@@ -35,8 +37,15 @@ function removeTraces(context: Context): Promise<number> {
     .where("environment", "=", SAMPLE_ENVIRONMENT)
     .orderBy("id");
   const removal = write.deleteFrom("Trace").where("workspace", "=", workspaceId);
-  return deleteInBatches({
+  const removed = await deleteInBatches({
     find: (maxRows, after) => traces.where("id", ">", after).limit(maxRows).execute(),
     remove: (ids) => retryWhileLocked(() => removal.where("id", "in", ids).execute()),
   });
+  const after = { environment: SAMPLE_ENVIRONMENT, removed };
+  if (removed > 0)
+    await inTransaction(context.em, async (em) => {
+      // Not `pruneTraces`, whose last entry is the last run of `retention`.
+      recordChange(em, context, { action: "removeSample", subject: "traces", before: null, after });
+    });
+  return removed;
 }

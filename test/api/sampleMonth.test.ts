@@ -83,3 +83,23 @@ it("the sample is removed whole, and nothing else with it", async () => {
     logs: { nodes: [{ output: "of a real application" }] },
   });
 });
+
+it("the audit log has one entry for the traces of a sample that is removed, which is no run of the retention", async () => {
+  const { server, workspaceId } = await withMonth();
+  await using _ = server;
+  const context = contextWithoutToken(server.database, workspaceId, "test");
+  const pruned = await server.graphql(
+    'mutation { pruneTraces(input: { before: "2026-04-25T00:00:00Z" }) { traces } }',
+  );
+  const removed = await removeSample(context);
+  expect(await removeSample(context)).toBe(0);
+  const { body } = await server.graphql(
+    "{ auditLog(first: 9) { nodes { action subject after } } retention { lastRun { removed } } }",
+  );
+  const entries = body.data.auditLog.nodes.filter(
+    ({ action }: { action: string }) => action === "removeSample",
+  );
+  const after = { environment: "gabbro-sample", removed };
+  expect(entries).toEqual([{ action: "removeSample", subject: "traces", after }]);
+  expect(body.data.retention.lastRun).toEqual({ removed: pruned.body.data.pruneTraces.traces });
+});
