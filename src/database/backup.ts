@@ -2,7 +2,7 @@ import { createReadStream, createWriteStream } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { createPrivateFolder, recreatePrivateFile } from "../privateFiles.ts";
+import { createPrivateFile, createPrivateFolder } from "../privateFiles.ts";
 import { migrate } from "./migrate.ts";
 import { type Database, type Entities, missingDatabase, openDatabase } from "./open.ts";
 import { filesOf, refuseEarlierLog, refuseOwnLog, SIDE_FILES } from "./sqlite/sideFiles.ts";
@@ -57,16 +57,20 @@ async function createChecked(
   make: (partial: string) => Promise<void>,
 ): Promise<void> {
   const partial = `${path}.partial`;
+  const removePartial = async () => {
+    for (const suffix of ["", ...SIDE_FILES]) await rm(`${partial}${suffix}`, { force: true });
+  };
   refuseEarlierLog(path);
   await createPrivateFolder(dirname(path));
   try {
-    await (await recreatePrivateFile(partial)).close();
+    await removePartial(); // one that was killed has left a log
+    await (await createPrivateFile(partial)).close();
     await make(partial);
     await check(partial, entities);
     refuseEarlierLog(path);
     await rename(partial, path);
   } finally {
-    for (const suffix of ["", ...SIDE_FILES]) await rm(`${partial}${suffix}`, { force: true });
+    await removePartial();
   }
 }
 
