@@ -53,19 +53,16 @@ async function readPrompt(
     read: (piece: Piece) => readVersions(database, workspaceId, piece),
     turn: () => database.turn(workspaceId),
   };
-  const [tags] = await Promise.all([
-    rows(
-      read
-        .selectFrom("PromptTag")
-        .select(["label as label", "version as versionId"])
-        .where("workspace", "=", workspaceId)
-        .where("prompt", "=", prompt.id),
-    ),
-    (async () => {
-      for await (const piece of inPieces(prompt.id, readingVersions))
-        for (const { id, version } of piece) versions.push({ id, version });
-    })(),
-  ]);
+  // Before the versions: a tag that was published in between would name one that is not among them.
+  const tags = await rows(
+    read
+      .selectFrom("PromptTag")
+      .select(["label as label", "version as versionId"])
+      .where("workspace", "=", workspaceId)
+      .where("prompt", "=", prompt.id),
+  );
+  for await (const piece of inPieces(prompt.id, readingVersions))
+    for (const { id, version } of piece) versions.push({ id, version });
   return { ...prompt, createdAt: new Date(prompt.createdAt), versions, tags };
 }
 

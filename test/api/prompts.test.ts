@@ -1,4 +1,5 @@
-import { afterAll, expect, test } from "vitest";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { afterAll, expect, test, vi } from "vitest";
 import { getTexts } from "../../src/prompts/cached.resolvers.ts";
 import { describePromptAnswer } from "../../src/prompts/rest.ts";
 import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
@@ -191,4 +192,37 @@ test("a version that is removed while it is being read is not found, and no faul
   const context = commandLineContext(server.database, await getWorkspaceId(server.database, "default"));
   const reading = getTexts(context, "01890a5d-ac96-774b-bcce-b302099a8057");
   await expect(reading).rejects.toMatchObject({ code: "VERSION_NOT_FOUND" });
+});
+
+const PUBLISH = `mutation ($slug: String!) {
+  createPromptVersion(slug: $slug, input: { version: "2", text: "two" }) { promptVersion { version } }
+  publishPrompt(slug: $slug, input: { newTag: "production", to: { version: "2" } }) { promptTag { version } }
+}`;
+
+test.each([
+  ["served", (slug: string) => server.get(`/prompts/${slug}`)],
+  ["logged", (slug: string) => server.post("/monitor/log", { slug, input: "a", output: "b" })],
+])("a prompt in production is %s as such while another version is published", async (how, ask) => {
+  const slug = `moved-while-${how}`;
+  await addPrompt(server, { slug, versions: [{ version: "1" }], tags: { production: "1" } });
+  const { rows } = server.database;
+  let publishing: Promise<unknown> | undefined;
+  const reading = vi.spyOn(server.database, "rows").mockImplementation(async (query) => {
+    const { sql } = query.compile();
+    if (/from [`"]prompt_tags/.test(sql)) {
+      await nextTurn(); // the versions are read first where the tags do not have to be there
+      await publishing;
+      return rows(query);
+    }
+    const found = await rows(query);
+    if (/from [`"]prompt_versions/.test(sql)) {
+      reading.mockRestore();
+      publishing = server.run(PUBLISH, { slug });
+      expect(await publishing).not.toHaveProperty("error");
+    }
+    return found;
+  });
+  const { status, body } = await ask(slug);
+  expect(vi.isMockFunction(server.database.rows)).toBe(false); // another version was published
+  expect([status, body.warning ?? null]).toEqual([200, null]);
 });
