@@ -71,15 +71,20 @@ export async function rowChanges(
   const [isBefore, isAfter] = [isIn(diff.from.version!), isIn(diff.to.version!)];
   const isWanted = (entry: Entry) => isBefore(entry) !== isAfter(entry);
   const changes: RowChange[] = [];
+  let unchanged = 0; // these make pieces larger: 10,000 rows that were stored as they were took 4 s, two at a time
   for await (const entries of walkEntries(context, { datasetId: diff.from.id, after, isWanted })) {
     const sides = [...Map.groupBy(entries, ({ row }) => row).values()].map((ofRow) => ({
       before: ofRow.find(isBefore),
       after: ofRow.find(isAfter),
     }));
-    for (let from = 0; from < sides.length; from += MAX_CHANGES_IN_PIECE) {
-      const piece = sides.slice(from, from + Math.min(MAX_CHANGES_IN_PIECE, limit - changes.length));
-      changes.push(...(await readChanges(context, diff, piece)));
-      if (changes.length >= limit) return changes;
+    for (let from = 0; from < sides.length; ) {
+      const size = Math.min(MAX_CHANGES_IN_PIECE, limit - changes.length + unchanged);
+      const piece = sides.slice(from, from + size);
+      const found = await readChanges(context, diff, piece);
+      changes.push(...found);
+      if (changes.length >= limit) return changes.slice(0, limit);
+      from += piece.length;
+      unchanged += piece.length - found.length;
     }
   }
   return changes;

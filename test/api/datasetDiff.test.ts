@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "vitest";
-import { CREATE, UPDATE } from "../support/datasetHistory.ts";
+import { ADD_MANY, CREATE, UPDATE } from "../support/datasetHistory.ts";
 import { startServer } from "../support/server.ts";
 
 const server = await startServer();
@@ -51,4 +51,37 @@ test("a diff of two versions has each column that was added, removed, renamed or
   expect(page.nodes).toEqual([{ kind: "ADDED" }]);
   const after = await diffOf(1, 7, { after: page.pageInfo.endCursor });
   expect(after).toMatchObject({ columnChanges: page.columnChanges, nodes: [] });
+});
+
+test("pages of a diff have every row that changed, also between rows that were stored again as they were", async () => {
+  await run(CREATE, { input: { slug: "again", columns: [column("n", "TEXT")] } });
+  const store = async (isChanged: (n: number) => boolean) => {
+    const items = Array.from({ length: 100 }, (_, n) => ({
+      key: `k${n}`,
+      values: { n: isChanged(n) ? "new" : "old" },
+    }));
+    await run(ADD_MANY, { slug: "again", input: { items } });
+    return (await run('{ dataset(slug: "again") { version } }')).version;
+  };
+  const isChanged = (n: number) => n % 10 === 9 || n > 70;
+  const [from, to] = [await store(() => false), await store(isChanged)];
+  const expected = Array.from({ length: 100 }, (_, n) => n).filter(isChanged);
+  for (const first of [1, 30, 100]) {
+    const found: string[] = [];
+    for (let after: string | undefined, more = true; more; ) {
+      const { body } = await server.graphql(
+        `query ($from: Int!, $to: Int!, $first: Int, $after: String) {
+          datasetDiff(slug: "again", from: { version: $from }, to: { version: $to }, first: $first, after: $after) {
+            nodes { after { key } } pageInfo { hasNextPage endCursor }
+          }
+        }`,
+        { from, to, first, after },
+      );
+      const { nodes, pageInfo } = body.data.datasetDiff;
+      expect(nodes.length).toBeLessThanOrEqual(first);
+      found.push(...nodes.map((node: { after: { key: string } }) => node.after.key));
+      [after, more] = [pageInfo.endCursor, pageInfo.hasNextPage];
+    }
+    expect(found).toEqual(expected.map((n) => `k${n}`));
+  }
 });
