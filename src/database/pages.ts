@@ -35,3 +35,22 @@ export function inPage<DB, TB extends keyof DB, Row>(
   if (before !== undefined) page = page.where(column as never, isAscending ? "<" : ">", before as never);
   return page.orderBy(column, isAscending === inverted ? "desc" : "asc").limit(limit);
 }
+
+/** What is left of a page after some of its entries, the last of which has this sort key; of the whole page after none. */
+export function restOf(page: Page, count: number, last: string | undefined): Page {
+  const end = last !== undefined && (page.inverted ? { before: last } : { after: last });
+  return { ...page, ...end, limit: page.limit - count };
+}
+
+/**
+ * The entries of a page that were found, and further ones in place of those that were removed before they were read: a page
+ * that is too short is taken for the last one.
+ */
+export async function fillPage<Entry extends { slug: string }>(
+  page: Page,
+  { found, entries }: { found: number; entries: Entry[] },
+  readOn: (rest: Page) => Promise<Entry[]>,
+): Promise<Entry[]> {
+  if (entries.length === found || found < page.limit) return entries;
+  return [...entries, ...(await readOn(restOf(page, entries.length, entries.at(-1)?.slug)))];
+}

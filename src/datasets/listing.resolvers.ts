@@ -1,6 +1,6 @@
 import type { Context } from "../context.ts";
 import { lengthOf, readByLength } from "../database/lengths.ts";
-import { inPage, type Page } from "../database/pages.ts";
+import { fillPage, inPage, type Page } from "../database/pages.ts";
 import { createPauses } from "../database/pauses.ts";
 import { DELETED_SLUGS } from "../database/softDeleted.ts";
 import { budgetsOfPages } from "../limits/answerBudget.ts";
@@ -23,12 +23,14 @@ export async function datasets(
     .where("deletedAt", "is", null)
     .where("slug", "<", DELETED_SLUGS); // 80,000 deleted ones behind the last living one took 0.3 s to read
   let query = inPage(inWorkspace, "slug", page);
+  let found: number | undefined;
   if (search) {
     const matching = query.where(({ or, ref }) =>
       or([ref("slug"), ref("name")].map((column) => texts.contains(column, search))),
     );
     const ids = await texts.findIds(workspaceId, matching.select("id as id"));
     if (ids.length === 0) return [];
+    found = ids.length;
     query = inWorkspace.where("id", "in", ids).orderBy("slug", page.inverted ? "desc" : "asc");
   }
   const sizes = await query
@@ -43,7 +45,10 @@ export async function datasets(
       read: (ids) => inWorkspace.select(stateColumns).where("id", "in", ids).execute(),
     },
   );
-  return sizes.flatMap(({ id }) => heads.get(id) ?? []);
+  const entries = sizes.flatMap(({ id }) => heads.get(id) ?? []);
+  return fillPage(page, { found: found ?? sizes.length, entries }, (rest) =>
+    datasets(context, { search, ...rest }),
+  );
 }
 
 /** All datasets in the order of their slugs, with turns for others in between: a hundred of them may have 25 MB of columns. */

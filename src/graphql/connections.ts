@@ -1,7 +1,7 @@
 import type { ObjectRef } from "@pothos/core";
 import { type PageInfoShape, resolveCursorConnection } from "@pothos/plugin-relay";
 import type { Context } from "../context.ts";
-import type { Page } from "../database/pages.ts";
+import { type Page, restOf } from "../database/pages.ts";
 import { badInput } from "../errors.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { checkDeadline } from "../limits/deadline.ts";
@@ -94,8 +94,7 @@ async function readPage<Entry>(
     spendAnswerBytes(context, piece.length * entryBytes);
     for (const entry of piece) entries.push(entry);
     if (piece.length < limit || limit === rest.limit) return entries;
-    const last = key(piece.at(-1)!);
-    rest = { ...rest, limit: rest.limit - limit, ...(page.inverted ? { before: last } : { after: last }) };
+    rest = restOf(rest, limit, key(piece.at(-1)!));
     await context.database.turn(authenticated(context).workspaceId);
   }
 }

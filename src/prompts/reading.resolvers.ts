@@ -1,6 +1,6 @@
 import type { Context } from "../context.ts";
 import { type Condition, combinationsOf, isOneOf } from "../database/conditions.ts";
-import { inPage, type Page } from "../database/pages.ts";
+import { fillPage, inPage, type Page } from "../database/pages.ts";
 import { createPauses } from "../database/pauses.ts";
 import { DELETED_SLUGS } from "../database/softDeleted.ts";
 import { GabbroError, quoted } from "../errors.ts";
@@ -61,13 +61,15 @@ export async function prompts(
         ),
       ),
     );
+  if (!search && !filter) return withinBudget(context, await query.select(promptColumns).execute());
   // Either may read all prompts and match none: 20,000 with long descriptions took 0.4 s.
-  if (search || filter) {
-    const ids = await database.search.findIds(workspaceId, query.select("id as id"));
-    if (ids.length === 0) return [];
-    query = inWorkspace.where("id", "in", ids).orderBy("slug", page.inverted ? "desc" : "asc");
-  }
-  return withinBudget(context, await query.select(promptColumns).execute());
+  const ids = await database.search.findIds(workspaceId, query.select("id as id"));
+  if (ids.length === 0) return [];
+  const heads = inWorkspace.where("id", "in", ids).orderBy("slug", page.inverted ? "desc" : "asc");
+  const entries = withinBudget(context, await heads.select(promptColumns).execute());
+  return fillPage(page, { found: ids.length, entries }, (rest) =>
+    prompts(context, { featureSlug, search, filter, ...rest }),
+  );
 }
 
 type Conditions = Combined<Pick<Partial<PromptFilter>, "slug" | "featureSlug">>;

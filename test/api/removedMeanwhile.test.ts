@@ -3,8 +3,9 @@ import { afterAll, expect, test, vi } from "vitest";
 import { Trace } from "../../src/logs/entities.ts";
 import { traceOf } from "../../src/logs/resolvers.ts";
 import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
+import { addDataset, addPrompt } from "../support/data.ts";
 import { addLogs } from "../support/logs.ts";
-import { startServer } from "../support/server.ts";
+import { type Server, startServer } from "../support/server.ts";
 
 const server = await startServer();
 afterAll(() => server[Symbol.asyncDispose]());
@@ -53,4 +54,70 @@ test("a trace that is removed after its log was read is not found, and no fault 
   const [log] = (await addLogs(server, 1, () => ({}))).rows;
   const reading = traceOf(context, { ...log!, trace: uuidv7() } as never);
   await expect(reading).rejects.toMatchObject({ code: "TRACE_NOT_FOUND" });
+});
+
+const COLUMNS = [{ name: "a", type: "text" as const }];
+const slugOf = (n: number) => `entry-${String(n).padStart(3, "0")}`;
+const DELETE = {
+  datasets: (slug: string) => `deleteDataset(slug: "${slug}") { deletedDatasetId }`,
+  prompts: (slug: string) => `deletePrompt(slug: "${slug}") { deletedPromptId }`,
+};
+
+/** Deletes entries of a list before its own next turn, or once their ids were found. */
+function deleteAt(own: Server, by: "turn" | "search", list: keyof typeof DELETE, slugs: string[]) {
+  const remove = async () => {
+    const deletions = slugs.map((slug, n) => `_${n}: ${DELETE[list](slug)}`);
+    expect((await own.graphql(`mutation { ${deletions.join(" ")} }`)).body.errors).toBeUndefined();
+  };
+  const { search, turn } = own.database;
+  const { findIds } = search;
+  const spy =
+    by === "turn"
+      ? vi.spyOn(own.database, "turn").mockImplementation(async (workspace) => {
+          spy.mockRestore();
+          await remove();
+          await turn(workspace);
+        })
+      : vi.spyOn(search, "findIds").mockImplementation(async (workspace, query) => {
+          const ids = await findIds(workspace, query);
+          spy.mockRestore();
+          await remove();
+          return ids;
+        });
+}
+
+test.each([
+  ["datasets", "turn", ""],
+  ["datasets", "search", 'search: "entry"'],
+  ["prompts", "search", 'search: "entry"'],
+  ["prompts", "search", 'filter: { not: { slug: ["other"] } }'],
+] as const)(
+  "a page of %s has as many entries as were asked for, whatever is deleted while it is read: %s %s",
+  async (list, by, args) => {
+    await using own = await startServer();
+    for (const slug of Array.from({ length: 12 }, (_, n) => slugOf(n)))
+      await (list === "datasets" ? addDataset(own, { slug, columns: COLUMNS }) : addPrompt(own, { slug }));
+    const pageOf = async (range: string) =>
+      own.run(`{ ${list}(${range} ${args}) { nodes { slug } pageInfo { hasNextPage hasPreviousPage } } }`);
+    deleteAt(own, by, list, [1, 2, 3].map(slugOf)); // the last of the page, which shows that others follow, among them
+    expect(await pageOf("first: 3")).toEqual({
+      nodes: [0, 4, 5].map((n) => ({ slug: slugOf(n) })),
+      pageInfo: { hasNextPage: true, hasPreviousPage: false },
+    });
+    deleteAt(own, by, list, [8, 9, 10, 11].map(slugOf)); // all of the page
+    expect(await pageOf("last: 3")).toEqual({
+      nodes: [5, 6, 7].map((n) => ({ slug: slugOf(n) })),
+      pageInfo: { hasNextPage: false, hasPreviousPage: true },
+    });
+  },
+);
+
+test("REST lists all datasets that stay while others are deleted", async () => {
+  await using own = await startServer();
+  const slugs = Array.from({ length: 102 }, (_, n) => slugOf(n));
+  for (const slug of slugs) await addDataset(own, { slug, columns: COLUMNS });
+  deleteAt(own, "turn", "datasets", [slugOf(7)]);
+  const { body } = await own.get("/datasets");
+  const expected = slugs.filter((slug) => slug !== slugOf(7));
+  expect(body.datasets.map(({ slug }: { slug: string }) => slug)).toEqual(expected);
 });
