@@ -57,9 +57,11 @@ export async function* storedRows(
       return;
     }
     for (const { bytes } of page) spend(Number(bytes));
-    yield* withLongTexts(context, parent, { page, texts, hold });
+    for await (const piece of withLongTexts(context, parent, { page, texts, hold })) {
+      left -= piece.length; // fewer than the page has where rows were deleted since
+      if (piece.length > 0) yield piece;
+    }
     if (page.length < size) return;
-    left -= page.length;
     last = page.at(-1)!.id;
   }
 }

@@ -121,3 +121,39 @@ test("REST lists all datasets that stay while others are deleted", async () => {
   const expected = slugs.filter((slug) => slug !== slugOf(7));
   expect(body.datasets.map(({ slug }: { slug: string }) => slug)).toEqual(expected);
 });
+
+/** Makes a change once the first statement that reads a table has its rows. */
+function changeAfter({ database }: Server, table: string, change: () => Promise<unknown>) {
+  const { rows } = database;
+  const spy = vi.spyOn(database, "rows").mockImplementation(async (query) => {
+    const found = await rows(query);
+    if (!new RegExp(`from [\`"]${table}[\`"]`).test(query.compile().sql)) return found;
+    spy.mockRestore();
+    await change();
+    return found;
+  });
+}
+
+const LONG = "x".repeat(5_000); // read apart from its row
+const longRows = (count: number) =>
+  Array.from({ length: count }, (_, n) => ({ values: { a: `${n} ${LONG}` } }));
+
+test("a page has as many rows with long texts as were asked for, whichever are deleted while it is read", async () => {
+  const { rowIds } = await addDataset(server, { slug: "rows", columns: COLUMNS, rows: longRows(12) });
+  const rowsIn = (range: string) =>
+    server.run(
+      `{ dataset(slug: "rows") { rows(${range}) { nodes { id values } pageInfo { hasNextPage } } } }`,
+    );
+  const removeRows = async (ids: string[]) => {
+    const deletions = ids.map((id, n) => `_${n}: deleteDatasetItem(id: "${id}") { deletedDatasetItemId }`);
+    expect(await server.run(`mutation { ${deletions.join(" ")} }`)).not.toHaveProperty("error");
+  };
+  changeAfter(server, "dataset_rows", () => removeRows(rowIds.slice(1, 4))); // the last of the page among them
+  const page = (await rowsIn("first: 3")).rows;
+  expect(page.nodes.map(({ id }: { id: string }) => id)).toEqual([0, 4, 5].map((n) => rowIds[n]));
+  expect(page.pageInfo).toEqual({ hasNextPage: true });
+  changeAfter(server, "dataset_rows", () => removeRows([rowIds[0]!, ...rowIds.slice(4, 7)])); // all of the page
+  const rest = (await rowsIn("first: 3")).rows;
+  expect(rest.nodes.map(({ id }: { id: string }) => id)).toEqual(rowIds.slice(7, 10));
+  expect(rest.pageInfo).toEqual({ hasNextPage: true });
+});
