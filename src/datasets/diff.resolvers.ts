@@ -10,7 +10,7 @@ import { type Entry, isIn, walkEntries } from "./entries.resolvers.ts";
 import type { DatasetInput } from "./inputs.ts";
 import { rowParser } from "./parsing.ts";
 import type { DatasetHead, Row } from "./resolvers.ts";
-import { getState, pin } from "./versions.resolvers.ts";
+import { getTagged, pin } from "./versions.resolvers.ts";
 
 /** What two versions do not have alike; one of them may not have it at all. */
 export interface Change<Changed> {
@@ -43,8 +43,8 @@ export async function datasetDiff(
   context: Context,
   { slug, from, to }: DatasetDiffInput,
 ): Promise<DatasetDiff> {
-  const state = await getState(context, slug);
-  return { from: await pin(context, state, from), to: await pin(context, state, to) };
+  const tagged = await getTagged(context, slug, [from, to]);
+  return { from: await pin(context, tagged, from), to: await pin(context, tagged, to) };
 }
 
 /** The columns in which two versions differ by name or type; a column that was removed and came back is the same one. */

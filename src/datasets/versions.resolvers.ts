@@ -30,7 +30,7 @@ export async function dataset(
   { slug, withVersion, ...choice }: DatasetInput & { withVersion?: boolean },
 ): Promise<DatasetHead> {
   const workspace = authorize(context, "read");
-  if (choice.version || choice.tag) return pin(context, await getState(context, slug), choice);
+  if (choice.version || choice.tag) return pin(context, await getTagged(context, slug, [choice]), choice);
   return withVersion ? getState(context, slug) : getDataset(context, workspace, slug);
 }
 
@@ -54,13 +54,33 @@ export async function getState(context: Context, slug: string): Promise<DatasetS
   return state;
 }
 
+interface Tagged {
+  state: DatasetState;
+  /** The versions that the wanted tags name; one that the dataset lacks is not among them. */
+  versions: Map<string, number>;
+}
+
+/**
+ * The dataset with that slug, and the versions that the tags of some choices name. Tags are read first: they may move meanwhile
+ * to a version that the dataset did not have before.
+ */
+export async function getTagged(context: Context, slug: string, choices: Choice[]): Promise<Tagged> {
+  const labels = choices.flatMap(({ version, tag }) => (version || tag === LATEST ? [] : (tag ?? [])));
+  const tags = labels.length > 0 ? await readTags(context, slug, labels) : [];
+  const state = await getState(context, slug);
+  const ofState = tags.filter(({ dataset }) => dataset === state.id); // another one may have the slug by now
+  return { state, versions: new Map(ofState.map(({ label, version }) => [label, version])) };
+}
+
 /** The dataset as it was in a version; a number wins over a tag. */
 export async function pin(
   context: Context,
-  state: DatasetState,
+  { state, versions }: Tagged,
   { version, tag }: Choice,
 ): Promise<DatasetState> {
-  const wanted = version || (await versionTagged(context, state, tag ?? LATEST));
+  const label = tag ?? LATEST;
+  const wanted = version || (label === LATEST ? state.version : versions.get(label));
+  if (!wanted) throw datasetTagNotFound(state.slug, label);
   if (wanted > state.version) throw datasetVersionNotFound(state, wanted);
   return asOf(context, state, wanted);
 }
@@ -71,17 +91,17 @@ export async function asOf(context: Context, state: DatasetState, wanted: number
   return { ...state, ...columns, version: wanted, isPinned: true, isOld: wanted < state.version };
 }
 
-async function versionTagged(context: Context, { id, slug, version }: DatasetState, label: string) {
-  if (label === LATEST) return version;
-  const tag = await context.database.read
+function readTags(context: Context, slug: string, labels: string[]) {
+  const workspaceId = authorize(context, "read");
+  return context.database.read
     .selectFrom("DatasetTag")
-    .select("version")
-    .where("workspace", "=", authorize(context, "read"))
-    .where("dataset", "=", id)
-    .where("label", "=", label)
-    .executeTakeFirst();
-  if (!tag) throw datasetTagNotFound(slug, label);
-  return tag.version;
+    .innerJoin("Dataset", "Dataset.id", "DatasetTag.dataset")
+    .select(["DatasetTag.dataset", "DatasetTag.label", "DatasetTag.version"])
+    .where("DatasetTag.workspace", "=", workspaceId)
+    .where("Dataset.workspace", "=", workspaceId)
+    .where("Dataset.slug", "=", slug)
+    .where("DatasetTag.label", "in", labels)
+    .execute();
 }
 
 export function datasetVersionNotFound(
