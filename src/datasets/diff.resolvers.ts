@@ -10,7 +10,7 @@ import { type Entry, isIn, walkEntries } from "./entries.resolvers.ts";
 import type { DatasetInput } from "./inputs.ts";
 import { rowParser } from "./parsing.ts";
 import type { DatasetHead, Row } from "./resolvers.ts";
-import { getTagged, pin } from "./versions.resolvers.ts";
+import { getTagged, pin, refuseDeleted } from "./versions.resolvers.ts";
 
 /** What two versions do not have alike; one of them may not have it at all. */
 export interface Change<Changed> {
@@ -87,6 +87,7 @@ export async function rowChanges(
       unchanged += piece.length - found.length;
     }
   }
+  await refuseDeleted(context, diff.from);
   return changes;
 }
 
@@ -104,6 +105,7 @@ async function readChanges(context: Context, diff: DatasetDiff, sides: Sides[]):
   const spend = (bytes: number) => spendAnswerBytes(context, bytes);
   for await (const piece of readEntries(context, entries, { columns: ROW_COLUMNS, spend }))
     for (const [entry, content] of piece) contents.set(entry, content);
+  if (contents.size < entries.length) await refuseDeleted(context, diff.from);
   return runWithPauses(context, authorize(context, "read"), toChanges(context, diff, sides, contents));
 }
 

@@ -95,6 +95,7 @@ function datasetOf(context: Context, parent: DatasetHead) {
   return context.database.read
     .selectFrom("Dataset")
     .where("workspace", "=", authorize(context, "read"))
+    .where("deletedAt", "is", null)
     .where("id", "=", parent.id);
 }
 

@@ -19,7 +19,7 @@ import {
   readPage,
   type Text,
 } from "./rowPages.resolvers.ts";
-import { getState, isNewest } from "./versions.resolvers.ts";
+import { getState, isNewest, refuseDeleted } from "./versions.resolvers.ts";
 
 const MAX_ROWS_IN_PIECE = 500;
 
@@ -32,7 +32,7 @@ export interface StoredRange extends ReadOptions {
 
 /**
  * The rows of a dataset as stored, in their order: in non-empty pieces of a few megabytes or of one row. Where `parent` has a
- * version they are exactly its rows, also when the dataset changes meanwhile.
+ * version they are exactly its rows, also when the dataset changes meanwhile. DATASET_NOT_FOUND when it is deleted meanwhile.
  */
 export async function* storedRows(
   context: Context,
@@ -57,11 +57,16 @@ export async function* storedRows(
       return;
     }
     for (const { bytes } of page) spend(Number(bytes));
+    let found = 0; // fewer than the page has where rows were deleted before their long texts were read
     for await (const piece of withLongTexts(context, parent, { page, texts, hold })) {
-      left -= piece.length; // fewer than the page has where rows were deleted since
+      found += piece.length;
       if (piece.length > 0) yield piece;
     }
-    if (page.length < size) return;
+    left -= found;
+    if (page.length < size) {
+      if (last !== after || found < page.length) await refuseDeleted(context, parent); // else one statement read all
+      return;
+    }
     last = page.at(-1)!.id;
   }
 }
@@ -93,17 +98,21 @@ export async function openRows(
 /** Rows of a version that is not the newest. */
 async function* oldRows(
   context: Context,
-  { id, version }: DatasetHead,
+  parent: DatasetHead,
   { after, limit, ...options }: StoredRange,
 ): AsyncGenerator<StoredRow[]> {
   let left = limit;
-  for await (const entries of walkEntries(context, { datasetId: id, after, isWanted: isIn(version!) })) {
+  const walk = { datasetId: parent.id, after, isWanted: isIn(parent.version!) };
+  for await (const entries of walkEntries(context, walk)) {
     const byRow = new Map(entries.map((entry) => [entry.row, entry]));
     const some = [...byRow.values()].slice(0, left);
-    left -= some.length;
-    for await (const piece of readEntries(context, some, options)) yield [...piece.values()];
+    for await (const piece of readEntries(context, some, options)) {
+      left -= piece.size;
+      yield [...piece.values()];
+    }
     if (left <= 0) return;
   }
+  await refuseDeleted(context, parent);
 }
 
 /** Whether the rows of a page are those of the version that is read. */

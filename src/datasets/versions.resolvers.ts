@@ -155,13 +155,14 @@ const columnsIn: (context: Context, key: string) => Promise<Columns | null> = cr
   },
 );
 
-/** The version that a dataset has. */
+/** The version that a dataset has; 0 when it is deleted. */
 export const currentVersion: (context: Context, datasetId: string) => Promise<number> = createLoader(
   async (context, ids) => {
     const query = context.database.read
       .selectFrom("Dataset")
       .select(["id as id", "version as version"])
       .where("workspace", "=", authorize(context, "read"))
+      .where("deletedAt", "is", null)
       .where("id", "in", ids);
     const versions = new Map(
       (await context.database.rows(query)).map(({ id, version }) => [id, Number(version)]),
@@ -173,4 +174,9 @@ export const currentVersion: (context: Context, datasetId: string) => Promise<nu
 /** Whether the newest rows are those of the version whose rows are read, or any serve. */
 export async function isNewest(context: Context, { id, version }: DatasetHead): Promise<boolean> {
   return version === undefined || (await currentVersion(context, id)) === version;
+}
+
+/** Throws DATASET_NOT_FOUND when a dataset is deleted. Call it after several reads of its rows, which may have found only a part. */
+export async function refuseDeleted(context: Context, { id, slug }: DatasetHead): Promise<void> {
+  if ((await currentVersion(context, id)) === 0) throw datasetNotFound(slug);
 }
