@@ -71,11 +71,14 @@ export async function inRequestTransaction<Result>(
   run: (request: RequestTransaction) => Promise<Result>,
   last: (request: RequestTransaction, result: Result) => Promise<void>,
 ): Promise<Result> {
-  const { request, hasBegun, commit, rollback } = createUnit(database, workspaceId, endsAtDuplicate);
+  const { request, hasWritten, commit, rollback } = createUnit(database, workspaceId, endsAtDuplicate);
   try {
     const result = await run(request);
     request.throwFailure();
-    if (!hasBegun()) return result;
+    if (!hasWritten()) {
+      await rollback(new Error("The request has ended.")); // what was refused has begun it, too
+      return result;
+    }
     await last(request, result);
     request.throwFailure();
     await commit();
@@ -91,6 +94,7 @@ function createUnit(database: Database, workspaceId: string, endsAtDuplicate: bo
   const afterCommit: (() => void)[] = [];
   const pause = createPause();
   let beginning: Promise<void> | undefined;
+  let hasWritten = false;
   let failure: unknown;
   let timer: NodeJS.Timeout | undefined;
   let endTurn = () => {};
@@ -119,6 +123,7 @@ function createUnit(database: Database, workspaceId: string, endsAtDuplicate: bo
       await beginning;
       if (failure) throw failure;
       const result = await em.fork({ keepTransactionContext: true }).transactional(work);
+      hasWritten = true;
       await pause(); // the next mutation follows in the same turn, and many short ones take as long as a long one
       return result;
     } catch (error) {
@@ -141,12 +146,16 @@ function createUnit(database: Database, workspaceId: string, endsAtDuplicate: bo
     clearTimeout(timer);
     await transaction.commit();
     endTurn();
-    for (const publish of afterCommit) {
-      publish();
-      await pause();
-    }
+    await publishAll(afterCommit, pause);
   };
-  return { request, hasBegun: () => beginning !== undefined, commit, rollback };
+  return { request, hasWritten: () => hasWritten, commit, rollback };
+}
+
+async function publishAll(messages: (() => void)[], pause: () => Promise<unknown>): Promise<void> {
+  for (const publish of messages) {
+    publish();
+    await pause();
+  }
 }
 
 function heldTooLong(): GabbroError {

@@ -73,12 +73,18 @@ function present(error: GraphQLError, { requestId, log }: ErrorContext): GraphQL
     return toGraphqlError(cause, error);
   }
   if (cause instanceof GraphQLError) return presentGraphqlError(error);
-  if (cause instanceof RangeError && cause.message.includes("call stack")) {
+  if (isTooDeep(cause)) {
     return toGraphqlError(new GabbroError("QUERY_TOO_COMPLEX", "The operation is nested too deep."), error);
   }
   log.error(cause, "an operation failed");
   return toGraphqlError(unavailable(cause) ?? internalError(requestId, cause), error);
 }
+
+const isTooDeep = (cause: unknown) => cause instanceof RangeError && cause.message.includes("call stack");
+
+/** Whether the service failed, and not the caller: the same request may succeed later. */
+export const isFailure = (cause: unknown): boolean =>
+  cause instanceof GabbroError ? cause.status >= 500 : !(cause instanceof GraphQLError || isTooDeep(cause));
 
 /** GraphQL wraps what a resolver throws, once or more. */
 export function causeOf(error: GraphQLError): unknown {

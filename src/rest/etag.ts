@@ -20,7 +20,7 @@ const answerCache = createCache<Answer>();
  */
 export function cacheWithEtags(app: App): void {
   app.addHook("onRoute", (route) => {
-    if (route.method !== "GET") return;
+    if (route.method !== "GET" && route.method !== "HEAD") return;
     const { handler } = route;
     route.handler = async function (request, reply) {
       const { url, context, headers } = request;

@@ -28,10 +28,18 @@ async function once(
     const result = await run();
     await pause();
     const body = JSON.stringify(result);
-    return { status: reply.statusCode, headers: { "content-type": "application/json; charset=utf-8" }, body };
+    return {
+      status: successOf(request),
+      headers: { "content-type": "application/json; charset=utf-8" },
+      body,
+    };
   });
   return sendAnswer(reply, answer);
 }
+
+/** The status that a route has for success. That of the reply is the one of TIMED_OUT once the time of the request is up. */
+const successOf = ({ routeOptions }: FastifyRequest): number =>
+  Math.min(...Object.keys(routeOptions.schema?.response ?? {}).map(Number));
 
 /** Sends an answer, with a header when it is that of an earlier request. */
 export function sendAnswer(reply: FastifyReply, answer: Answer & { isRepeated?: boolean }): FastifyReply {

@@ -55,13 +55,13 @@ export function openApi(app: App, pages: Pages): void {
     return send(file, reply);
   };
   const answer = async (request: FastifyRequest, reply: FastifyReply) => {
-    const { method, raw, headers } = request;
+    const { raw, headers } = request;
     // As it is looked for there: "/docs/../datasets" is a path of another route.
     const path = URL.parse(raw.url!, "http://localhost")?.pathname ?? "";
     if (!DOCUMENT_PATH.test(path)) return reply.callNotFound();
     if (FILE_PATH.test(path)) return sendFile(path, request, reply);
     // Without a query, which no limit of parameters would hold there.
-    return send(await (await load()).inject({ method: method as "GET", url: path, headers }), reply);
+    return send(await (await load()).inject({ url: path, headers }), reply); // HEAD too: Fastify leaves out the body
   };
   const paths = ["/openapi.json", ...(pages === "served" ? ["/docs", "/docs/", "/docs/*"] : [])];
   for (const path of paths) app.get(path, { schema: { hide: true } }, answer);

@@ -94,6 +94,7 @@ export async function runOnce(
   const attempt = async () => {
     const earlier = await findAnswer();
     if (earlier) return earlier;
+    let isStored = false;
     const result = await inRequestTransaction(
       { database, workspaceId: workspace, endsAtDuplicate: !hasDuplicate },
       // Each attempt reads again, so it has a budget of its own.
@@ -110,11 +111,13 @@ export async function runOnce(
         await pause();
         const row = { ...answerKey, id: newId(), requestHash, answer, createdAt: new Date() };
         await transaction.database.commit([["IdempotentAnswer", row]]);
+        isStored = true;
         await pause();
       },
     );
     await pause();
-    return { ...result, isRepeated: false };
+    // At another gateway the same request may have done what is refused here, such as a removal.
+    return (isStored ? undefined : await findAnswer()) ?? { ...result, isRepeated: false };
   };
   // A second attempt finds the row of another transaction, however late it is: a duplicate is no outage.
   const attemptTwice = async () => {

@@ -68,6 +68,28 @@ test("an answer that has not changed is asked for again, and the 304 carries wha
   expect(again.headers.etag).toBe(whole.headers.etag);
 });
 
+test.each([
+  "/prompts/country-guide",
+  "/prompts/country-guide/describe",
+  "/prompts",
+  "/datasets/country-quiz",
+])("HEAD of %s says what GET says, and 304 of what has not changed", async (path) => {
+  const [get, head] = [await server.get(path), await server.request("HEAD", path)];
+  expect(head.status).toBe(200);
+  expect(head.headers.etag).toBe(get.headers.etag);
+  const etag = String(get.headers.etag);
+  const again = await server.request("HEAD", path, undefined, { headers: { "if-none-match": etag } });
+  expect(again.status).toBe(get.headers.etag ? 304 : 200);
+});
+
+test.each(["/openapi.json", "/docs/"])("HEAD of %s has the length that GET has", async (path) => {
+  const lengthBy = async (method: string) => {
+    const headers = { authorization: `Bearer ${server.token}`, "accept-encoding": "identity" };
+    return (await fetch(server.url + path, { method, headers })).headers.get("content-length");
+  };
+  expect(await lengthBy("HEAD")).toBe(await lengthBy("GET"));
+});
+
 test("a new access token is stored by no cache, nor is the same answer when it is repeated", async () => {
   const make = (headers: Record<string, string>) =>
     server.graphql(

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { v7 as uuidv7 } from "uuid";
-import { afterAll, expect, test, vi } from "vitest";
+import { afterAll, expect, onTestFinished, test, vi } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { newId } from "../../src/database/ids.ts";
 import { openDatabase } from "../../src/database/open.ts";
@@ -8,6 +8,7 @@ import { inRequestTransaction } from "../../src/database/requestTransaction.ts";
 import { storedTime } from "../../src/database/times.ts";
 import { inTransaction } from "../../src/database/transaction.ts";
 import { entities } from "../../src/entities.ts";
+import { GabbroError } from "../../src/errors.ts";
 import { createPrompt } from "../../src/prompts/authoring.resolvers.ts";
 import { deleteOldResponses, runOnce } from "../../src/workspaces/idempotency.resolvers.ts";
 import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
@@ -128,6 +129,83 @@ test("a refused request keeps no answer: mended, it may come with the same key",
   expect((await server.post("/monitor/log", { slug: 7 }, keyed("mended"))).status).toBe(400);
   expect((await server.post("/datasets/none/items", { values: {} }, keyed("mended"))).status).toBe(404);
   expect((await server.post("/monitor/log", log("mended"), keyed("mended"))).status).toBe(200);
+});
+
+test.each(["REST", "GraphQL"])(
+  "%s: what was refused with a key is carried out with it once it can be",
+  async (api) => {
+    const version = `later-${api}`;
+    const send = () =>
+      api === "REST"
+        ? server.post("/prompts/guide/publish", { newTag: "later", version }, keyed(version))
+        : mutate(
+            `mutation { publishPrompt(slug: "guide", input: { newTag: "later", to: { version: "${version}" } }) { promptTag { version } } }`,
+            version,
+          );
+    const refused = await send();
+    expect(refused.body.code ?? refused.body.errors[0].extensions.code).toBe("VERSION_NOT_FOUND");
+    await mutate(
+      `mutation { createPromptVersion(slug: "guide", input: { version: "${version}", text: "x" }) { promptVersion { id } } }`,
+    );
+    const done = await send();
+    expect(done.headers["idempotent-replayed"]).toBeUndefined();
+    expect(done.body.errors ?? done.body.error).toBeUndefined();
+  },
+);
+
+test.each([
+  ["an outage", new GabbroError("UNAVAILABLE", "Try again."), "UNAVAILABLE"],
+  ["a fault", new Error("a fault"), "INTERNAL"],
+])(
+  "with a key, %s in one field stores nothing of the others, and is no answer to a retry",
+  async (what, error, code) => {
+    const slug = what.replaceAll(" ", "-");
+    const failing = vi.spyOn(server.database, "notifyOfPrompt").mockRejectedValueOnce(error);
+    onTestFinished(() => failing.mockRestore());
+    const send = () =>
+      server.graphql(
+        `mutation {
+        createDataset(input: { slug: "${slug}", columns: [] }) { dataset { slug } }
+        createPromptVersion(slug: "guide", input: { version: "${slug}", text: "x" }) { promptVersion { version } }
+      }`,
+        {},
+        keyed(slug),
+      );
+    const { body: failed } = await send();
+    expect(failed).toEqual({ errors: [expect.objectContaining({ extensions: { code } })] });
+    expect(await count("datasets", `slug = '${slug}'`)).toBe(0);
+    const { body } = await send();
+    expect(body.data).toEqual({
+      createDataset: { dataset: { slug } },
+      createPromptVersion: { promptVersion: { version: slug } },
+    });
+  },
+);
+
+test("a request with a key that was stored after its time was up is answered to a retry as stored", async () => {
+  await using own = await startServer({ timeLimitMs: 300 });
+  const [workspace] = await own.database.read.selectFrom("Workspace").select("id").execute();
+  const { requestTransactions } = own.database;
+  const releases = [];
+  for (let taken = 0; taken < (isOnPostgresql ? 4 : 1); taken++)
+    releases.push(await requestTransactions.acquire(workspace!.id));
+  const send = () =>
+    fetch(`${own.url}/monitor/log`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${own.token}`,
+        "content-type": "application/json",
+        "idempotency-key": "late",
+      },
+      body: JSON.stringify(log("late")),
+    });
+  expect((await send()).status).toBe(503);
+  for (const release of releases) release();
+  const stored = async () =>
+    (await own.database.orm.em.fork().execute("select 1 from idempotent_answers")).length;
+  await expect.poll(stored).toBe(1);
+  const again = await send();
+  expect([again.status, again.headers.get("idempotent-replayed")]).toEqual([200, "true"]);
 });
 
 test("all fields of a mutation are one: what the first of them did is not done again when the second was refused", async () => {
