@@ -4,8 +4,8 @@ import { MAX_LOGS } from "./traces.inputs.ts";
 
 /**
  * Reads what published clients send in forms of their own, where only one meaning is possible: objects and times as text, lists
- * and objects in a wrapper of the editor, and the cost 0 for an unknown one. A warning names each form but the last. Changes
- * the body in place: each copy of 98,000 members took 50 ms.
+ * and objects in a wrapper of the editor, and empty objects and zeros for what was not set. A warning names each form but the
+ * last two. Changes the body in place: each copy of 98,000 members took 50 ms.
  */
 export interface ClientForms {
   body: unknown;
@@ -40,7 +40,7 @@ export function readTraceForms(body: unknown, sdk: unknown): ClientForms {
   if (!isObject(body)) return { body, warnings };
   readTexts(body, "", reading);
   readSampleRate(body);
-  unwrap(body, "evaluators", "evaluatorValues", "", warnings);
+  unwrap(body, "evaluators", wrappers.evaluators, "", warnings);
   const { logs } = body;
   // A longer list is refused, and 99,000 logs with metadata that is no JSON took 0.5 s.
   if (!Array.isArray(logs) || logs.length > MAX_LOGS) return { body, warnings };
@@ -55,13 +55,16 @@ function readSampleRate({ evaluationConfig: config }: Members): void {
   delete config.sample_rate;
 }
 
+/** The members of a log that n8n's editor wraps; each is an empty object when it was left alone. */
+const wrappers = { prompt: "promptValues", variables: "variableValues", evaluators: "evaluatorValues" };
+
 function readLog(log: Members, path: string, { sdk, ...reading }: Reading & { sdk: unknown }): void {
   const { warnings } = reading;
   readTexts(log, path, reading);
-  unwrap(log, "prompt", "promptValues", path, warnings);
-  unwrap(log, "variables", "variableValues", path, warnings);
-  unwrap(log, "evaluators", "evaluatorValues", path, warnings);
-  if (sdk === "nodejs" && log.cost === 0) log.cost = null; // the SDK sends 0 when nothing was set
+  const unwrapped = Object.entries(wrappers).filter((one) => unwrap(log, ...one, path, warnings));
+  const zeros =
+    unwrapped.length > 0 ? ["cost", "inputTokens", "outputTokens"] : sdk === "nodejs" ? ["cost"] : [];
+  for (const name of zeros) if (log[name] === 0) log[name] = null; // the client sends 0 when nothing was set
 }
 
 const MAX_DIGITS = 16;
@@ -97,11 +100,16 @@ function parseObject(text: string, counts: JsonCounts, path: string): Members | 
   }
 }
 
-function unwrap(object: Members, name: string, wrapper: string, path: string, warnings: Warning[]): void {
+/** Returns whether the value has the form that the editor gives it. */
+function unwrap(object: Members, name: string, wrapper: string, path: string, warnings: Warning[]): boolean {
   const value = object[name];
-  if (!isObject(value) || !Object.hasOwn(value, wrapper) || Object.keys(value).length !== 1) return;
-  warnings.push(converted(`${path}${name}`, `is wrapped in ${wrapper}; what is inside was read`));
-  object[name] = value[wrapper];
+  if (!isObject(value)) return false;
+  const members = Object.keys(value);
+  if (!members.every((member) => member === wrapper)) return false;
+  if (members.length > 0)
+    warnings.push(converted(`${path}${name}`, `is wrapped in ${wrapper}; what is inside was read`));
+  object[name] = value[wrapper] ?? null;
+  return true;
 }
 
 function converted(path: string, what: string): Warning {

@@ -189,6 +189,17 @@ test("the cost 0 that one client sends for an unknown one is computed; of others
   expect((await send(body)).logs[0]).toMatchObject({ costSource: "REPORTED", cost: 0 });
 });
 
+test("what n8n sends for a field that was left alone counts as absent, and no warning names it", async () => {
+  const { logs, warning } = await send(clientTraces["n8n 0.4.0, most fields left alone"]!.body);
+  const unset = { variables: null, evaluators: null };
+  expect(logs).toMatchObject([
+    { ...unset, name: "outer", tag: null, costSource: "NONE" },
+    { ...unset, name: "guide", tag: "production", costSource: "COMPUTED" },
+  ]);
+  expect(logs[1].usage.outputTokens).toBeGreaterThan(0);
+  expect(warning).toBe("logs.1.prompt is wrapped in promptValues; what is inside was read.");
+});
+
 test("a call without reported tokens is counted and priced as in POST /monitor/log", async () => {
   const single = { input: "What is the capital?", output: "Nairobi." };
   const logged = await server.post("/monitor/log", { slug: "guide", ...single });

@@ -2,6 +2,11 @@ const times = { startTime: "2026-03-01T10:00:00.000Z", endTime: "2026-03-01T10:0
 const python = { startTime: "2026-03-01T10:00:00.123456", endTime: null };
 const parties = { organization: { id: "o-1", name: "Org" }, user: { id: "u-1", name: "Amina" } };
 const absent = { idealOutput: null, metadata: null, organization: null, user: null, experiment: null };
+/** The fields of a log as n8n's editor fills them in. */
+const leftAlone = {
+  ...{ name: "", parentId: "", startTime: "", endTime: "", metadata: "", input: "", output: "" },
+  ...{ idealOutput: "", inputTokens: 0, outputTokens: 0, cost: 0, prompt: {}, variables: {}, evaluators: {} },
+};
 
 /**
  * What each generation of the published clients sends to `POST /monitor/trace`: the headers that say which one it is, and the
@@ -112,6 +117,26 @@ export const clientTraces: Record<string, { headers: Record<string, string>; bod
           prompt: { promptValues: { slug: "guide", version: "", tag: "production" } },
           variables: { variableValues: [{ label: "name", value: "Amina" }] },
           evaluators: { evaluatorValues: [{ slug: "tone" }] },
+        },
+      ],
+    },
+  },
+  "n8n 0.4.0, most fields left alone": {
+    headers: {},
+    body: {
+      featureSlug: "trips",
+      logs: [
+        { ...leftAlone, id: "outer", type: "span", name: "outer" },
+        {
+          ...{
+            ...leftAlone,
+            id: "call",
+            type: "generation",
+            parentId: "outer",
+            input: "What?",
+            output: "That.",
+          },
+          prompt: { promptValues: { slug: "guide", version: "", tag: "" } },
         },
       ],
     },
