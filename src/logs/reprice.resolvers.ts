@@ -7,7 +7,7 @@ import { storedTime } from "../database/times.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { checkIsWaitedFor, withoutDeadline } from "../limits/deadline.ts";
 import { ownPriceFinder } from "../pricing/resolvers.ts";
-import { type TokenParts, tokenParts } from "../usage/tokenParts.ts";
+import { tokenParts } from "../usage/tokenParts.ts";
 import { type FindOwnPrice, measureUsage, rounded } from "../usage/usage.ts";
 import { recordChange } from "../workspaces/audit.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
@@ -71,10 +71,9 @@ async function repriceInSteps(
   return result;
 }
 
-type LogRow = Pick<
-  Log,
-  "id" | "startTime" | "provider" | "model" | "cost" | "costSource" | keyof TokenParts
-> & { bytes: number };
+/** What a cost depends on, and the cost. */
+const costColumns = ["provider", "model", "cost", "costSource", ...tokenParts] as const;
+type LogRow = Pick<Log, "id" | "startTime" | (typeof costColumns)[number]> & { bytes: number };
 type Cost = Pick<Log, "cost" | "costSource">;
 
 interface NewCost {
@@ -93,7 +92,7 @@ async function* pagesOf(
 ): AsyncGenerator<LogRow[]> {
   const inPeriod = database.read
     .selectFrom("Log")
-    .select(["id", "startTime", "provider", "model", "cost", "costSource", ...tokenParts])
+    .select(["id", "startTime", ...costColumns])
     .select(logBytes.as("bytes"))
     .where("workspace", "=", workspaceId)
     .where("startTime", "<", to)
@@ -140,13 +139,14 @@ function isChanged({ log, now }: NewCost): boolean {
   return log.cost !== now.cost || log.costSource !== now.costSource;
 }
 
-/** Stores costs and returns the ids of logs that were deleted or whose cost was reported since the read. */
+/** Stores costs and returns the ids of logs that changed or were deleted since they were read, as by a span that is sent again. */
 async function store(context: Context, workspaceId: string, changes: NewCost[]): Promise<Set<string>> {
   return inTransaction(context.em, async (em) => {
     const skipped = new Set<string>();
     for (const { log, now } of changes) {
-      const unreported = { workspace: workspaceId, id: log.id, costSource: { $ne: "REPORTED" as const } };
-      if ((await em.nativeUpdate(Log, unreported, now)) === 0) skipped.add(log.id);
+      const asRead = Object.fromEntries(costColumns.map((column) => [column, log[column]]));
+      const unchanged = { workspace: workspaceId, id: log.id, ...asRead };
+      if ((await em.nativeUpdate(Log, unchanged, now)) === 0) skipped.add(log.id);
     }
     return skipped;
   });

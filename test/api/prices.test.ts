@@ -717,12 +717,24 @@ describe("repricing", () => {
     expect(await reprice({}, token)).toMatchObject({ examined: 300, changed: 300 - changed, costAfter: 300 });
   });
 
-  test("a log that is reported or removed after it was read stays so and is not counted", async () => {
+  test("a log that changes or is removed after it was read stays so and is not counted", async () => {
     const { id, token } = await addWorkspace(server, newName());
-    const [first, reported, removed] = await addLogs(id, [{}, {}, {}]);
+    const changes = [
+      "cost = 7, cost_source = 'REPORTED'", // sent again with a cost
+      "cost_source = 'NONE'", // a call below it counts now
+      "input_tokens = 5, cost = 5, cost_source = 'COMPUTED'",
+      ...["output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens"].map(
+        (part) => `${part} = 9`,
+      ),
+      "model = 'other'",
+      "provider = 'other'",
+    ];
+    const [first, removed, ...changed] = await addLogs(id, Array<NewLog>(2 + changes.length).fill({}));
     await setPrice({ model: "house" }, token);
-    const meanwhile = `update logs set cost = 7, cost_source = 'REPORTED' where id = '${reported}';
-      delete from logs where id = '${removed}'`;
+    const meanwhile = [
+      `delete from logs where id = '${removed}'`,
+      ...changes.map((change, n) => `update logs set ${change} where id = '${changed[n]}'`),
+    ].join(";");
     const drop = await addTrigger("after update of cost on logs", first!, {
       sqlite: meanwhile,
       postgresql: meanwhile,
@@ -732,9 +744,14 @@ describe("repricing", () => {
     } finally {
       await drop();
     }
-    expect(await stored(id)).toEqual([
-      { id: first, cost: 1, costSource: "COMPUTED" },
-      { id: reported, cost: 7, costSource: "REPORTED" },
+    expect((await stored(id)).map(({ cost, costSource }) => [cost, costSource])).toEqual([
+      ...[
+        [1, "COMPUTED"],
+        [7, "REPORTED"],
+        [null, "NONE"],
+        [5, "COMPUTED"],
+      ],
+      ...Array.from({ length: 6 }, () => [null, "UNPRICED"]),
     ]);
   });
 
