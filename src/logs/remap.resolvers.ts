@@ -11,7 +11,7 @@ import { mapSpan } from "./otlp/mapping.ts";
 import { rebuildSpan } from "./otlp/rebuild.ts";
 import { changedFields, comparedColumns, type StoredLog, saidOfTrace } from "./remapped.ts";
 import type { ReportedSpan } from "./reported.ts";
-import { createServedFinder, findServed } from "./served.resolvers.ts";
+import { createServedFinder } from "./served.resolvers.ts";
 import { recordSpans } from "./spans.resolvers.ts";
 import { toStep } from "./steps.resolvers.ts";
 import { toStorable } from "./storable.ts";
@@ -71,7 +71,7 @@ async function remapPiece(context: Context, logs: StoredLog[], result: Remapping
     const rebuilt = rebuildSpan(log);
     if (!rebuilt) continue;
     examined += 1;
-    const span = await keepServed(context, mapSpan(rebuilt), log);
+    const span = mapSpan(rebuilt);
     const fields = changedFields(log, await toCompared(context, log, span));
     if (fields.length > 0) changed.push({ span, fields });
   }
@@ -87,21 +87,6 @@ async function remapPiece(context: Context, logs: StoredLog[], result: Remapping
     result.fields[field] = (result.fields[field] ?? 0) + 1;
 }
 
-/**
- * Keeps what its prompt said when the log was stored: the prompt may serve another version by now, or be gone. A version or tag
- * that is missing here leaves what was stored: that name, as an import stores it, or the version that served instead.
- */
-async function keepServed(context: Context, span: ReportedSpan, stored: StoredLog): Promise<ReportedSpan> {
-  const { log } = span;
-  if (log.promptSlug === null || log.promptSlug !== stored.promptSlug) return span;
-  const asked = { slug: log.promptSlug, version: log.version, tag: log.tag };
-  const { warnings } = await findServed(context, authorize(context, "write"), asked, "kept");
-  const [first, second] = warnings.length > 0 ? [stored, log] : [log, stored];
-  const served = { version: first.version ?? second.version, tag: first.tag ?? second.tag };
-  const ofPrompt = log.model === null && { model: stored.model, provider: log.provider ?? stored.provider };
-  return { ...span, log: { ...log, ...served, ...ofPrompt } };
-}
-
 async function toCompared(context: Context, stored: StoredLog, mapped: ReportedSpan) {
   const span = toStorable(mapped);
   const { log, trace } = span;
@@ -111,7 +96,7 @@ async function toCompared(context: Context, stored: StoredLog, mapped: ReportedS
   const workspaceId = authorize(context, "write");
   const findOwnPrice = ownPriceFinder(context, workspaceId);
   const findServed = createServedFinder(context, workspaceId, "kept");
-  const how = { findOwnPrice, findServed, tokens: "reported" } as const;
+  const how = { findOwnPrice, findServed, storedServed: stored, tokens: "reported" } as const;
   return { span, step: await toStep(workspaceId, log, { ...place, ...how }) };
 }
 

@@ -8,13 +8,14 @@ import type { Step } from "./steps.resolvers.ts";
 /** What the mapping decides of a log, beside its usage. */
 const mappedColumns = [
   ...["type", "name", "status", "statusMessage", "input", "output", "variables", "metadata", "evaluators"],
-  ...["promptSlug", "provider", "model", "userId", "organizationId", "responseId", "timeToFirstTokenMs"],
+  ...["promptSlug", "version", "tag", "provider", "model", "userId", "organizationId", "responseId"],
+  "timeToFirstTokenMs",
 ] as const;
 
 export const comparedColumns = [
   ...mappedColumns,
   ...tokenParts,
-  ...["id", "trace", "version", "tag", "cost", "costSource", "aggregateUsage"],
+  ...["id", "trace", "prompt", "cost", "costSource", "aggregateUsage"],
   ...["externalId", "parentExternalId", "remoteParentId", "startTime", "endTime", "attributes", "events"],
 ] as const;
 
@@ -24,8 +25,9 @@ export const saidOfTrace = [
 ] as const;
 
 /** A stored log with what is compared of its trace. */
-export type StoredLog = Pick<Log, Exclude<(typeof comparedColumns)[number], "trace">> & {
+export type StoredLog = Pick<Log, Exclude<(typeof comparedColumns)[number], "trace" | "prompt">> & {
   trace: string;
+  prompt: string | null;
   traceExternalId: Trace["externalId"];
   traceName: Trace["name"];
 } & Pick<Trace, "rootId" | (typeof saidOfTrace)[number]>;
@@ -39,12 +41,7 @@ interface Mapped {
 export function changedFields(stored: StoredLog, mapped: Mapped): string[] {
   const { row } = mapped.step;
   const columns = mappedColumns.filter((name) => !isSame(stored[name], row[name]));
-  return [
-    ...columns,
-    ...changedVersions(stored, mapped),
-    ...changedUsage(stored, mapped.step),
-    ...changedOfTrace(stored, mapped),
-  ];
+  return [...columns, ...changedUsage(stored, mapped.step), ...changedOfTrace(stored, mapped)];
 }
 
 /** Key order and members that are undefined mean nothing in JSON. */
@@ -52,10 +49,6 @@ const isSame = (a: unknown, b: unknown): boolean =>
   a === b || isDeepStrictEqual(plain(a ?? null), plain(b ?? null));
 
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
-
-/** Only what the span itself names: the rest was found in the prompt when the log was stored. */
-const changedVersions = (stored: StoredLog, { span: { log } }: Mapped): string[] =>
-  (["version", "tag"] as const).filter((name) => log[name] !== null && log[name] !== stored[name]);
 
 /** Compares what was reported, whether the log counts or not: prices may be others today. */
 function changedUsage(stored: StoredLog, { reported, usage }: Step): string[] {

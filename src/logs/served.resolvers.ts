@@ -5,6 +5,7 @@ import { findDetails, findPrompt } from "../prompts/cached.resolvers.ts";
 import { selectVersion } from "../prompts/selection.ts";
 import type { PricedModel } from "../usage/usage.ts";
 import type { Warning } from "../warnings.ts";
+import type { Log } from "./entities.ts";
 
 /** The prompt that a log names, and what the client asked for of it. */
 interface Asked {
@@ -51,6 +52,44 @@ export async function findServed(
     tag,
     model: details?.model ?? null,
     warnings,
+  };
+}
+
+const servedColumns = ["prompt", "promptSlug", "version", "tag", "provider", "model"] as const;
+
+/** What a stored log says of the prompt that served it. */
+export type StoredServed = Pick<Log, Exclude<(typeof servedColumns)[number], "prompt">> & {
+  prompt: string | null;
+};
+
+/** What those logs that are stored say of their prompts, by the ids of the logs. */
+export async function readServed(
+  { database }: Context,
+  workspaceId: string,
+  ids: string[],
+): Promise<Map<string, StoredServed>> {
+  if (ids.length === 0) return new Map();
+  const logs = await database.read
+    .selectFrom("Log")
+    .select(["id", ...servedColumns])
+    .where("workspace", "=", database.search.unestimated(workspaceId))
+    .where("id", "in", ids)
+    .execute();
+  return new Map(logs.map((log) => [log.id, log]));
+}
+
+/**
+ * What served a call that is stored already: the same as then, although a tag may have moved since, or the prompt may be gone.
+ * Only a version that the client names now counts instead, if the prompt has it.
+ */
+export function keepServed(asked: Asked, found: Served, stored: StoredServed): Served {
+  if (asked.slug !== stored.promptSlug) return found;
+  const { prompt: promptId, version, tag, provider, model } = stored;
+  const isNamed = found.version !== null && [asked.version, version].includes(found.version);
+  if (isNamed && found.promptId === promptId) return found;
+  return {
+    ...{ promptId, version, tag, warnings: found.warnings },
+    model: model === null ? null : { provider, model },
   };
 }
 

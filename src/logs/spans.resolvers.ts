@@ -7,7 +7,7 @@ import { authenticated, authorize } from "../workspaces/resolvers.ts";
 import { publishLogs } from "./live.resolvers.ts";
 import { mergeWords } from "./mergeWords.resolvers.ts";
 import type { ReportedSpan } from "./reported.ts";
-import { createServedFinder, type MissingVersion } from "./served.resolvers.ts";
+import { createServedFinder, type MissingVersion, readServed } from "./served.resolvers.ts";
 import { logIdOf, traceIdOf } from "./spanIds.ts";
 import { transactionsOf } from "./spanPieces.resolvers.ts";
 import { recountTrace, storeSpans } from "./spanStore.resolvers.ts";
@@ -27,9 +27,9 @@ const SPANS_AT_ONCE = 64;
 
 /**
  * Stores spans, each as a log of its trace, in one transaction, or in several where they may rewrite much of what is stored. A
- * span that was stored before is replaced, as exporters send a batch again when they miss the answer. Where many stored logs begin
- * or cease to count, further transactions recount them. Resolves after the last commit with the number of logs that were written;
- * the warnings are sentences about spans and prompts.
+ * span that was stored before is replaced, as exporters send a batch again when they miss the answer; the version of its prompt
+ * that served stays. Where many stored logs begin or cease to count, further transactions recount them. Resolves after the last
+ * commit with the number of logs that were written; the warnings are sentences about spans and prompts.
  */
 export async function recordSpans(
   context: Context,
@@ -90,23 +90,35 @@ export async function toSteps(
     const some = storable.map((span) => {
       const traceId = traceIds.get(span.traceId) ?? traceIdOf(workspaceId, span.traceId);
       traceIds.set(span.traceId, traceId);
-      return complete(workspaceId, span, { traceId, arrival, findOwnPrice, findServed });
+      return { span, traceId, id: idOf(workspaceId, span) };
     });
-    for (const one of await Promise.all(some)) steps.set(one.step.row.id, one);
+    const naming = some.filter(({ span }) => span.log.promptSlug !== null);
+    const stored = await readServed(
+      context,
+      workspaceId,
+      naming.map(({ id }) => id),
+    );
+    const completed = some.map(({ span, traceId, id }) => {
+      const place = { id, traceId, arrival, findOwnPrice, findServed, storedServed: stored.get(id) };
+      return complete(workspaceId, span, place);
+    });
+    for (const one of await Promise.all(completed)) steps.set(one.step.row.id, one);
   }
   return [...steps.values()];
+}
+
+function idOf(workspaceId: string, { traceId, log, startNanos }: ReportedSpan): string {
+  const { externalId: spanId, startTime } = log;
+  return logIdOf(workspaceId, { traceId, spanId, startMs: startTime.getTime(), startNanos });
 }
 
 async function complete(
   workspaceId: string,
   span: ReportedSpan,
-  shared: Pick<Place, "traceId" | "arrival" | "findOwnPrice" | "findServed">,
+  own: Omit<Place, "startTime" | "user" | "organization" | "tokens">,
 ): Promise<SpanStep> {
   const { log, trace } = span;
-  const { externalId: spanId, startTime } = log;
-  const key = { traceId: span.traceId, spanId, startMs: startTime.getTime(), startNanos: span.startNanos };
-  const id = logIdOf(workspaceId, key);
   const { user, organization } = trace;
-  const place = { ...shared, id, startTime, user, organization, tokens: "reported" } as const;
-  return { span, traceId: shared.traceId, step: await toStep(workspaceId, log, place) };
+  const place = { ...own, startTime: log.startTime, user, organization, tokens: "reported" } as const;
+  return { span, traceId: own.traceId, step: await toStep(workspaceId, log, place) };
 }

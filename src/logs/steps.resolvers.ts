@@ -3,7 +3,7 @@ import type { Warning } from "../warnings.ts";
 import { countedIds, hasUsage, isCall, type ReportingLog } from "./counted.ts";
 import type { AggregateUsage } from "./entities.ts";
 import type { ReportedLog, ReportedParty } from "./reported.ts";
-import type { FindServed, Served } from "./served.resolvers.ts";
+import { type FindServed, keepServed, type Served, type StoredServed } from "./served.resolvers.ts";
 import { growTree, withPauses } from "./tree.ts";
 
 /** Where a reported log is stored. */
@@ -18,6 +18,8 @@ export interface Place {
   /** Whether tokens that the client does not report are counted in its texts, or stay unknown. */
   tokens: "counted" | "reported";
   findServed: FindServed;
+  /** What a log that is stored already, and comes again, says of its prompt. */
+  storedServed?: StoredServed | undefined;
 }
 
 /** A log to store, with the usage that it has if it counts. */
@@ -40,8 +42,7 @@ const NOT_SERVED: Served = { promptId: null, version: null, tag: null, model: nu
 
 /** Completes a reported log: finds the version of the prompt that served, and measures what it took. */
 export async function toStep(workspaceId: string, log: ReportedLog, place: Place): Promise<Step> {
-  const { promptSlug: slug, version, tag } = log;
-  const served = slug === null ? NOT_SERVED : await place.findServed({ slug, version, tag });
+  const served = await servedOf(log, place);
   const model = modelOf(log, served);
   const usage = await usageOf(workspaceId, { log, model, place });
   const reported = reportedUsage(log, usage);
@@ -51,6 +52,16 @@ export async function toStep(workspaceId: string, log: ReportedLog, place: Place
     usage,
     warnings: served.warnings,
   };
+}
+
+async function servedOf(
+  { promptSlug: slug, version, tag }: ReportedLog,
+  { findServed, storedServed }: Place,
+): Promise<Served> {
+  if (slug === null) return NOT_SERVED;
+  const asked = { slug, version, tag };
+  const found = await findServed(asked);
+  return storedServed ? keepServed(asked, found, storedServed) : found;
 }
 
 /** The model that the client names, else that of the version that served a call. */

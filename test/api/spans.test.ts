@@ -248,6 +248,30 @@ test("a call that names a prompt is linked to the version that served", async ()
   ]);
 });
 
+test("a span that is sent again keeps the version, the tag and the model that served, unless it names another version", async () => {
+  const versions = ["gpt-4o-mini", "gpt-4o"].map((name, n) => ({
+    version: `${n + 1}.0.0`,
+    model: model("openai", name),
+  }));
+  await addPrompt(server, { slug: "moving", versions, tags: { production: "1.0.0" } });
+  const traceId = newTraceId();
+  const { "gen_ai.request.model": _, ...attributes } = call(1_000, { "gabbro.prompt.slug": "moving" });
+  const query = `{ logs(filter: { slug: "moving" }) { nodes { version tag model cost prompt { slug } } } }`;
+  const sendAgain = async (more: Attributes = {}) => {
+    await send(traceId, [{ id: 0, attributes: { ...attributes, ...more } }]);
+    return server.run(query);
+  };
+  const served = { version: "1.0.0", tag: "production", model: "gpt-4o-mini", prompt: { slug: "moving" } };
+  expect(await sendAgain()).toEqual([{ ...served, cost: 0.000156 }]);
+  await server.run(
+    'mutation { publishPrompt(slug: "moving", input: { newTag: "production", to: { version: "2.0.0" } }) { promptTag { id } } }',
+  );
+  expect(await sendAgain()).toEqual([{ ...served, cost: 0.000156 }]);
+  expect(await sendAgain({ "gen_ai.usage.input_tokens": 2_000 })).toEqual([{ ...served, cost: 0.000306 }]);
+  const named = await sendAgain({ "gabbro.prompt.version": "2.0.0" });
+  expect(named).toMatchObject([{ version: "2.0.0", tag: null, model: "gpt-4o" }]);
+});
+
 test("a root whose parent is in another service is the root, until that parent is stored, too", async () => {
   const traceId = newTraceId();
   const remote = 0x300;
