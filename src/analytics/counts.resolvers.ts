@@ -3,6 +3,7 @@ import type { Page } from "../database/pages.ts";
 import { runWithPauses } from "../database/pauses.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { conditionsOf } from "../logs/filter.resolvers.ts";
+import { hidden } from "../logs/listing.resolvers.ts";
 import { startOf } from "../logs/walk.resolvers.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import type { LogCountsInput } from "./counts.inputs.ts";
@@ -41,7 +42,7 @@ export async function logCounts(
   const lead = { workspaceId, by: {} };
   const range = { before: startOf(context, to), downTo: startOf(context, from) };
   const all = { and: filter ? [filter] : [] };
-  const conditions = conditionsOf(context, all, lead);
+  const conditions = [...conditionsOf(context, all, lead), ...hidden(all)];
   const columns = [columnOf[groupBy]];
   const groups = new Map<string, Sums>();
   for await (const logs of partsOf(context, lead, range, conditions)) {

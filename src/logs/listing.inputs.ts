@@ -18,6 +18,6 @@ export const traceLogsInput = z.object({
   after,
   types: list(z.enum(logTypes), logTypes.length)
     .nullish()
-    .describe("Only logs of these types; all of them when absent."),
+    .describe("Only logs of these types; all of them when absent. None is of the type `INTERNAL`."),
   status: z.enum(logStatuses).nullish().describe("Only logs that ended like this; all of them when absent."),
 });

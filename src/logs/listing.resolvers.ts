@@ -4,7 +4,7 @@ import type { Key, Search } from "../database/search.ts";
 import { storedTime } from "../database/times.ts";
 import { authorize } from "../workspaces/resolvers.ts";
 import { Log } from "./entities.ts";
-import type { LogFilter } from "./filter.inputs.ts";
+import type { LogConditions, LogFilter } from "./filter.inputs.ts";
 import { type Condition, conditionsOf, narrowestOf } from "./filter.resolvers.ts";
 import { hasHeavyMetadata, havingMembers, membersOf } from "./members.resolvers.ts";
 import {
@@ -95,8 +95,11 @@ export async function findLogs(
 }
 
 /** Leaves out calls of client libraries to Gabbro, unless a filter names their type. */
-export const hidden = ({ type }: Filter): Condition[] =>
-  type == null ? [({ eb }) => eb("type", "<>", "internal")] : [];
+export const hidden = (filter: LogConditions): Condition[] =>
+  namesInternal(filter) ? [] : [({ eb }) => eb("type", "<>", "internal")];
+
+const namesInternal = ({ type, and, or }: LogConditions): boolean =>
+  Boolean(type?.includes("internal")) || [...(and ?? []), ...(or ?? [])].some(namesInternal);
 
 /** Above this number of matches it is faster to walk the logs and check each stretch. */
 const FEW = 2_000;

@@ -25,6 +25,11 @@ await addLogs(server, 60, (at) => ({
   cost: at / 100,
   costSource: at % 4 ? "REPORTED" : "NONE", // the usage of a step that is no call does not count
 }));
+await addLogs(server, 3, () => ({
+  startTime: new Date("2026-01-02"),
+  type: "internal",
+  promptSlug: "often",
+}));
 
 const read = async (variables: object, token = server.token) =>
   (await server.graphql(COUNTS, { ...january, ...variables }, { token })).body;
@@ -34,7 +39,7 @@ const groups = async (variables: object) =>
     logs,
   ]);
 
-test("logs are counted by each group, those included whose usage does not count", async () => {
+test("logs are counted by each group, those whose usage does not count included, but for calls to Gabbro", async () => {
   const long = "x".repeat(3_000);
   const expected = {
     PROMPT: [
@@ -69,6 +74,9 @@ test.each([
   { type: ["TOOL"], not: { model: ["gpt-4o"] } },
   { from: "2026-01-02", to: "2026-01-02T12:00:00Z" },
   { userId: ["nobody"] },
+  { type: ["INTERNAL"] },
+  { or: [{ type: ["INTERNAL"] }, { version: ["2"] }] },
+  { or: [{ slug: ["often"] }, { type: ["TOOL"] }] },
 ])("as many are counted as the list shows with the filter %j", async (filter) => {
   const counted = await groups({ by: "PROMPT", filter });
   const listed = await server.run(LISTED, { filter: { ...january, ...filter } });

@@ -303,14 +303,16 @@ test("calls of client libraries to Gabbro are hidden from lists, trees and usage
   const listed = await server.run("{ traces(first: 100) { nodes { externalId } } }");
   const ids = listed.map(({ externalId }: { externalId: string }) => externalId);
   expect([ids.includes(traceId), ids.includes(alone)]).toEqual([true, false]);
-  const hidden = await server.run(
-    "query($from: DateTime!) { logs(filter: { type: INTERNAL, from: $from }) { nodes { output attributes } } }",
-    { from: new Date(START_MS + startMs).toISOString() },
-  );
-  expect(hidden).toEqual([
-    { output: null, attributes: null },
-    { output: null, attributes: null },
-  ]);
+  const list = (filter: object) =>
+    server.run("query($filter: LogFilter) { logs(filter: $filter) { nodes { type output attributes } } }", {
+      filter: { from: new Date(START_MS + startMs).toISOString(), ...filter },
+    });
+  const [span, hidden] = ["SPAN", "INTERNAL"].map((type) => expect.objectContaining({ type }));
+  expect(await list({})).toEqual([span, span]);
+  const type = "INTERNAL";
+  expect(await list({ type })).toEqual(Array(2).fill({ type, output: null, attributes: null }));
+  expect(await list({ and: [{ or: [{ type }, { type: "TOOL" }] }] })).toEqual([hidden, hidden]);
+  expect(await list({ or: [{ not: { type } }, { type: "SPAN" }] })).toEqual([span, span]);
 });
 
 test("two workspaces that send the same span have one each", async () => {
