@@ -15,7 +15,7 @@ import { findLog, getLog } from "./resolvers.ts";
 
 /**
  * Adds a row made of a logged call to a dataset and links it to its log. `columns` says which part of the call goes into
- * which column; without it each column takes the part or the variable of its own name. The call's ideal output becomes
+ * which column; without it each column takes the part, or else the variable, of its own name. The call's ideal output becomes
  * the row's.
  */
 export async function addLogToDataset(
@@ -73,11 +73,12 @@ async function readCall(context: Context, log: Log, parts: Part[]): Promise<Call
   return { input, output, variables, idealOutput, metadata };
 }
 
+/** By label: a thousand columns and as many labels of 9,600 characters took 0.5 s to compare. The first of equal ones counts. */
+const variablesOf = (call: CallPayload) =>
+  new Map<string, LoggedVariable>(call.variables?.toReversed().map((each) => [keyOfText(each.label), each]));
+
 function valuesBy(columns: LogColumn[], call: CallPayload): Record<string, unknown> {
-  // By label: a thousand columns and as many labels of 9,600 characters took 0.5 s to compare. The first of equal ones counts.
-  const variables = new Map<string, LoggedVariable>(
-    call.variables?.toReversed().map((each) => [keyOfText(each.label), each]),
-  );
+  const variables = variablesOf(call);
   const values = columns.map(({ column, from, variable }, at) => {
     if (from !== "variable") return [column, call[from]];
     const source = typeof variable === "string" ? variables.get(keyOfText(variable)) : undefined;
@@ -90,9 +91,12 @@ function valuesBy(columns: LogColumn[], call: CallPayload): Record<string, unkno
 }
 
 function valuesByName(columns: { name: string }[], call: CallPayload): Record<string, unknown> {
-  const variables = (call.variables ?? []).map(({ label, value }) => [keyOfText(label), value] as const);
-  const parts = new Map<string, unknown>([["input", call.input], ["output", call.output], ...variables]);
-  const values = columns.map(({ name }) => [name, parts.get(keyOfText(name)) ?? null] as const);
+  const variables = variablesOf(call);
+  const values = columns.map((column) => {
+    const part = partNamed(column);
+    const value = part === "variable" ? variables.get(keyOfText(column.name))?.value : call[part];
+    return [column.name, value ?? null] as const;
+  });
   return Object.fromEntries(values.filter(([, value]) => value !== null));
 }
 

@@ -149,7 +149,7 @@ export const addLogToDatasetInput = z.object({
       columns: list(logColumn, MAX_COLUMNS)
         .nullish()
         .describe(
-          "What goes into which column; when absent, each column takes the part or the variable of its own name.",
+          "What goes into which column; when absent, each column takes the part, or else the variable, of its own name.",
         ),
     })
     .describe("A log to make a row of."),

@@ -481,6 +481,25 @@ test("a logged call becomes a row, by the names of the columns or as given, and 
   expect((await read("from-logs")).dataset.rows).toHaveLength(2);
 });
 
+test("a column takes the part of a log that has its name, else the first variable, whichever other columns there are", async () => {
+  const labels = ["input", "output", "x", "x"];
+  const variables = labels.map((label, n) => ({ label, value: `variable ${n}` }));
+  const record = { slug: "ghost", input: "in", output: "out", variables };
+  const logId = (await server.post("/monitor/log", record)).body.log.id;
+  const taken = async (...names: string[]) => {
+    const slug = `of-${names.join("-")}`;
+    await run(CREATE, { slug, columns: names.map(text) });
+    return (await run(FROM_LOG, { logId, slug })).datasetRow.values;
+  };
+  expect(await taken("input", "output", "x")).toEqual({ input: "in", output: "out", x: "variable 2" });
+  for (const [name, value] of [
+    ["input", "in"],
+    ["output", "out"],
+    ["x", "variable 2"],
+  ] as const)
+    expect(await taken(name)).toEqual({ [name]: value });
+});
+
 test("a thousand columns find their variables without a look at each, and the first of equal labels", async () => {
   const labels = Array.from({ length: 999 }, (_, n) => `v${n}`);
   const variables = [...labels, "v0"].map((label, n) => ({ label, value: `${n}` }));
