@@ -14,7 +14,7 @@ interface Asked {
   tag: string | null;
 }
 
-/** The version of a prompt that served a call; everything is null when the prompt does not exist. */
+/** The version of a prompt that served a call; when none did, `version` and `tag` are those that the client named. */
 export interface Served {
   promptId: string | null;
   version: string | null;
@@ -37,18 +37,19 @@ export async function findServed(
   missing: MissingVersion = "production serves",
 ): Promise<Served> {
   const prompt = await findPrompt(context, workspaceId, asked.slug);
+  const named = { version: asked.version, tag: asked.tag };
   if (!prompt) {
     const message = `Prompt ${quoted(asked.slug)} does not exist; the log was kept without a link to a prompt.`;
     const warnings: Warning[] = [{ code: "PROMPT_NOT_FOUND", message, path: "slug" }];
-    return { promptId: null, version: null, tag: null, model: null, warnings };
+    return { promptId: null, ...named, model: null, warnings };
   }
   const { version, tag, warnings } = selectVersion(prompt, asked);
-  if (missing === "kept" && warnings.length > 0)
-    return { promptId: prompt.id, version: null, tag: null, model: null, warnings };
-  const details = version && (await findDetails(context, version.id));
+  if (!version || (missing === "kept" && warnings.length > 0))
+    return { promptId: prompt.id, ...named, model: null, warnings };
+  const details = await findDetails(context, version.id);
   return {
     promptId: prompt.id,
-    version: version?.version ?? null,
+    version: version.version,
     tag,
     model: details?.model ?? null,
     warnings,
@@ -85,8 +86,8 @@ export async function readServed(
 export function keepServed(asked: Asked, found: Served, stored: StoredServed): Served {
   if (asked.slug !== stored.promptSlug) return found;
   const { prompt: promptId, version, tag, provider, model } = stored;
-  const isNamed = found.version !== null && [asked.version, version].includes(found.version);
-  if (isNamed && found.promptId === promptId) return found;
+  const isFound = found.warnings.length === 0 && found.promptId === promptId;
+  if (isFound && [asked.version, version].includes(found.version)) return found;
   return {
     ...{ promptId, version, tag, warnings: found.warnings },
     model: model === null ? null : { provider, model },

@@ -38,8 +38,6 @@ export const NO_USAGE = {
   costSource: "NONE",
 } as const;
 
-const NOT_SERVED: Served = { promptId: null, version: null, tag: null, model: null, warnings: [] };
-
 /** Completes a reported log: finds the version of the prompt that served, and measures what it took. */
 export async function toStep(workspaceId: string, log: ReportedLog, place: Place): Promise<Step> {
   const served = await servedOf(log, place);
@@ -58,7 +56,7 @@ async function servedOf(
   { promptSlug: slug, version, tag }: ReportedLog,
   { findServed, storedServed }: Place,
 ): Promise<Served> {
-  if (slug === null) return NOT_SERVED;
+  if (slug === null) return { promptId: null, version, tag, model: null, warnings: [] };
   const asked = { slug, version, tag };
   const found = await findServed(asked);
   return storedServed ? keepServed(asked, found, storedServed) : found;
@@ -111,7 +109,7 @@ function toRow(
     trace: place.traceId,
     type: log.isInternal ? ("internal" as const) : log.type,
     prompt: served.promptId,
-    ...{ promptSlug: log.promptSlug, version: served.version ?? log.version, tag: served.tag ?? log.tag },
+    ...{ promptSlug: log.promptSlug, version: served.version, tag: served.tag ?? log.tag },
     ...{ provider: model?.provider ?? log.provider, model: model?.model ?? log.model },
     ...{ userId: place.user?.id ?? null, organizationId: place.organization?.id ?? null },
     ...{ input: log.input, output: log.output, idealOutput: log.idealOutput },

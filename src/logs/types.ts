@@ -162,7 +162,8 @@ Log.implement({
     }),
     version: t.exposeString("version", {
       nullable: true,
-      description: "The name of the version of the prompt that served; null when none did.",
+      description:
+        "The name of the version of the prompt that served; when none did, the one that the client named.",
     }),
     metadata: t.field({
       type: "JSONObject",

@@ -120,22 +120,6 @@ test.each([
   ["an unknown version", "live", { version: "9" }, "1.0.0", "production", noVersion('version "9"')],
   ["an unknown tag", "live", { tag: "x" }, "1.0.0", "production", noVersion('tag "x"')],
   ["no production version", "draft", {}, null, null, 'Prompt "draft" has no production version.'],
-  [
-    "an unknown tag, no production version",
-    "draft",
-    { tag: "x" },
-    null,
-    null,
-    'Prompt "draft" has no tag "x" and no production version.',
-  ],
-  [
-    "an unknown version, no production version",
-    "draft",
-    { version: "9" },
-    null,
-    null,
-    'Prompt "draft" has no version "9" and no production version.',
-  ],
   ["a version of a draft", "draft", { version: "0.1.0" }, "0.1.0", null, null],
   ["a prompt without versions", "bare", {}, null, null, 'Prompt "bare" has no production version.'],
 ])(
@@ -152,10 +136,27 @@ test.each([
 );
 
 test("a record of a prompt that does not exist is kept, unlinked, with a warning", async () => {
-  const log = await logged({ slug: "ghost", version: "1" });
+  const log = await logged({ slug: "ghost" });
   expect(log).toMatchObject({ prompt: null, version: null, model: null, trace: { name: "ghost" } });
   expect(log.warning).toBe('Prompt "ghost" does not exist; the log was kept without a link to a prompt.');
 });
+
+test.each([
+  ["ghost", "version 1", { version: "1", tag: "x" }, /^Prompt "ghost" does not exist/],
+  ["draft", "an unknown tag", { tag: "x" }, /^Prompt "draft" has no tag "x" and no production version\.$/],
+  ["draft", "version 9", { version: "9" }, /^Prompt "draft" has no version "9" and no production version\.$/],
+])(
+  "a log keeps what it names where nothing serves, as in a trace: of %s %s",
+  async (slug, _, choice, warning) => {
+    const kept = { version: null, tag: null, ...choice };
+    const log = await logged({ slug, ...choice });
+    expect(log).toMatchObject({ ...kept, promptVersion: null, warning: expect.stringMatching(warning) });
+    const prompt = { slug, ...choice };
+    const { body } = await server.post("/monitor/trace", { logs: [{ id: "1", type: "generation", prompt }] });
+    const query = "query($id: ID!) { trace(id: $id) { logs { nodes { version tag } } } }";
+    expect(await server.run(query, { id: body.trace.id })).toEqual({ logs: [kept] });
+  },
+);
 
 test.each([
   ["its name", { name: "checkout" }, "checkout"],
