@@ -14,8 +14,10 @@ const LogGroup = builder.enumType("LogGroup", {
         "By version: those of several prompts with one name together, unless the filter has a slug.",
     },
     MODEL: { description: "By the name of the model." },
-    USER: { description: "By the id of the user." },
-    ORGANIZATION: { description: "By the id of the organization." },
+    USER: { description: "By the id of the user, which a span has if it names the user itself." },
+    ORGANIZATION: {
+      description: "By the id of the organization, which a span has if it names the organization itself.",
+    },
     STATUS: { description: "By how they ended: `ok` or `error`." },
   } as const,
 });

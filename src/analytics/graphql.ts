@@ -12,8 +12,10 @@ const UsageGroup = builder.enumType("UsageGroup", {
     PROMPT: { description: "By the slug of the prompt." },
     VERSION: { description: "By prompt and version." },
     MODEL: { description: "By the name of the model." },
-    USER: { description: "By the id of the user." },
-    ORGANIZATION: { description: "By the id of the organization." },
+    USER: { description: "By the id of the user, which a span has if it names the user itself." },
+    ORGANIZATION: {
+      description: "By the id of the organization, which a span has if it names the organization itself.",
+    },
   } as const,
 });
 

@@ -115,7 +115,8 @@ export const Log = defineEntity({
     tag: p.text().strictNullable(),
     provider: p.text().strictNullable(),
     model: p.text().strictNullable(),
-    // Copies of the ids of the trace's parties: logs are filtered and grouped by them.
+    // The ids of the trace's parties, by which logs are filtered and grouped. Of a span those that it names itself: the root may come
+    // last, and each span before it would be written again.
     userId: p.text().strictNullable(),
     organizationId: p.text().strictNullable(),
     input: json<unknown>().strictNullable().lazy(),

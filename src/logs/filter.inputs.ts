@@ -23,8 +23,12 @@ const conditions = {
   slug: soughtTexts().describe("One of these slugs of prompts was logged, whether the prompts exist or not."),
   version: soughtTexts().describe("One of these versions served."),
   tag: soughtTexts().describe("The version was found by one of these tags."),
-  userId: soughtTexts().describe("The user has one of these ids, as the caller knows them."),
-  organizationId: soughtTexts().describe("The organization has one of these ids, as the caller knows them."),
+  userId: soughtTexts().describe(
+    "The user has one of these ids, as the caller knows them. Of a span it is the user that the span itself names.",
+  ),
+  organizationId: soughtTexts().describe(
+    "The organization has one of these ids, as the caller knows them. Of a span it is the one that the span itself names.",
+  ),
   from: optionalTimestamp().describe("Calls that began then or later."),
   to: optionalTimestamp().describe("Calls that began before then."),
   type: anyOf(z.enum(logTypes)).describe("One of these kinds of steps."),

@@ -315,6 +315,30 @@ test("calls of client libraries to Gabbro are hidden from lists, trees and usage
   expect(await list({ or: [{ not: { type } }, { type: "SPAN" }] })).toEqual([span, span]);
 });
 
+test.each([
+  ["before", [0, 1, 2]],
+  ["after", [2, 1, 0]],
+])(
+  "a call is counted for the user that its own span names, also where its root comes %s it",
+  async (when, order) => {
+    const traceId = newTraceId();
+    const user = `of-${when}`;
+    const spans: TestSpan[] = [
+      { id: 0, attributes: { "user.id": user } },
+      { id: 1, parent: 0, attributes: call(10) },
+      { id: 2, parent: 0, attributes: call(100, { "user.id": user }) },
+    ];
+    for (const at of order) await send(traceId, [spans[at]!]);
+    expect((await read(traceId)).user).toEqual({ id: user, name: null });
+    const day = { from: "2026-03-01", to: "2026-03-02" };
+    const query = `query($from: DateTime!, $to: DateTime!, $filter: UsageFilter) {
+    usage(from: $from, to: $to, filter: $filter) { nodes { logs inputTokens } } }`;
+    expect(await server.run(query, { ...day, filter: { userId: user } })).toEqual([
+      { logs: 1, inputTokens: 100 },
+    ]);
+  },
+);
+
 test("two workspaces that send the same span have one each", async () => {
   const traceId = newTraceId();
   await send(traceId, [{ id: 0, name: "mine" }]);
