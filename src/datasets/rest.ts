@@ -4,7 +4,8 @@ import type { Context } from "../context.ts";
 import type { App, FastifyReply } from "../http/app.ts";
 import { disableDeadline } from "../limits/deadline.ts";
 import { errorBody, errorResponses, errorResponsesToBody } from "../rest/errorResponses.ts";
-import { warningText } from "../warnings.ts";
+import { readFlatForms } from "./clientForms.inputs.ts";
+import { readForms, withForms } from "./clientForms.rest.ts";
 import { type Column, columnTypes } from "./entities.ts";
 import { datasetChoice, datasetRowInput, datasetSlugInput } from "./inputs.ts";
 import { addDatasetItem } from "./items.resolvers.ts";
@@ -57,7 +58,10 @@ export const addDatasetItemAnswer = z
       idealOutput: rowAnswer.shape.idealOutput.unwrap().optional(),
       name: z.string().optional().describe("The name of the row, when it has one."),
     }),
-    warning: z.string().optional().describe("Names the columns whose values were left out."),
+    warning: z
+      .string()
+      .optional()
+      .describe("Names the columns whose values were left out, and what was not as documented."),
   })
   .describe("The row as it was stored.");
 
@@ -107,9 +111,11 @@ export function datasetRoutes(app: App): void {
       body: datasetRowInput,
       response: { 201: addDatasetItemAnswer, ...errorResponsesToBody, ...notFound },
     },
-    handler: async ({ context, params, body }, reply) => {
+    preValidation: readForms(readFlatForms),
+    handler: async (request, reply) => {
+      const { context, params, body } = request;
       const { datasetRow, warnings } = await addDatasetItem(context, { ...params, input: body });
-      const warning = warningText(warnings);
+      const warning = withForms(request, warnings);
       const { id, name, values, idealOutput, metadata } = datasetRow;
       reply.status(201);
       return {

@@ -1,8 +1,9 @@
 import { z } from "zod";
+import { readFlatForms } from "../datasets/clientForms.inputs.ts";
+import { readForms, withForms } from "../datasets/clientForms.rest.ts";
 import type { App, FastifyRequest } from "../http/app.ts";
 import { errorBody, errorResponsesToBody } from "../rest/errorResponses.ts";
-import { type Warning, warningText } from "../warnings.ts";
-import { type ClientForms, readFlatForms, readTraceForms } from "./clientForms.inputs.ts";
+import { readTraceForms } from "./clientForms.inputs.ts";
 import { createExperiment } from "./experiments.resolvers.ts";
 import { logPromptRecord } from "./inputs.ts";
 import { refuseOtlp } from "./otlpBodies.resolvers.ts";
@@ -34,20 +35,7 @@ const experimentAnswer = z
   })
   .describe("The experiment that was created.");
 
-const formWarnings = new WeakMap<FastifyRequest, Warning[]>();
-
-/** Reads the forms of published clients before the body is validated. */
-function readForms(read: (body: unknown, request: FastifyRequest) => ClientForms) {
-  return async (request: FastifyRequest): Promise<void> => {
-    refuseOtlp(request.body);
-    const { body, warnings } = read(request.body, request);
-    request.body = body;
-    if (warnings.length > 0) formWarnings.set(request, warnings);
-  };
-}
-
-const withForms = (request: FastifyRequest, warnings: Warning[]): string | null =>
-  warningText([...(formWarnings.get(request) ?? []), ...warnings]);
+const refuseOtlpBody = async ({ body }: FastifyRequest): Promise<void> => refuseOtlp(body);
 
 /** The REST routes of monitoring. */
 export function monitorRoutes(app: App): void {
@@ -61,7 +49,7 @@ export function monitorRoutes(app: App): void {
       body: logPromptRecord,
       response: { 200: logPromptAnswer, ...errorResponsesToBody },
     },
-    preValidation: readForms((body) => readFlatForms(body)),
+    preValidation: [refuseOtlpBody, readForms(readFlatForms)],
     handler: async (request) => {
       const { trace, log, warnings } = await logPrompt(request.context, request.body);
       return { trace: { id: trace.id }, log: { id: log.id }, warning: withForms(request, warnings) };
@@ -83,7 +71,10 @@ export function monitorRoutes(app: App): void {
         ),
       },
     },
-    preValidation: readForms((body, { headers }) => readTraceForms(body, headers["x-basalt-sdk-type"])),
+    preValidation: [
+      refuseOtlpBody,
+      readForms((body, { headers }) => readTraceForms(body, headers["x-basalt-sdk-type"])),
+    ],
     handler: async (request) => {
       const { trace, warnings } = await logTrace(request.context, request.body);
       return { trace: { id: trace.id }, warning: withForms(request, warnings) };

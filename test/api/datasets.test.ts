@@ -87,6 +87,24 @@ test("a row without a name is answered without the key by REST and with null by 
   expect(body.data.addDatasetItem.datasetRow.name).toBeNull();
 });
 
+test.each([
+  ["", null, undefined],
+  [
+    '{"source":"n8n"}',
+    { source: "n8n" },
+    "metadata is an object written as text; it was read as the object.",
+  ],
+])("the metadata of a row that a client sends as text is read: %j", async (metadata, read, warning) => {
+  await addDataset(server, { slug: `text-${warning === undefined}`, columns });
+  const path = `/datasets/text-${warning === undefined}/items`;
+  const { status, body } = await server.post(path, { values: { question: "Where?" }, metadata });
+  expect({ status, metadata: body.datasetRow?.metadata, warning: body.warning }).toEqual({
+    status: 201,
+    metadata: read,
+    warning,
+  });
+});
+
 test("values of columns that the dataset lacks are left out of the new row, and the warning names them", async () => {
   await addDataset(server, { slug: "strict", columns });
   const values = { question: "Where?", extraColumn1: 1, extraColumn2: 2 };

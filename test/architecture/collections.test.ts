@@ -66,7 +66,7 @@ const BOUNDS: Record<string, string[]> = {
     "limits/answerMemory.ts createAnswerMemory.ofAnswer",
     "limits/answerMemory.ts createAnswerMemory.turns",
     "logs/payloads.resolvers.ts shared",
-    "logs/rest.ts formWarnings",
+    "datasets/clientForms.rest.ts formWarnings",
   ],
   "one request, in which it is made": [
     "limits/jsonBytes.ts createJsonBytes.known",

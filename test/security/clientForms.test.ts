@@ -1,5 +1,6 @@
 import { afterAll, expect, test, vi } from "vitest";
-import { readFlatForms, readTraceForms } from "../../src/logs/clientForms.inputs.ts";
+import { readFlatForms } from "../../src/datasets/clientForms.inputs.ts";
+import { readTraceForms } from "../../src/logs/clientForms.inputs.ts";
 import { startServer } from "../support/server.ts";
 
 const server = await startServer();
