@@ -56,6 +56,9 @@ async function openWide(server: Server, browser: Browser, search = "") {
   return { page, grid, isInView };
 }
 
+const RENAME_NOTE =
+  'mutation { updateDataset(slug: "words", input: { renameColumns: [{ from: "note", to: "remark" }] }) { dataset { id } } }';
+
 describe.skipIf(!hasChromium)(`a sheet in trouble in Chromium${skipReason}`, () => {
   it("keeps the open editor where the rows cannot be read again", async () => {
     await using server = await startServer({ console: true });
@@ -177,10 +180,9 @@ describe.skipIf(!hasChromium)(`a sheet in trouble in Chromium${skipReason}`, () 
     await using server = await startServer({ console: true });
     await using browser = await openBrowser();
     const { page, grid } = await openWords(server, browser, 2);
-    const rename = `mutation { updateDataset(slug: "words", input: { renameColumns: [{ from: "note", to: "remark" }] }) { dataset { id } } }`;
     await grid.getByText("n1", { exact: true }).dblclick();
     await page.getByLabel("Value").fill("an hour of work");
-    await server.run(rename);
+    await server.run(RENAME_NOTE);
     await page.keyboard.press("Enter");
     await grid.getByText("remark", { exact: true }).waitFor();
     await grid.getByText("n1", { exact: true }).waitFor();
@@ -192,6 +194,59 @@ describe.skipIf(!hasChromium)(`a sheet in trouble in Chromium${skipReason}`, () 
     expect((await server.run(`{ dataset(slug: "words") { rows { nodes { values } } } }`)).rows).toEqual([
       { values: { word: "w1", remark: "n1" } },
       { values: { word: "w2", remark: "pasted" } },
+    ]);
+  });
+
+  it("keeps the text of a new row for a column which others have renamed", async () => {
+    await using server = await startServer({ console: true });
+    await using browser = await openBrowser();
+    const { page, grid } = await openWords(server, browser, 1);
+    await page.getByRole("button", { name: "Add row" }).click();
+    const dialog = page.getByRole("dialog", { name: "Add row" });
+    await dialog.getByLabel("word").fill("w2");
+    await dialog.getByLabel("note").fill("an hour of work");
+    await server.run(RENAME_NOTE);
+    await dialog.getByRole("button", { name: "Add", exact: true }).click();
+    await dialog.getByText(/omitted: note/).waitFor();
+    await grid.getByText("remark", { exact: true }).waitFor();
+    expect(await dialog.getByLabel("note").inputValue()).toBe("an hour of work");
+    expect(await dialog.getByRole("button", { name: "Add", exact: true }).isDisabled()).toBe(true);
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await grid.getByText("w2", { exact: true }).waitFor();
+    expect(await storedWords(server)).toEqual([
+      ["w1", "", ""],
+      ["w2", "", ""],
+    ]);
+  });
+
+  it("says what a row that comes back has lost, and changes no row that took its key meanwhile", async () => {
+    await using server = await startServer({ console: true });
+    await using browser = await openBrowser();
+    const { page, grid } = await openWords(server, browser, 2);
+    const add = (note: string) =>
+      server.run(
+        `mutation { addDatasetItem(slug: "words", input: { key: "k", values: { word: "keyed", note: "${note}" } }) { datasetRow { id } } }`,
+      );
+    await add("ours");
+    await page.reload();
+    for (const word of ["keyed", "w1"]) {
+      await grid.getByText(word, { exact: true }).click();
+      await page.keyboard.press("Delete");
+      await page.getByRole("button", { name: "Delete", exact: true }).click();
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+    }
+    await add("theirs");
+    await server.run(RENAME_NOTE);
+    await grid.focus();
+    await page.keyboard.press("Control+z");
+    await page.getByText(/Undone: the deletion.*omitted: note/).waitFor();
+    await page.keyboard.press("Control+z");
+    await page.getByText("A row with the key “k” has come meanwhile.").waitFor();
+    const { rows } = await server.run('{ dataset(slug: "words") { rows { nodes { key values } } } }');
+    expect(rows).toEqual([
+      { key: null, values: { word: "w2", remark: "n2" } },
+      { key: "k", values: { word: "keyed", remark: "theirs" } },
+      { key: null, values: { word: "w1" } },
     ]);
   });
 

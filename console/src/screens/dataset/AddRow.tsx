@@ -5,6 +5,7 @@ import { graphql, readFragment } from "../../gql/index.ts";
 import { AskToLeave } from "../../parts/AskToLeave.tsx";
 import { Dialog } from "../../parts/Dialog.tsx";
 import { TextArea } from "../../parts/Field.tsx";
+import { Warnings } from "../../parts/Notice.tsx";
 import { SaveForm } from "../../parts/SaveForm.tsx";
 import { type CellText, itemOf } from "./block.ts";
 import { gridColumnsOf, type Row } from "./cells.ts";
@@ -15,6 +16,9 @@ const AddDatasetRow = graphql(`
     addDatasetItem(slug: $slug, input: $input) {
       datasetRow {
         ...GridRow
+      }
+      warnings {
+        message
       }
     }
   }
@@ -30,20 +34,24 @@ interface Props {
 export function AddRow({ slug, columns, onAdded, onClose }: Props) {
   const save = useSave(AddDatasetRow);
   const [texts, setTexts] = useState<Record<string, string>>({});
-  const gridColumns = gridColumnsOf(columns);
+  const [warnings, setWarnings] = useState<readonly { message: string }[]>([]);
+  // As they were at first: a field keeps its text while others rename its column, and Gabbro warns of it.
+  const [gridColumns] = useState(() => gridColumnsOf(columns));
   const submit = async () => {
     const cells = gridColumns.map((column): CellText => [column, texts[column.key] ?? ""]);
     const data = await save.run({ slug, input: itemOf(cells) });
     if (!data) return;
-    onAdded(readFragment(GridRowFields, data.addDatasetItem.datasetRow));
-    onClose();
+    const { datasetRow, warnings } = data.addDatasetItem;
+    onAdded(readFragment(GridRowFields, datasetRow));
+    if (warnings.length === 0) onClose();
+    else setWarnings(warnings);
   };
   return (
     <Dialog title="Add row" onClose={onClose}>
       <AskToLeave placeOf={({ pathname }) => pathname} isUnsaved={() => Object.values(texts).some(Boolean)}>
         The row that you are writing is not stored yet.
       </AskToLeave>
-      <SaveForm verb="Add" save={save} onSubmit={submit} onCancel={onClose}>
+      <SaveForm verb="Add" save={save} isReady={warnings.length === 0} onSubmit={submit} onCancel={onClose}>
         {gridColumns.map(({ key, title, type }) => (
           <TextArea
             key={key}
@@ -54,6 +62,7 @@ export function AddRow({ slug, columns, onAdded, onClose }: Props) {
             hint={type === "JSON" ? "JSON" : null}
           />
         ))}
+        <Warnings warnings={warnings} />
       </SaveForm>
     </Dialog>
   );

@@ -1,8 +1,9 @@
-import { type Client, CombinedError } from "urql";
+import { type Client, CombinedError, type OperationResult } from "urql";
 import type {
   AddRowsMutation,
   DatasetItemInput,
   DeleteRowMutation,
+  RowsAddedSinceQuery,
   UpdateDatasetItemInput,
   UpdateRowMutation,
   WholeRowQuery,
@@ -51,7 +52,11 @@ const DeleteRow = graphql(`
 `);
 
 const WholeRow = graphql(`
-  query WholeRow($id: ID!) {
+  query WholeRow($slug: String!, $id: ID!) {
+    dataset(slug: $slug) {
+      id
+      version
+    }
     node(id: $id) {
       __typename
       ... on DatasetRow {
@@ -61,6 +66,24 @@ const WholeRow = graphql(`
         values
         idealOutput
         metadata
+      }
+    }
+  }
+`);
+
+const RowsAddedSince = graphql(`
+  query RowsAddedSince($slug: String!, $version: Int!, $after: String) {
+    datasetDiff(slug: $slug, from: { version: $version }, to: { tag: "latest" }, first: 100, after: $after) {
+      nodes {
+        kind
+        after {
+          id
+          key
+        }
+      }
+      pageInfo {
+        hasNextPage
+        endCursor
       }
     }
   }
@@ -139,20 +162,53 @@ export async function addRows(
   return { data: { rows, errors, warning: warnings[0]?.message ?? null } };
 }
 
+/** All of a row, to add it again. */
+export interface WholeRow {
+  item: DatasetItemInput;
+  /** A version of the dataset that has the row. */
+  version: number;
+}
+
 /** All of a row, to add it again; null where it is gone. */
-export async function readWhole(client: Client, id: string): Promise<Outcome<DatasetItemInput | null>> {
+export async function readWhole(client: Client, slug: string, id: string): Promise<Outcome<WholeRow | null>> {
   const { data, error } = await client
-    .query<WholeRowQuery>(String(WholeRow), { id }, { requestPolicy: "network-only" })
+    .query<WholeRowQuery>(String(WholeRow), { slug, id }, { requestPolicy: "network-only" })
     .toPromise();
   if (!data || error) return { error };
-  if (data.node?.__typename !== "DatasetRow") return { data: null };
+  if (data.node?.__typename !== "DatasetRow" || !data.dataset) return { data: null };
   const { key, name, values, idealOutput, metadata } = data.node;
-  return {
-    data: {
-      ...{ key: key ?? null, name: name ?? null, values },
-      ...{ idealOutput: idealOutput ?? null, metadata: metadata ?? null },
-    },
+  const item = {
+    ...{ key: key ?? null, name: name ?? null, values },
+    ...{ idealOutput: idealOutput ?? null, metadata: metadata ?? null },
   };
+  return { data: { item, version: data.dataset.version } };
+}
+
+/** Refuses a row whose key another one has that was added after a version: to add it again would change that one. */
+export async function refuseTakenKey(
+  client: Client,
+  slug: string,
+  { item: { key }, version }: WholeRow,
+): Promise<Outcome<null>> {
+  if (!key) return { data: null };
+  let after: string | null = null;
+  do {
+    const result: OperationResult<RowsAddedSinceQuery> = await client
+      .query<RowsAddedSinceQuery>(
+        String(RowsAddedSince),
+        { slug, version, after },
+        { requestPolicy: "network-only" },
+      )
+      .toPromise();
+    if (!result.data || result.error) return { error: result.error };
+    const { nodes, pageInfo } = result.data.datasetDiff;
+    if (nodes.some((row) => row.kind === "ADDED" && row.after?.key === key))
+      return {
+        error: asError({ message: `A row with the key “${key}” has come meanwhile.`, code: "CONFLICT" }),
+      };
+    after = pageInfo.hasNextPage ? (pageInfo.endCursor ?? null) : null;
+  } while (after);
+  return { data: null };
 }
 
 /** Deletes a row, if it is not gone: an attempt whose answer was lost may have deleted it. */

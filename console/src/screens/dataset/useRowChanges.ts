@@ -1,15 +1,21 @@
 import { useRef } from "react";
-import type { DatasetItemInput } from "../../gql/graphql.ts";
 import { type CellText, restoreOf } from "./block.ts";
 import type { GridColumn, Row } from "./cells.ts";
-import { deleteRow, isColumnGone, isRowGone, readWhole } from "./rowChanges.ts";
+import {
+  deleteRow,
+  isColumnGone,
+  isRowGone,
+  readWhole,
+  refuseTakenKey,
+  type WholeRow,
+} from "./rowChanges.ts";
 import { addAgain, deleteAgain, deletedOf } from "./takeBack.ts";
 import type { Storing } from "./useStoring.ts";
 
 /** Edits, adds and deletes rows one by one, and undoes and redoes changes. */
 export function useRowChanges(storing: Storing) {
   const { rows, onStored, inTurn, store, current, done, takeStep } = storing;
-  const deleted = useRef(new Map<string, DatasetItemInput>());
+  const deleted = useRef(new Map<string, WholeRow>());
   const edit = (row: Row, column: GridColumn, text: string) =>
     inTurn(async () => {
       const cells: CellText[] = [[column, text]];
@@ -45,22 +51,22 @@ export function useRowChanges(storing: Storing) {
 }
 
 /** Deletes a row. What rows held is kept for the next attempt, as one whose answer is lost may have deleted them. */
-async function removeRow(storing: Storing, deleted: Map<string, DatasetItemInput>, row: Row) {
-  const { client, rows, onStored, done, idOf } = storing;
+async function removeRow(storing: Storing, deleted: Map<string, WholeRow>, row: Row) {
+  const { client, slug, rows, onStored, done, idOf } = storing;
   const id = idOf(row.id);
-  const whole = await readWhole(client, id);
+  const whole = await readWhole(client, slug, id);
   if (whole.error) return { error: whole.error };
   if (whole.data) deleted.set(id, whole.data);
   const { error } = await deleteRow(client, id);
   if (error) return { error };
   rows.remove(id);
   onStored();
-  const item = deleted.get(id);
+  const held = deleted.get(id);
   deleted.delete(id);
-  if (item)
+  if (held)
     done({
       ...{ name: "the deletion", note: "; the row stands at the end now" },
-      undo: addAgain(storing, [{ id, item }]),
+      undo: addAgain(storing, [{ id, item: held.item }], () => refuseTakenKey(client, slug, held)),
       redo: () => deleteAgain(storing, id),
     });
   return {};

@@ -9,9 +9,12 @@ export interface Step {
   name: string;
   /** What to know once it is undone. */
   note?: string;
-  undo: () => Promise<Outcome<unknown>>;
-  redo: () => Promise<Outcome<unknown>>;
+  undo: () => Promise<Taken>;
+  redo: () => Promise<Taken>;
 }
+
+/** What became of a step, and what of it was left out although it is done. */
+export type Taken = Outcome<unknown> & { warning?: string | null };
 
 const MAX_STEPS = 100;
 const words = { undo: "undone", redo: "redone" };
@@ -29,10 +32,11 @@ export function useUndo() {
       const { [kind]: from, [kind === "undo" ? "redo" : "undo"]: to } = steps.current;
       const step = from.pop();
       if (!step) return toast(`There is nothing to ${kind}`, "failed");
-      const { data, error } = await step[kind]();
+      const { data, error, warning } = await step[kind]();
       if (data !== undefined) {
         to.push(step);
-        return toast(kind === "undo" ? `Undone: ${step.name}${step.note ?? ""}` : `Redone: ${step.name}`);
+        const done = kind === "undo" ? `Undone: ${step.name}${step.note ?? ""}` : `Redone: ${step.name}`;
+        return warning ? toast(`${done}. ${warning}`, "failed") : toast(done);
       }
       if (isTemporary(error)) from.push(step); // any other error would come again, before all earlier steps
       toast(error ? sentenceOf(error) : `It cannot be ${words[kind]}`, "failed");
