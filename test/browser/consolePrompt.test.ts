@@ -163,8 +163,55 @@ describe.skipIf(!hasChromium)(`writing prompts in Chromium${skipReason}`, () => 
     await tag.getByText("protected", { exact: true }).waitFor();
     expect(await stored()).toEqual(["production"]);
     await tag.getByRole("button", { name: "Unprotect" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Unprotect" }).click();
     await tag.getByText("protected", { exact: true }).waitFor({ state: "detached" });
     expect(await stored()).toEqual([]);
     expect(complaints).toEqual([]);
+  });
+
+  it("rolls a tag back by one version, though two readers do so and click twice", async () => {
+    await using server = await startServer({ console: true });
+    const change = async (mutation: string) =>
+      expect(await server.run(`mutation { ${mutation} }`)).not.toHaveProperty("error");
+    await change('createPrompt(input: { slug: "greet", name: "Greet" }) { prompt { id } }');
+    for (const version of ["1", "2", "3"]) {
+      await change(
+        `createPromptVersion(slug: "greet", input: { version: "${version}", text: "v${version}" }) { promptVersion { id } }`,
+      );
+      await change(
+        `publishPrompt(slug: "greet", input: { newTag: "production", to: { version: "${version}" } }) { prompt { id } }`,
+      );
+    }
+    await change(
+      'publishPrompt(slug: "greet", input: { newTag: "new", to: { version: "1" } }) { prompt { id } }',
+    );
+    await using browser = await openBrowser();
+    const readers = await Promise.all(
+      [1, 2].map(async () => openConsole(server, await browser.newContext())),
+    );
+    const tagOf = ({ page }: (typeof readers)[number], name: string) =>
+      page.getByRole("region", { name: "Tags" }).getByRole("row", { name }).getByRole("button");
+    for (const reader of readers) {
+      await reader.page.goto(`${server.url}/console/prompts/greet?view=tags`);
+      await tagOf(reader, "production").last().dblclick();
+      await reader.page.getByRole("dialog", { name: "production: 3 → 2?" }).waitFor();
+    }
+    for (const { page } of readers) {
+      await page.getByRole("dialog").getByRole("button", { name: "Roll back" }).dblclick();
+      await page.getByText("production points to 2 again").waitFor();
+    }
+    const { page } = readers[0]!;
+    await tagOf(readers[0]!, "new").last().click();
+    await page
+      .getByRole("dialog", { name: "new: 1 → removed?" })
+      .getByRole("button", { name: "Roll back" })
+      .click();
+    await page.getByText("new is gone again").waitFor();
+    await tagOf(readers[0]!, "production").first().dblclick(); // “Protect”, and then what it has become
+    await page.getByText("production needs the scope publish now").waitFor();
+    expect(await server.run('{ prompt(slug: "greet") { protectedTags tags { label version } } }')).toEqual({
+      protectedTags: ["production"],
+      tags: [{ label: "production", version: "2" }],
+    });
   });
 });

@@ -128,6 +128,8 @@ describe.skipIf(!hasChromium)(`each walk in Chromium${skipReason}`, () => {
     await press(link("Tags and history"));
     const row = page.getByRole("region", { name: "Tags" }).getByRole("row", { name: /production/ });
     await press(row.getByRole("button", { name: "Roll back" }));
+    const question = page.getByRole("dialog", { name: `production: ${version} → 1.1.0?` });
+    await press(question.getByRole("button", { name: "Roll back" }));
     await page.getByText("production points to 1.1.0 again").waitFor();
     expect(await server.run(served)).toEqual({ version: "1.1.0" });
 

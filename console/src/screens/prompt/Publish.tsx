@@ -7,7 +7,7 @@ import { SaveForm } from "../../parts/SaveForm.tsx";
 import { useToast } from "../../parts/Toast.tsx";
 import type { PromptHeadOf } from "./queries.ts";
 
-const PublishPrompt = graphql(`
+export const PublishPrompt = graphql(`
   mutation PublishPrompt($slug: String!, $tag: String!, $version: String!) {
     publishPrompt(slug: $slug, input: { newTag: $tag, to: { version: $version } }) {
       promptTag {
