@@ -78,6 +78,25 @@ describe.skipIf(!hasChromium)(`files of datasets in the console in Chromium${ski
     expect(complaints).toEqual([]);
   });
 
+  it("stores nothing of CSV with one column under two headings, of which it would keep one", async () => {
+    await using server = await startServer({ console: true });
+    await addDataset(server, { slug: "quiz", columns });
+    await using browser = await openBrowser();
+    const { page } = await openConsole(server, await browser.newContext());
+    await page.goto(`${server.url}/console/datasets/quiz`);
+    for (const [name, file] of [
+      ["question", "question,facts,question\nWhich?,1,What?\n"],
+      ["facts", "facts,question,values.facts:json\n1,Which?,2\n"],
+      ["key", "key,question,key\na,Which?,b\n"],
+    ] as const) {
+      await drop(page, "quiz.csv", file);
+      await page.getByText(`The column “${name}” stands there twice.`).waitFor();
+    }
+    await drop(page, "quiz.csv", "key,values.key,question\na,b,Which?\n"); // a field, and a column of its name
+    await page.getByText("1 row stored.").waitFor();
+    expect(await storedRows(server)).toMatchObject([{ key: "a", values: { question: "Which?" } }]);
+  });
+
   it("imports JSON Lines that are chosen, in several slices, also of letters that a slice cuts", async () => {
     await using server = await startServer({ console: true });
     await addDataset(server, { slug: "quiz", columns });

@@ -18,8 +18,7 @@ interface Reading {
 }
 
 const SLICE_BYTES = 256 * 1024;
-const fields = ["key", "name", "idealOutput", "metadata"] as const;
-type Field = (typeof fields)[number];
+const fields = ["key", "name", "idealOutput", "metadata"];
 
 /** Reads a file of CSV or JSON Lines, as `gabbro export dataset` writes them, slice by slice. */
 export function readRows(file: File, reading: Reading): Promise<void> {
@@ -28,7 +27,7 @@ export function readRows(file: File, reading: Reading): Promise<void> {
 
 async function readCsv(file: File, { columns, signal, onRows }: Reading): Promise<void> {
   let reader: ReturnType<typeof csvReader> | undefined;
-  let headings: string[] | undefined;
+  let headings: (Heading | null)[] | undefined;
   let count = 0;
   for await (const { text, share } of slicesOf(file, signal)) {
     reader ??= csvReader(delimiterOf(text));
@@ -36,9 +35,9 @@ async function readCsv(file: File, { columns, signal, onRows }: Reading): Promis
     if (share === 1) records.push(...reader.end());
     const filled = records.filter(({ cells }) => cells.length > 1 || cells[0] !== null);
     const [first] = headings ? [] : filled.splice(0, 1);
-    headings ??= first?.cells.map((name) => (name ?? "").trim());
+    headings ??= first && headingsOf(first, columns);
     await onRows(
-      filled.map((record) => rowOf(++count, record, headings ?? [], columns)),
+      filled.map((record) => rowOf(++count, record, headings ?? [])),
       share,
     );
   }
@@ -72,12 +71,7 @@ function decoded(decode: () => string): string {
   }
 }
 
-function rowOf(
-  row: number,
-  { cells, problem }: CsvRecord,
-  headings: string[],
-  columns: GridColumn[],
-): FileRow {
+function rowOf(row: number, { cells, problem }: CsvRecord, headings: (Heading | null)[]): FileRow {
   const characters = cells.reduce((sum, cell) => sum + (cell?.length ?? 0), 0);
   const refused = (message: string) => ({ row, item: null, message, characters });
   if (problem) return refused(problem);
@@ -88,12 +82,10 @@ function rowOf(
     headings.forEach((heading, n) => {
       const cell = cells[n];
       if (!heading || cell == null) return;
-      const { name, isJson } = isField(heading)
-        ? { name: heading, isJson: heading === "metadata" }
-        : columnOf(heading, columns);
+      const { name, isField, isJson } = heading;
       if (isJson && cell === "") return;
       const value = isJson ? readJson(cell, name) : cell;
-      if (isField(heading)) item[heading] = value;
+      if (isField) item[name] = value;
       else values[name] = isJson ? value : markedValue(cell, name);
     });
   } catch (error) {
@@ -102,15 +94,37 @@ function rowOf(
   return { row, item: { ...item, values }, message: "", characters };
 }
 
-const isField = (name: string): name is Field => (fields as readonly string[]).includes(name);
+/** What the cells below a heading are: a field of the row, or the values of a column. */
+interface Heading {
+  name: string;
+  isField: boolean;
+  isJson: boolean;
+}
 
-/** The column that a heading such as `facts:json` or `values.name` stands for. */
-function columnOf(heading: string, columns: GridColumn[]): { name: string; isJson: boolean } {
+/** The headings of a file, null for empty ones; one that stands there twice is an error, as one of its cells would be lost. */
+function headingsOf({ cells }: CsvRecord, columns: GridColumn[]): (Heading | null)[] {
+  const seen = new Set<string>();
+  return cells.map((cell) => {
+    const text = (cell ?? "").trim();
+    if (text === "") return null;
+    const heading = headingOf(text, columns);
+    const key = `${heading.isField} ${heading.name}`;
+    if (seen.has(key)) throw new Error(`The column “${heading.name}” stands there twice.`);
+    seen.add(key);
+    return heading;
+  });
+}
+
+/** A field, or the column that a heading such as `facts:json` or `values.name` stands for. */
+function headingOf(heading: string, columns: GridColumn[]): Heading {
+  if (isField(heading)) return { name: heading, isField: true, isJson: heading === "metadata" };
   const [, stem, type] = /^(.+):(text|json|image|file)$/s.exec(heading) ?? [];
   const name = (stem ?? heading).replace(/^values\./, "");
   const own = columns.find(({ title, isIdealOutput }) => !isIdealOutput && title === name);
-  return { name, isJson: (type ?? own?.type.toLowerCase()) === "json" };
+  return { name, isField: false, isJson: (type ?? own?.type.toLowerCase()) === "json" };
 }
+
+const isField = (name: string): boolean => fields.includes(name);
 
 /** A text, or the JSON behind the mark `json:`. */
 const markedValue = (cell: string, name: string): unknown =>
