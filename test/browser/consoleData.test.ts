@@ -24,6 +24,30 @@ describe.skipIf(!hasChromium)(`the data of the console in Chromium${skipReason}`
     expect(complaints).toEqual([]);
   });
 
+  it("is shown where names are those of methods of all objects", async () => {
+    await using server = await startServer({ console: true });
+    const columns = ["word", "constructor"].map((name) => ({ name, type: "text" as const }));
+    await addDataset(server, { slug: "words", columns, rows: [{ values: { word: "a word" } }] });
+    for (const mutation of [
+      'createPrompt(input: { slug: "team", name: "Team" }) { prompt { id } }',
+      'createPromptVersion(slug: "team", input: { version: "1", text: "{{ toString }} of {{ word }}" }) { promptVersion { id } }',
+    ])
+      expect(await server.run(`mutation { ${mutation} }`)).not.toHaveProperty("error");
+    await server.post("/monitor/log", { slug: "team", output: "an answer" });
+    await using browser = await openBrowser();
+    const { page, complaints } = await openConsole(server, await browser.newContext());
+    await page.goto(`${server.url}/console/datasets/words`);
+    const cells = page.getByRole("grid").getByRole("row").last().getByRole("gridcell");
+    await expect.poll(() => cells.allInnerTexts()).toEqual(["a word", "", "", ""]);
+    await page.goto(`${server.url}/console/prompts/team`);
+    expect(await page.getByLabel("toString").inputValue()).toBe("");
+    await page.getByLabel("word").fill("a word");
+    await page.getByText(" of a word").waitFor();
+    await page.goto(`${server.url}/console/logs?since=constructor&status=constructor`);
+    await page.getByText("an answer").first().waitFor();
+    expect(complaints).toEqual([]);
+  });
+
   it("stays on the screen when it cannot be fetched again", async () => {
     await using server = await startServer({ console: true, sample: true });
     await using browser = await openBrowser();

@@ -176,6 +176,7 @@ describe.skipIf(!hasChromium)(`files of datasets in the console in Chromium${ski
       ...columns,
       { name: "key", type: "text" as const },
       { name: "a:json", type: "text" as const },
+      { name: "constructor", type: "text" as const }, // in which no row has a value
     ];
     const rows = [
       {

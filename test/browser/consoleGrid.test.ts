@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import type { BrowserContext, Page, Route } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasChromium, openBrowser, skipReason } from "../support/chromium.ts";
@@ -152,7 +153,7 @@ describe.skipIf(!hasChromium)(`the grid of a dataset in Chromium${skipReason}`, 
     });
   });
 
-  it("shows rows that are too large for an answer of a whole page", async () => {
+  it("shows and exports rows that are too large for an answer of a whole page", async () => {
     await using server = await startServer({ console: true });
     await using browser = await openBrowser();
     const { page, grid, rowIds } = await openWords(server, browser, 310);
@@ -167,6 +168,12 @@ describe.skipIf(!hasChromium)(`the grid of a dataset in Chromium${skipReason}`, 
     await page.keyboard.press("Control+End");
     await grid.getByText("w310", { exact: true }).waitFor();
     expect(await page.getByRole("alert").count()).toBe(0);
+    await page.getByRole("button", { name: "Export…" }).click();
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Save the file" }).click();
+    const lines = (await readFile(await (await download).path(), "utf8")).trimEnd().split("\n");
+    expect(lines).toHaveLength(311);
+    expect(lines.at(-1)).toBe("w310,n310,,,,");
   });
 
   it("pastes over rows that it has not read, and deletes and undoes far below", async () => {

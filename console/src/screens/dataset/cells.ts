@@ -21,7 +21,11 @@ export function gridColumnsOf(columns: readonly { name: string; type: ColumnType
 }
 
 export const valueIn = (row: Row, { title, isIdealOutput }: GridColumn): unknown =>
-  isIdealOutput ? row.idealOutput : row.values[title];
+  isIdealOutput ? row.idealOutput : valueUnder(row.values, title);
+
+/** The value under the name of a column, which may also be that of a method of all objects, such as `constructor`. */
+export const valueUnder = (values: Record<string, unknown>, name: string): unknown =>
+  Object.hasOwn(values, name) ? values[name] : undefined;
 
 /** The value as text to edit: a string as it is, anything else as JSON. */
 export function toText(value: unknown): string {

@@ -3,12 +3,14 @@ import type { ColumnType, ExportRowsQuery } from "../../gql/graphql.ts";
 import { graphql } from "../../gql/index.ts";
 import { csvLine } from "../../parts/csv.ts";
 import { sentenceOf } from "../../parts/Notice.tsx";
+import { valueUnder } from "./cells.ts";
+import { readFewer } from "./readFewer.ts";
 
 const ExportRows = graphql(`
-  query ExportRows($slug: String!, $version: Int!, $after: String) {
+  query ExportRows($slug: String!, $version: Int!, $after: String, $first: Int!) {
     dataset(slug: $slug, version: $version) {
       id
-      rows(first: 500, after: $after) {
+      rows(first: $first, after: $after) {
         nodes {
           key
           name
@@ -39,6 +41,8 @@ export type FileFormat = "csv" | "jsonl";
 /** The browser holds the whole file until it is saved. */
 export const MAX_FILE_MB = 500;
 const MAX_FILE_BYTES = MAX_FILE_MB * 1024 * 1024;
+
+const PAGE_ROWS = 500;
 
 interface Progress {
   signal: AbortSignal;
@@ -79,9 +83,7 @@ async function readPage(
   client: Client,
   variables: { slug: string; version: number; after: string | null },
 ): Promise<Page> {
-  const { data, error } = await client
-    .query<ExportRowsQuery>(String(ExportRows), variables, { requestPolicy: "network-only" })
-    .toPromise();
+  const { data, error } = await readFewer(client, ExportRows, { ...variables, first: PAGE_ROWS });
   if (!data?.dataset) throw new Error(error ? sentenceOf(error) : "The dataset is gone.");
   return data.dataset.rows;
 }
@@ -119,7 +121,7 @@ const csvRow =
   ({ columns }: Exported) =>
   ({ values, idealOutput, metadata, name, key }: Row): string =>
     csvLine([
-      ...columns.map((column) => cellOf(values[column.name], column.type)),
+      ...columns.map((column) => cellOf(valueUnder(values, column.name), column.type)),
       idealOutput ?? null,
       metadata == null ? null : JSON.stringify(metadata),
       name ?? null,

@@ -1,11 +1,11 @@
 import { useEffect, useRef, useState, useSyncExternalStore } from "react";
-import { CombinedError, type OperationResult } from "urql";
+import { CombinedError } from "urql";
 import { uncachedClient } from "../../data.ts";
-import type { DatasetRowsQuery } from "../../gql/graphql.ts";
 import { graphql, readFragment } from "../../gql/index.ts";
 import type { Row } from "./cells.ts";
 import { GridRowFields } from "./gridRowFields.ts";
 import { HeldRows } from "./HeldRows.ts";
+import { readFewer } from "./readFewer.ts";
 import type { PageToRead } from "./runs.ts";
 
 const DatasetRows = graphql(`
@@ -42,8 +42,9 @@ interface Options {
 /** The rows of a dataset, of which those near the view are held. */
 export function useRows({ slug, version, rowCount, columns, isStale, firstRow, onOtherCount }: Options) {
   const [held] = useState(() => {
-    const read = async (page: PageToRead) => {
-      const { data, error } = await readPage({ slug, version, ...page });
+    const read = async ({ after, offset, first }: PageToRead) => {
+      const page = { slug, version, after, offset, first };
+      const { data, error } = await readFewer(uncachedClient, DatasetRows, page);
       const rows = data?.dataset?.rows;
       if (!rows) return { error: error ?? new CombinedError({ networkError: new Error("No rows came.") }) };
       const { hasNextPage, endCursor } = rows.pageInfo;
@@ -70,23 +71,4 @@ export function useRows({ slug, version, rowCount, columns, isStale, firstRow, o
     if (firstRow !== null) held.view({ from: firstRow, to: firstRow + 1 });
   }, [held, firstRow]);
   return { list, error, held };
-}
-
-type Variables = Omit<PageToRead, "from"> & { slug: string; version: number | null };
-
-/** Reads fewer rows where an answer of so many would be too large. */
-async function readPage({
-  slug,
-  version,
-  after,
-  offset,
-  first,
-}: Variables): Promise<OperationResult<DatasetRowsQuery>> {
-  const variables = { slug, version, after, offset, first };
-  const result = await uncachedClient.query<DatasetRowsQuery>(String(DatasetRows), variables).toPromise();
-  const isTooLarge = result.error?.graphQLErrors.some(
-    ({ extensions }) => extensions.code === "QUERY_TOO_COMPLEX",
-  );
-  if (!isTooLarge || first === 1) return result;
-  return readPage({ slug, version, after, offset, first: Math.ceil(first / 10) });
 }

@@ -17,14 +17,17 @@ export interface LogSearch {
 }
 
 const HOUR_MS = 3_600_000;
-const periods: Record<string, number> = {
-  hour: HOUR_MS,
-  day: 24 * HOUR_MS,
-  week: 168 * HOUR_MS,
-  month: 720 * HOUR_MS,
-};
+const periods = new Map([
+  ["hour", HOUR_MS],
+  ["day", 24 * HOUR_MS],
+  ["week", 168 * HOUR_MS],
+  ["month", 720 * HOUR_MS],
+]);
 
-const statuses: Record<string, LogStatus> = { error: "ERROR", ok: "OK" };
+const statuses = new Map<string, LogStatus>([
+  ["error", "ERROR"],
+  ["ok", "OK"],
+]);
 
 export const periodChoices = [
   { value: "", label: "All time" },
@@ -37,8 +40,8 @@ export const periodChoices = [
 /** The filter that an address stands for. A period begins at a full minute, so that the same filter is cached. */
 export function filterOf(search: LogSearch, nowMs: number): LogFilter {
   const { q, slug, version, since, day, user, model, minCost, minLatency } = search;
-  const status = statuses[search.status ?? ""];
-  const periodMs = since && periods[since];
+  const status = statuses.get(search.status ?? "");
+  const periodMs = periods.get(since ?? "");
   const minute = Math.floor(nowMs / 60_000) * 60_000;
   return {
     ...(q && { text: q }),

@@ -29,11 +29,11 @@ const Render = graphql(`
 
 /** A field for each variable, and beside them what the model would get, while they are filled in. */
 export function TryOut({ slug, version }: { slug: string; version: Version }) {
-  const [values, setValues] = useState<Record<string, string>>({});
+  const [values, setValues] = useState<ReadonlyMap<string, string>>(new Map());
   const settled = useSettled(useDeferredValue(values));
   const variables = version.variables
-    .filter(({ label }) => settled[label])
-    .map(({ label }) => ({ label, value: settled[label]! }));
+    .map(({ label }) => ({ label, value: settled.get(label) ?? "" }))
+    .filter(({ value }) => value !== "");
   const call = { slug, version: version.version, variables };
   const { data, error, isStale, retry } = useData(Render, call, { isFixed: true });
   const rendered = data?.renderPrompt;
@@ -49,8 +49,8 @@ export function TryOut({ slug, version }: { slug: string; version: Version }) {
             label={label}
             hint={description}
             rows={1}
-            value={values[label] ?? ""}
-            onChange={(event) => setValues((now) => ({ ...now, [label]: event.target.value }))}
+            value={values.get(label) ?? ""}
+            onChange={(event) => setValues((now) => new Map(now).set(label, event.target.value))}
           />
         ))}
         {version.variables.length === 0 && <p>This version has no variables.</p>}
