@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { hasChromium, openBrowser, skipReason } from "../support/chromium.ts";
 import { openConsole } from "../support/console.ts";
+import { addDataset } from "../support/data.ts";
 import { addLogs } from "../support/logs.ts";
 import { startServer } from "../support/server.ts";
 
@@ -112,5 +113,25 @@ describe.skipIf(!hasChromium)(`a log in Chromium${skipReason}`, () => {
     await input.getByRole("button", { name: "JSON" }).click();
     await input.getByRole("heading", { name: "user" }).waitFor();
     expect(complaints).toEqual([]);
+  });
+
+  it("becomes a row of any dataset, which is searched where there are more than a hundred", async () => {
+    await using server = await startServer({ console: true });
+    const columns = [{ name: "output", type: "text" as const }];
+    for (let n = 100; n <= 200; n += 1) await addDataset(server, { slug: `d${n}`, columns });
+    await server.post("/monitor/log", { slug: "quiz", output: "an answer" });
+    const [{ id }] = await server.run("{ logs(first: 1) { nodes { id } } }");
+    await using browser = await openBrowser();
+    const { page } = await openConsole(server, await browser.newContext());
+    await page.goto(`${server.url}/console/logs/${id}?dialog=dataset`);
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Search datasets").fill("none");
+    await dialog.getByText("No dataset fits").waitFor();
+    await dialog.getByLabel("Search datasets").fill("d200");
+    await expect.poll(() => dialog.getByLabel("Dataset", { exact: true }).inputValue()).toBe("d200");
+    await dialog.getByRole("button", { name: "Add" }).click();
+    await page.getByText("Added to d200").waitFor();
+    const { rows } = await server.run('{ dataset(slug: "d200") { rows { nodes { values } } } }');
+    expect(rows).toEqual([{ values: { output: "an answer" } }]);
   });
 });

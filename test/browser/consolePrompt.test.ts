@@ -169,6 +169,21 @@ describe.skipIf(!hasChromium)(`writing prompts in Chromium${skipReason}`, () => 
     expect(complaints).toEqual([]);
   });
 
+  it("compares and counts on from versions that are older than the hundred latest", async () => {
+    await using server = await startServer({ console: true });
+    await server.run('mutation { createPrompt(input: { slug: "greet", name: "Greet" }) { prompt { id } } }');
+    for (let n = 1; n <= 102; n += 1)
+      await server.run(CREATE, { slug: "greet", input: { version: `1.0.${n}`, text: `text ${n}` } });
+    await using browser = await openBrowser();
+    const { page } = await openConsole(server, await browser.newContext());
+    await page.goto(`${server.url}/console/prompts/greet?view=compare&version=1.0.2`);
+    await page.getByRole("table", { name: "Version 1.0.1 beside 1.0.2" }).waitFor();
+    expect(await page.getByLabel("Compare from").inputValue()).toBe("1.0.1");
+    expect(await page.getByLabel("Compare with").inputValue()).toBe("1.0.2");
+    await page.goto(`${server.url}/console/prompts/greet?view=edit&version=1.0.1`);
+    expect(await page.getByLabel("Version", { exact: true }).inputValue()).toBe("1.0.103");
+  });
+
   it("rolls a tag back by one version, though two readers do so and click twice", async () => {
     await using server = await startServer({ console: true });
     const change = async (mutation: string) =>

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { examples } from "../../src/graphiql/examples.ts";
 import { hasChromium, openBrowser, skipReason } from "../support/chromium.ts";
 import { openConsole } from "../support/console.ts";
-import { addDataset, addWorkspace } from "../support/data.ts";
+import { addDataset, addToken, addWorkspace } from "../support/data.ts";
 import { startServer } from "../support/server.ts";
 
 describe.skipIf(!hasChromium)(`in Chromium${skipReason}`, () => {
@@ -26,6 +26,20 @@ describe.skipIf(!hasChromium)(`in Chromium${skipReason}`, () => {
       })
       .toBe(true);
     expect(complaints).toEqual([]);
+  });
+
+  it("the list has every browser that is signed in, also more than a hundred", async () => {
+    await using server = await startServer({ console: true });
+    await using browser = await openBrowser();
+    const { page } = await openConsole(server, await browser.newContext());
+    const { token } = await addToken(server);
+    const headers = { host: new URL(server.url).host, origin: server.url };
+    for (let n = 0; n < 100; n += 1)
+      await server.post("/console/session", { token }, { token: null, headers });
+    await page.goto(`${server.url}/console/tokens`);
+    const rows = page.getByRole("region", { name: "Signed-in browsers" }).locator("tbody tr");
+    await expect.poll(() => rows.count()).toBe(101);
+    expect(await rows.last().innerText()).toContain("this browser");
   });
 
   it("a page that shows one workspace changes nothing in another one, to which another tab has signed in", async () => {

@@ -2,19 +2,22 @@ import { useState } from "react";
 import { useData, useSave } from "../../data.ts";
 import { graphql } from "../../gql/index.ts";
 import { Dialog } from "../../parts/Dialog.tsx";
-import { Select } from "../../parts/Field.tsx";
+import { SearchField, Select } from "../../parts/Field.tsx";
 import { Loaded } from "../../parts/Loaded.tsx";
 import { Empty } from "../../parts/Notice.tsx";
 import { SaveForm } from "../../parts/SaveForm.tsx";
 import { useToast } from "../../parts/Toast.tsx";
 
 const DatasetChoices = graphql(`
-  query DatasetChoices {
-    datasets(first: 100) {
+  query DatasetChoices($search: String) {
+    datasets(search: $search, first: 100) {
       nodes {
         id
         slug
         name
+      }
+      pageInfo {
+        hasNextPage
       }
     }
   }
@@ -35,16 +38,20 @@ const AddLogToDataset = graphql(`
 
 /** Makes a row of a log; each column takes the part or the variable of its own name. */
 export function AddToDataset({ logId, onClose }: { logId: string; onClose: () => void }) {
-  const result = useData(DatasetChoices, {});
+  const [search, setSearch] = useState("");
+  const result = useData(DatasetChoices, { search: search || null });
   const save = useSave(AddLogToDataset);
   const [chosen, setChosen] = useState<string | null>(null);
   const toast = useToast();
   return (
     <Dialog title="Add to dataset" onClose={onClose}>
+      {(search || result.data?.datasets.pageInfo.hasNextPage) && (
+        <SearchField label="Search datasets" value={search} onSearch={setSearch} />
+      )}
       <Loaded result={result}>
         {({ datasets: { nodes } }) => {
-          const slug = chosen ?? nodes[0]?.slug;
-          if (!slug) return <Empty title="No datasets yet" />;
+          const slug = (nodes.find((node) => node.slug === chosen) ?? nodes[0])?.slug;
+          if (!slug) return <Empty title={search ? "No dataset fits" : "No datasets yet"} />;
           const submit = async () => {
             const data = await save.run({ slug, logId });
             if (!data) return;

@@ -49,12 +49,7 @@ function DraftForm({ prompt, base }: { prompt: PromptHeadOf; base: Version | nul
   const navigate = useNavigate();
   const toast = useToast();
   const { run, error, isRunning } = useSave(CreateVersion);
-  const [blank] = useState<Draft>(() =>
-    draftOf(
-      base,
-      prompt.versions.nodes.map(({ version }) => version),
-    ),
-  );
+  const [blank] = useState<Draft>(() => draftOf(base, prompt.availableVersions));
   const [draft, setDraft] = useState(blank);
   const change = (part: Partial<Draft>) => setDraft((now) => ({ ...now, ...part }));
   const submit = async () => {

@@ -30,11 +30,9 @@ function PromptPage({ prompt }: { prompt: PromptHeadOf }) {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const { slug, name, description, status } = prompt;
-  const versions = prompt.versions.nodes.toReversed();
+  const versions = prompt.availableVersions.toReversed();
   const shown =
-    search.version ??
-    prompt.tags.find(({ label }) => label === "production")?.version ??
-    versions[0]?.version;
+    search.version ?? prompt.tags.find(({ label }) => label === "production")?.version ?? versions[0];
   const setDialog = (dialog: string | undefined) =>
     void navigate({ search: (now) => ({ ...now, dialog }), replace: true });
   return (
@@ -82,7 +80,7 @@ function PromptPage({ prompt }: { prompt: PromptHeadOf }) {
           ) : search.view === "compare" || search.view === "impact" ? (
             <Compare
               slug={slug}
-              versions={versions.map(({ version }) => version)}
+              versions={versions}
               from={search.from}
               to={shown}
               what={search.view === "impact" ? "impact" : "texts"}

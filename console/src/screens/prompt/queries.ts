@@ -10,6 +10,7 @@ export const PromptHead = graphql(`
       description
       status
       protectedTags
+      availableVersions
       tags {
         id
         label

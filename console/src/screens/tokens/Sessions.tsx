@@ -14,7 +14,7 @@ import { useSignOut } from "../../shell/useSignOut.ts";
 
 const ConsoleSessions = graphql(`
   query ConsoleSessions {
-    consoleSessions(last: 100) {
+    consoleSessions(last: 1000) {
       nodes {
         id
         isCurrent
