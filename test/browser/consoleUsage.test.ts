@@ -2,7 +2,10 @@ import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { hasChromium, openBrowser, skipReason } from "../support/chromium.ts";
 import { openConsole } from "../support/console.ts";
+import { addLogs } from "../support/logs.ts";
 import { startServer } from "../support/server.ts";
+
+const DAY_MS = 86_400_000;
 
 /** So many days before another, in the time zone of the machine. */
 function dayBefore(day: Date, days: number): string {
@@ -45,8 +48,8 @@ describe.skipIf(!hasChromium)(`usage in the console in Chromium${skipReason}`, (
     const download = page.waitForEvent("download");
     await page.getByRole("button", { name: "Save as CSV" }).click();
     const text = await readFile(await (await download).path(), "utf8");
-    expect(text).toMatch(/^prompt,logs,unpricedLogs,cost,.*\n/);
-    expect(text).toContain("\n'=1+1,1,0,0.125,");
+    expect(text).toMatch(/^prompt,logs,unpricedLogs,failedLogs,cost,.*\n/);
+    expect(text).toContain("\n'=1+1,1,0,0,0.125,");
     await page.goBack();
     await expect.poll(() => new URL(page.url()).searchParams.get("from")).toBeNull();
     await expect.poll(() => bars.count()).toBe(7);
@@ -76,6 +79,40 @@ describe.skipIf(!hasChromium)(`usage in the console in Chromium${skipReason}`, (
     await expect.poll(() => bars.count()).toBe(7);
     await bars.nth(6).click();
     await page.getByRole("heading", { name: "Logs" }).waitFor(); // a click leads to the day as before
+    expect(complaints).toEqual([]);
+  });
+
+  it("shows all days of a long period, no latency where none is known, and the logs that a group counts", async () => {
+    await using server = await startServer({ console: true });
+    const today = new Date();
+    await addLogs(server, 4, (at) => ({
+      startTime: at === 3 ? new Date(today.getTime() - 250 * DAY_MS) : today,
+      promptSlug: at === 0 ? "theirs" : "ours",
+      ...{ model: "o3", output: `answer ${at}`, costSource: "REPORTED", cost: 0.1, latencyMs: null },
+    }));
+    await using browser = await openBrowser();
+    const { page, complaints } = await openConsole(server, await browser.newContext());
+    await page.clock.setFixedTime(today);
+    const rows = page.getByRole("region", { name: "Usage" }).locator("tbody tr");
+    const answers = () => page.getByText(/^answer/).allInnerTexts();
+    const days = `from=${dayBefore(today, 300)}&to=${dayBefore(today, 0)}`;
+    await page.goto(`${server.url}/console/usage?by=day&measure=latency&slug=ours&${days}`);
+    await expect.poll(() => rows.count()).toBe(301);
+    expect(await rows.first().innerText()).toMatch(/\t–\s*\t2\t/);
+    await rows.first().getByRole("link").click();
+    await expect.poll(async () => (await answers()).toSorted()).toEqual(["answer 1", "answer 2"]);
+    await page.goBack();
+    await page
+      .getByRole("group", { name: "Latency, 95 % by day" })
+      .getByRole("link", { name: /: –$/ })
+      .last()
+      .click();
+    await expect.poll(async () => (await answers()).toSorted()).toEqual(["answer 1", "answer 2"]);
+    await page.goto(`${server.url}/console/usage?by=model&period=7`);
+    await rows.getByRole("link", { name: "o3" }).click();
+    await expect.poll(async () => (await answers()).toSorted()).toEqual(["answer 0", "answer 1", "answer 2"]);
+    await page.getByLabel("Period").selectOption("");
+    await expect.poll(async () => (await answers()).length).toBe(4);
     expect(complaints).toEqual([]);
   });
 });

@@ -8,13 +8,16 @@ import { useBrush } from "./useBrush.ts";
 export interface Bar {
   /** A day such as 2026-01-31. */
   day: string;
-  value: number;
+  /** Null where it is not known. */
+  value: number | null;
 }
 
 interface Props {
   label: string;
   bars: Bar[];
-  format: (value: number) => string;
+  format: (value: number | null) => string;
+  /** What its links filter the logs by, beside the day. */
+  filters?: { slug: string | undefined };
   /** Dragging over bars chooses their days. */
   onBrush?: (from: string, to: string) => void;
 }
@@ -26,12 +29,11 @@ const BOTTOM = 22;
 const TOP = 10;
 
 /** A bar for each day; each leads to the logs of its day. A table with the same figures belongs below it. */
-export function BarChart({ label, bars, format, onBrush }: Props) {
+export function BarChart({ label, bars, format, filters, onBrush }: Props) {
   const { frame, width } = useWidth();
-  const ticks = ticksOf(bars.map(({ value }) => value));
-  const top = ticks.at(-1)!;
+  const ticks = ticksOf(bars.map(({ value }) => value ?? 0));
   const step = (width - LEFT) / Math.max(1, bars.length);
-  const yOf = (value: number) => HEIGHT - BOTTOM - (value / top) * (HEIGHT - BOTTOM - TOP);
+  const yOf = (value: number) => HEIGHT - BOTTOM - (value / ticks.at(-1)!) * (HEIGHT - BOTTOM - TOP);
   const { chosen, handlers } = useBrush({
     indexAt: (clientX) => {
       const x = clientX - (frame.current?.getBoundingClientRect().left ?? 0) - LEFT;
@@ -60,26 +62,27 @@ export function BarChart({ label, bars, format, onBrush }: Props) {
         />
       )}
       {ticks.map((value) => (
-        <g key={value}>
-          <line className={styles.line} x1={LEFT} x2={width} y1={yOf(value)} y2={yOf(value)} />
-          <text className={styles.words} x={LEFT - 8} y={yOf(value) + 4} textAnchor="end">
-            {format(value)}
-          </text>
-        </g>
+        <Line key={value} y={yOf(value)} width={width} words={format(value)} />
       ))}
       {bars.map(({ day, value }, n) => {
         const x = LEFT + n * step;
         const words = `${formatDay(day)}: ${format(value)}`;
         return (
-          <Link key={day} to="/logs" search={{ day }} className={styles.column} aria-label={words}>
+          <Link
+            key={day}
+            to="/logs"
+            search={{ ...filters, day }}
+            className={styles.column}
+            aria-label={words}
+          >
             <title>{words}</title>
             <rect className={styles.hit} x={x} y={TOP} width={step} height={HEIGHT - BOTTOM - TOP} />
             <rect
               className={styles.bar}
               x={x + step * 0.15}
-              y={yOf(value)}
+              y={yOf(value ?? 0)}
               width={step * 0.7}
-              height={HEIGHT - BOTTOM - yOf(value)}
+              height={HEIGHT - BOTTOM - yOf(value ?? 0)}
               rx={Math.min(2, step / 6)}
             />
             {n % every === 0 && (
@@ -91,6 +94,17 @@ export function BarChart({ label, bars, format, onBrush }: Props) {
         );
       })}
     </svg>
+  );
+}
+
+function Line({ y, width, words }: { y: number; width: number; words: string }) {
+  return (
+    <g>
+      <line className={styles.line} x1={LEFT} x2={width} y1={y} y2={y} />
+      <text className={styles.words} x={LEFT - 8} y={y + 4} textAnchor="end">
+        {words}
+      </text>
+    </g>
   );
 }
 

@@ -10,10 +10,10 @@ const clock = new Intl.DateTimeFormat("en", {
 const day = new Intl.DateTimeFormat("en", { month: "short", day: "numeric" });
 const dayOfYear = new Intl.DateTimeFormat("en", { month: "short", day: "numeric", year: "numeric" });
 
-export const formatCount = (value: number): string => count.format(value);
+export const formatCount = (value: number | null): string => (value === null ? "–" : count.format(value));
 export const formatRows = (rows: number): string => (rows === 1 ? "1 row" : `${formatCount(rows)} rows`);
-export const formatCompact = (value: number): string =>
-  value < 10_000 ? count.format(value) : compact.format(value);
+export const formatCompact = (value: number | null): string =>
+  value === null || value < 10_000 ? formatCount(value) : compact.format(value);
 
 /** US dollars with as many digits as a small cost needs. */
 export function formatCost(dollars: number | null | undefined): string {
@@ -57,6 +57,12 @@ export const formatClock = (time: string, now = Date.now()): string => {
 /** A day such as 2026-01-31, which has no zone, as `Jan 31`, with its year when that is not this one. */
 export const formatDay = (key: string, now = Date.now()): string =>
   isDay(key) ? dateOf(new Date(`${key}T12:00:00`), now) : key;
+
+/** The day of a time for the reader, such as 2026-01-31. */
+export function dayOf(date: Date): string {
+  const pad = (part: number) => String(part).padStart(2, "0");
+  return `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;
+}
 
 /** Whether a text, such as one of an address, is a day such as 2026-01-31. */
 export const isDay = (text: string): boolean =>

@@ -166,10 +166,14 @@ function Filters({
       <Select
         label="Period"
         choices={
-          search.day ? [...periodChoices, { value: "the day", label: formatDay(search.day) }] : periodChoices
+          search.day
+            ? [...periodChoices, { value: "days", label: daysOf(search.day, search.to) }]
+            : periodChoices
         }
-        value={search.day ? "the day" : (search.since ?? "")}
-        onChange={(event) => onChange({ since: event.target.value || undefined, day: undefined })}
+        value={search.day ? "days" : (search.since ?? "")}
+        onChange={(event) =>
+          onChange({ since: event.target.value || undefined, day: undefined, to: undefined })
+        }
       />
       <Select
         label="Latency"
@@ -181,6 +185,9 @@ function Filters({
     </FilterBar>
   );
 }
+
+const daysOf = (first: string, last = first): string =>
+  first === last ? formatDay(first) : `${formatDay(first)} – ${formatDay(last)}`;
 
 /** The logs that arrive while it is shown. */
 function Tail({ slug, isFiltered }: { slug: string | undefined; isFiltered: boolean }) {

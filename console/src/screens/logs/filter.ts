@@ -1,5 +1,5 @@
 import type { LogFilter, LogStatus } from "../../gql/graphql.ts";
-import { isDay } from "../../parts/format.ts";
+import { rangeOf } from "../../parts/period.ts";
 
 export interface LogSearch {
   q?: string;
@@ -8,6 +8,8 @@ export interface LogSearch {
   since?: string;
   /** A day of the reader, such as 2026-01-31. */
   day?: string;
+  /** The last day of a period that begins with `day`. */
+  to?: string;
   user?: string;
   model?: string;
   /** `error` or `ok`. */
@@ -39,7 +41,7 @@ export const periodChoices = [
 
 /** The filter that an address stands for. A period begins at a full minute, so that the same filter is cached. */
 export function filterOf(search: LogSearch, nowMs: number): LogFilter {
-  const { q, slug, version, since, day, user, model, minCost, minLatency } = search;
+  const { q, slug, version, since, day, to, user, model, minCost, minLatency } = search;
   const status = statuses.get(search.status ?? "");
   const periodMs = periods.get(since ?? "");
   const minute = Math.floor(nowMs / 60_000) * 60_000;
@@ -51,19 +53,10 @@ export function filterOf(search: LogSearch, nowMs: number): LogFilter {
     ...(model && { model: [model] }),
     ...(status && { status: [status] }),
     ...(periodMs && { from: new Date(minute - periodMs).toISOString() }),
-    ...(day && daysFrom(day)),
+    ...rangeOf(day, to),
     ...(isNumber(minCost) && { minCost: Number(minCost) }),
     ...(isNumber(minLatency) && { minLatencyMs: Number(minLatency) }),
   };
-}
-
-/** From the midnight that begins a day to the one that ends it, in the zone of the reader. */
-function daysFrom(day: string): LogFilter {
-  if (!isDay(day)) return {};
-  const begin = new Date(`${day}T00:00:00`);
-  const end = new Date(begin);
-  end.setDate(end.getDate() + 1);
-  return { from: begin.toISOString(), to: end.toISOString() };
 }
 
 const isNumber = (text: string | undefined): text is string =>

@@ -11,6 +11,7 @@ export const logsRoute = createRoute({
     "version",
     "since",
     "day",
+    "to",
     "user",
     "model",
     "status",

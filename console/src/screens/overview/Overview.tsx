@@ -20,13 +20,13 @@ const route = getRouteApi("/shell/overview");
 
 const charts: {
   title: string;
-  of: (day: UsageFiguresFragment) => number;
-  format: (value: number) => string;
+  of: (day: UsageFiguresFragment) => number | null;
+  format: (value: number | null) => string;
 }[] = [
   { title: "Calls by day", of: ({ logs }) => logs, format: formatCompact },
   { title: "Cost by day", of: ({ cost }) => cost, format: formatCost },
   { title: "Errors by day", of: ({ failedLogs }) => failedLogs, format: formatCount },
-  { title: "Latency by day, 95 %", of: ({ p95LatencyMs }) => p95LatencyMs ?? 0, format: formatLatency },
+  { title: "Latency by day, 95 %", of: ({ p95LatencyMs }) => p95LatencyMs ?? null, format: formatLatency },
 ];
 
 export function Overview() {

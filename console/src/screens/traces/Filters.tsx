@@ -1,7 +1,7 @@
 import { type ReactNode, useCallback } from "react";
 import { Chips } from "../../parts/Chips.tsx";
 import { FilterBar, SearchField, Select } from "../../parts/Field.tsx";
-import { formatDay } from "../../parts/format.ts";
+import { dayOf, formatDay } from "../../parts/format.ts";
 import { type LogSearch, periodChoices } from "../logs/filter.ts";
 
 export interface TraceSearch extends LogSearch {
@@ -98,6 +98,5 @@ function PeriodChoice({ search, onChange }: Omit<Props, "children">) {
 function dayBeforeToday(): string {
   const date = new Date();
   date.setDate(date.getDate() - 1);
-  const pad = (part: number) => String(part).padStart(2, "0");
-  return `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())}`;
+  return dayOf(date);
 }

@@ -4,13 +4,14 @@ import type { UsageFiguresFragment } from "../../gql/graphql.ts";
 import { graphql, readFragment } from "../../gql/index.ts";
 import { BarChart, Share } from "../../parts/BarChart.tsx";
 import { Button } from "../../parts/Button.tsx";
-import { formatCost, formatCount, formatDay, formatLatency } from "../../parts/format.ts";
+import { dayOf, formatCost, formatCount, formatDay, formatLatency } from "../../parts/format.ts";
 import { Loaded } from "../../parts/Loaded.tsx";
 import { Empty } from "../../parts/Notice.tsx";
 import { Card, Page } from "../../parts/Page.tsx";
 import { periodOf, rangeOf, timeZone } from "../../parts/period.ts";
 import { saveFile } from "../../parts/saveFile.ts";
 import { type Column, Table } from "../../parts/Table.tsx";
+import type { LogSearch } from "../logs/filter.ts";
 import { UsageFigures } from "./figures.ts";
 import { groups, measures } from "./measures.ts";
 import { UsageFilters } from "./UsageFilters.tsx";
@@ -19,8 +20,8 @@ import { usageCsv } from "./usageCsv.ts";
 const route = getRouteApi("/shell/usage");
 
 const UsageReport = graphql(`
-  query UsageReport($from: DateTime!, $to: DateTime!, $groupBy: UsageGroup!, $slug: String, $timeZone: String!) {
-    usage(from: $from, to: $to, groupBy: $groupBy, slug: $slug, timeZone: $timeZone, first: 200) {
+  query UsageReport($from: DateTime!, $to: DateTime!, $groupBy: UsageGroup!, $slug: String, $timeZone: String!, $first: Int) {
+    usage(from: $from, to: $to, groupBy: $groupBy, slug: $slug, timeZone: $timeZone, first: $first) {
       nodes {
         ...UsageFigures
       }
@@ -37,7 +38,11 @@ export function Usage() {
   const grouping = groups.find(({ value }) => value === search.by) ?? groups[0]!;
   const measure = measures.find(({ value }) => value === search.measure) ?? measures[0]!;
   const { from, to } = rangeOf(search.from, search.to) ?? periodOf(search.period);
-  const variables = { from, to, groupBy: grouping.group, slug: search.slug ?? null, timeZone };
+  const isByDay = grouping.value === "day";
+  const first = isByDay ? null : 200; // of days all come
+  const variables = { from, to, groupBy: grouping.group, slug: search.slug ?? null, timeZone, first };
+  const lastDay = dayOf(new Date(new Date(to).getTime() - 1));
+  const filters = { slug: search.slug, day: dayOf(new Date(from)), to: lastDay };
   const result = useData(UsageReport, variables);
   const change = (part: Partial<typeof search>) =>
     void navigate({ search: (now) => ({ ...now, ...part }), replace: true });
@@ -58,20 +63,21 @@ export function Usage() {
             );
           return (
             <>
-              {grouping.value === "day" && (
+              {isByDay && (
                 <Card title={measure.label}>
                   <BarChart
                     label={`${measure.label} by day`}
                     bars={rows.map((row) => ({ day: row.key ?? "", value: measure.of(row) }))}
                     format={measure.format}
+                    filters={{ slug: search.slug }}
                     onBrush={brush}
                   />
                 </Card>
               )}
               <Table
                 label="Usage"
-                columns={columnsOf(grouping, measure, rows)}
-                rows={grouping.value === "day" ? rows.toReversed() : mostFirst(rows, measure)}
+                columns={columnsOf(grouping, measure, rows, filters)}
+                rows={isByDay ? rows.toReversed() : mostFirst(rows, measure)}
                 keyOf={({ key, promptSlug }) => `${promptSlug} ${key}`}
               />
               {pageInfo.hasNextPage && <p>The 200 groups with the most calls.</p>}
@@ -93,19 +99,20 @@ export function Usage() {
 type Row = UsageFiguresFragment;
 
 const mostFirst = (rows: readonly Row[], { of }: (typeof measures)[number]) =>
-  rows.toSorted((a, b) => of(b) - of(a));
+  rows.toSorted((a, b) => (of(b) ?? -1) - (of(a) ?? -1));
 
 function columnsOf(
   { value: by, label }: (typeof groups)[number],
   measure: (typeof measures)[number],
   rows: readonly Row[],
+  filters: LogSearch,
 ): Column<Row>[] {
-  const most = Math.max(...rows.map(measure.of));
+  const most = Math.max(...rows.map((row) => measure.of(row) ?? 0));
   return [
     {
       name: label.replace("By ", "").replace(/^./, (letter) => letter.toUpperCase()),
       isWide: true,
-      cell: (row) => nameOf(by, row),
+      cell: (row) => nameOf(by, row, filters),
     },
     {
       name: measure.label,
@@ -113,7 +120,7 @@ function columnsOf(
       cell: (row) => (
         <>
           {measure.format(measure.of(row))}
-          <Share value={measure.of(row)} of={most} />
+          <Share value={measure.of(row) ?? 0} of={most} />
         </>
       ),
     },
@@ -148,37 +155,23 @@ const otherColumns: Column<Row>[] = [
 ];
 
 /** The name of a group; it leads to its logs, where logs can be filtered by it. */
-function nameOf(by: string, { key, promptSlug }: Row) {
+function nameOf(by: string, { key, promptSlug }: Row, filters: LogSearch) {
   if (key === null || key === undefined) return "none";
-  if (by === "day")
-    return (
-      <Link to="/logs" search={{ day: key }}>
-        {formatDay(key)}
-      </Link>
-    );
-  if (by === "prompt")
-    return (
-      <Link to="/logs" search={{ slug: key }}>
-        {key}
-      </Link>
-    );
-  if (by === "version")
-    return (
-      <Link to="/logs" search={{ slug: promptSlug ?? undefined, version: key }}>
-        {promptSlug} {key}
-      </Link>
-    );
-  if (by === "user")
-    return (
-      <Link to="/logs" search={{ user: key }}>
-        {key}
-      </Link>
-    );
-  if (by === "model")
-    return (
-      <Link to="/logs" search={{ model: key }}>
-        {key}
-      </Link>
-    );
-  return key;
+  const name = by === "day" ? formatDay(key) : by === "version" ? `${promptSlug} ${key}` : key;
+  const group = groupFilters(by, key, promptSlug ?? undefined);
+  return group ? (
+    <Link to="/logs" search={{ ...filters, ...group }}>
+      {name}
+    </Link>
+  ) : (
+    name
+  );
+}
+
+function groupFilters(by: string, key: string, promptSlug: string | undefined): LogSearch | null {
+  if (by === "day") return { day: key, to: undefined };
+  if (by === "prompt") return { slug: key };
+  if (by === "version") return { slug: promptSlug, version: key };
+  if (by === "user") return { user: key };
+  return by === "model" ? { model: key } : null;
 }

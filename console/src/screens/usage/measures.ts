@@ -13,8 +13,9 @@ export const groups: { value: string; label: string; group: UsageGroup }[] = [
 interface Measure {
   value: string;
   label: string;
-  of: (usage: UsageFiguresFragment) => number;
-  format: (value: number) => string;
+  /** Null where it is not known, as no call was timed. */
+  of: (usage: UsageFiguresFragment) => number | null;
+  format: (value: number | null) => string;
 }
 
 export const measures: Measure[] = [
@@ -25,7 +26,7 @@ export const measures: Measure[] = [
   {
     value: "latency",
     label: "Latency, 95 %",
-    of: ({ p95LatencyMs }) => p95LatencyMs ?? 0,
+    of: ({ p95LatencyMs }) => p95LatencyMs ?? null,
     format: formatLatency,
   },
 ];

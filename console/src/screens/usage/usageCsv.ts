@@ -2,7 +2,7 @@ import type { UsageFiguresFragment } from "../../gql/graphql.ts";
 import { csvLine, withoutFormula } from "../../parts/csv.ts";
 
 const figures = [
-  ...(["logs", "unpricedLogs", "cost", "inputTokens", "outputTokens", "totalTokens"] as const),
+  ...(["logs", "unpricedLogs", "failedLogs", "cost", "inputTokens", "outputTokens", "totalTokens"] as const),
   ...(["p50LatencyMs", "p95LatencyMs", "p99LatencyMs"] as const),
 ];
 
