@@ -117,6 +117,8 @@ describe.skipIf(!hasChromium)(`the data of the console in Chromium${skipReason}`
     await arrived.getByText("The first one.").waitFor();
     await page.getByText("Gabbro cannot be reached.").waitFor();
     await arrived.getByText("The first one.").waitFor();
+    await server.post("/monitor/log", { slug: "country-guide", output: "In the gap." });
+    await page.getByRole("region", { name: "Logs", exact: true }).getByText("In the gap.").waitFor();
     await expect.poll(() => server.database.pubSub.count()).toBe(1);
     await server.post("/monitor/log", { slug: "country-guide", output: "The second one." });
     await arrived.getByText("The second one.").waitFor();

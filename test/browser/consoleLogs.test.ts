@@ -94,7 +94,7 @@ describe.skipIf(!hasChromium)(`logs by their facets in Chromium${skipReason}`, (
 });
 
 describe.skipIf(!hasChromium)(`a log in Chromium${skipReason}`, () => {
-  it("shows the messages of a call as a conversation, or as their JSON", async () => {
+  it("shows the messages of a call as a conversation, or as their JSON, and tells an empty output from none", async () => {
     await using server = await startServer({ console: true, sample: true });
     await using browser = await openBrowser();
     const { page, complaints } = await openConsole(server, await browser.newContext());
@@ -113,6 +113,12 @@ describe.skipIf(!hasChromium)(`a log in Chromium${skipReason}`, () => {
     await input.getByRole("button", { name: "JSON" }).click();
     await input.getByRole("heading", { name: "user" }).waitFor();
     expect(complaints).toEqual([]);
+
+    await server.post("/monitor/log", { slug: "quiz", output: "" });
+    const [{ id }] = await server.run("{ logs(first: 1) { nodes { id } } }");
+    await page.goto(`${server.url}/console/logs/${id}`);
+    await page.getByRole("region", { name: "Output" }).getByText("An empty text.").waitFor();
+    await page.getByRole("region", { name: "Input" }).getByText("None was reported.").waitFor();
   });
 
   it("becomes a row of any dataset, which is searched where there are more than a hundred", async () => {

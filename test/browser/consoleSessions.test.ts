@@ -42,6 +42,21 @@ describe.skipIf(!hasChromium)(`in Chromium${skipReason}`, () => {
     expect(await rows.last().innerText()).toContain("this browser");
   });
 
+  it("a token that may do nothing but administer makes one that may do the same", async () => {
+    await using server = await startServer({ console: true });
+    const { token } = await addToken(server, { scopes: ["admin"] });
+    await using browser = await openBrowser();
+    const { page } = await openConsole({ url: server.url, token }, await browser.newContext());
+    await page.goto(`${server.url}/console/tokens?dialog=new`);
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Name", { exact: true }).fill("ci");
+    await dialog.getByLabel(/^admin:/).check();
+    await dialog.getByRole("button", { name: "Create" }).click();
+    await page.getByText("It is shown only now.").waitFor();
+    const tokens = await server.run("{ accessTokens(first: 9) { nodes { name scopes } } }");
+    expect(tokens).toContainEqual({ name: "ci", scopes: ["ADMIN"] });
+  });
+
   it("a page that shows one workspace changes nothing in another one, to which another tab has signed in", async () => {
     await using server = await startServer({ console: true, sample: true });
     const live = await addWorkspace(server, "live");

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { hasChromium, openBrowser, skipReason } from "../support/chromium.ts";
 import { openConsole } from "../support/console.ts";
-import { addPrompt } from "../support/data.ts";
+import { addDataset, addPrompt } from "../support/data.ts";
 import { startServer } from "../support/server.ts";
 
 describe.skipIf(!hasChromium)(`the frame of the console in Chromium${skipReason}`, () => {
@@ -158,6 +158,28 @@ describe.skipIf(!hasChromium)(`the frame of the console in Chromium${skipReason}
     await rows.nth(3).waitFor();
     await page.keyboard.press("j");
     expect(await focused()).toBe(1);
+  });
+
+  it("opens nothing by the palette that was found for an earlier text", async () => {
+    await using server = await startServer({ console: true });
+    for (const slug of ["alpha", "beta"]) await addDataset(server, { slug, columns: [] });
+    await using browser = await openBrowser();
+    const { page } = await openConsole(server, await browser.newContext());
+    await page.keyboard.press("Control+k");
+    const field = page.getByRole("combobox", { name: "Go to, search or do" });
+    await field.fill("alpha");
+    await page.getByRole("option", { name: "alpha alpha" }).waitFor();
+    const answered = Promise.withResolvers<void>();
+    await page.route("**/graphql", async (route) => {
+      await answered.promise;
+      await route.continue();
+    });
+    await field.fill("beta");
+    await page.getByRole("option", { name: "alpha alpha" }).waitFor({ state: "detached" });
+    answered.resolve();
+    await page.getByRole("option", { name: "beta beta" }).waitFor();
+    await field.press("Enter");
+    await page.getByRole("heading", { name: /^beta/ }).waitFor();
   });
 
   it("keeps the chosen entry of the palette in view", async () => {

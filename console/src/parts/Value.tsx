@@ -31,7 +31,7 @@ export function Value({ title, value }: { title: string; value: unknown }) {
       {messages && !isJson ? (
         <Messages messages={messages} />
       ) : (
-        <PlainText text={(isCut ? text.slice(0, MAX_SHOWN_CHARACTERS) : text) || "None was reported."} />
+        <PlainText text={isCut ? text.slice(0, MAX_SHOWN_CHARACTERS) : text || wordsForNone(value)} />
       )}
       {isCut && (
         <Button onClick={() => setIsWhole(true)}>Show all {formatCount(text.length)} characters</Button>
@@ -39,6 +39,8 @@ export function Value({ title, value }: { title: string; value: unknown }) {
     </section>
   );
 }
+
+const wordsForNone = (value: unknown): string => (value === "" ? "An empty text." : "None was reported.");
 
 function Messages({ messages }: { messages: Message[] }) {
   return messages.map(({ role, name, text, rest }, n) => (

@@ -109,8 +109,8 @@ const scrollToIt = (entry: HTMLElement | null) => entry?.scrollIntoView({ block:
 function useEntries(text: string, session: Session): Entry[] {
   const navigate = useNavigate();
   const search = useDeferredValue(text);
-  const { data } = useData(FindInPalette, { search }, { isPaused: search === "" });
-  const found = search === "" ? undefined : data;
+  const { data } = useData(FindInPalette, { search }, { isPaused: search === "", isExact: true });
+  const found = search === "" || search !== text ? undefined : data; // Enter opens no entry of an earlier text
   const going = placesOf(session).map(({ to, name, icon, key }) => ({
     key: to,
     icon,

@@ -92,7 +92,7 @@ export function Logs() {
           </Button>
         )}
       </Filters>
-      {live === "1" && <Tail key={key} slug={search.slug} isFiltered={isFiltered} />}
+      {live === "1" && <Tail key={key} slug={search.slug} isFiltered={isFiltered} onGap={result.retry} />}
       <div className={styles.found}>
         <Facets search={search} filter={filter} onChange={change} />
         <div className={styles.list}>
@@ -189,13 +189,20 @@ function Filters({
 const daysOf = (first: string, last = first): string =>
   first === last ? formatDay(first) : `${formatDay(first)} – ${formatDay(last)}`;
 
+interface TailProps {
+  slug: string | undefined;
+  isFiltered: boolean;
+  /** Logs may have arrived that it does not show. */
+  onGap: () => void;
+}
+
 /** The logs that arrive while it is shown. */
-function Tail({ slug, isFiltered }: { slug: string | undefined; isFiltered: boolean }) {
+function Tail({ slug, isFiltered, onGap }: TailProps) {
   const [logs, setLogs] = useState<(LogOfList & { id: string })[]>([]);
   const onEvent = useCallback(({ logAdded }: { logAdded: LogOfList & { id: string } }) => {
     setLogs((now) => [logAdded, ...now].slice(0, MAX_NEW_LOGS));
   }, []);
-  const { error } = useEvents(NewLogs, { slug: slug ?? null }, { isPaused: false, onEvent });
+  const { error } = useEvents(NewLogs, { slug: slug ?? null }, { isPaused: false, onEvent, onGap });
   const which = slug ? `of ${slug} ` : "";
   const unless = isFiltered && !slug ? ", whatever the filters say" : "";
   return (

@@ -33,7 +33,7 @@ export function NewToken({ allowed, onClose }: { allowed: Session["scopes"]; onC
   const save = useSave(CreateToken);
   const [name, setName] = useState("");
   const [days, setDays] = useState("");
-  const [chosen, setChosen] = useState<Scope[]>(["READ"]);
+  const [chosen, setChosen] = useState<Scope[]>(allowed.includes("read") ? ["READ"] : []);
   const [token, setToken] = useState<string | null>(null);
   const submit = async () => {
     const expiresAt = days ? new Date(Date.now() + Number(days) * 86_400_000).toISOString() : null;
