@@ -54,7 +54,8 @@ describe.skipIf(!hasChromium)(`the columns of a dataset in Chromium${skipReason}
       rows: [{ term: "w1" }, { term: "w2" }],
     });
     await page.keyboard.press("Control+z");
-    await page.getByText("Undone: the change of columns; what was removed stands at the end now").waitFor();
+    const note = "what was removed stands at the end now, without values of rows deleted since";
+    await page.getByText(`Undone: the change of columns; ${note}`).waitFor();
     await grid.getByText("n2", { exact: true }).waitFor();
     expect(await headings(page)).toEqual(["#", "word", "note", "Ideal output", "Delete"]);
     expect(await stored(server)).toEqual({

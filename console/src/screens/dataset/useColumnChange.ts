@@ -37,7 +37,9 @@ export function useColumnChange({ client, slug, onStored, inTurn, done }: Storin
       if (!data) return null;
       done({
         name: "the change of columns",
-        ...(to.removed.length > 0 && { note: "; what was removed stands at the end now" }),
+        ...(to.removed.length > 0 && {
+          note: "; what was removed stands at the end now, without values of rows deleted since",
+        }),
         undo: changeLater(inverseOf(to)),
         redo: changeLater(to),
       });
