@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { z } from "zod";
-import { hostsOf } from "./database/urls.ts";
+import { describeUrl, hostsOf } from "./database/urls.ts";
 import { detailsOf } from "./validation/messages.ts";
 
 export interface Config {
@@ -129,7 +129,6 @@ const environment = z
 function secret() {
   return z
     .string()
-    .trim()
     .min(MIN_TOKEN_CHARACTERS, { error: `must have at least ${MIN_TOKEN_CHARACTERS} characters` })
     .regex(/^\P{Cc}*$/u, { error: "must not contain control characters" });
 }
@@ -143,7 +142,8 @@ function isNetwork(value: string): boolean {
   const [, address, bits] = /^([^/]*)(?:\/(\d+))?$/.exec(value) ?? [];
   const kind = isIP(address ?? "");
   if (kind === 0) return ["loopback", "linklocal", "uniquelocal"].includes(value);
-  return bits === undefined || Number(bits) <= (kind === 4 ? 32 : 128);
+  if (bits === undefined) return true;
+  return Number(bits) >= 1 && Number(bits) <= (kind === 4 ? 32 : 128); // Fastify refuses 0
 }
 
 /** Whether a text names a database as `DATABASE_URL` does. */
@@ -152,7 +152,13 @@ export function isDatabaseUrl(value: string): boolean {
 }
 
 function isPostgresqlUrl(value: string): boolean {
-  return /^postgres(?:ql)?:\/\//.test(value) && hostsOf(value).every((url) => URL.canParse(url)); // a socket has no host
+  if (!/^postgres(?:ql)?:\/\//.test(value)) return false;
+  try {
+    describeUrl(value); // no check for a host: a socket has none
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function isOneServer(value: string): boolean {
@@ -163,10 +169,12 @@ function isOrigin(value: string): boolean {
   return value === "*" || (URL.canParse(value) && new URL(value).origin === value);
 }
 
-/** Reads the configuration from environment variables, where empty counts as absent. Throws one error that lists all errors. */
+/** Reads the configuration from environment variables; blank ones count as absent. Throws one error that lists all errors. */
 export function loadConfig(env: Record<string, string | undefined> = process.env): Config {
   const values = Object.fromEntries(
-    Object.entries(env).filter(([, value]) => value !== undefined && value !== ""),
+    Object.entries(env)
+      .map(([name, value]) => [name, value?.trim()])
+      .filter(([, value]) => value),
   );
   const parsed = environment.safeParse(values);
   if (!parsed.success) {

@@ -447,9 +447,12 @@ test.each([
     { DATABASE_URL: "postgresql://db/gabbro", DATABASE_REPLICA_URLS: "postgresql://a,b/gabbro" },
     "DATABASE_REPLICA_URLS",
   ],
+  ["a database whose name is encoded wrongly", { DATABASE_URL: "postgresql://db/%zz" }, "DATABASE_URL"],
   ["a start that may migrate", { MIGRATE_ON_START: "maybe" }, "MIGRATE_ON_START"],
   ["half a port", { PORT: "1.5" }, "PORT"],
   ["a port of gRPC that is a word", { OTLP_GRPC_PORT: "on" }, "OTLP_GRPC_PORT"],
+  ["every address of IPv4 as a proxy", { TRUST_PROXY: "0.0.0.0/0" }, "TRUST_PROXY"],
+  ["every address of IPv6 as a proxy", { TRUST_PROXY: "::/0" }, "TRUST_PROXY"],
   ["a token with a line break", { GABBRO_TOKEN: "0123456789\n0123456789012345" }, "GABBRO_TOKEN"],
 ])("a setting that cannot work is refused: %s", (_, env, name) => {
   expect(() => loadConfig(env)).toThrow(new RegExp(`^  ${name}(?:\\.\\d+)? must`, "m"));
