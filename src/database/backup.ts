@@ -1,11 +1,11 @@
 import { createReadStream, createWriteStream } from "node:fs";
-import { rename, rm } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createPrivateFile, createPrivateFolder } from "../privateFiles.ts";
 import { migrate } from "./migrate.ts";
 import { type Database, type Entities, missingDatabase, openDatabase } from "./open.ts";
-import { filesOf, refuseEarlierLog, refuseOwnLog, SIDE_FILES } from "./sqlite/sideFiles.ts";
+import { flushAndRename, removeDatabase } from "./sqlite/partialFiles.ts";
+import { filesOf, refuseEarlierLog, refuseOwnLog } from "./sqlite/sideFiles.ts";
 
 const NOT_FOR_POSTGRESQL =
   "PostgreSQL has its own programs for backups: pg_dump --format=custom --file=FILE, and pg_restore.";
@@ -57,20 +57,17 @@ async function createChecked(
   make: (partial: string) => Promise<void>,
 ): Promise<void> {
   const partial = `${path}.partial`;
-  const removePartial = async () => {
-    for (const suffix of ["", ...SIDE_FILES]) await rm(`${partial}${suffix}`, { force: true });
-  };
   refuseEarlierLog(path);
   await createPrivateFolder(dirname(path));
   try {
-    await removePartial(); // one that was killed has left a log
+    await removeDatabase(partial); // one that was killed has left a log
     await (await createPrivateFile(partial)).close();
     await make(partial);
     await check(partial, entities);
     refuseEarlierLog(path);
-    await rename(partial, path);
+    await flushAndRename(partial, path);
   } finally {
-    await removePartial();
+    await removeDatabase(partial);
   }
 }
 

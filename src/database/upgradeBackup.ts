@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { readdir, rename, rm, stat } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { recreatePrivateFile } from "../privateFiles.ts";
 import type { Database } from "./open.ts";
-import { SIDE_FILES } from "./sqlite/sideFiles.ts";
+import { flushAndRename, removeDatabase, removeLeftovers } from "./sqlite/partialFiles.ts";
 
 /** The error for a database that cannot be copied. */
 export class BackupError extends Error {}
@@ -34,35 +34,37 @@ async function copyToFile(database: Database, migration: string): Promise<string
   const { dialect, orm } = database;
   if (!dialect.copyTo) return null;
   const file = `${dialect.place}.before-${migration}`;
-  const partial = `${file}.${randomUUID()}.partial`; // other processes may start at the same time
+  const partial = `${file}.${process.pid}-${randomUUID()}.partial`; // other processes may start at the same time
+  await removeParts(dialect.place).catch(warnOf("Parts of copies of the database"));
   try {
     await (await recreatePrivateFile(partial)).close();
     await dialect.copyTo(orm, partial);
     // Another process may have migrated meanwhile: its own backup must stay.
     if ((await firstPending(database)) !== migration) return null;
-    await rename(partial, file);
+    await flushAndRename(partial, file);
   } catch (cause) {
     throw new BackupError(messageFor(`to ${file}`, cause as Error), { cause });
   } finally {
-    for (const suffix of ["", ...SIDE_FILES]) await rm(`${partial}${suffix}`, { force: true });
+    await removeDatabase(partial);
   }
-  await removeOlder(dialect.place).catch(({ message }: Error) =>
-    process.emitWarning(`Older copies of the database cannot be removed: ${message}`),
-  );
+  await removeOlder(dialect.place).catch(warnOf("Older copies of the database"));
   return file;
 }
 
-const ABANDONED_MS = 3_600_000;
+const warnOf =
+  (files: string) =>
+  ({ message }: Error) =>
+    process.emitWarning(`${files} cannot be removed: ${message}`);
 
-/** Removes older copies, whose names are in the order of their time, and parts that killed processes have left. */
+/** Removes what killed starts have left, which may fill the disk. Earlier versions wrote no process id. */
+const removeParts = (place: string) =>
+  removeLeftovers(`${place}.before-`, /\.(?:(\d+)-)?[\da-f-]{36}\.partial$/);
+
+/** Removes older copies, whose names are in the order of their time. */
 async function removeOlder(place: string): Promise<void> {
   const prefix = `${basename(place)}.before-`;
   const names = (await readdir(dirname(place))).filter((name) => name.startsWith(prefix));
   const backups = names.filter((name) => /^Migration\d{14}_\w+$/.test(name.slice(prefix.length)));
-  const pathOf = (name: string) => join(dirname(place), name);
-  for (const name of backups.toSorted().slice(0, -KEPT)) await rm(pathOf(name), { force: true });
-  for (const name of names.filter((each) => /\.[\da-f-]{36}\.partial$/.test(each))) {
-    const written = await stat(pathOf(name)).catch(() => null);
-    if (written && Date.now() - written.mtimeMs > ABANDONED_MS) await rm(pathOf(name), { force: true });
-  }
+  for (const name of backups.toSorted().slice(0, -KEPT))
+    await rm(join(dirname(place), name), { force: true });
 }

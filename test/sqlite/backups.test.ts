@@ -8,7 +8,8 @@ import { takeBackups } from "../../faults/backups.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { type Database as Gabbro, openDatabase } from "../../src/database/open.ts";
 import { entities } from "../../src/entities.ts";
-import { openFolder } from "../support/commandLine.ts";
+import { openFolder, runCommand } from "../support/commandLine.ts";
+import { flushesOf } from "../support/flushes.ts";
 import { gabbro } from "../support/program.ts";
 
 // The long form: npm run faults -- backups
@@ -158,6 +159,19 @@ test.each([
   await rm(`${left.killed}-wal`);
   expect(await left.run(...command(left.killed))).toMatchObject({ code: 0 });
   expect(workspacesIn(left.killed)).toEqual(["default", "other"]);
+});
+
+test.each([
+  ["backup", ["backup", "new.sqlite"]],
+  ["restore", ["restore", "monday.sqlite"]],
+  ["copy", ["copy", "--from", "sqlite:monday.sqlite", "--to", "sqlite:new.sqlite"]],
+])("a power cut after a %s loses neither its file nor the name of it", async (command, args) => {
+  const at = await openFolder();
+  await at.gabbro("backup", "monday.sqlite");
+  const env = { DATABASE_URL: `sqlite:${command === "restore" ? "new" : "data/gabbro"}.sqlite` };
+  const run = async () => expect(await runCommand(at.folder, args, env)).toMatchObject({ code: 0 });
+  expect(await flushesOf(at.path("new.sqlite"), run)).toEqual({ file: true, folder: true });
+  await at.close();
 });
 
 test("a restored database has nothing of the log of a restore that was killed", async () => {

@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtemp, readdir, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -11,6 +12,7 @@ import { sqliteMigrations } from "../../src/database/migrations/sqlite/list.ts";
 import { openDatabase } from "../../src/database/open.ts";
 import { entities } from "../../src/entities.ts";
 import { createWorkspace } from "../../src/workspaces/resolvers.ts";
+import { flushesOf } from "../support/flushes.ts";
 import { gabbro, program } from "../support/program.ts";
 
 const names = sqliteMigrations.map(({ name }) => name);
@@ -93,6 +95,45 @@ test("the last two copies are kept, parts that a killed process left are removed
   await database.close();
   const made = `gabbro.sqlite.before-${lacking(1)}`;
   expect(await backups()).toEqual([old[1], made, underway, "gabbro.sqlite.before-lunch"].toSorted());
+});
+
+test("what killed starts left of their copies is removed before the next copy, with the files beside it", async () => {
+  await makeOld(1);
+  const killed = spawn(process.execPath, ["--eval", ""]);
+  await once(killed, "exit");
+  const part = (pid: number | undefined, seq: number) =>
+    `gabbro.sqlite.before-${lacking(1)}.${pid}-${uuidv7({ seq })}.partial`;
+  const left = part(killed.pid, 1);
+  const ofSameId = part(process.pid, 2); // as in a container, where each start has the id 1
+  const underway = [part(process.pid, 3), part(process.ppid, 4)];
+  const journalAlone = `${part(process.ppid, 5)}-journal`;
+  for (const name of [left, `${left}-journal`, ofSameId, journalAlone, ...underway])
+    await writeFile(join(folder, "data", name), "");
+  await utimes(join(folder, "data", ofSameId), 1, performance.timeOrigin / 1_000 - 1);
+  await utimes(join(folder, "data", journalAlone), 1, 1);
+  const database = await open();
+  const { copyTo } = database.dialect;
+  let found: string[] = [];
+  const dialect = {
+    ...database.dialect,
+    copyTo: async (...args: Parameters<NonNullable<typeof copyTo>>) => {
+      found = await backups();
+      await copyTo!(...args);
+    },
+  };
+  await migrateWithBackup({ ...database, dialect });
+  await database.close();
+  expect(found).toHaveLength(underway.length + 1); // and the copy that is being made
+  expect(found).toEqual(expect.arrayContaining(underway));
+});
+
+test("a power cut after an upgrade loses neither the copy that was made before it nor the name of that", async () => {
+  await makeOld(1);
+  const path = `${file()}.before-${lacking(1)}`;
+  const database = await open();
+  const flushed = await flushesOf(path, () => migrateWithBackup(database));
+  await database.close();
+  expect(flushed).toEqual({ file: true, folder: true });
 });
 
 test("older copies that cannot be removed are a warning, and the database is migrated", async () => {

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { existsSync } from "node:fs";
-import { open, readdir, rename, rm, stat } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { stat } from "node:fs/promises";
+import { dirname } from "node:path";
 import type { Database } from "better-sqlite3";
 import { createPrivateFolder, recreatePrivateFile } from "../../privateFiles.ts";
 import {
@@ -13,7 +13,8 @@ import {
 } from "../copy/copier.ts";
 import type { Table, Value } from "../tables.ts";
 import { handleOf } from "./connection.ts";
-import { refuseEarlierLog, SIDE_FILES } from "./sideFiles.ts";
+import { flushAndRename, removeDatabase, removeLeftovers } from "./partialFiles.ts";
+import { refuseEarlierLog } from "./sideFiles.ts";
 import { withSnapshot } from "./snapshot.ts";
 
 /** Reads and writes the whole SQLite file at `path`. */
@@ -130,19 +131,17 @@ async function replace<T>(
 ): Promise<T> {
   refuseEarlierLog(path);
   await createPrivateFolder(dirname(path));
-  await removeLeftovers(path);
+  await removeLeftovers(`${path}.copy-`, /\.copy-(\d+)$/);
   const partial = `${path}.copy-${process.pid}`;
   try {
     await (await recreatePrivateFile(partial)).close();
     const result = await make(`sqlite:${partial}`);
     if (existsSync(path)) await refuseTargetInUse(path, refuseNonEmpty);
     refuseEarlierLog(path);
-    await flush(partial);
-    await rename(partial, path);
-    await flush(dirname(path)).catch(() => {}); // Windows cannot flush folders
+    await flushAndRename(partial, path);
     return result;
   } finally {
-    for (const suffix of ["", ...SIDE_FILES]) await rm(`${partial}${suffix}`, { force: true });
+    await removeDatabase(partial);
   }
 }
 
@@ -151,32 +150,4 @@ async function refuseTargetInUse(path: string, refuseNonEmpty: () => Promise<voi
   await refuseNonEmpty();
   if (existsSync(`${path}-wal`))
     throw new Error(`The target ${path} is in use by another program. Stop it, then copy again.`);
-}
-
-/** Deletes the files of copies that were killed. */
-async function removeLeftovers(path: string): Promise<void> {
-  for (const name of await readdir(dirname(path))) {
-    const [, pid] = name.startsWith(`${basename(path)}.copy-`)
-      ? (/\.copy-(\d+)(?:-wal|-shm)?$/.exec(name) ?? [])
-      : [];
-    if (pid && !isRunning(Number(pid))) await rm(join(dirname(path), name), { force: true });
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as { code?: string }).code !== "ESRCH";
-  }
-}
-
-async function flush(path: string): Promise<void> {
-  const file = await open(path, "r");
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
-  }
 }
