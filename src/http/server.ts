@@ -141,7 +141,8 @@ export function createListen(app: App) {
       const listening = async () => {
         listener.listen({ host, port: address.port });
         await once(listener, "listening");
-        listeners.push(listener);
+        if (app.isStopping()) listener.close();
+        else listeners.push(listener);
       };
       await listening().catch(() => {});
     }

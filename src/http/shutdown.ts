@@ -6,8 +6,11 @@ declare module "fastify" {
   interface FastifyInstance {
     /** Whether the service is about to stop: it still serves requests but reports that it is not ready. */
     isStopping(): boolean;
-    /** Continues to serve for this time, while clients close their connections, so that none is left when it closes. */
-    drain(forMs: number): Promise<void>;
+    /**
+     * Continues to serve for this time, or until the signal is aborted, while clients close their connections, so that none
+     * is left when it closes.
+     */
+    drain(forMs: number, signal?: AbortSignal): Promise<void>;
   }
 }
 
@@ -24,9 +27,9 @@ export function closeGracefully(app: App, graceMs = GRACE_MS): void {
   const connections = trackConnections(app);
   let isStopping = false;
   app.decorate("isStopping", () => isStopping);
-  app.decorate("drain", async (forMs: number) => {
+  app.decorate("drain", async (forMs: number, signal?: AbortSignal) => {
     isStopping = true;
-    await wait(forMs);
+    await wait(forMs, undefined, signal && { signal }).catch(() => {});
   });
   app.addHook("onSend", (_, reply, __, done) => {
     if (isStopping) reply.header("connection", "close");
@@ -41,8 +44,8 @@ export function closeGracefully(app: App, graceMs = GRACE_MS): void {
       // For Node.js a connection that has sent nothing yet is not idle. Browsers open such connections in advance.
       for (const [socket, openedMs] of connections)
         if (socket.bytesRead === 0 && openedMs < openedBeforeMs) socket.destroy();
-    }, 100);
-    const end = setTimeout(() => app.server.closeAllConnections(), graceMs);
+    }, 100).unref(); // a server that has never listened emits no "close"
+    const end = setTimeout(() => app.server.closeAllConnections(), graceMs).unref();
     app.server.once("close", () => {
       clearInterval(sweep);
       clearTimeout(end);

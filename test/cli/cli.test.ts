@@ -563,10 +563,9 @@ test("an address that the machine lacks is named with the setting that changes i
   );
 });
 
-test("SIGTERM lets a request in flight finish, refuses new ones, and ends with 0 although a client keeps its connection", async () => {
-  const folder = await newFolder();
-  const service = await serve(folder, ["--empty"], { DRAIN_SECONDS: "2" });
-  const { hostname, port } = new URL(service.url);
+/** Sends half of a request to record a log, and waits until the service has read it. */
+async function sendHalf({ url, token }: Awaited<ReturnType<typeof serve>>) {
+  const { hostname, port } = new URL(url);
   const body = JSON.stringify({ slug: "country-guide", input: "in flight", output: "done" });
   const socket = connect(Number(port), hostname);
   let received = "";
@@ -574,15 +573,31 @@ test("SIGTERM lets a request in flight finish, refuses new ones, and ends with 0
     received += chunk;
   });
   const closed = once(socket, "close");
-  const head = `POST /monitor/log HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.token}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+  const head = `POST /monitor/log HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
   socket.write(head + body.slice(0, 10));
-  await fetch(`${service.url}/health`); // whatever came before it has been read
-  service.child.kill("SIGTERM");
-  await expect
+  await fetch(`${url}/health`); // whatever came before it has been read
+  return {
+    /** Sends the other half and returns the answer, once the service has ended the connection. */
+    finish: async () => {
+      socket.write(body.slice(10));
+      await closed;
+      return received;
+    },
+  };
+}
+
+const stopping = (service: Awaited<ReturnType<typeof serve>>) =>
+  expect
     .poll(() => service.logs().some(({ msg }) => msg.startsWith("stopping")), { timeout: 5_000 })
     .toBe(true);
-  socket.write(body.slice(10));
-  await closed;
+
+test("SIGTERM lets a request in flight finish, refuses new ones, and ends with 0 although a client keeps its connection", async () => {
+  const folder = await newFolder();
+  const service = await serve(folder, ["--empty"], { DRAIN_SECONDS: "2" });
+  const request = await sendHalf(service);
+  service.child.kill("SIGTERM");
+  await stopping(service);
+  const received = await request.finish();
   expect(received).toMatch(/^HTTP\/1\.1 200 /);
   expect(await service.ended).toEqual({ code: 0, signal: null });
   await using again = await serve(folder);
@@ -591,6 +606,59 @@ test("SIGTERM lets a request in flight finish, refuses new ones, and ends with 0
   const headers = { authorization: `Bearer ${service.token}`, "content-type": "application/json" };
   const read = await fetch(`${again.url}/graphql`, { method: "POST", headers, body: query });
   expect(await read.json()).toEqual({ data: { log: { output: "done" } } });
+});
+
+/** Repeats the first SIGINT at once, as an older Node.js does that runs the program. */
+const REPEAT_SIGINT = `--import=data:text/javascript,${encodeURIComponent(
+  'process.once("SIGINT", () => setTimeout(() => process.kill(process.pid, "SIGINT")))',
+)}`;
+
+test.each([
+  ["SIGTERM after SIGTERM", ["SIGTERM", "SIGTERM"], { DRAIN_SECONDS: "2" }],
+  ["SIGINT after SIGTERM, which ends the drain", ["SIGTERM", "SIGINT"], { DRAIN_SECONDS: "3600" }],
+  ["SIGINT with SIGINT", ["SIGINT"], { NODE_OPTIONS: REPEAT_SIGINT }],
+] as const)("a second signal loses no request in flight: %s", async (_, signals, env) => {
+  await using service = await serve(await newFolder(), ["--empty"], env);
+  const request = await sendHalf(service);
+  for (const signal of signals) {
+    service.child.kill(signal);
+    await stopping(service);
+  }
+  expect(await request.finish()).toMatch(/^HTTP\/1\.1 200 /);
+  await expect.poll(() => service.child.exitCode, { timeout: 10_000 }).toBe(0);
+});
+
+test("a person who interrupts it again after a second need not wait for requests in flight", async () => {
+  await using service = await serve(await newFolder(), ["--empty"]);
+  await sendHalf(service);
+  const interrupt = () => {
+    service.child.kill("SIGINT");
+    return service.child.signalCode;
+  };
+  await expect.poll(interrupt, { timeout: 8_000 }).toBe("SIGINT");
+});
+
+const INTERRUPTED_LOOKUP = `
+  import dns from "node:dns/promises";
+  import { syncBuiltinESMExports } from "node:module";
+  const { lookup } = dns;
+  dns.lookup = async (...args) => {
+    const found = lookup(...args); // keeps the process running
+    process.kill(process.pid, "SIGINT");
+    await new Promise((resolve) => process.once("SIGINT", resolve));
+    return found;
+  };
+  syncBuiltinESMExports();`;
+
+test("a start that is stopped before it listens ends in good order, and hands over the first token", async () => {
+  const env = {
+    ...{ PORT: "0", OTLP_GRPC_PORT: "0", CONSOLE: "false" },
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(INTERRUPTED_LOOKUP)}`,
+  };
+  const { code, stdout } = await gabbro(await newFolder(), ["serve", "--empty"], env);
+  expect(code).toBe(0);
+  expect(stdout).toContain("Access token of the new database: ");
+  expect(stdout).not.toContain("Server listening");
 });
 
 test.each(["at once", "when it is stopped"])(

@@ -1,4 +1,5 @@
-import type { AddressInfo } from "node:net";
+import { once } from "node:events";
+import { type AddressInfo, connect } from "node:net";
 import { platform } from "node:os";
 import { expect, test } from "vitest";
 import { createApp } from "../../src/app.ts";
@@ -34,5 +35,29 @@ test.skipIf(platform() !== "linux")(
     await app.close();
     expect(new Set(await Promise.all(writes))).toEqual(new Set([200]));
     await expect(ask("127.0.0.2")).rejects.toThrow();
+  },
+);
+
+test.skipIf(platform() !== "linux")(
+  "on Linux: a service that is closed while it begins to listen listens at none of its addresses",
+  async () => {
+    await using server = await startServer();
+    const database = await openDatabase(server.databaseUrl, entities);
+    const app = await createApp(database, { corsOrigins: [] }, false);
+    const hosts = Array.from({ length: 20 }, (_, n) => `127.0.0.${n + 1}`);
+    let closed: Promise<unknown> | undefined;
+    let port = 0;
+    app.server.once("listening", () => {
+      ({ port } = app.server.address() as AddressInfo);
+      closed = app.close();
+    });
+    await createListen(app)(hosts, 0);
+    await closed;
+    const grpcPort = await app.listenForGrpc(["127.0.0.1"], 0);
+    for (const [host, at] of [
+      ...hosts.map((host) => [host, port] as const),
+      ["127.0.0.1", grpcPort] as const,
+    ])
+      await expect(once(connect(at, host), "connect"), `${host}:${at}`).rejects.toThrow("ECONNREFUSED");
   },
 );

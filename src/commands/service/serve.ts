@@ -23,6 +23,8 @@ import { welcome, welcomeBack } from "./welcome.ts";
 
 const PARENT_CHECK_MS = 250;
 const LAST_LINES_MS = 1_000;
+/** Within this time a signal may come twice: from the terminal, and from the older Node.js that runs this one. */
+const REPEATED_MS = 1_000;
 /** Writes several lines at once: each write is a system call. Drops lines when nobody reads them. */
 const BUFFERED = { sync: false, minLength: 8_192, periodicFlush: 100, maxLength: 16_777_216 };
 
@@ -53,17 +55,17 @@ export async function serve(config: Config, sample: "with sample" | "empty"): Pr
   const seeded = await seedDatabase(database, { ...config, sample, reportFailure });
   const token = seeded?.token;
   const delivery = token ? await deliverFirstToken(token, config, app.log) : null;
-  let code: string | null;
+  let code: string | null = null;
+  let isStarted = false;
   try {
     // On a terminal alone: other output ends up in logs, which other people read.
-    code = token && hasConsole && process.stdout.isTTY ? await createSignInLink(database, token) : null;
-    await start(app, config);
-  } catch (error) {
+    if (token && hasConsole && process.stdout.isTTY) code = await createSignInLink(database, token);
+    isStarted = await start(app, config);
+  } finally {
     // The first token is shown only once, so it must be shown even if the start fails.
-    if (delivery) print(`Access token of the new database: ${delivery.label}`);
-    throw error;
+    if (delivery && !isStarted) print(`Access token of the new database: ${delivery.label}`);
   }
-  await receiveGrpc(app, config);
+  if (!isStarted) return;
   const url = urlOf(config, (app.server.address() as AddressInfo).port);
   void warmTokenizer().catch((error) => app.log.warn(error, "cannot load the tokenizer before it is needed"));
   if (seeded?.hasSample) {
@@ -75,22 +77,27 @@ export async function serve(config: Config, sample: "with sample" | "empty"): Pr
   print(delivery ? welcome(url, shown, { token: delivery, sample, code }) : welcomeBack(url, shown));
 }
 
-async function start(app: App, config: Config): Promise<void> {
+/** Listens for requests; returns false when a signal stops the service meanwhile. */
+async function start(app: App, config: Config): Promise<boolean> {
   const listen = createListen(app);
   stopOnSignals(app, config);
   await app.ready();
   try {
-    await listen(await addressesOf(config.host), config.port);
+    const addresses = await addressesOf(config.host);
+    if (app.isStopping()) return false;
+    await listen(addresses, config.port);
+    if (!app.isStopping()) await receiveGrpc(app, addresses, config.otlpGrpcPort);
   } catch (error) {
-    throw cannotListen(error as NodeJS.ErrnoException, config);
+    if (!app.isStopping()) throw cannotListen(error as NodeJS.ErrnoException, config);
   }
+  return !app.isStopping();
 }
 
 /** Without gRPC the rest still serves, so a port that is taken does not end the start. */
-async function receiveGrpc(app: App, { host, otlpGrpcPort }: Config): Promise<void> {
+async function receiveGrpc(app: App, addresses: string[], otlpGrpcPort: number | null): Promise<void> {
   if (otlpGrpcPort === null) return;
   try {
-    const port = await app.listenForGrpc(await addressesOf(host), otlpGrpcPort);
+    const port = await app.listenForGrpc(addresses, otlpGrpcPort);
     app.log.info({ port }, "receives OpenTelemetry by gRPC");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
@@ -112,19 +119,30 @@ async function loggerOptions(level: string): Promise<FastifyServerOptions["logge
 
 /** `close-with-grace` 2.5 ends the process by `exit`, which loses the lines that are not written yet, and does not watch npm. */
 function stopOnSignals(app: App, { drainMs, isRunByNpm }: Config): void {
-  const stop = async (reason: string, drainForMs: number) => {
-    clearInterval(watch);
+  const drain = new AbortController();
+  const stop = async (reason: string) => {
+    if (app.isStopping()) return;
     app.log.info({ reason }, "stopping: requests in flight finish first");
-    await app.drain(drainForMs);
+    await app.drain(drainMs, drain.signal);
     await app.close();
     await writeLastLines(app);
   };
-  process.once("SIGTERM", (signal) => void stop(signal, drainMs));
-  process.once("SIGINT", (signal) => void stop(signal, 0)); // a person waits
+  const stopWithoutDrain = (reason: string) => {
+    drain.abort();
+    void stop(reason);
+  };
+  const interrupt = (signal: string) => {
+    stopWithoutDrain(signal); // a person waits
+    setTimeout(() => process.off("SIGINT", interrupt), REPEATED_MS).unref(); // the next one ends the process at once
+  };
+  process.on("SIGTERM", (signal) => void stop(signal));
+  process.on("SIGINT", interrupt);
   // npm passes a signal on to its shell only, and the shell ends without passing it on to us.
   const parent = process.ppid;
   const watch = setInterval(() => {
-    if (isRunByNpm && process.ppid !== parent) void stop("npm ended", 0);
+    if (!isRunByNpm || process.ppid === parent) return;
+    clearInterval(watch);
+    stopWithoutDrain("npm ended");
   }, PARENT_CHECK_MS).unref();
 }
 

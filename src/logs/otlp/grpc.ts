@@ -35,8 +35,10 @@ export function offerGrpc(app: App, options: OtlpOptions, graceMs = GRACE_MS): v
     });
     listener.listen({ host, port });
     await once(listener, "listening");
-    listeners.push(listener);
-    return (listener.address() as AddressInfo).port;
+    const address = listener.address() as AddressInfo;
+    if (app.isStopping()) listener.close();
+    else listeners.push(listener);
+    return address.port;
   };
 
   app.decorate("listenForGrpc", async ([first, ...others]: string[], port: number) => {
