@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { mkdir, mkdtemp, readdir, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Migration } from "@mikro-orm/migrations";
 import Database from "better-sqlite3";
 import { v7 as uuidv7 } from "uuid";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -134,6 +135,36 @@ test("a power cut after an upgrade loses neither the copy that was made before i
   const flushed = await flushesOf(path, () => migrateWithBackup(database));
   await database.close();
   expect(flushed).toEqual({ file: true, folder: true });
+});
+
+const ORPHAN =
+  "insert into dataset_tags (id, workspace_id, dataset_id, label, version, created_at) values ('t', 'w', 'gone', 'l', 1, 0)";
+
+test("a migration that leaves rows without their parents is rolled back, and refused by the next start too", async () => {
+  await makeOld(2);
+  const migration: typeof Migration = sqliteMigrations.at(-2)!.class;
+  const up = vi.spyOn(migration.prototype, "up").mockImplementation(function (this: Migration) {
+    this.addSql(ORPHAN);
+  });
+  const database = await open();
+  for (let start = 0; start < 2; start++)
+    await expect(migrate(database)).rejects.toThrow("leaves rows without their parents (1), such as ");
+  up.mockRestore();
+  await database.close();
+  expect(read(file())).toEqual({ workspaces: ["kept"], last: names.at(-3) });
+});
+
+test("rows that had no parent before it keep no upgrade from happening, and are a warning", async () => {
+  await makeOld(2);
+  const database = await open();
+  const write = database.orm.em.getConnection("write");
+  for (const statement of ["pragma foreign_keys = off", ORPHAN]) await write.execute(statement);
+  const warned = once(process, "warning");
+  expect(await migrate(database)).toEqual(names.slice(-2));
+  await database.close();
+  expect((await warned)[0].message).toContain(
+    "Rows of the database had no parents before it was migrated (1)",
+  );
 });
 
 test("older copies that cannot be removed are a warning, and the database is migrated", async () => {

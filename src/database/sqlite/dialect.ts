@@ -73,28 +73,50 @@ export function sqlite(url: string): Dialect {
 const copyTo: Dialect["copyTo"] = ({ em }, file) =>
   withSnapshot(em, async (handle) => void (await handle.backup(file)));
 
-const migrateAlone: Dialect["migrateAlone"] = async ({ em }, apply) => {
+const migrateAlone: Dialect["migrateAlone"] = async ({ em, migrator }, apply) => {
   const connection = em.getConnection("write");
+  const handle = await handleOf(em, "write");
+  const orphansOf = () => handle.pragma("foreign_key_check") as object[];
+  let before: object[] | undefined;
+  let last: string | undefined;
+  // Before the first migration and after the last alone, because it reads all rows.
+  const countOrphans = async () => {
+    if (before) return;
+    before = orphansOf();
+    last = (await migrator.getPending()).at(-1)?.name;
+  };
+  const refuseOrphans = ({ name }: { name: string }) => {
+    const orphans = name === last ? orphansOf() : [];
+    // Their row ids say nothing: a table that is rebuilt assigns new ones.
+    if (orphans.length > before!.length) throw orphanError(orphans, before!.length);
+  };
   // Rebuilding a table drops the old one, and with foreign keys on that silently deletes the rows that point to it.
   // The pragma does nothing inside a transaction, so it stands around the migrator's.
   await connection.execute("pragma foreign_keys = off");
   // Else SQLite refuses to rename the new table as long as a trigger names the old one.
   await connection.execute("pragma legacy_alter_table = on");
   await connection.execute("pragma busy_timeout = 10000");
+  // Inside the transaction, so that what they throw rolls it back.
+  migrator.on("migrating", countOrphans).on("migrated", refuseOrphans);
   try {
     const applied = await apply({});
-    if (applied.length > 0) {
-      const [orphan] = await connection.execute("pragma foreign_key_check");
-      if (orphan)
-        throw new Error(`The migration left rows without their parents: ${JSON.stringify(orphan)}.`);
-    }
+    if (applied.length > 0 && before?.length) process.emitWarning(orphanWarning(before));
     return applied;
   } finally {
+    migrator.off("migrating", countOrphans).off("migrated", refuseOrphans);
     await connection.execute(`pragma busy_timeout = ${BUSY_MS}`);
     await connection.execute("pragma legacy_alter_table = off");
     await connection.execute("pragma foreign_keys = on");
   }
 };
+
+const orphanError = (orphans: object[], before: number) =>
+  new Error(
+    `The migration leaves rows without their parents (${orphans.length - before}), such as ${JSON.stringify(orphans.at(-1))}. Nothing was migrated: continue with the older version, and report this.`,
+  );
+
+const orphanWarning = (orphans: object[]) =>
+  `Rows of the database had no parents before it was migrated (${orphans.length}), such as ${JSON.stringify(orphans[0])}. They stay, and gabbro copy refuses them. List them with "pragma foreign_key_check", and delete them.`;
 
 type Prepare = (statement: string) => Statement;
 
