@@ -5,10 +5,17 @@ import {
   type Members,
   newReading,
   type Reading,
-  readTexts,
+  readMetadata,
 } from "../datasets/clientForms.inputs.ts";
 import type { Warning } from "../warnings.ts";
 import { MAX_LOGS } from "./traces.inputs.ts";
+
+/** The body of a single log, whose client may send `metadata` and times as text. */
+export function readFlatForms(body: unknown): ClientForms {
+  const reading = newReading();
+  if (isObject(body)) readTexts(body, "", reading);
+  return { body, warnings: reading.warnings };
+}
 
 /**
  * The body of a trace, whose client may also wrap lists and objects, and send empty objects and zeros for what was not set. `sdk` is
@@ -45,6 +52,20 @@ function readLog(log: Members, path: string, { sdk, ...reading }: Reading & { sd
   const zeros =
     unwrapped.length > 0 ? ["cost", "inputTokens", "outputTokens"] : sdk === "nodejs" ? ["cost"] : [];
   for (const name of zeros) if (log[name] === 0) log[name] = null; // the client sends 0 when nothing was set
+}
+
+const MAX_DIGITS = 16;
+
+function readTexts(object: Members, path: string, reading: Reading): void {
+  readMetadata(object, path, reading);
+  const { startTime, endTime } = object;
+  for (const [name, time] of Object.entries({ startTime, endTime }))
+    if (typeof time === "string" && time.length <= MAX_DIGITS && /^\d+$/.test(time)) {
+      object[name] = Number(time);
+      reading.warnings.push(
+        converted(`${path}${name}`, "is a number written as text; it was read as epoch milliseconds"),
+      );
+    }
 }
 
 /** Returns whether the value has the form that the editor gives it. */

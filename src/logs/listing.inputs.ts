@@ -18,6 +18,8 @@ export const traceLogsInput = z.object({
   after,
   types: list(z.enum(logTypes), logTypes.length)
     .nullish()
-    .describe("Only logs of these types; all of them when absent. None is of the type `INTERNAL`."),
+    .describe(
+      "Only logs of these types; all of them when absent. Logs of the type `INTERNAL` are never returned.",
+    ),
   status: z.enum(logStatuses).nullish().describe("Only logs that ended like this; all of them when absent."),
 });

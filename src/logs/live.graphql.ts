@@ -7,7 +7,7 @@ builder.subscriptionField("logAdded", (t) =>
   t.field({
     type: Log,
     description:
-      "Each log that is added from now on, once it is stored. It ends after an hour, within a second of its token's end, when the service stops, when the listener falls a thousand logs behind, and on PostgreSQL when its gateway has heard of no others for a moment; listen again then. What is read for one event has at most 1 MB: ask for a larger log with `log`. A token may have 20 subscriptions open at a time, a workspace 100. Needs the scope `read`.",
+      "Each log that is added from now on, once it is stored. It ends after an hour, within a second of its token's end, when the service stops, when the listener falls a thousand logs behind, and, on PostgreSQL, when its gateway may have missed logs of other gateways; listen again then. What is read for one event has at most 1 MB: ask for a larger log with `log`. A token may have 20 subscriptions open at a time, a workspace 100. Needs the scope `read`.",
     args: argumentsOf(t, logAddedInput),
     subscribe: (_, args, context) => logAdded(context, args),
     resolve: (log) => log,

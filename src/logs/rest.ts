@@ -1,9 +1,8 @@
 import { z } from "zod";
-import { readFlatForms } from "../datasets/clientForms.inputs.ts";
 import { readForms, withForms } from "../datasets/clientForms.rest.ts";
 import type { App, FastifyRequest } from "../http/app.ts";
 import { errorBody, errorResponsesToBody } from "../rest/errorResponses.ts";
-import { readTraceForms } from "./clientForms.inputs.ts";
+import { readFlatForms, readTraceForms } from "./clientForms.inputs.ts";
 import { createExperiment } from "./experiments.resolvers.ts";
 import { logPromptRecord } from "./inputs.ts";
 import { refuseOtlp } from "./otlpBodies.resolvers.ts";

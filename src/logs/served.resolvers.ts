@@ -81,17 +81,16 @@ export async function readServed(
 
 /**
  * What served a call that is stored already: the same as then, although a tag may have moved since, or the prompt may be gone.
- * Only a version that the client names now counts instead, if the prompt has it.
+ * A version that the client names now counts instead, if the prompt has it, and so does what is found where nothing was before.
  */
 export function keepServed(asked: Asked, found: Served, stored: StoredServed): Served {
   if (asked.slug !== stored.promptSlug) return found;
-  const { prompt: promptId, version, tag, provider, model } = stored;
-  const isFound = found.warnings.length === 0 && found.promptId === promptId;
-  if (isFound && [asked.version, version].includes(found.version)) return found;
-  return {
-    ...{ promptId, version, tag, warnings: found.warnings },
-    model: model === null ? null : { provider, model },
-  };
+  if (asked.version !== null && asked.version === found.version && found.warnings.length === 0) return found;
+  const { prompt: promptId, version, tag } = stored;
+  const model = stored.model === null ? null : { provider: stored.provider, model: stored.model };
+  if (promptId === null && version === null)
+    return { ...found, tag: found.tag ?? tag, model: found.model ?? model };
+  return { promptId, version, tag, model, warnings: found.warnings };
 }
 
 export type FindServed = (asked: Asked) => Promise<Served>;

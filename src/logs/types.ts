@@ -27,7 +27,7 @@ export const LogType = builder.enumType("LogType", {
     INTERNAL: {
       value: "internal",
       description:
-        "A call of a client library to Gabbro, without its content. Lists leave these out unless a filter asks for this type, other than in `not`; `Trace.logs` never has them.",
+        "A call of a client library to Gabbro, without its content. Lists leave these out unless `type` names it in the filter, or within its `and` or `or`; `Trace.logs` never contains them.",
     },
   } satisfies Record<Uppercase<entities.LogRecord["type"]>, object>,
 });

@@ -272,6 +272,34 @@ test("a span that is sent again keeps the version, the tag and the model that se
   expect(named).toMatchObject([{ version: "2.0.0", tag: null, model: "gpt-4o" }]);
 });
 
+test("a span for which nothing served takes what is found when it is sent again", async () => {
+  const traceId = newTraceId();
+  const query = `{ logs(filter: { slug: "later" }) { nodes { version tag prompt { slug } } } }`;
+  const sendAgain = async (more: Attributes = {}) => {
+    const attributes = call(10, { "gabbro.prompt.slug": "later", ...more });
+    await post(traceId, [{ id: 0, attributes }], server.token);
+    return server.run(query);
+  };
+  expect(await sendAgain()).toEqual([{ version: null, tag: null, prompt: null }]);
+  const named = { "gabbro.prompt.version": "1.0.0" };
+  expect(await sendAgain(named)).toEqual([{ version: "1.0.0", tag: null, prompt: null }]);
+  await addPrompt(server, { slug: "later", versions: [{ version: "1.0.0" }], tags: { production: "1.0.0" } });
+  expect(await sendAgain(named)).toEqual([{ version: "1.0.0", tag: null, prompt: { slug: "later" } }]);
+});
+
+test("a span that was stored before its prompt was published is linked when it is sent again", async () => {
+  const traceId = newTraceId();
+  const query = `{ logs(filter: { slug: "unpublished" }) { nodes { version tag prompt { slug } } } }`;
+  const sendAgain = async () => {
+    const attributes = call(10, { "gabbro.prompt.slug": "unpublished" });
+    await post(traceId, [{ id: 0, attributes }], server.token);
+    return server.run(query);
+  };
+  expect(await sendAgain()).toEqual([{ version: null, tag: null, prompt: null }]);
+  await addPrompt(server, { slug: "unpublished", versions: [{ version: "1" }], tags: { production: "1" } });
+  expect(await sendAgain()).toEqual([{ version: "1", tag: "production", prompt: { slug: "unpublished" } }]);
+});
+
 test("a root whose parent is in another service is the root, until that parent is stored, too", async () => {
   const traceId = newTraceId();
   const remote = 0x300;

@@ -18,6 +18,7 @@ import { Migration20261127021000_words_of_workspaces } from "./Migration20261127
 import { Migration20261129102332_reported_usage } from "./Migration20261129102332_reported_usage.ts";
 import { Migration20261130143500_words_at_once } from "./Migration20261130143500_words_at_once.ts";
 import { Migration20261130191000_no_statistics_of_words } from "./Migration20261130191000_no_statistics_of_words.ts";
+import { Migration20261130224500_types_in_sums } from "./Migration20261130224500_types_in_sums.ts";
 
 /** The migrations of PostgreSQL in their order; `npm run migration -- NAME` writes the next one, which is then added here. */
 export const postgresqlMigrations = [
@@ -44,4 +45,5 @@ export const postgresqlMigrations = [
     name: "Migration20261130191000_no_statistics_of_words",
     class: Migration20261130191000_no_statistics_of_words,
   },
+  { name: "Migration20261130224500_types_in_sums", class: Migration20261130224500_types_in_sums },
 ];
