@@ -5,10 +5,10 @@ import type { Insert } from "./inserts.ts";
 export const VERSIONED = "DatasetRow";
 
 /**
- * The dataset of new rows was deleted, or got other columns, after the rows were made by its columns. It is refused with the error
- * of its foreign key, which a soft-deleted dataset does not violate, as it stays until its rows are deleted.
+ * The error for rows whose dataset was deleted, or whose columns changed, after the rows were encoded. It has the code of a foreign
+ * key, because a soft-deleted dataset violates none.
  */
-export const outdated = () =>
+export const outdatedRows = () =>
   Object.assign(new Error("The dataset of a row has been deleted, or its columns were changed."), {
     code: "SQLITE_CONSTRAINT_FOREIGNKEY",
   });
@@ -16,28 +16,29 @@ export const outdated = () =>
 const { next: NEXT } = versionStatements(() => "?");
 
 /**
- * Gives rows that are about to be inserted the next version of their dataset, in the transaction that inserts them. Until then their
- * version is that of the columns by which their values are stored.
+ * The values of rows that are about to be inserted, with the next version of their dataset, in the transaction that inserts them.
+ * Until then their version is that of the columns by which their values are stored; a retry needs the rows unchanged.
  */
-export function assignVersionsSync(
+export function withVersionsSync(
   { entity, fields, rows }: Insert,
   prepare: (statement: string) => { all(values: unknown[]): unknown[] },
-): void {
-  if (entity !== VERSIONED) return;
+): unknown[][] {
+  if (entity !== VERSIONED) return rows;
   const [dataset, workspace, version] = ["dataset", "workspace", "version"].map((name) =>
     fields.indexOf(name),
   ) as [number, number, number];
-  for (const group of Map.groupBy(rows, (row) => row[dataset]).values()) {
+  const versions = new Map<unknown, number>();
+  for (const [id, group] of Map.groupBy(rows, (row) => row[dataset])) {
     const columnsVersion = onlyOf(group.map((row) => row[version]));
-    const values = [group[0]![dataset], group[0]![workspace], columnsVersion];
-    const [made] = prepare(NEXT).all(values) as { version: number }[];
-    if (!made) throw outdated();
-    for (const row of group) row[version] = made.version;
+    const [made] = prepare(NEXT).all([id, group[0]![workspace], columnsVersion]) as { version: number }[];
+    if (!made) throw outdatedRows();
+    versions.set(id, made.version);
   }
+  return rows.map((row) => row.with(version, versions.get(row[dataset])));
 }
 
 /** The same in a transaction of Kysely, which locks the datasets: in one order, so that no two transactions wait for each other. */
-export async function assignVersions(
+export async function withVersions(
   transaction: QueryExecutorProvider,
   entity: string,
   rows: Record<string, unknown>[],
@@ -53,16 +54,16 @@ export async function assignVersions(
       where id = ${id} and workspace_id = ${group[0]!.workspace} and columns_version = ${columnsVersion}
         and deleted_at is null
       returning version`.execute(transaction);
-    if (!made[0]) throw outdated();
+    if (!made[0]) throw outdatedRows();
     versions.set(id, made[0].version);
   }
-  return rows.map((row) => ({ ...row, version: versions.get(row.dataset) })); // who retries has the rows as they were
+  return rows.map((row) => ({ ...row, version: versions.get(row.dataset) }));
 }
 
 /** The one value of rows that were made by the same columns; rows that share a transaction may not be. */
 function onlyOf(columnsVersions: unknown[]): unknown {
   const [first] = columnsVersions;
-  if (columnsVersions.some((each) => each !== first)) throw outdated();
+  if (columnsVersions.some((each) => each !== first)) throw outdatedRows();
   return first;
 }
 

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from "kysely";
-import { assignVersions } from "./datasetVersions.ts";
+import { withVersions } from "./datasetVersions.ts";
 import type { createEncoder } from "./encode.ts";
 import type { Insert, InsertAlong, Rows } from "./inserts.ts";
 
@@ -18,7 +18,7 @@ export function createInsert<DB>(encode: Encoder, { insertAlong, tellOthers }: A
       .map(([entity, group]) => [entity, group.map(([, row]) => row as Record<string, unknown>)] as const)
       .toArray();
     for (const [entity, group] of byEntity) {
-      const plain = await assignVersions(transaction, entity, group);
+      const plain = await withVersions(transaction, entity, group);
       for (const chunk of inStatements(plain.map(encode(entity))))
         await transaction
           .insertInto(entity)

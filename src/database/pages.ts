@@ -36,7 +36,7 @@ export function inPage<DB, TB extends keyof DB, Row>(
   return page.orderBy(column, isAscending === inverted ? "desc" : "asc").limit(limit);
 }
 
-/** What is left of a page after some of its entries, the last of which has this sort key; of the whole page after none. */
+/** The rest of a page after `count` entries, the last of which has the sort key `last`; the whole page after none. */
 export function restOf(page: Page, count: number, last: string | undefined): Page {
   const end = last !== undefined && (page.inverted ? { before: last } : { after: last });
   return { ...page, ...end, limit: page.limit - count };

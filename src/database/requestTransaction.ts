@@ -76,7 +76,7 @@ export async function inRequestTransaction<Result>(
     const result = await run(request);
     request.throwFailure();
     if (!hasWritten()) {
-      await rollback(new Error("The request has ended.")); // what was refused has begun it, too
+      await rollback(new Error("The request has ended.")); // a refused write may have begun it
       return result;
     }
     await last(request, result);

@@ -1,5 +1,5 @@
 import type { MetadataStorage, Platform } from "@mikro-orm/core";
-import { outdated, VERSIONED, versionStatements } from "./datasetVersions.ts";
+import { outdatedRows, VERSIONED, versionStatements } from "./datasetVersions.ts";
 import type { Dialect } from "./dialect.ts";
 import type { createEncoder } from "./encode.ts";
 import { retryWhileLocked } from "./retry.ts";
@@ -48,7 +48,7 @@ export function createBulk(
     return retryWhileLocked(() =>
       runSteps(orm, function* () {
         const [made] = yield { statement: version.next, values: known };
-        if (!made) throw outdated();
+        if (!made) throw outdatedRows();
         const result = { added: 0, changed: 0 };
         for (const group of groups) {
           for (const row of group) row.version = made.version;

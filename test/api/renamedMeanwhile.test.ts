@@ -1,12 +1,13 @@
-import { setTimeout as wait } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { EntityManager } from "@mikro-orm/core";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { inTransaction } from "../../src/database/transaction.ts";
+import { writeQueueOf } from "../../src/database/writeQueue.ts";
 import { putDatasetItems } from "../../src/datasets/bulk.resolvers.ts";
 import { datasetRowInput } from "../../src/datasets/inputs.ts";
 import { findLocked } from "../../src/datasets/resolvers.ts";
 import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { addDataset } from "../support/data.ts";
-import { type Server, startServer } from "../support/server.ts";
+import { isOnPostgresql, type Server, startServer } from "../support/server.ts";
 
 const add = (server: Server, row: { key: string | null; values: object }) =>
   server.post("/datasets/d/items", row);
@@ -16,6 +17,19 @@ const importRow = async ({ database }: Server, row: { key: string | null; values
     slug: "d",
     items: [datasetRowInput.parse(row)],
   });
+
+/** How many writes wait: for their turn, for a lock, or on SQLite for the one connection that writes. */
+async function countWaiting({ database }: Server): Promise<number> {
+  const queued = writeQueueOf(database.orm.em)!.waiting();
+  const locks =
+    "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+  if (isOnPostgresql) return queued + (await database.orm.em.fork().execute(locks)).length;
+  const begun = [EntityManager.prototype.transactional, database.putInBulk].map(
+    (write) => vi.mocked(write).mock,
+  );
+  // The first one holds the dataset.
+  return begun.reduce((sum, { calls }) => sum + calls.length, queued + database.commit.waiting()) - 1;
+}
 
 test.each([
   { kind: "a row with a key", key: "k", store: add },
@@ -28,22 +42,25 @@ test.each([
     const { id } = await addDataset(server, { slug: "d", columns: [{ name: "a", type: "text" }] });
     await server.get("/datasets/d"); // the columns are known from now on
     const workspace = await getWorkspaceId(server.database, "default");
+    vi.spyOn(EntityManager.prototype, "transactional");
+    vi.spyOn(server.database, "putInBulk");
+    onTestFinished(() => void vi.restoreAllMocks());
+    const waiting = (count: number) => expect.poll(() => countWaiting(server)).toBe(count);
     const { promise: gate, resolve: open } = Promise.withResolvers<void>();
-    const holding = inTransaction(
-      server.database.fork(workspace),
-      async (em) => {
-        await findLocked(em, id);
-        await gate;
-      },
-      "locked rows",
-    );
-    await wait(100);
+    const { promise: isLocked, resolve: locked } = Promise.withResolvers<void>();
+    const hold = async (em: Parameters<typeof findLocked>[0]) => {
+      await findLocked(em, id);
+      locked();
+      await gate;
+    };
+    const holding = inTransaction(server.database.fork(workspace), hold, "locked rows");
+    await isLocked;
     const renaming = server.graphql(
       'mutation { updateDataset(slug: "d", input: { renameColumns: [{ from: "a", to: "b" }], addColumns: [{ name: "a", type: TEXT }] }) { dataset { version } } }',
     );
-    await wait(150); // it waits for the dataset
+    await waiting(1); // for the dataset
     const adding = store(server, { key, values: { a: "mine" } });
-    await wait(150); // it has looked up the columns, and waits behind
+    await waiting(2); // it has looked up the columns
     open();
     await holding;
     const { body: renamed } = await renaming;

@@ -24,7 +24,7 @@ test("the last two of ten connections are left to workspaces that have one at mo
   await pool.end();
 });
 
-test("what a replica is lost for leaves no connection of the primary in a transaction", async () => {
+test("a transaction that a replica is lost for has one connection of the primary to itself, until it ends", async () => {
   const { url } = inject("postgresql")!;
   const primary = createPool({ connectionString: url, max: 5 });
   const lost = Object.assign(new Error("Connection terminated unexpectedly"), { code: "ECONNRESET" });
@@ -40,19 +40,23 @@ test("what a replica is lost for leaves no connection of the primary in a transa
   };
   const reading = createReadingPool(primary, [replica as never]);
   const reader = await reading.connect();
-  const run = (statement: string) => reader.query<{ answer: number }>(statement, []);
-  for (const statement of ["begin", "start transaction read only", "set local statement_timeout = 1"])
-    await run(statement);
-  expect((await run("select 1 as answer")).rows).toEqual([{ answer: 1 }]);
-  const writer = await primary.connect(); // the only one so far, which the read took
-  const { rows } = await writer.query<{ id: number; limit: string }>(
-    "select txid_current_if_assigned() as id, current_setting('statement_timeout') as limit, now() = statement_timestamp() as own",
-    [],
-  );
-  expect(rows).toEqual([{ id: null, limit: "0", own: true }]);
-  writer.release();
-  for (const statement of ["commit", "rollback"]) await run(statement);
+  const run = async (statement: string) => (await reader.query<object>(statement, [])).rows;
+  const state =
+    "select current_setting('transaction_read_only') as mode, current_setting('statement_timeout') as limit";
+  expect(await run(state)).toEqual([{ mode: "off", limit: "0" }]);
+  await run("start transaction read only");
+  await run("set local statement_timeout = 1000");
+  const others = await Promise.all([primary.connect(), primary.connect()]);
+  for (const other of others)
+    expect((await other.query(state, [])).rows).toEqual([{ mode: "off", limit: "0" }]);
+  expect(await run(state)).toEqual([{ mode: "on", limit: "1s" }]);
+  await run("commit");
+  for (const other of others) other.release();
+  expect(primary.counts().inUse).toBe(0);
+
+  await run("begin");
   reader.release();
+  expect(primary.counts().inUse).toBe(0);
   await reading.end();
   await primary.end();
 });

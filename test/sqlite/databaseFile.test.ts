@@ -108,6 +108,20 @@ test("a file with changes that are still in its log beside it keeps both when a 
   expect(await read()).toEqual(before);
 });
 
+test("no new database is made beside the log of an earlier one, which stays as it is", async () => {
+  const file = join(folder, "moved.sqlite");
+  const killed = new Database(join(folder, "killed.sqlite"));
+  killed.exec("pragma journal_mode = wal; create table acknowledged (id)");
+  await copyFile(join(folder, "killed.sqlite-wal"), `${file}-wal`);
+  killed.close();
+  const before = await readFile(`${file}-wal`, "base64");
+  expect(before.length).toBeGreaterThan(0);
+  await expect(openDatabase(`sqlite:${file}`, entities)).rejects.toThrow(
+    `The log of an earlier database is there: ${file}-wal.`,
+  );
+  expect(await readFile(`${file}-wal`, "base64")).toBe(before);
+});
+
 test.each([
   ["synchronous = full", "synchronous = normal", "synchronous=1"],
   ["journal_mode = wal", "journal_mode = delete", "journal_mode=delete"],

@@ -80,3 +80,23 @@ test("no more than 10,000 logs of other gateways wait: beyond them, the oldest i
   await vi.waitFor(() => expect(ids).toEqual(sent));
   await feed.close();
 });
+
+test("a subscription to logs that began before its gateway listened ends once it does, as logs may be missing in it", async () => {
+  const pubSub = createPubSub();
+  let attempts = 0;
+  const feed = openPostgresqlChangeFeed(
+    "self",
+    () => {
+      const connection = new Connection();
+      attempts += 1;
+      if (attempts === 1) connection.connect = async () => Promise.reject(new Error("too many clients"));
+      return connection;
+    },
+    pubSub,
+  );
+  const logs = pubSub.listen({ workspaceId: "one", tokenId: null });
+  expect(await logs.next()).toEqual({ done: true, value: undefined });
+  expect(attempts).toBe(2);
+  await feed.close();
+  pubSub.close();
+});

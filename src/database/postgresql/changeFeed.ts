@@ -19,7 +19,6 @@ export function openPostgresqlChangeFeed(
 ): ChangeFeed<Executor> {
   let changes = 0;
   let countsWhileDeaf = 0;
-  let hasListened = false;
   const publishLog = inTurns(pubSub.publish);
   const publishChange = inTurns(pubSub.prompts.publish);
   const listener = keepListening(newClient, {
@@ -27,8 +26,7 @@ export function openPostgresqlChangeFeed(
     begin: () => {
       changes += 1;
       pubSub.prompts.publishToAll(null);
-      if (hasListened) pubSub.endListening();
-      hasListened = true;
+      pubSub.endListening();
     },
     handlers: {
       [CHANGES]: (origin) => {

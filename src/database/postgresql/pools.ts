@@ -145,25 +145,43 @@ async function connectAtPosition(replica: Pool, position: string): Promise<Postg
   return undefined;
 }
 
-/** Begins, limits or ends the transaction of a connection. */
-const OF_TRANSACTION = /^(?:begin|start transaction|set|commit|rollback)\b/i;
+const BEGIN = /^(?:begin|start transaction)\b/i;
+const END = /^(?:commit|rollback)$/i;
 
 /**
- * Repeats a read on the primary when the replica aborts it, because it is lost or continues with replication. The reads of its
- * transaction follow one by one: a `begin` that is repeated left a connection of the pool in a transaction, and what others wrote
- * there was acknowledged and not committed.
+ * Repeats a read on the primary when the replica aborts it, because it is lost or continues with replication. A transaction whose
+ * begin is repeated keeps its connection until it ends: as one of the pool, others wrote there, and what was acknowledged to them
+ * was not committed.
  */
 function withFallback(replica: PostgresPoolClient, primary: Pool): PostgresPoolClient {
+  let instead: PostgresPoolClient | undefined;
+  const endTransaction = () => {
+    instead?.release();
+    instead = undefined;
+  };
+  const onPrimary = async (statement: string, values: readonly unknown[]) => {
+    if (BEGIN.test(statement)) instead = await primary.connect();
+    if (!instead) return queryOnce(primary, statement, values);
+    try {
+      return await instead.query(statement, values);
+    } finally {
+      if (END.test(statement)) endTransaction();
+    }
+  };
   const query = async (statement: string, values: readonly unknown[]) => {
+    if (instead) return onPrimary(statement, values);
     try {
       return await replica.query(statement, values);
     } catch (error) {
       if (!isWorthAnotherServer(error)) throw error;
-      if (OF_TRANSACTION.test(statement)) return { command: "", rowCount: 0, rows: [] };
-      return queryOnce(primary, statement, values);
+      return onPrimary(statement, values);
     }
   };
-  return { query: query as PostgresPoolClient["query"], release: () => replica.release() };
+  const release = () => {
+    endTransaction();
+    replica.release();
+  };
+  return { query: query as PostgresPoolClient["query"], release };
 }
 
 async function queryOnce<Row>(pool: Pool, statement: string, values: readonly unknown[] = []) {

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { Database, Statement } from "better-sqlite3";
-import { assignVersionsSync } from "../datasetVersions.ts";
+import { withVersionsSync } from "../datasetVersions.ts";
 import type { Dialect, Steps } from "../dialect.ts";
 import type { Insert } from "../inserts.ts";
 import { sqliteMigrations } from "../migrations/sqlite/list.ts";
@@ -158,9 +158,9 @@ const insertEachWithin: NonNullable<Dialect["insertEachWithin"]> = async (em, pi
 
 function insertRows(inserts: Insert[], prepare: Prepare): void {
   for (const insert of inserts) {
-    assignVersionsSync(insert, prepare);
+    const rows = withVersionsSync(insert, prepare);
     const prepared = prepare(insert.statement);
-    for (const values of insert.rows) prepared.run(values);
+    for (const values of rows) prepared.run(values);
   }
 }
 

@@ -3,11 +3,12 @@ import { dirname } from "node:path";
 import Database from "better-sqlite3";
 import { createPrivateFile, createPrivateFolder } from "../../privateFiles.ts";
 import { refuseNewer } from "../newerDatabase.ts";
-import { filesOf } from "./sideFiles.ts";
+import { filesOf, refuseEarlierLog } from "./sideFiles.ts";
 
 /** Makes the file of a new database, which only its user may read. SQLite gives its other files the same permissions. */
 export async function createFile(path: string): Promise<void> {
   if (existsSync(path)) return;
+  refuseEarlierLog(path); // SQLite would delete it, with what it alone holds
   await createPrivateFolder(dirname(path));
   try {
     await (await createPrivateFile(path)).close();

@@ -12,7 +12,7 @@ export function refuseEarlierLog(path: string): void {
   const left = SIDE_FILES.map((ending) => `${path}${ending}`).filter((file) => existsSync(file));
   if (left.length > 0)
     throw new Error(
-      `The log of an earlier database is there: ${left.join(" and ")}. Move it away too, to the file that it belongs to.`,
+      `The log of an earlier database is there: ${left.join(" and ")}. Move it next to the database file that it belongs to.`,
     );
 }
 
