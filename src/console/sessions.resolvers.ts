@@ -71,7 +71,9 @@ export function createSessionAuthentication(
     const access = isCurrent ? entry : await find(hash);
     if (!access || hasEnded(access)) throw unauthenticated("This session has ended. Sign in again.");
     if (shownWorkspace !== undefined && shownWorkspace !== access.workspaceId)
-      throw unauthenticated("This browser has signed in to another workspace since. Reload the page.");
+      throw unauthenticated(
+        "Another tab of this browser has signed in to another workspace. Reload the page.",
+      );
     const nowMs = Date.now();
     if (use === "used" && nowMs - access.sessionUsedAt >= LAST_USED_PRECISION_MS) {
       // In the background: it must not delay or fail the request.

@@ -42,16 +42,16 @@ export async function putDatasetItems(
       return await putBy(context, { workspace, parent, items });
     } catch (error) {
       if (!isOrphan(error)) throw error;
-      if (attempt === MAX_ATTEMPTS) throw columnsChange(slug);
+      if (attempt === MAX_ATTEMPTS) throw columnsKeepChanging(slug);
       parent = await readDataset(context.database, workspace, slug); // its columns were changed, or it was deleted
     }
   }
 }
 
-const columnsChange = (slug: string) =>
+const columnsKeepChanging = (slug: string) =>
   new GabbroError(
     "UNAVAILABLE",
-    `The columns of the dataset ${quoted(slug)} change again and again; try again in a moment.`,
+    `The columns of the dataset ${quoted(slug)} keep changing; try again in a moment.`,
   );
 
 interface Bulk {

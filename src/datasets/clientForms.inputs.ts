@@ -2,9 +2,8 @@ import { checkJson, type JsonCounts } from "../validation/jsonLimits.ts";
 import type { Warning } from "../warnings.ts";
 
 /**
- * What published clients send in forms of their own, read where only one meaning is possible, such as objects and times as text. A
- * warning names each form that was read, unless it stands for nothing. The body is changed in place: each copy of 98,000 members
- * took 50 ms.
+ * What published clients send in forms of their own, read where only one meaning is possible, such as objects as text. A warning
+ * names each form that was read, unless it stands for nothing. The body is changed in place: each copy of 98,000 members took 50 ms.
  */
 export interface ClientForms {
   body: unknown;
@@ -25,33 +24,22 @@ export const newReading = (): Reading => ({ warnings: [], counts: { values: 0, m
 export const isObject = (value: unknown): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The body of a row or a single log, whose client may send `metadata` and times as text. */
-export function readFlatForms(body: unknown): ClientForms {
+/** The body of a row, whose client may send `metadata` as text. */
+export function readRowForms(body: unknown): ClientForms {
   const reading = newReading();
-  if (isObject(body)) readTexts(body, "", reading);
+  if (isObject(body)) readMetadata(body, "", reading);
   return { body, warnings: reading.warnings };
 }
 
-const MAX_DIGITS = 16;
-
-/** Reads `metadata` and times that are texts; `path` stands before their names in warnings. */
-export function readTexts(object: Members, path: string, { warnings, counts }: Reading): void {
-  const { metadata, startTime, endTime } = object;
+/** Reads `metadata` that is a text; `path` stands before its name in the warning. */
+export function readMetadata(object: Members, path: string, { warnings, counts }: Reading): void {
+  const { metadata } = object;
   if (metadata === "") object.metadata = null;
-  else if (typeof metadata === "string") {
-    const parsed = parseObject(metadata, counts, `${path}metadata`);
-    if (parsed) {
-      object.metadata = parsed;
-      warnings.push(converted(`${path}metadata`, "is an object written as text; it was read as the object"));
-    }
-  }
-  for (const [name, time] of Object.entries({ startTime, endTime }))
-    if (typeof time === "string" && time.length <= MAX_DIGITS && /^\d+$/.test(time)) {
-      object[name] = Number(time);
-      warnings.push(
-        converted(`${path}${name}`, "is a number written as text; it was read as epoch milliseconds"),
-      );
-    }
+  if (typeof metadata !== "string" || metadata === "") return;
+  const parsed = parseObject(metadata, counts, `${path}metadata`);
+  if (!parsed) return;
+  object.metadata = parsed;
+  warnings.push(converted(`${path}metadata`, "is an object written as text; it was read as the object"));
 }
 
 /** Throws BAD_INPUT when the object, or it with those of the body before, would be refused in a body of its own. */

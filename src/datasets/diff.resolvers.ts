@@ -10,7 +10,7 @@ import { type Entry, isIn, walkEntries } from "./entries.resolvers.ts";
 import type { DatasetInput } from "./inputs.ts";
 import { rowParser } from "./parsing.ts";
 import type { DatasetHead, Row } from "./resolvers.ts";
-import { getTagged, pin, refuseDeleted } from "./versions.resolvers.ts";
+import { getWithTags, pin, refuseDeleted } from "./versions.resolvers.ts";
 
 /** What two versions do not have alike; one of them may not have it at all. */
 export interface Change<Changed> {
@@ -43,7 +43,7 @@ export async function datasetDiff(
   context: Context,
   { slug, from, to }: DatasetDiffInput,
 ): Promise<DatasetDiff> {
-  const tagged = await getTagged(context, slug, [from, to]);
+  const tagged = await getWithTags(context, slug, [from, to]);
   return { from: await pin(context, tagged, from), to: await pin(context, tagged, to) };
 }
 

@@ -65,7 +65,7 @@ export async function addDatasetItem(
     try {
       return await appendRow(context, { workspace, parent, input });
     } catch (error) {
-      if (!isOrphan(error)) throw error; // else the dataset has changed since, and it is locked
+      if (!isOrphan(error)) throw error; // else the dataset changed since it was read: store the row under its lock
     }
   }
   const [added] = await refuseOrphans(slug, () =>

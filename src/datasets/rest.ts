@@ -4,7 +4,7 @@ import type { Context } from "../context.ts";
 import type { App, FastifyReply } from "../http/app.ts";
 import { disableDeadline } from "../limits/deadline.ts";
 import { errorBody, errorResponses, errorResponsesToBody } from "../rest/errorResponses.ts";
-import { readFlatForms } from "./clientForms.inputs.ts";
+import { readRowForms } from "./clientForms.inputs.ts";
 import { readForms, withForms } from "./clientForms.rest.ts";
 import { type Column, columnTypes } from "./entities.ts";
 import { datasetChoice, datasetRowInput, datasetSlugInput } from "./inputs.ts";
@@ -61,7 +61,9 @@ export const addDatasetItemAnswer = z
     warning: z
       .string()
       .optional()
-      .describe("Names the columns whose values were left out, and what was not as documented."),
+      .describe(
+        "Names the columns whose values were left out, and the members that were read in another form than documented.",
+      ),
   })
   .describe("The row as it was stored.");
 
@@ -111,7 +113,7 @@ export function datasetRoutes(app: App): void {
       body: datasetRowInput,
       response: { 201: addDatasetItemAnswer, ...errorResponsesToBody, ...notFound },
     },
-    preValidation: readForms(readFlatForms),
+    preValidation: readForms(readRowForms),
     handler: async (request, reply) => {
       const { context, params, body } = request;
       const { datasetRow, warnings } = await addDatasetItem(context, { ...params, input: body });

@@ -30,7 +30,7 @@ export async function dataset(
   { slug, withVersion, ...choice }: DatasetInput & { withVersion?: boolean },
 ): Promise<DatasetHead> {
   const workspace = authorize(context, "read");
-  if (choice.version || choice.tag) return pin(context, await getTagged(context, slug, [choice]), choice);
+  if (choice.version || choice.tag) return pin(context, await getWithTags(context, slug, [choice]), choice);
   return withVersion ? getState(context, slug) : getDataset(context, workspace, slug);
 }
 
@@ -64,7 +64,7 @@ interface Tagged {
  * The dataset with that slug, and the versions that the tags of some choices name. Tags are read first: they may move meanwhile
  * to a version that the dataset did not have before.
  */
-export async function getTagged(context: Context, slug: string, choices: Choice[]): Promise<Tagged> {
+export async function getWithTags(context: Context, slug: string, choices: Choice[]): Promise<Tagged> {
   const labels = choices.flatMap(({ version, tag }) => (version || tag === LATEST ? [] : (tag ?? [])));
   const tags = labels.length > 0 ? await readTags(context, slug, labels) : [];
   const state = await getState(context, slug);

@@ -49,7 +49,7 @@ export async function* piecesOf(input: Input): AsyncGenerator<string> {
   } catch (error) {
     if (error instanceof FileError) throw error;
     const { message } = error as Error;
-    throw new FileError(path, line, `this line, or one of the next hundreds, cannot be read: ${message}.`);
+    throw new FileError(path, line, `cannot be read from about this line on: ${message}.`);
   }
   yield decode();
 }

@@ -54,7 +54,7 @@ export const builder = new SchemaBuilder<{
 });
 
 const GENERAL_ERRORS =
-  "The description of a field names the error codes of its own. Beside them, each field may give `UNAUTHENTICATED`, `BAD_INPUT`, `FORBIDDEN`, `QUERY_TOO_COMPLEX`, `TOO_MANY_REQUESTS`, `UNAVAILABLE`, `TIMED_OUT` and `INTERNAL`, and a field of a log, a trace, a version of a prompt or a dataset that has just been removed `LOG_NOT_FOUND`, `TRACE_NOT_FOUND`, `VERSION_NOT_FOUND` or `DATASET_NOT_FOUND`.";
+  "The description of a field names the error codes of its own. Beside them, each field may give `UNAUTHENTICATED`, `BAD_INPUT`, `FORBIDDEN`, `QUERY_TOO_COMPLEX`, `TOO_MANY_REQUESTS`, `UNAVAILABLE`, `TIMED_OUT` and `INTERNAL`, and a field of a log, a trace, a dataset or a version of a prompt that has just been removed `LOG_NOT_FOUND`, `TRACE_NOT_FOUND`, `DATASET_NOT_FOUND` or `VERSION_NOT_FOUND`.";
 
 builder.addScalarType("DateTime", dateTime);
 builder.addScalarType("JSON", json);

@@ -83,7 +83,7 @@ function present(error: GraphQLError, { requestId, log }: ErrorContext): GraphQL
 const isTooDeep = (cause: unknown) => cause instanceof RangeError && cause.message.includes("call stack");
 
 /** Whether the service failed, and not the caller: the same request may succeed later. */
-export const isFailure = (cause: unknown): boolean =>
+export const isServiceError = (cause: unknown): boolean =>
   cause instanceof GabbroError ? cause.status >= 500 : !(cause instanceof GraphQLError || isTooDeep(cause));
 
 /** GraphQL wraps what a resolver throws, once or more. */

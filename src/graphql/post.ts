@@ -13,7 +13,7 @@ import { authenticated } from "../workspaces/resolvers.ts";
 import { isLarge } from "./answerSize.ts";
 import { deprecatedIn } from "./deprecations.ts";
 import type { DocumentCache } from "./documents.ts";
-import { causeOf, errorResult, isFailure, presentErrors } from "./errors.ts";
+import { causeOf, errorResult, isServiceError, presentErrors } from "./errors.ts";
 import type { Parameters } from "./parameters.ts";
 import { cachedResponse } from "./responseCache.ts";
 import { topFieldOf } from "./topField.ts";
@@ -73,7 +73,8 @@ export async function answerPost(
       const result = await run(context);
       const causes = result.errors?.map(causeOf) ?? [];
       throwFailure(causes);
-      if (causes.some(isFailure)) throw causes.find(isFailure); // or it would be the answer to each retry
+      const error = causes.find(isServiceError);
+      if (error) throw error; // or it would be the answer to each retry
       return present(result);
     },
   );

@@ -37,15 +37,24 @@ async function removeTraces(context: Context): Promise<number> {
     .where("environment", "=", SAMPLE_ENVIRONMENT)
     .orderBy("id");
   const removal = write.deleteFrom("Trace").where("workspace", "=", workspaceId);
-  const removed = await deleteInBatches({
-    find: (maxRows, after) => traces.where("id", ">", after).limit(maxRows).execute(),
-    remove: (ids) => retryWhileLocked(() => removal.where("id", "in", ids).execute()),
-  });
-  const after = { environment: SAMPLE_ENVIRONMENT, removed };
-  if (removed > 0)
-    await inTransaction(context.em, async (em) => {
-      // Not `pruneTraces`, whose last entry is the last run of `retention`.
-      recordChange(em, context, { action: "removeSample", subject: "traces", before: null, after });
+  let removed = 0;
+  try {
+    await deleteInBatches({
+      find: (maxRows, after) => traces.where("id", ">", after).limit(maxRows).execute(),
+      remove: async (ids) => {
+        await retryWhileLocked(() => removal.where("id", "in", ids).execute());
+        removed += ids.length;
+      },
     });
+  } finally {
+    if (removed > 0) await recordRemoval(context, removed); // of what an error ended, too
+  }
   return removed;
 }
+
+/** Not as `pruneTraces`, whose last entry is the last run of `retention`. */
+const recordRemoval = (context: Context, removed: number) =>
+  inTransaction(context.em, async (em) => {
+    const after = { environment: SAMPLE_ENVIRONMENT, removed };
+    recordChange(em, context, { action: "removeSample", subject: "traces", before: null, after });
+  });

@@ -116,7 +116,7 @@ export async function runOnce(
       },
     );
     await pause();
-    // At another gateway the same request may have done what is refused here, such as a removal.
+    // Another gateway may have carried out the same request meanwhile; its answer counts then.
     return (isStored ? undefined : await findAnswer()) ?? { ...result, isRepeated: false };
   };
   // A second attempt finds the row of another transaction, however late it is: a duplicate is no outage.

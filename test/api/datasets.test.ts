@@ -97,7 +97,8 @@ test.each([
 ])("the metadata of a row that a client sends as text is read: %j", async (metadata, read, warning) => {
   await addDataset(server, { slug: `text-${warning === undefined}`, columns });
   const path = `/datasets/text-${warning === undefined}/items`;
-  const { status, body } = await server.post(path, { values: { question: "Where?" }, metadata });
+  const row = { values: { question: "Where?" }, metadata, startTime: "1700000000000" }; // rows have no times
+  const { status, body } = await server.post(path, row);
   expect({ status, metadata: body.datasetRow?.metadata, warning: body.warning }).toEqual({
     status: 201,
     metadata: read,

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { addSampleMonth } from "../../src/sample/month.ts";
 import { removeSample } from "../../src/sample/removal.resolvers.ts";
 import { contextWithoutToken, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
-import { startServer } from "../support/server.ts";
+import { isOnPostgresql, startServer } from "../support/server.ts";
 
 const NOON = Date.UTC(2026, 4, 20, 12);
 
@@ -103,3 +103,23 @@ it("the audit log has one entry for the traces of a sample that is removed, whic
   expect(entries).toEqual([{ action: "removeSample", subject: "traces", after }]);
   expect(body.data.retention.lastRun).toEqual({ removed: pruned.body.data.pruneTraces.traces });
 });
+
+it.skipIf(isOnPostgresql)(
+  "on SQLite, the audit log has an entry for what a removal of the sample has removed before an error ends it",
+  async () => {
+    const { server, workspaceId } = await withMonth();
+    await using _ = server;
+    const run = (statement: string) => server.database.orm.em.fork().execute(statement);
+    const count = async () => (await run("select id from traces")).length;
+    const before = await count();
+    await run(
+      `create trigger fails before delete on traces when (select count(*) from traces) < ${before - 100} begin select raise(abort, 'fails'); end`,
+    );
+    await expect(removeSample(contextWithoutToken(server.database, workspaceId, "test"))).rejects.toThrow();
+    const removed = before - (await count());
+    expect(removed).toBeGreaterThan(0);
+    const { body } = await server.graphql("{ auditLog(first: 1) { nodes { action after } } }");
+    const after = { environment: "gabbro-sample", removed };
+    expect(body.data.auditLog.nodes).toEqual([{ action: "removeSample", after }]);
+  },
+);

@@ -1,5 +1,5 @@
 import { afterAll, expect, test, vi } from "vitest";
-import { readFlatForms } from "../../src/datasets/clientForms.inputs.ts";
+import { readRowForms } from "../../src/datasets/clientForms.inputs.ts";
 import { readTraceForms } from "../../src/logs/clientForms.inputs.ts";
 import { startServer } from "../support/server.ts";
 
@@ -37,6 +37,6 @@ test("the forms of clients are read without a copy of the objects that have them
     ],
   });
   const row = { metadata: '{"a":1}' };
-  expect(readFlatForms(row).body).toBe(row);
+  expect(readRowForms(row).body).toBe(row);
   expect(row).toEqual({ metadata: { a: 1 } });
 });

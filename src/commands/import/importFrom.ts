@@ -14,10 +14,7 @@ export interface ImportFromOptions {
   json?: true;
 }
 
-/**
- * Brings in what another product exported, and reports it, also what an error of the import has left. Sets the exit code when
- * something is refused.
- */
+/** Brings in what another product exported, and reports it, even when an error ends the import. Sets the exit code when something is refused. */
 export async function importFrom(
   context: Context,
   product: ProductName,
@@ -64,9 +61,12 @@ export async function runImport(
       await store.put(entry);
       progress.report(read, outcome.total());
     }
-  } finally {
-    await store.finish().finally(progress.stop);
+  } catch (error) {
+    await store.finish().catch(() => {}); // the first error says more than what follows from it
+    progress.stop();
+    throw error;
   }
+  await store.finish().finally(progress.stop);
 }
 
 function createStore(context: Context, outcome: Outcome, { run, tags }: PromptImport) {
