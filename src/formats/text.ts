@@ -49,7 +49,7 @@ export async function* piecesOf(input: Input): AsyncGenerator<string> {
   } catch (error) {
     if (error instanceof FileError) throw error;
     const { message } = error as Error;
-    throw new FileError(path, line, `cannot be read from about this line on: ${message}.`);
+    throw new FileError(path, line, `the file cannot be read from about this line on: ${message}.`);
   }
   yield decode();
 }

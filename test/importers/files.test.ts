@@ -54,7 +54,7 @@ test("a packed file that is cut off is refused from there on, and the other file
   expect(await importText("a.jsonl", text(item("a")).join("\n"))).toEqual({
     rows: 2,
     refusals: [
-      "line 1: nothing from here on is imported: cannot be read from about this line on: unexpected end of file",
+      "line 1: nothing from here on is imported: the file cannot be read from about this line on: unexpected end of file",
     ],
   });
 });

@@ -104,5 +104,7 @@ test.each([
   await writeFile(join(at.folder, "c.json"), second);
   const { counts, refusals } = await at.importFrom(at.folder);
   expect(counts.spans.added).toBe(2);
-  expect(refusals).toEqual([expect.stringMatching(/^line 1: nothing from here on is imported: this line/)]);
+  expect(refusals).toEqual([
+    expect.stringMatching(/^line 1: nothing from here on is imported: th(?:is line|e file cannot be read)/),
+  ]);
 });
