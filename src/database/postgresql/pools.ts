@@ -178,7 +178,7 @@ function withFallback(replica: PostgresPoolClient, primary: Pool): PostgresPoolC
     }
   };
   const release = () => {
-    endTransaction();
+    if (instead) void onPrimary("rollback", []).catch(() => {}); // or the next user of its connection would write in it
     replica.release();
   };
   return { query: query as PostgresPoolClient["query"], release };
