@@ -20,7 +20,7 @@ import {
   datasetRowInput,
   type UpdateDatasetItemInput,
 } from "./inputs.ts";
-import { putRows } from "./put.resolvers.ts";
+import { storeRows } from "./put.resolvers.ts";
 import {
   type DatasetHead,
   findLocked,
@@ -29,7 +29,6 @@ import {
   omittedColumns,
   type Row,
   refuseLargeRow,
-  refuseOrphans,
   rowDecoder,
   type StoredItem,
 } from "./resolvers.ts";
@@ -68,13 +67,7 @@ export async function addDatasetItem(
       if (!isOrphan(error)) throw error; // else the dataset changed since it was read: store the row under its lock
     }
   }
-  const [added] = await refuseOrphans(slug, () =>
-    inTransaction(
-      context.em,
-      (em) => putRows(context, em, { workspace, parent, inputs: [input] }),
-      "locked rows",
-    ),
-  );
+  const [added] = await storeRows(context, { workspace, parent, inputs: [input] });
   return added!;
 }
 
@@ -105,13 +98,7 @@ export async function addDatasetItems(
   const parent = await getDataset(context, workspace, slug);
   const parsed = items.map((item) => datasetRowInput.safeParse(item));
   const valid = parsed.flatMap(({ data }): DatasetRowInput[] => (data ? [data] : []));
-  const rows = await refuseOrphans(slug, () =>
-    inTransaction(
-      context.em,
-      (em) => putRows(context, em, { workspace, parent, inputs: valid }),
-      "locked rows",
-    ),
-  );
+  const rows = await storeRows(context, { workspace, parent, inputs: valid });
   const stored = rows.values();
   const result: StoredItems = { datasetRows: [], errors: [], warnings: [] };
   for (const [index, { error }] of parsed.entries()) {

@@ -3,6 +3,7 @@ import { newId } from "../database/ids.ts";
 import type { Database, EntityManager } from "../database/open.ts";
 import { piecesOf } from "../database/pieces.ts";
 import { countCopied, joinOf } from "../database/requestTransaction.ts";
+import { inTransaction } from "../database/transaction.ts";
 import { GabbroError } from "../errors.ts";
 import { createPause } from "../limits/turns.ts";
 import { bytesAddedByKeys, valuesEncoder } from "./columns.ts";
@@ -16,6 +17,7 @@ import {
   nextVersion,
   omittedColumns,
   type Row,
+  refuseOrphans,
   rowDecoder,
   type StoredItem,
 } from "./resolvers.ts";
@@ -40,10 +42,16 @@ interface RowsToPut {
 }
 
 /**
- * Adds rows, or changes those that have their keys, in the transaction of `em`; the last of equal keys wins. BAD_INPUT when
- * the rows to change are larger than 10 MB together, or the keys of renamed columns add more than 16 MB to the rows.
+ * Adds rows, or changes those that have their keys, in one transaction; the last of equal keys wins. DATASET_NOT_FOUND when the
+ * dataset is gone; BAD_INPUT when the rows to change are larger than 10 MB together, or the keys of renamed columns add more than
+ * 16 MB to the rows.
  */
-export async function putRows(
+export const storeRows = (context: Context, rows: RowsToPut): Promise<StoredItem[]> =>
+  refuseOrphans(rows.parent.slug, () =>
+    inTransaction(context.em, (em) => putRows(context, em, rows), "locked rows"),
+  );
+
+async function putRows(
   context: Context,
   em: EntityManager,
   { inputs, workspace, parent: known }: RowsToPut,

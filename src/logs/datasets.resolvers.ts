@@ -1,9 +1,8 @@
 import type { Context } from "../context.ts";
 import { countCopied } from "../database/requestTransaction.ts";
-import { inTransaction } from "../database/transaction.ts";
 import type { DatasetRow } from "../datasets/entities.ts";
-import { putRows } from "../datasets/put.resolvers.ts";
-import { getDataset, refuseLargeRow, refuseOrphans, type StoredItem } from "../datasets/resolvers.ts";
+import { storeRows } from "../datasets/put.resolvers.ts";
+import { getDataset, refuseLargeRow, type StoredItem } from "../datasets/resolvers.ts";
 import { badInput } from "../errors.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { keyOfText } from "../limits/longTexts.ts";
@@ -33,13 +32,7 @@ export async function addLogToDataset(
   const bytes = refuseLargeRow(row);
   spendAnswerBytes(context, bytes); // 25 rows of 16 MB in one request of 34 kB took 4 s of processor time
   countCopied(context.em, bytes);
-  const [added] = await refuseOrphans(slug, () =>
-    inTransaction(
-      context.em,
-      (em) => putRows(context, em, { workspace, parent, inputs: [row] }),
-      "locked rows",
-    ),
-  );
+  const [added] = await storeRows(context, { workspace, parent, inputs: [row] });
   return added!;
 }
 
