@@ -44,7 +44,7 @@ export function closeGracefully(app: App, graceMs = GRACE_MS): void {
       // For Node.js a connection that has sent nothing yet is not idle. Browsers open such connections in advance.
       for (const [socket, openedMs] of connections)
         if (socket.bytesRead === 0 && openedMs < openedBeforeMs) socket.destroy();
-    }, 100).unref(); // a server that has never listened emits no "close"
+    }, 100).unref(); // without it a server that did not listen keeps the process
     const end = setTimeout(() => app.server.closeAllConnections(), graceMs).unref();
     app.server.once("close", () => {
       clearInterval(sweep);
