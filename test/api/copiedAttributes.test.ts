@@ -184,6 +184,26 @@ test("a trace has the content of its root, stored once, also when the root is se
   });
 });
 
+test("a logged call is stored once, and its trace has its input, its output and its metadata", async () => {
+  const call = { input: "in", output: "out", metadata: { words } };
+  const { body } = await server.post("/monitor/log", { slug: "a", ...call });
+  const { id } = body.trace as { id: string };
+  const columns = ["input", "output", "metadata"] as const;
+  const { read } = server.database;
+  const stored = read.selectFrom("Trace").select(columns).where("id", "=", id);
+  expect(await stored.executeTakeFirstOrThrow()).toEqual({ input: null, output: null, metadata: null });
+  const { body: found } = await server.graphql(
+    `query ($id: ID!) { trace(id: $id) { input output metadata } }`,
+    { id },
+  );
+  expect(found.data.trace).toEqual(call);
+  const { body: logged } = await server.graphql(
+    `mutation ($input: LogPromptInput!) { logPrompt(input: $input) { trace { input output metadata } } }`,
+    { input: { slug: "a", ...call } },
+  );
+  expect(logged.data.logPrompt.trace).toEqual(call);
+});
+
 test("what has no content keeps its attributes, and who asks for none is answered null", async () => {
   expect((await store([model])).attributes.span).toEqual(ofSpan({}));
   const { body } = await server.post("/monitor/log", { slug: "a", input: words, output: words });
