@@ -27,3 +27,19 @@ it.skipIf(!hasChromium)(
     expect(complaints).toEqual([]);
   },
 );
+
+it.skipIf(!hasChromium)(
+  `the overview leads to the calls of a prompt that it counts, and to no earlier ones${skipReason}`,
+  async () => {
+    await using server = await startServer({ console: true });
+    const monthAgo = Date.now() - 30 * 24 * 3_600_000;
+    await server.post("/monitor/log", { slug: "greet", output: "said long ago", startTime: monthAgo });
+    await server.post("/monitor/log", { slug: "greet", output: "said today" });
+    await using browser = await openBrowser();
+    const { page, complaints } = await openConsole(server, await browser.newContext());
+    await page.getByRole("link", { name: "greet", exact: true }).click();
+    await page.getByText("said today").first().waitFor();
+    expect(await page.getByText("said long ago").count()).toBe(0);
+    expect(complaints).toEqual([]);
+  },
+);

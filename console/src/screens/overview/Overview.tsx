@@ -4,7 +4,7 @@ import type { UsageFiguresFragment } from "../../gql/graphql.ts";
 import { readFragment } from "../../gql/index.ts";
 import { BarChart, Share } from "../../parts/BarChart.tsx";
 import { FilterBar, Select } from "../../parts/Field.tsx";
-import { formatCompact, formatCost, formatCount, formatLatency } from "../../parts/format.ts";
+import { dayOf, formatCompact, formatCost, formatCount, formatLatency } from "../../parts/format.ts";
 import { Loaded } from "../../parts/Loaded.tsx";
 import { Empty } from "../../parts/Notice.tsx";
 import { Card, Page } from "../../parts/Page.tsx";
@@ -32,7 +32,8 @@ const charts: {
 export function Overview() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const { days } = periodOf(search.period, "7");
+  const { days, from, to } = periodOf(search.period, "7");
+  const period = { day: dayOf(new Date(from)), to: dayOf(new Date(new Date(to).getTime() - 1)) };
   const result = useData(OverviewOfUsage, variablesOf(search));
   const choose = (period: string) => void navigate({ search: { period }, replace: true });
   return (
@@ -71,8 +72,8 @@ export function Overview() {
                 ))}
               </div>
               <div className={styles.pair}>
-                <Top by="Prompt" rows={readFragment(UsageFigures, data.prompts.nodes)} />
-                <Top by="Model" rows={readFragment(UsageFigures, data.models.nodes)} />
+                <Top by="Prompt" period={period} rows={readFragment(UsageFigures, data.prompts.nodes)} />
+                <Top by="Model" period={period} rows={readFragment(UsageFigures, data.models.nodes)} />
               </div>
             </>
           );
@@ -93,7 +94,15 @@ function NoCalls({ hasEarlier }: { hasEarlier: boolean }) {
 }
 
 /** The groups with the most calls. */
-function Top({ by, rows }: { by: "Prompt" | "Model"; rows: readonly UsageFiguresFragment[] }) {
+function Top({
+  by,
+  rows,
+  period,
+}: {
+  by: "Prompt" | "Model";
+  rows: readonly UsageFiguresFragment[];
+  period: { day: string; to: string };
+}) {
   const most = Math.max(...rows.map(({ logs }) => logs));
   const columns: Column<UsageFiguresFragment>[] = [
     {
@@ -101,7 +110,7 @@ function Top({ by, rows }: { by: "Prompt" | "Model"; rows: readonly UsageFigures
       isWide: true,
       cell: ({ key }) =>
         key && by === "Prompt" ? (
-          <Link to="/logs" search={{ slug: key }}>
+          <Link to="/logs" search={{ slug: key, ...period }}>
             {key}
           </Link>
         ) : (
