@@ -45,7 +45,12 @@ const ROUTER = {
   // The parser of Node.js throws and catches an error for each escape that is not UTF-8: 200 of them took 3 ms.
   querystringParser: (query: string) => parse(query.split("&", MAX_PARAMETERS).join("&")),
 };
-const CORS = { methods: ["GET", "HEAD", "POST", "PUT"], strictPreflight: false };
+const CORS = {
+  methods: ["GET", "HEAD", "POST", "PUT"],
+  /** What clients are told to read: browsers show the scripts of other origins only these. */
+  exposedHeaders: ["ETag", "Retry-After", "Idempotent-Replayed", "Gabbro-Deprecated", "X-Request-Id"],
+  strictPreflight: false,
+};
 
 /** The part of the configuration that the app needs, and its limits. */
 export interface AppOptions

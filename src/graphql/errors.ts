@@ -111,7 +111,8 @@ function toGraphqlError(error: GabbroError, at?: GraphQLError): GraphQLError {
 /** An error of GraphQL itself: about the document, the variables or the request. */
 function presentGraphqlError(error: GraphQLError): GraphQLError {
   const code = isOfArgument(error) ? "BAD_INPUT" : codeOf(error.extensions);
-  const http = code === "BAD_INPUT" ? { status: errorStatus.BAD_INPUT, spec: true } : error.extensions.http;
+  // Errors of graphql-js about the request, such as an unknown operation, have no status of their own.
+  const http = (code !== "BAD_INPUT" && error.extensions.http) || { status: errorStatus[code], spec: true };
   const { nodes, source, positions, path } = error;
   const extensions = { ...error.extensions, code, http };
   return new GraphQLError(withoutPayload(error), { nodes, source, positions, path, extensions });

@@ -29,7 +29,8 @@ export const jsonObject = new GraphQLScalarType({
 
 function parseLiteral(literal: ValueNode, variables?: Record<string, unknown> | null): unknown {
   const refuseInexact = ({ value }: { value: string }) => {
-    if (isInexact(value)) throw new GraphQLError(`A value ${INEXACT}.`);
+    if (isInexact(value))
+      throw new GraphQLError(`A value ${INEXACT}.`, { extensions: { code: "BAD_INPUT" } });
   };
   visit(literal, { [Kind.INT]: refuseInexact, [Kind.FLOAT]: refuseInexact });
   return valueFromASTUntyped(literal, variables);

@@ -210,10 +210,37 @@ test.each([
   );
   expect(rest.status).toBe(isStored ? 200 : 400);
   if (isStored) expect(graphql.body.data.logPrompt.log.output).toEqual({ id: Number(number) });
-  else
+  else {
     expect(graphql.body.errors[0].message + rest.body.error).toMatch(
       /too large to be kept exactly.*too large to be kept exactly/,
     );
+    expect([rest.body.code, graphql.body.errors[0].extensions.code]).toEqual(["BAD_INPUT", "BAD_INPUT"]);
+  }
+});
+
+test.each([
+  ['{"slug":"x","output":N}', "output"],
+  ['{"slug":"x","input":["],",[]],"output":{"a":[1,{"b":2},[{"c":{"id":N}}]]}}', "output.a.2.0.c.id"],
+  ['{"slug":"x","output":1,"metadata":{"a":{"b":[{}]},"n":N}}', "metadata.n"],
+  ["N", ""],
+  [`{"${"k".repeat(500)}":N}`, "k".repeat(200)],
+])("the error for a number in %s says where it stands", async (body, path) => {
+  const { status, body: answer } = await server.post(
+    "/monitor/log",
+    body.replace("N", "1234567890123456789"),
+  );
+  expect(status).toBe(400);
+  expect(answer.details).toEqual([{ path, message: expect.stringContaining("too large") }]);
+});
+
+test.each([
+  ["an unknown operation", { query: "query A { __typename }", operationName: "B" }],
+  ["two operations without a choice", { query: "query A { __typename } query B { __typename }" }],
+])("%s is 400 for clients of the media type of GraphQL over HTTP, and 200 for others", async (_, body) => {
+  const statusFor = async (accept: string) =>
+    (await server.post("/graphql", body, { headers: { accept } })).status;
+  expect(await statusFor("application/graphql-response+json")).toBe(400);
+  expect(await statusFor("application/json")).toBe(200);
 });
 
 test("a whole number of hundreds of digits is too large, at both APIs", async () => {
@@ -441,6 +468,8 @@ test("answers carry security headers, and no other origin is let in unless it wa
   await using open = await startServer({ corsOrigins: ["https://app.example.com"] });
   expect((await open.get("/health", { headers })).headers).toMatchObject({
     "access-control-allow-origin": headers.origin,
+    "access-control-expose-headers":
+      "ETag, Retry-After, Idempotent-Replayed, Gabbro-Deprecated, X-Request-Id",
   });
   const foreign = await open.get("/health", { headers: { origin: "https://evil.example.com" } });
   expect(foreign.headers).not.toHaveProperty("access-control-allow-origin");
