@@ -5,10 +5,8 @@ import { createJsonBytes, isWide, MAX_ESCAPED_BYTES } from "../limits/jsonBytes.
 import { jsonSize } from "../limits/jsonSize.ts";
 import { authenticated } from "../workspaces/resolvers.ts";
 
-/** Measuring a larger answer takes turns of its own. */
+/** Measuring a larger answer takes turns of its own, and so does writing it. */
 const MAX_BYTES_WITHIN_TURN = 1024 * 1024;
-/** The same for writing it. */
-const MAX_BYTES_WRITTEN_WITHIN_TURN = 4 * 1024 * 1024;
 /** What a member weighs beside its name and its value: 32 MB have half a million members, which take 0.12 s to write. */
 const MEMBER_WEIGHT = 32;
 
@@ -68,7 +66,7 @@ function* refuseTooLarge(
   yield;
   const size = sizeOf(data, maxBytes);
   if (size <= maxBytes) {
-    if (size > MAX_BYTES_WRITTEN_WITHIN_TURN) largeData.add(data!);
+    if (size > MAX_BYTES_WITHIN_TURN) largeData.add(data!);
     if (size * MAX_ESCAPED_BYTES <= maxBytes) return result;
     yield;
     const isInWideText = hasWide(data, maxBytes);

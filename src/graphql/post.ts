@@ -9,7 +9,6 @@ import { keyOfText } from "../limits/longTexts.ts";
 import { passTurns } from "../limits/turns.ts";
 import { bearerToken } from "../workspaces/authentication.resolvers.ts";
 import { type Answer, idempotencyKeyOf, runOnce } from "../workspaces/idempotency.resolvers.ts";
-import { authenticated } from "../workspaces/resolvers.ts";
 import { isLarge } from "./answerSize.ts";
 import { deprecatedIn } from "./deprecations.ts";
 import type { DocumentCache } from "./documents.ts";
@@ -17,6 +16,7 @@ import { causeOf, errorResult, isServiceError, presentErrors } from "./errors.ts
 import type { Parameters } from "./parameters.ts";
 import { cachedResponse } from "./responseCache.ts";
 import { topFieldOf } from "./topField.ts";
+import { type WrittenResult, writtenInTurns } from "./writtenResult.ts";
 import type { GraphqlServer, ServerContext } from "./yoga.ts";
 
 /**
@@ -112,21 +112,22 @@ async function toAnswer(
   serverContext: ServerContext,
 ): Promise<Answer> {
   if (!isLarge(result)) return writeAnswer(yoga, result, mediaType, serverContext);
-  await serverContext.database.turn(authenticated(serverContext).workspaceId);
-  const answer = await writeAnswer(yoga, result, mediaType, serverContext);
+  const written = await writtenInTurns(result, serverContext);
+  const answer = await writeAnswer(yoga, written, mediaType, serverContext);
   await passTurns();
   return answer;
 }
 
 async function writeAnswer(
   { fetchAPI }: GraphqlServer,
-  result: ExecutionResult,
+  result: WrittenResult,
   mediaType: string,
   serverContext: ServerContext,
 ): Promise<Answer> {
   if (!result.errors) {
     const headers = { "content-type": `${mediaType}; charset=utf-8` };
-    return { status: 200, headers, body: JSON.stringify(result) };
+    const { stringify = JSON.stringify } = result;
+    return { status: 200, headers, body: stringify(result) };
   }
   const safeResult = { ...result, errors: presentErrors(result, serverContext) };
   const response = processRegularResult(safeResult, fetchAPI, mediaType);

@@ -12,6 +12,7 @@ import { type ErrorContext, useErrors } from "./errors.ts";
 import { useInputObjects } from "./inputObjects.ts";
 import { refusalOfSize } from "./subscriptionSize.ts";
 import { topFieldOf } from "./topField.ts";
+import { writtenInTurns } from "./writtenResult.ts";
 
 export interface ServerContext extends Context, ErrorContext {
   /** Whether the caller asked for the cost of the operation, by the header `Gabbro-Cost`. */
@@ -53,8 +54,8 @@ const useGraphqlExecution: Plugin = {
 
 /** Has a large answer written in other turns of the event loop than those that execute and measure it. */
 const useTurns: Plugin<ServerContext, ServerContext> = {
-  onResultProcess: async ({ result, serverContext: { database, access } }) => {
-    if ("data" in result && isLarge(result)) await database.turn(access!.workspaceId);
+  onResultProcess: async ({ result, setResult, serverContext }) => {
+    if ("data" in result && isLarge(result)) setResult(await writtenInTurns(result, serverContext));
   },
 };
 

@@ -25,6 +25,8 @@ export function jsonSize(
     const value = pending.pop();
     size += VALUE_WEIGHT;
     if (typeof value === "string") size += lengthOf(value);
+    // V8 takes up to 2 microseconds to write a fraction, and 4 with an exponent.
+    else if (typeof value === "number" && !Number.isInteger(value)) size += VALUE_WEIGHT;
     else if (Array.isArray(value)) for (const item of value) pending.push(item);
     else if (typeof value === "object" && value !== null)
       // `for in` takes half as long again for objects without a prototype, such as the results of GraphQL.

@@ -204,7 +204,9 @@ describe("a body of JSON", () => {
     expect(within.status).toBe(200);
     const beyond = await post(`{"slug":"x","output":[${"0,".repeat(500_000)}0]}`);
     expect(beyond).toMatchObject(
-      refused("Invalid input: the input has more than 500000 values; send less at once."),
+      refused(
+        "Invalid input: the input has more than 500000 values, where each number with a fraction counts as several; send less at once.",
+      ),
     );
     const members = Array.from({ length: 100_001 }, (_, n) => `"k${n}":0`).join();
     const object = await post(`{"slug":"x","output":{${members}}}`);
@@ -225,7 +227,9 @@ describe("a body of JSON", () => {
     const numbers = (count: number) => post(`{"slug":"x","output":[${`${2n ** 60n},`.repeat(count)}0]}`);
     expect((await numbers(49_000)).status).toBe(200);
     expect(await numbers(51_000)).toMatchObject(
-      refused("Invalid input: the input has more than 500000 values; send less at once."),
+      refused(
+        "Invalid input: the input has more than 500000 values, where each number with a fraction counts as several; send less at once.",
+      ),
     );
   });
 
@@ -244,7 +248,8 @@ describe("a body of JSON", () => {
       ...{ id: `${n}`, type: "span", metadata: metadata(values) },
     }));
     const beyond = await server.post("/monitor/trace", JSON.stringify({ logs }));
-    const what = "logs.1.metadata has more than 500000 values; send less at once.";
+    const what =
+      "logs.1.metadata has more than 500000 values, where each number with a fraction counts as several; send less at once.";
     expect(beyond).toMatchObject(refused(`Invalid input: ${what}`));
     const inexact = await post(
       JSON.stringify({ slug: "x", output: "x", metadata: '{"id":12345678901234567}' }),
@@ -259,6 +264,19 @@ describe("a body of JSON", () => {
     expect(body.details).toEqual([
       { path: "metadata.id", message: expect.stringContaining("too large to be kept exactly") },
     ]);
+  });
+
+  // V8 may take 2 microseconds to write a fraction, and 4 with an exponent.
+  test.each([
+    ["0.1409862966177131", 49_000, 51_000],
+    ["9.849538097843731e-301", 21_000, 22_000],
+    ["0.5", 240_000, 260_000],
+    ["12", 490_000, 510_000],
+  ])("has at most 500,000 values, where %s counts for its characters", SOON, async (number, some, more) => {
+    const send = (count: number) => post(`{"slug":"x","output":[${Array(count).fill(number).join()}]}`);
+    const tooMany = expect.stringContaining("more than 500000 values");
+    expect((await send(more)).body).toMatchObject({ code: "BAD_INPUT", error: tooMany });
+    expect((await send(some)).status).toBe(200);
   });
 
   test.each(["12345678901234567.0", "-12345678901234567.000", "9".repeat(400)])(

@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { writeJson } from "../../src/limits/jsonText.ts";
+
+function written(value: unknown) {
+  const writing = writeJson(value);
+  let pauses = 0;
+  for (;;) {
+    const step = writing.next();
+    if (step.done) return { text: step.value, pauses };
+    pauses += 1;
+  }
+}
+
+const long = 'é"\\\u0007'.repeat(100_000);
+const members = Object.fromEntries(
+  Array.from({ length: 5_000 }, (_, n) => [`a"${n}`, [n / 7, null, long[n]]]),
+);
+
+test.each<[string, unknown]>([
+  ["a text", long],
+  ["small values", { a: [1, "2", null, true, { b: [] }], c: {} }],
+  ["many fractions", Array.from({ length: 20_000 }, (_, n) => n / 7)],
+  ["many members", members],
+  ["large values in a list", [1, long, { a: long, b: undefined, c: [members] }, undefined, [long, long]]],
+  ["an object without a prototype", Object.assign(Object.create(null), { a: [members], b: null })],
+])("JSON in pieces is that of JSON.stringify: %s", (_, value) => {
+  expect(written(value).text).toBe(JSON.stringify(value));
+});
+
+test("a large value is written with pauses for others, a small one at once", () => {
+  expect(written(Array(400_000).fill(0.1)).pauses).toBeGreaterThan(500);
+  expect(written([members, members]).pauses).toBeGreaterThan(10_000);
+  expect(written(Array(1_000).fill(0.1)).pauses).toBe(0);
+});
