@@ -1,8 +1,11 @@
+import { jsonSize } from "../limits/jsonSize.ts";
 import { objectOf } from "../limits/members.ts";
 import type { ReportedLog } from "./reported.ts";
 
 /** What names a copy takes some 60 bytes itself. */
 const MIN_COPIED_CHARACTERS = 100;
+/** A value beyond this size, as jsonSize counts, has a longer text than those characters. */
+const MAX_WRITTEN = 10_000;
 
 /** What a span holds beside its attributes, and a trace beside its root. */
 export const content = ["input", "output", "metadata"] as const;
@@ -48,13 +51,33 @@ function findCopy(span: Record<string, unknown>, value: unknown, taken: Set<stri
     const same = others.find(([, held]) => held === value);
     if (same) return { attribute: same[0], isJsonText: false };
   }
-  const text = JSON.stringify(value);
-  if (text.length < MIN_COPIED_CHARACTERS) return undefined;
+  if (isShort(value)) return undefined;
+  let text: string | undefined;
   for (const [attribute, held] of others) {
-    if (held === text) return { attribute, isJsonText: true };
-    if (typeof held === "object" && JSON.stringify(held) === text) return { attribute, isJsonText: false };
+    if (typeof held === "string" && held.length >= MIN_COPIED_CHARACTERS) {
+      text ??= JSON.stringify(value);
+      if (held === text) return { attribute, isJsonText: true };
+    }
+    if (typeof held === "object" && isSameJson(held, value)) return { attribute, isJsonText: false };
   }
   return undefined;
+}
+
+/** Whether the JSON text of a value is too short to be worth a copy; a long one is not written for this. */
+const isShort = (value: unknown): boolean =>
+  jsonSize(value, MAX_WRITTEN) <= MAX_WRITTEN && JSON.stringify(value).length < MIN_COPIED_CHARACTERS;
+
+/** Whether two values of JSON have the same text. Writing both takes V8 up to 8 microseconds for one number in them. */
+function isSameJson(one: unknown, other: unknown): boolean {
+  if (typeof one !== "object" || typeof other !== "object" || one === null || other === null)
+    return one === other;
+  if (Array.isArray(one) !== Array.isArray(other)) return false;
+  const members = Object.entries(one);
+  const others = Object.entries(other);
+  return (
+    members.length === others.length &&
+    members.every(([name, value], at) => name === others[at]![0] && isSameJson(value, others[at]![1]))
+  );
 }
 
 /** The attributes of a stored log as they came. */

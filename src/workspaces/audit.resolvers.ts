@@ -22,7 +22,8 @@ export interface Change {
  * contain a secret.
  */
 export function recordChange(em: EntityManager, context: Context, change: Change): boolean {
-  if (JSON.stringify(change.before) === JSON.stringify(change.after)) return false;
+  const { before, after } = change;
+  if (before && after && JSON.stringify(before) === JSON.stringify(after)) return false;
   const { workspaceId, tokenId, tokenName } = authenticated(context);
   em.create(AuditEntry, {
     ...change,

@@ -3,6 +3,7 @@ import { datasetsAnswer } from "../../src/datasets/rest.ts";
 import { toCursor } from "../../src/validation/pagination.ts";
 import { addToken, addWorkspace } from "../support/data.ts";
 import { startServer } from "../support/server.ts";
+import { captureStatements } from "../support/statements.ts";
 
 const server = await startServer();
 afterAll(() => server[Symbol.asyncDispose]());
@@ -241,6 +242,21 @@ test.each([
   if (first === '"", ') return expect(datasetRow.name).toBeNull();
   const change = `mutation { updateDatasetItem(id: "${datasetRow.id}", input: { name: "" }) { datasetRow { name } } }`;
   expect((await run(change)).datasetRow.name).toBeNull();
+});
+
+test("a new name of a row writes nothing else of it", async () => {
+  await run(CREATE, { slug: "renamed", columns: [text("a")] });
+  const { datasetRow } = await run(ADD, {
+    slug: "renamed",
+    input: { values: { a: "1" }, metadata: { b: 2 } },
+  });
+  const stop = await captureStatements(server);
+  const update = `mutation { updateDatasetItem(id: "${datasetRow.id}", input: { name: "n" }) { datasetRow { name values metadata } } }`;
+  expect((await run(update)).datasetRow).toEqual({ name: "n", values: { a: "1" }, metadata: { b: 2 } });
+  const updates = stop().flatMap(({ sql }) => (/^update .dataset_rows/.test(sql) ? [sql] : []));
+  expect(updates).toHaveLength(1);
+  expect(updates[0]).toContain("name");
+  expect(updates[0]).not.toMatch(/values|metadata|ideal/);
 });
 
 test("a deleted dataset is gone with its rows, and its slug is free again", async () => {
