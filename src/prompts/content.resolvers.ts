@@ -23,10 +23,9 @@ export async function promptContents(context: Context): Promise<PromptContent[]>
   const prompts = await em.find(Prompt, {}, { orderBy: { slug: "asc" } });
   return Promise.all(
     prompts.map(async ({ id, slug, name, description, featureSlug, protectedTags }) => {
-      const [versions, tags] = await Promise.all([
-        em.find(PromptVersion, { prompt: id }, { orderBy: { id: "asc" } }),
-        tagsOf(context, id),
-      ]);
+      // Before the versions: a tag that was published in between would name one that is not among them.
+      const tags = await tagsOf(context, id);
+      const versions = await em.find(PromptVersion, { prompt: id }, { orderBy: { id: "asc" } });
       return {
         slug,
         name,

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterAll, expect, test, vi } from "vitest";
 import { getTexts } from "../../src/prompts/cached.resolvers.ts";
+import { promptContents } from "../../src/prompts/content.resolvers.ts";
 import { describePromptAnswer } from "../../src/prompts/rest.ts";
 import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { addPrompt } from "../support/data.ts";
@@ -225,4 +226,21 @@ test.each([
   const { status, body } = await ask(slug);
   expect(vi.isMockFunction(server.database.rows)).toBe(false); // another version was published
   expect([status, body.warning ?? null]).toEqual([200, null]);
+});
+
+test("what pull and an export read has every version that its tags name while another version is published", async () => {
+  const slug = "moved-while-exported";
+  await addPrompt(server, { slug, versions: [{ version: "1" }], tags: { production: "1" } });
+  const { rows } = server.database;
+  const reading = vi.spyOn(server.database, "rows").mockImplementation(async (query) => {
+    if (!/from [`"]prompt_tags/.test(query.compile().sql)) return rows(query);
+    reading.mockRestore();
+    expect(await server.run(PUBLISH, { slug })).not.toHaveProperty("error");
+    return rows(query);
+  });
+  const context = commandLineContext(server.database, await getWorkspaceId(server.database, "default"));
+  const read = (await promptContents(context)).find((prompt) => prompt.slug === slug)!;
+  expect(vi.isMockFunction(server.database.rows)).toBe(false); // another version was published
+  expect(read.tags).toEqual(new Map([["production", "2"]]));
+  expect(read.versions.map(({ version }) => version)).toEqual(["1", "2"]);
 });
