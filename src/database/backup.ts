@@ -1,10 +1,11 @@
+import { randomUUID } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createPrivateFile, createPrivateFolder } from "../privateFiles.ts";
 import { migrate } from "./migrate.ts";
 import { type Database, type Entities, missingDatabase, openDatabase } from "./open.ts";
-import { flushAndRename, removeDatabase } from "./sqlite/partialFiles.ts";
+import { flushAndRename, removeDatabase, removeLeftovers } from "./sqlite/partialFiles.ts";
 import { filesOf, refuseEarlierLog, refuseOwnLog } from "./sqlite/sideFiles.ts";
 
 const NOT_FOR_POSTGRESQL =
@@ -56,11 +57,11 @@ async function createChecked(
   entities: Entities,
   make: (partial: string) => Promise<void>,
 ): Promise<void> {
-  const partial = `${path}.partial`;
+  const partial = `${path}.${process.pid}-${randomUUID()}.partial`; // another process may make the same file
   refuseEarlierLog(path);
   await createPrivateFolder(dirname(path));
+  await removeLeftovers(`${path}.`, /\.(\d+)-[\da-f-]{36}\.partial$/);
   try {
-    await removeDatabase(partial); // one that was killed has left a log
     await (await createPrivateFile(partial)).close();
     await make(partial);
     await check(partial, entities);

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import { copyFile, mkdir, mkdtemp, rename, rm } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -172,15 +172,6 @@ test.each([
   const run = async () => expect(await runCommand(at.folder, args, env)).toMatchObject({ code: 0 });
   expect(await flushesOf(at.path("new.sqlite"), run)).toEqual({ file: true, folder: true });
   await at.close();
-});
-
-test("a restored database has nothing of the log of a restore that was killed", async () => {
-  await using left = await leaveLog();
-  await rename(`${left.killed}-wal`, `${left.killed}.partial-wal`);
-  await rm(left.killed);
-  expect(await left.run("restore", "monday.sqlite")).toMatchObject({ code: 0 });
-  expect(workspacesIn(left.killed)).toEqual(["default", "other"]);
-  expect(existsSync(`${left.killed}.partial-wal`)).toBe(false);
 });
 
 test("a file is not restored without the changes in its log: a backup of it has both", async () => {
