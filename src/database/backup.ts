@@ -5,7 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { createPrivateFile, createPrivateFolder } from "../privateFiles.ts";
 import { migrate } from "./migrate.ts";
 import { type Database, type Entities, missingDatabase, openDatabase } from "./open.ts";
-import { flushAndRename, removeDatabase, removeLeftovers } from "./sqlite/partialFiles.ts";
+import { flushAndRenameToNew, removeDatabase, removeLeftovers } from "./sqlite/partialFiles.ts";
 import { filesOf, refuseEarlierLog, refuseOwnLog } from "./sqlite/sideFiles.ts";
 
 const NOT_FOR_POSTGRESQL =
@@ -18,14 +18,15 @@ const NOT_FOR_POSTGRESQL =
 export async function backUp(database: Database, file: string, entities: Entities): Promise<void> {
   const { dialect, orm } = database;
   if (!dialect.copyTo) throw new Error(NOT_FOR_POSTGRESQL);
-  if (!missingDatabase(`sqlite:${file}`)) throw new Error(`The file ${file} already exists; name another.`);
-  await createChecked(file, entities, (partial) => dialect.copyTo!(orm, partial));
+  const taken = () => new Error(`The file ${file} already exists; name another.`);
+  if (!missingDatabase(`sqlite:${file}`)) throw taken();
+  await createChecked({ path: file, taken }, entities, (partial) => dialect.copyTo!(orm, partial));
 }
 
 /**
  * Makes the database at `url` from a backup, and migrates it to the schema of this program. On PostgreSQL the backup is the
- * schema that an upgrade made, and the database is as it was then. Throws when there is a database already, because it would
- * be lost, and when the file is not a complete database or has changes beside it.
+ * schema that an upgrade made, and the database is as it was then. Throws when there is a database already, or one is made
+ * meanwhile, because it would be lost, and when the file is not a complete database or has changes beside it.
  */
 export async function restore(file: string, url: string, entities: Entities): Promise<void> {
   if (!url.startsWith("sqlite:")) return restoreUpgradeCopy(file, url, entities);
@@ -36,7 +37,11 @@ export async function restore(file: string, url: string, entities: Entities): Pr
   }
   if (missingDatabase(`sqlite:${file}`)) throw new Error(`There is no file ${file}.`);
   refuseOwnLog(file);
-  await createChecked(path, entities, (partial) =>
+  const taken = () =>
+    new Error(
+      `Nothing was restored: a database was made there meanwhile, as by a service that started. Stop the service, move the database away and restore again: ${filesOf(path)}.`,
+    );
+  await createChecked({ path, taken }, entities, (partial) =>
     pipeline(createReadStream(file), createWriteStream(partial, { flags: "r+" })),
   );
 }
@@ -51,9 +56,12 @@ async function restoreUpgradeCopy(copy: string, url: string, entities: Entities)
   }
 }
 
-/** Makes a private database file under another name, and renames it once it is complete and checked. */
+/**
+ * Makes a private database file under another name, and renames it once it is complete and checked. Throws what `taken`
+ * returns when there is a file at `path` by then.
+ */
 async function createChecked(
-  path: string,
+  { path, taken }: { path: string; taken: () => Error },
   entities: Entities,
   make: (partial: string) => Promise<void>,
 ): Promise<void> {
@@ -66,7 +74,7 @@ async function createChecked(
     await make(partial);
     await check(partial, entities);
     refuseEarlierLog(path);
-    await flushAndRename(partial, path);
+    await flushAndRenameToNew(partial, path, taken);
   } finally {
     await removeDatabase(partial);
   }

@@ -1,13 +1,26 @@
-import { open, readdir, rename, rm, stat } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { link, open, readdir, rename, rm, stat, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { SIDE_FILES } from "./sideFiles.ts";
 
 /** Gives a complete file its name. A power cut afterwards loses neither. */
-export async function flushAndRename(partial: string, path: string): Promise<void> {
+export async function flushAndRename(partial: string, path: string, renameTo = rename): Promise<void> {
   await flush(partial, "r+"); // Windows flushes no file that is open for reading alone
-  await rename(partial, path);
+  await renameTo(partial, path);
   await flush(dirname(path), "r").catch(() => {}); // Windows cannot flush folders
 }
+
+/** The same, but throws what `taken` returns when there is a file of that name by now, which stays as it is. */
+export const flushAndRenameToNew = (partial: string, path: string, taken: () => Error): Promise<void> =>
+  flushAndRename(partial, path, async () => {
+    try {
+      await link(partial, path); // a rename would replace the file
+    } catch {
+      if (existsSync(path)) throw taken();
+      return rename(partial, path); // FAT, exFAT and some network file systems have no links
+    }
+    await unlink(partial);
+  });
 
 async function flush(path: string, flags: string): Promise<void> {
   const file = await open(path, flags);
