@@ -144,10 +144,12 @@ const insertEach = (inserts: Insert[]) => (prepare: Prepare) => {
 const insertEachWithin: NonNullable<Dialect["insertEachWithin"]> = async (em, pieces, pause) => {
   const prepare = preparing(await handleOf(em, "write"));
   const words = createWordIndexer(prepare);
-  // Others may have ended the transaction meanwhile: its connection refuses then, and the handle would write outside of it.
+  // A pause, also one of the caller, may end the transaction: its connection refuses then, the handle would write outside of it.
+  const refuseEnded = () => em.execute("select 1");
   const pauseWithin = async () => {
-    if (await pause()) await em.execute("select 1");
+    if (await pause()) await refuseEnded();
   };
+  await refuseEnded();
   for (const inserts of pieces) {
     await pauseWithin();
     words.assignIds(inserts);
