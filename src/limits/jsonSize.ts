@@ -75,11 +75,21 @@ export interface JsonParts {
   isWhole: boolean;
   /** Whether a member has a longer name than a body may have. */
   hasLongName: boolean;
+  /** Whether a number has 16 digits in a row or an exponent, so that JavaScript may read another one. */
+  hasLongNumber: boolean;
 }
 
 /** Counts what a JSON text holds without parsing it, and no further than `max` values. */
 export function countJson(text: string, max = Number.POSITIVE_INFINITY): JsonParts {
-  const parts = { depth: 0, values: 1, members: 0, numbers: 0, isWhole: true, hasLongName: false };
+  const parts = {
+    depth: 0,
+    values: 1,
+    members: 0,
+    numbers: 0,
+    isWhole: true,
+    hasLongName: false,
+    hasLongNumber: false,
+  };
   let open = 0;
   let characters = 0; // of the text that was last
   for (let at = 0; at < text.length && parts.values <= max; at++) {
@@ -98,6 +108,11 @@ export function countJson(text: string, max = Number.POSITIVE_INFINITY): JsonPar
     else if (code === COLON) {
       parts.members += 1;
       if (characters > MAX_HASHED_CHARACTERS) parts.hasLongName = true;
+    } else if (isDigit(code)) {
+      const end = endOfDigits(text, at);
+      if (end - at >= LONG_DIGITS || (text.charCodeAt(end) | LOWER_CASE) === LETTER_E)
+        parts.hasLongNumber = true;
+      at = end - 1;
     }
   }
   return { ...parts, isWhole: open === 0 };
@@ -105,6 +120,19 @@ export function countJson(text: string, max = Number.POSITIVE_INFINITY): JsonPar
 
 const ZERO = 0x30;
 const NINE = 0x39;
+const LETTER_E = 0x65;
+const LOWER_CASE = 0x20;
+/** The fewest digits of a whole number that a double may not hold. */
+const LONG_DIGITS = 16;
+
+const isDigit = (code: number): boolean => code >= ZERO && code <= NINE;
+
+function endOfDigits(text: string, start: number): number {
+  let end = start + 1;
+  while (isDigit(text.charCodeAt(end))) end += 1;
+  return end;
+}
+
 const FEWEST_DIGITS = 5;
 const MOST_DIGITS = 10;
 

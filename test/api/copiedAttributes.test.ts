@@ -110,6 +110,11 @@ const kept: typeof copied = [
     [text("gen_ai.input.messages", json.replace(":", ": "))],
     { "gen_ai.input.messages": json.replace(":", ": ") },
   ],
+  [
+    "a number that JavaScript would change",
+    [text("gen_ai.input.messages", json.replace("12", "1234567890123456789"))],
+    { "gen_ai.input.messages": json.replace("12", "1234567890123456789") },
+  ],
   ["less than 100 characters", [text("input.value", MARK)], { "input.value": MARK }],
   [
     "another list before it",

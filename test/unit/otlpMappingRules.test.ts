@@ -517,6 +517,43 @@ describe("JSON texts of a span", () => {
   );
 });
 
+describe("numbers in JSON texts that JavaScript would change", () => {
+  const digits = "1234567890123456789";
+
+  test.each([
+    [`{"order_id": ${digits} }`, { order_id: digits }],
+    [`[-${digits},${digits}.0,9007199254740992]`, [`-${digits}`, `${digits}.0`, "9007199254740992"]],
+    ["[1e999,-1E+400]", ["1e999", "-1E+400"]],
+    [
+      `[{"role":"assistant","parts":[{"type":"tool_call","arguments":{"\\"${digits}":${digits}}}]}]`,
+      [{ role: "assistant", parts: [{ type: "tool_call", arguments: { [`"${digits}`]: digits } }] }],
+    ],
+  ])("are texts as they came: %s", (text, input) => {
+    expect(logOf({ "gen_ai.tool.call.arguments": text }).input).toEqual(input);
+    expect(logOf({ "basalt.metadata": `{"a":${text}}` }).metadata).toEqual({ a: input });
+  });
+
+  test.each([
+    "[9007199254740991,-9007199254740991,1234567890123456.0]",
+    `[0.${digits},-1.5,1e16,1e-400,2E+5]`,
+    `{"${digits}":["${digits}","1e999","\\\\",1]}`,
+  ])("are no others: %s", (text) => {
+    expect(logOf({ "input.value": text }).input).toEqual(JSON.parse(text));
+  });
+
+  test.each([
+    `{${digits}:1}`,
+    `{${digits} :1}`,
+    `[0${digits}]`,
+    `[1-${digits}]`,
+    "[1.e999]",
+    `[${digits}x]`,
+    `[${digits} ${"1 ".repeat(MAX_VALUES)}]`,
+  ])("make no wrong JSON valid: %#", (text) => {
+    expect(logOf({ "input.value": text }).input).toBe(text);
+  });
+});
+
 describe("keys that spell lists", () => {
   const keysOf = (parts: number, keys: number) =>
     Object.fromEntries(

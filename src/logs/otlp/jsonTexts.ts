@@ -2,6 +2,7 @@ import { countJson } from "../../limits/jsonSize.ts";
 import { keyOfText } from "../../limits/longTexts.ts";
 import { MAX_JSON_DEPTH } from "../../validation/json.ts";
 import { MAX_VALUES } from "./bounds.ts";
+import { quoteLongNumbers } from "./longNumbers.ts";
 
 /** The deepest nesting that is parsed. Deeper texts stay texts, so that the value around them can still be stored. */
 const MAX_PARSED_DEPTH = MAX_JSON_DEPTH - 20;
@@ -42,12 +43,16 @@ export function createJsonTexts(warnings: Set<string>): JsonTexts {
     return true;
   };
   const parseNew = (text: string) => {
-    const { depth, values, members, numbers, isWhole, hasLongName } = countJson(text, valuesLeft);
+    const { depth, values, members, numbers, isWhole, hasLongName, hasLongNumber } = countJson(
+      text,
+      valuesLeft,
+    );
     const weight = values + members + numbers;
     if (!isWhole && values <= valuesLeft) return NOT_ONE; // found without the cost of an exception
     if (depth > MAX_PARSED_DEPTH || hasLongName || !countValues(weight)) return NOT_ONE;
     try {
-      return { value: JSON.parse(text) as unknown, values: weight };
+      const exact = hasLongNumber ? quoteLongNumbers(text, weight) : text;
+      return { value: JSON.parse(exact) as unknown, values: weight };
     } catch {
       valuesLeft -= VALUES_OF_WRONG_TEXT;
       return NOT_ONE;
