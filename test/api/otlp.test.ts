@@ -195,6 +195,50 @@ test("bodies that cannot be read are refused with a sentence", async () => {
   }
 });
 
+const listNames = [
+  ["/v1/traces", "resourceSpans", "scopeSpans", "spans"],
+  ["/v1/logs", "resourceLogs", "scopeLogs", "logRecords"],
+  ["/v1/metrics", "resourceMetrics", "scopeMetrics", "metrics"],
+] as const;
+
+test.each(listNames)(
+  "JSON for %s whose lists are none, or have items that are no objects, is refused",
+  async (path, resources, scopes, elements) => {
+    const answerTo = async (body: object) => {
+      const sent = await send(server, Buffer.from(JSON.stringify(body)), { type: JSON_TYPE, path });
+      return { status: sent.status, ...sent.answer };
+    };
+    const refused = (reason: string) => ({
+      ...{ status: 400, code: 3 },
+      message: expect.stringMatching(`^The body cannot be read as OTLP JSON: ${reason} at position \\d+\\.$`),
+    });
+    for (const wrong of [{}, { "0": {} }, "x", 1, false]) {
+      expect(await answerTo({ [resources]: wrong })).toEqual(refused(`"${resources}" is not a list`));
+      expect(await answerTo({ [resources]: [{ [scopes]: wrong }] })).toEqual(
+        refused(`"${scopes}" is not a list`),
+      );
+      expect(await answerTo({ [resources]: [{ [scopes]: [{ [elements]: wrong }] }] })).toEqual(
+        refused(`"${elements}" is not a list`),
+      );
+    }
+    for (const wrong of ["x", 1, []]) {
+      expect(await answerTo({ [resources]: [{}, wrong] })).toEqual(
+        refused(`"${resources}" has an item that is not an object`),
+      );
+      expect(await answerTo({ [resources]: [{ [scopes]: [{}, wrong] }] })).toEqual(
+        refused(`"${scopes}" has an item that is not an object`),
+      );
+    }
+    for (const empty of [null, undefined, []])
+      for (const body of [
+        { [resources]: empty },
+        { [resources]: [{ [scopes]: empty }, null] },
+        { [resources]: [{ [scopes]: [{ [elements]: empty }, null] }] },
+      ])
+        expect(await answerTo(body)).toEqual({ status: 200 });
+  },
+);
+
 test("POST / answers as any unknown path does, unless the body is of OpenTelemetry", async () => {
   const { status, body } = await server.post("/", "text", {
     headers: { "content-type": "text/plain" },

@@ -8,8 +8,8 @@ import {
   type Cursor,
   cursorAt,
   expectEnd,
+  isAtItem,
   isAtList,
-  isAtObject,
   itemsOf,
   keysOf,
   skipValue,
@@ -45,35 +45,35 @@ export const jsonBytes = (_: Uint8Array, { start, end }: Slice): number => end -
 export function* jsonElements(bytes: Uint8Array, lists: Lists): Elements {
   const cursor = cursorAt(bytes, 0);
   for (const key of keysOf(cursor)) {
-    if (key !== lists.resources || !isAtList(cursor)) yield* skipValue(cursor);
+    if (key !== lists.resources || !isAtList(cursor, key)) yield* skipValue(cursor);
     else for (const _ of itemsOf(cursor)) yield* elementsOfResource(cursor, lists);
   }
   expectEnd(cursor);
 }
 
-function* elementsOfResource(cursor: Cursor, { scopes, elements }: Lists): Elements {
+function* elementsOfResource(cursor: Cursor, lists: Lists): Elements {
   yield null;
-  if (!isAtObject(cursor)) return yield* skipValue(cursor);
+  if (!isAtItem(cursor, lists.resources)) return yield* skipValue(cursor);
   const { at } = cursor;
   let resource: Slice | null | undefined;
   for (const key of keysOf(cursor)) {
     if (key === "resource") resource = yield* skipValue(cursor);
-    else if (key !== scopes || !isAtList(cursor)) yield* skipValue(cursor);
+    else if (key !== lists.scopes || !isAtList(cursor, key)) yield* skipValue(cursor);
     else {
       if (resource === undefined) resource = yield* lookAhead(cursor, at, "resource");
-      for (const _ of itemsOf(cursor)) yield* elementsOfScope(cursor, elements, resource);
+      for (const _ of itemsOf(cursor)) yield* elementsOfScope(cursor, lists, resource);
     }
   }
 }
 
-function* elementsOfScope(cursor: Cursor, elements: string, resource: Slice | null): Elements {
+function* elementsOfScope(cursor: Cursor, { scopes, elements }: Lists, resource: Slice | null): Elements {
   yield null;
-  if (!isAtObject(cursor)) return yield* skipValue(cursor);
+  if (!isAtItem(cursor, scopes)) return yield* skipValue(cursor);
   const { at } = cursor;
   let scope: Slice | null | undefined;
   for (const key of keysOf(cursor)) {
     if (key === "scope") scope = yield* skipValue(cursor);
-    else if (key !== elements || !isAtList(cursor)) yield* skipValue(cursor);
+    else if (key !== elements || !isAtList(cursor, key)) yield* skipValue(cursor);
     else {
       if (scope === undefined) scope = yield* lookAhead(cursor, at, "scope");
       for (const _ of itemsOf(cursor)) yield { ...(yield* skipValue(cursor)), resource, scope };

@@ -25,6 +25,7 @@ const CLOSING_BRACKET = 0x5d;
 const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
 const SPACE = 0x20;
+const LETTER_N = 0x6e;
 
 export const cursorAt = (bytes: Uint8Array, at: number): Cursor => ({
   bytes,
@@ -51,8 +52,17 @@ function checkLength({ at }: Cursor, start: number): void {
 const isSpace = (byte: number | undefined) =>
   byte === SPACE || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
-export const isAtObject = (cursor: Cursor): boolean => peek(cursor) === OPENING_BRACE;
-export const isAtList = (cursor: Cursor): boolean => peek(cursor) === OPENING_BRACKET;
+export const isAtList = (cursor: Cursor, name: string): boolean =>
+  isAt(cursor, OPENING_BRACKET, `"${name}" is not a list`);
+export const isAtItem = (cursor: Cursor, list: string): boolean =>
+  isAt(cursor, OPENING_BRACE, `"${list}" has an item that is not an object`);
+
+/** Whether what should come next is there; null counts as absent, and anything else throws. */
+function isAt(cursor: Cursor, wanted: number, otherwise: string): boolean {
+  const next = peek(cursor);
+  if (next === wanted || next === LETTER_N) return next === wanted;
+  throw new Error(`${otherwise} at position ${cursor.at}`, { cause: NOT_JSON });
+}
 
 /** Throws unless nothing follows. */
 export function expectEnd(cursor: Cursor): void {
@@ -61,7 +71,7 @@ export function expectEnd(cursor: Cursor): void {
 
 /** The keys of the object at the cursor. The caller moves over the value of each. */
 export function* keysOf(cursor: Cursor): Generator<string> {
-  if (!isAtObject(cursor)) throw notJson(cursor.at);
+  if (peek(cursor) !== OPENING_BRACE) throw notJson(cursor.at);
   for (const _ of partsUntil(cursor, CLOSING_BRACE)) {
     if (peek(cursor) !== QUOTE) throw notJson(cursor.at);
     cursor.at += 1;
