@@ -152,6 +152,24 @@ test.each(["protobuf", "json"] as const)(
   },
 );
 
+test("a member of a value that is null counts as absent", () => {
+  const values = [
+    { stringValue: "a" },
+    { boolValue: false },
+    { intValue: "7" },
+    { doubleValue: 1.5 },
+    { bytesValue: "YQ==" },
+    { arrayValue: { values: [{ intValue: 1 }] } },
+    { kvlistValue: { values: [{ key: "b", value: { intValue: 1 } }] } },
+    {},
+  ];
+  const none = Object.fromEntries(values.flatMap((value) => Object.keys(value)).map((name) => [name, null]));
+  const listed = values.map((value, at) => ({ key: `${at}`, value: { ...none, ...value } }));
+  const { spans, rejected } = json(inRequest({ ...valid, attributes: listed }));
+  expect(rejected).toEqual([]);
+  expect(Object.values(spans[0]!.attributes)).toEqual(["a", false, 7, 1.5, "YQ==", [1], { b: 1 }, null]);
+});
+
 test("a span that ends before it starts is kept without an end, and the warning says so", () => {
   const { decoded } = json(inRequest({ ...valid, endTimeUnixNano: "1763800000000000000" }));
   expect(decoded[0]).toMatchObject({

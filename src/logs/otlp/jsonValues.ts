@@ -15,11 +15,12 @@ export function membersOf(value: unknown): JsonMembers | null {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonMembers) : null;
 }
 
+const isPresent = (value: unknown): boolean => value !== undefined && value !== null;
+
 /** A member that holds a list; absent and null are empty. */
 export function listOf(value: unknown, name: string, reading: Reading): unknown[] {
   if (Array.isArray(value)) return value;
-  if (value !== undefined && value !== null)
-    addProblem(reading, "malformed", `has a member "${name}" that is not a list`);
+  if (isPresent(value)) addProblem(reading, "malformed", `has a member "${name}" that is not a list`);
   return [];
 }
 
@@ -43,14 +44,14 @@ export function attributesOf(value: unknown, name: string, reading: Reading, dep
   return attributes;
 }
 
-/** The value of an AnyValue; null when it is empty. */
+/** The value of an AnyValue; null when it is empty. A member that is null counts as absent. */
 export function anyValueOf(value: unknown, reading: Reading, depth: number): unknown {
   const any = membersOf(value);
   if (!mayRead(reading, depth) || !any) return null;
   if (typeof any.stringValue === "string") return storableText(any.stringValue, reading);
   if (typeof any.boolValue === "boolean") return any.boolValue;
-  if (any.intValue !== undefined) return integerOf(any.intValue, reading);
-  if (any.doubleValue !== undefined) return doubleOf(any.doubleValue, reading);
+  if (isPresent(any.intValue)) return integerOf(any.intValue, reading);
+  if (isPresent(any.doubleValue)) return doubleOf(any.doubleValue, reading);
   if (typeof any.bytesValue === "string") return Buffer.from(any.bytesValue, "base64").toString("base64");
   const list = membersOf(any.arrayValue);
   if (list) return listOf(list.values, "values", reading).map((item) => anyValueOf(item, reading, depth + 1));
@@ -80,7 +81,7 @@ const NANOS = /^\d{1,20}$/;
 
 /** Nanoseconds; null when absent, -1 when they are not a whole number. */
 export function nanosOf(value: unknown): bigint | null {
-  if (value === undefined || value === null) return null;
+  if (!isPresent(value)) return null;
   if (typeof value === "number" && Number.isInteger(value) && value >= 0) return BigInt(value);
   return typeof value === "string" && NANOS.test(value) ? BigInt(value) : -1n;
 }
