@@ -22,13 +22,18 @@ export function canParseOrigin(origin: string): boolean {
   return origin.length <= MAX_ORIGIN_CHARACTERS && URL.canParse(origin);
 }
 
-/** The origin that the client used, by the headers of proxies only where `TRUST_PROXY` names them. */
-export function originOf({ protocol, host, socket }: FastifyRequest): string {
-  // HTTP/1.0 requires no Host.
-  const authority =
-    host ||
-    `${socket.localFamily === "IPv6" ? `[${socket.localAddress}]` : socket.localAddress}:${socket.localPort}`;
-  const url = `${protocol}://${authority}`;
-  if (/^https?$/.test(protocol) && canParseOrigin(url)) return new URL(url).origin;
+/**
+ * The origin that the client used, by the headers of proxies only where `TRUST_PROXY` names them. By those no request fails: one
+ * that is odd counts as absent.
+ */
+export function originOf({ protocol, host, headers, socket }: FastifyRequest): string {
+  const scheme = protocol.toLowerCase() === "https" ? "https" : "http";
+  const hosts = [host, headers.host].filter((each) => each);
+  if (hosts.length === 0) hosts.push(ownHost(socket)); // HTTP/1.0 requires no Host
+  const url = hosts.map((each) => `${scheme}://${each}`).find(canParseOrigin);
+  if (url) return new URL(url).origin;
   throw new GabbroError("BAD_REQUEST", "The header Host is no valid host: send the address that you use.");
 }
+
+const ownHost = ({ localFamily, localAddress, localPort }: FastifyRequest["socket"]): string =>
+  `${localFamily === "IPv6" ? `[${localAddress}]` : localAddress}:${localPort}`;

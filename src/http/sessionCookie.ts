@@ -1,6 +1,6 @@
 import { GabbroError } from "../errors.ts";
 import type { FastifyRequest } from "./app.ts";
-import { canParseOrigin } from "./origin.ts";
+import { canParseOrigin, originOf } from "./origin.ts";
 
 /** A browser accepts it only over TLS, from this very host, and for all paths. */
 const SECURE_NAME = "__Host-gabbro";
@@ -64,8 +64,8 @@ export function isJson({ headers }: FastifyRequest): boolean {
 
 /** The `Set-Cookie` of a new session. Throws BAD_REQUEST where its secret would travel unencrypted over a network. */
 export function cookieOf(request: FastifyRequest, secret: string, maxAgeMs: number): string {
-  const { headers, protocol, host } = request;
-  const { origin = `${protocol}://${host}` } = headers;
+  const { headers, host } = request;
+  const { origin = originOf(request) } = headers;
   const lifetime = `Max-Age=${Math.floor(maxAgeMs / 1_000)}`;
   if (origin.startsWith("https:")) return `${SECURE_NAME}=${secret}; ${lifetime}; ${ATTRIBUTES}; Secure`;
   if (isLoopback(host)) return `${plainNameOf(host)}=${secret}; ${lifetime}; ${ATTRIBUTES}`;

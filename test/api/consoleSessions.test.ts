@@ -50,6 +50,12 @@ test("signing in answers with a cookie that scripts cannot read and other sites 
   );
 });
 
+test("the scheme that a proxy names has any case", async () => {
+  await using behind = await startServer({ console: true, trustedProxies: ["127.0.0.1"] });
+  const forwarded = { host: "gabbro.example.com", "x-forwarded-proto": "HTTPS" };
+  expect(await cookieOf(behind.token, forwarded, behind)).toMatch(/^__Host-gabbro=/);
+});
+
 test.each(["localhost", "gabbro.localhost:3001", "127.0.0.2:3001", "[::1]:3001"])(
   "signing in at %s needs no TLS, as nothing leaves the machine",
   async (host) => {

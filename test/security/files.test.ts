@@ -385,6 +385,24 @@ test.each([
   expect(new URL(answer.data.file.downloadUrl).origin).toBe(origin);
 });
 
+test.each([
+  ["HTTPS", "public.example.com", "https://public.example.com"],
+  ["odd", "public.example.com", "http://public.example.com"],
+  ["a b", "a b", "http://files.example.com:8080"],
+  ["https", "public.example.com:99999", "https://files.example.com:8080"],
+  ["Https", "[", "https://files.example.com:8080"],
+])("a request that a proxy forwards with %j and %j gets URLs of %s", async (scheme, forwarded, origin) => {
+  await using own = await startServer({ trustedProxies: ["127.0.0.1"] });
+  const file = { fileName: "a.jpg", contentType: "image/jpeg" };
+  const headers = {
+    host: "files.example.com:8080",
+    "x-forwarded-proto": scheme,
+    "x-forwarded-host": forwarded,
+  };
+  const { body } = await own.post("/files/generate-upload-url", file, { headers });
+  expect(new URL(body.uploadUrl).origin).toBe(origin);
+});
+
 test.each(["a b", "[", "evil.example.com:99999", `${"a.".repeat(147)}b`])(
   "a request by the host %j gets no URL",
   async (host) => {
