@@ -202,7 +202,6 @@ test.each([
     Array.from(framed(Buffer.alloc(300)), (byte) => Buffer.from([byte])),
     /fewer than 60 bytes/,
   ],
-  ["a message that is packed in an unknown way", [framed(spans, true)], /gzip or none/],
 ])("a call with %s is an invalid argument, and its connection goes on", async (_, parts, details) => {
   await using server = await startServer();
   using client = await connectGrpc(server);
@@ -223,6 +222,22 @@ test.each([
   expect((await answerOf([framed(spans)]))["grpc-status"]).toBeUndefined(); // it comes behind the message
   session.destroy();
 });
+
+test.each([{ "grpc-encoding": "snappy" }, {}])(
+  "a message that is packed in an unknown way, with %j, is unimplemented, and the answer names the known ones",
+  async (headers) => {
+    await using server = await startServer();
+    using client = await connectGrpc(server);
+    const session = connectHttp2(`http://127.0.0.1:${client.port}`);
+    const call = beginCall(session, server.token, headers);
+    call.end(framed(spans, true));
+    const [refused] = await once(call, "response");
+    expect(refused["grpc-status"]).toBe(`${codes.UNIMPLEMENTED}`);
+    expect(decodeURI(`${refused["grpc-message"]}`)).toContain("gzip or none");
+    expect(refused["grpc-accept-encoding"]).toBe("identity,gzip");
+    session.destroy();
+  },
+);
 
 test("a message whose prefix comes in pieces is read", async () => {
   await using server = await startServer();

@@ -62,7 +62,7 @@ const grpcCodes: Record<number, number> = {
   404: 5, // NOT_FOUND
   409: 9, // FAILED_PRECONDITION: clients send ABORTED again
   413: 8, // RESOURCE_EXHAUSTED
-  415: 3,
+  415: 12, // UNIMPLEMENTED, as gRPC has it for an encoding
   429: 14, // UNAVAILABLE, as clients send RESOURCE_EXHAUSTED again only in part
   500: 13, // INTERNAL
   503: 14,
