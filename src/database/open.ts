@@ -145,7 +145,7 @@ function createWriters(orm: Awaited<ReturnType<typeof openOrm>>, dialect: Dialec
   const encodeAndInsert = async (rows: Rows<Tables>, insertAll: NonNullable<typeof insertEach>) => {
     const pause = createPause();
     const inserts = toInserts(rows);
-    await pause(); // metadata of 10 MB is written as JSON twice, for its log and its trace
+    await pause(); // writing metadata of 10 MB as JSON takes 0.1 s
     return retryWhileLocked(() => insertAll(orm, inserts));
   };
   const insertShared = insertEach

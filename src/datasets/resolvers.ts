@@ -140,7 +140,7 @@ export function refuseLargeRow(row: RowParts, before?: RowParts): number {
   if (bytes <= MAX_ROW_BYTES || (before && sizeOf(row) <= sizeOf(before))) return bytes;
   throw new GabbroError(
     "BAD_INPUT",
-    "The row would be larger than 10,000,000 bytes as JSON, where each value counts 32 more. Keep less in it, or add another row.",
+    "The row would be larger than 10,000,000 bytes as JSON, where each value counts 32 more, and a number with a fraction 64. Keep less in it, or add another row.",
   );
 }
 

@@ -38,7 +38,8 @@ const MAX_MODEL_CHARACTERS = 512;
 const MAX_JSON_CHARACTERS = 1_000_000;
 const fits = (value: unknown) => jsonSize(value, MAX_JSON_CHARACTERS) <= MAX_JSON_CHARACTERS;
 const TOO_LARGE = {
-  error: "must not be larger than 1,000,000 characters, where each value counts 32 more",
+  error:
+    "must not be larger than 1,000,000 characters, where each value counts 32 more, and a number with a fraction 64",
 };
 const description = () => text(MAX_DESCRIPTION_CHARACTERS).nullish();
 /** Bounded, as each log of the version has a copy, also in an index. */

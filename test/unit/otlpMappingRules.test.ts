@@ -474,6 +474,22 @@ describe("JSON texts of a span", () => {
   });
 
   test.each([
+    ["0.14098629", 1 + 4],
+    ["9.8495e-301", 1 + 4],
+    ["12.5", 1],
+  ])("stay texts where %s counts beyond 50,000 values", (number, weight) => {
+    const numbers = (count: number) => `[${Array(count).fill(number).join()}]`;
+    const most = Math.floor((MAX_VALUES - 1) / weight);
+    for (const [count, isParsed] of [
+      [most - 1, true],
+      [most + 2, false],
+    ] as const) {
+      const { log } = mapSpan(toOtlpSpan({ attributes: { "input.value": numbers(count) } }));
+      expect(Array.isArray(log.input)).toBe(isParsed);
+    }
+  });
+
+  test.each([
     ["two values", "a", 2],
     ["three, if their names are numbers", "", 3],
   ])("count members of objects as %s", (_, mark, each) => {

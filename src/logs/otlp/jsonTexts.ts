@@ -29,7 +29,7 @@ export interface JsonTexts {
  * Parses each text once, up to the number of values that a span may have together: a text of 10 MB can hold five million, which
  * took 0.4 s to parse and to make storable, and 1.7 s as lists. A text counts each time that it is asked for, as each field that
  * has it is made storable by itself: nine attributes with one text of 50,000 members took 0.7 s. A member of an object counts
- * as two values, one whose name is a number as three. A text that would have more stays a text, with a warning.
+ * as two values, one whose name is a number as three, and a fraction as several. A text that would have more stays a text, with a warning.
  */
 export function createJsonTexts(warnings: Set<string>): JsonTexts {
   const known = new Map<string, { value: unknown; values: number }>();
@@ -43,11 +43,9 @@ export function createJsonTexts(warnings: Set<string>): JsonTexts {
     return true;
   };
   const parseNew = (text: string) => {
-    const { depth, values, members, numbers, isWhole, hasLongName, hasLongNumber } = countJson(
-      text,
-      valuesLeft,
-    );
-    const weight = values + members + numbers;
+    const counted = countJson(text, valuesLeft);
+    const { depth, values, members, numbers, fractions, isWhole, hasLongName, hasLongNumber } = counted;
+    const weight = values + members + numbers + fractions;
     if (!isWhole && values <= valuesLeft) return NOT_ONE; // found without the cost of an exception
     if (depth > MAX_PARSED_DEPTH || hasLongName || !countValues(weight)) return NOT_ONE;
     try {
