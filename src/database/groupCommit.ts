@@ -76,7 +76,7 @@ export function createCommit<DB>({ insert, insertAlone, takesLocks = () => false
   let pending = 0;
   let allSettled: PromiseWithResolvers<void> | undefined;
   const commit = async (rows: Rows<DB>): Promise<void> => {
-    const size = jsonSize(rows, MAX_TRANSACTION_BYTES, Buffer.byteLength);
+    const size = jsonSize(rows, MAX_TRANSACTION_BYTES, { lengthOf: Buffer.byteLength });
     const unit = { rows, size, sinceMs: performance.now(), workspace: currentWorkspace() ?? "" };
     pending += 1;
     try {

@@ -5,7 +5,7 @@ import { isOrphan } from "../database/driverErrors.ts";
 import type { Database, EntityManager } from "../database/open.ts";
 import { GabbroError, quoted } from "../errors.ts";
 import { jsonBytesOf } from "../limits/jsonBytes.ts";
-import { jsonSize } from "../limits/jsonSize.ts";
+import { jsonSize, SLOW_FRACTION } from "../limits/jsonSize.ts";
 import type { Warning } from "../warnings.ts";
 import { valuesDecoder } from "./columns.ts";
 import { Dataset, type DatasetRow } from "./entities.ts";
@@ -140,12 +140,12 @@ export function refuseLargeRow(row: RowParts, before?: RowParts): number {
   if (bytes <= MAX_ROW_BYTES || (before && sizeOf(row) <= sizeOf(before))) return bytes;
   throw new GabbroError(
     "BAD_INPUT",
-    "The row would be larger than 10,000,000 bytes as JSON, where each value counts 32 more, and a number with a fraction 64. Keep less in it, or add another row.",
+    "The row would be larger than 10,000,000 bytes as JSON, where each value counts 32 more, and a number with a fraction 432. Keep less in it, or add another row.",
   );
 }
 
 const sizeOf = ({ name, values, idealOutput, metadata }: RowParts, max = Number.POSITIVE_INFINITY): number =>
-  jsonSize({ name, values, idealOutput, metadata }, max, jsonBytesOf);
+  jsonSize({ name, values, idealOutput, metadata }, max, { lengthOf: jsonBytesOf, fraction: SLOW_FRACTION });
 
 /** Converts stored rows of a dataset to rows with their values by column name. */
 export function rowDecoder(parent: DatasetHead): (row: Row) => Row {

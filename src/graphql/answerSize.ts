@@ -2,7 +2,7 @@ import { type ExecutionResult, GraphQLError, type OperationDefinitionNode } from
 import type { Context } from "../context.ts";
 import { type AnswerBudget, answerTooLarge } from "../limits/answerBudget.ts";
 import { createJsonBytes, isWide, MAX_ESCAPED_BYTES } from "../limits/jsonBytes.ts";
-import { jsonSize } from "../limits/jsonSize.ts";
+import { jsonSize, SLOW_FRACTION, type Weights } from "../limits/jsonSize.ts";
 import { authenticated } from "../workspaces/resolvers.ts";
 
 /** Measuring a larger answer takes turns of its own, and so does writing it. */
@@ -40,7 +40,8 @@ export function measuredEvent(
   operation: OperationDefinitionNode,
   { answerBudget }: Context,
 ): ExecutionResult {
-  const measuring = refuseTooLarge(result, operation, answerBudget);
+  // It is written for each of its listeners, in one turn.
+  const measuring = refuseTooLarge(result, operation, answerBudget, { fraction: SLOW_FRACTION });
   for (;;) {
     const { done, value } = measuring.next();
     if (done) return value;
@@ -58,20 +59,22 @@ function* refuseTooLarge(
   result: ExecutionResult,
   { operation }: OperationDefinitionNode,
   answerBudget: AnswerBudget,
+  weights: Weights = {},
 ): Measuring {
   const { maxBytes } = answerBudget;
   const { data } = result;
   const within = Math.min(MAX_BYTES_WITHIN_TURN, maxBytes / MAX_ESCAPED_BYTES);
-  if (sizeOf(data, within) <= within) return result;
+  if (sizeOf(data, within, weights) <= within) return result;
   yield;
-  const size = sizeOf(data, maxBytes);
+  const size = sizeOf(data, maxBytes, weights);
   if (size <= maxBytes) {
     if (size > MAX_BYTES_WITHIN_TURN) largeData.add(data!);
     if (size * MAX_ESCAPED_BYTES <= maxBytes) return result;
     yield;
     const isInWideText = hasWide(data, maxBytes);
     yield;
-    if (sizeOf(data, maxBytes, createJsonBytes(isInWideText)) <= maxBytes) return result;
+    if (sizeOf(data, maxBytes, { ...weights, lengthOf: createJsonBytes(isInWideText) }) <= maxBytes)
+      return result;
   }
   const note = operation === "mutation" ? "The mutation was carried out." : "";
   const originalError = answerTooLarge(answerBudget, note);
@@ -81,12 +84,13 @@ function* refuseTooLarge(
 /** Whether any text of a result is wide: all of its JSON is then. */
 function hasWide(data: unknown, maxBytes: number): boolean {
   let found = false;
-  sizeOf(data, maxBytes, (text) => {
+  const lengthOf = (text: string) => {
     found ||= isWide(text);
     return 0;
-  });
+  };
+  sizeOf(data, maxBytes, { lengthOf });
   return found;
 }
 
-const sizeOf = (data: unknown, max: number, lengthOf?: (text: string) => number) =>
-  jsonSize(data, max, lengthOf, MEMBER_WEIGHT);
+const sizeOf = (data: unknown, max: number, weights: Weights) =>
+  jsonSize(data, max, { ...weights, member: MEMBER_WEIGHT });

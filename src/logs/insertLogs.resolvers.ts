@@ -13,11 +13,13 @@ const MAX_SHARED_BYTES = 192 * 1024;
 
 type Rows = ReturnType<typeof toRows>;
 
+const inBytes = { lengthOf: (text: string) => Buffer.byteLength(text) };
+
 /** Whether logs may share a transaction of the group commit, which inserts and indexes them in one turn of the event loop. */
 export function mayShare(rows: Rows): boolean {
   let bytes = 0;
   for (const row of rows) {
-    bytes += jsonSize(row, MAX_SHARED_BYTES, Buffer.byteLength);
+    bytes += jsonSize(row, MAX_SHARED_BYTES, inBytes);
     if (bytes > MAX_SHARED_BYTES) return false;
   }
   return true;
@@ -25,7 +27,7 @@ export function mayShare(rows: Rows): boolean {
 
 /** Divides logs into those that a transaction inserts: 512 kB as JSON, which some 280 small logs are. */
 export function* transactionsOf(rows: Rows): Generator<Rows> {
-  const sizeOf = (row: object) => jsonSize(row, MAX_TRANSACTION_BYTES, Buffer.byteLength);
+  const sizeOf = (row: object) => jsonSize(row, MAX_TRANSACTION_BYTES, inBytes);
   for (const { piece } of piecesOf(rows, sizeOf, MAX_TRANSACTION_BYTES)) yield piece;
 }
 
@@ -35,7 +37,7 @@ export async function insertLogs(
   rows: Rows,
   pause: Pause,
 ): Promise<void> {
-  const sizeOf = (row: object) => jsonSize(row, MAX_BYTES_AT_ONCE, Buffer.byteLength);
+  const sizeOf = (row: object) => jsonSize(row, MAX_BYTES_AT_ONCE, inBytes);
   const pieces = piecesOf(rows, sizeOf, MAX_BYTES_AT_ONCE).map(({ piece }) =>
     piece.map((row): ["Log", typeof row] => ["Log", row]),
   );

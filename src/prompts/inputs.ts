@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { jsonSize, MAX_HASHED_CHARACTERS } from "../limits/jsonSize.ts";
+import { jsonSize, MAX_HASHED_CHARACTERS, SLOW_FRACTION } from "../limits/jsonSize.ts";
 import { boundedFilter } from "../validation/filters.ts";
 import { optionalJsonObject } from "../validation/json.ts";
 import { list } from "../validation/list.ts";
@@ -36,10 +36,11 @@ const MAX_DESCRIPTION_CHARACTERS = 10_000;
 const MAX_MODEL_CHARACTERS = 512;
 /** Of the parameters, and of all variables. Each value counts 32 more: writing a short value takes as long as 32 characters. */
 const MAX_JSON_CHARACTERS = 1_000_000;
-const fits = (value: unknown) => jsonSize(value, MAX_JSON_CHARACTERS) <= MAX_JSON_CHARACTERS;
+const fits = (value: unknown) =>
+  jsonSize(value, MAX_JSON_CHARACTERS, { fraction: SLOW_FRACTION }) <= MAX_JSON_CHARACTERS;
 const TOO_LARGE = {
   error:
-    "must not be larger than 1,000,000 characters, where each value counts 32 more, and a number with a fraction 64",
+    "must not be larger than 1,000,000 characters, where each value counts 32 more, and a number with a fraction 432",
 };
 const description = () => text(MAX_DESCRIPTION_CHARACTERS).nullish();
 /** Bounded, as each log of the version has a copy, also in an index. */

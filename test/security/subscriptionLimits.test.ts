@@ -311,6 +311,14 @@ test("an event that would be too large is an error, and the next one is sent", a
   expect(data.logAdded.b).toHaveLength(data.logAdded.a.length);
 });
 
+test("an event has some 1,200 numbers with a fraction twice, as each listener's is written in one turn", async () => {
+  await using events = await subscribe(server, "subscription { logAdded { a: output b: output } }");
+  await log({ output: Array(1_250).fill(0.5) });
+  expect(await events.next()).toMatchObject({ errors: [{ extensions: { code: "QUERY_TOO_COMPLEX" } }] });
+  await log({ output: Array(1_150).fill(0.5) });
+  expect((await events.next()).data.logAdded.b).toHaveLength(1_150);
+});
+
 test("a listener that does not read is cut off, and nothing is gathered for it", async () => {
   await expect.poll(() => pubSub.count()).toBe(0);
   const body = JSON.stringify({ query: "subscription { logAdded { id output } }" });
