@@ -35,9 +35,9 @@ export async function logPrompt(context: Context, input: LogPromptRecord) {
     at: startTime,
     findOwnPrice,
   });
-  const logId = newId();
+  const [id, logId] = [newId(), newId()]; // in this order: a place in the list of traces is one in that of logs
   const trace = {
-    id: newId(),
+    id,
     workspace: workspaceId,
     rootId: logId,
     name: input.name ?? input.slug,
