@@ -1,4 +1,5 @@
 import type { Context } from "../context.ts";
+import { writeAhead } from "../database/encode.ts";
 import { createPauses } from "../database/pauses.ts";
 import { inTransaction } from "../database/transaction.ts";
 import { checkDeadline } from "../limits/deadline.ts";
@@ -104,7 +105,13 @@ export async function toSteps(
     });
     for (const one of await Promise.all(completed)) steps.set(one.step.row.id, one);
   }
-  return [...steps.values()];
+  const all = [...steps.values()];
+  await writeAhead(
+    context,
+    workspaceId,
+    all.flatMap(({ span, step }) => [step.row, span.trace]),
+  );
+  return all;
 }
 
 function idOf(workspaceId: string, { traceId, log, startNanos }: ReportedSpan): string {

@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import { remapSpans } from "../../src/logs/remap.resolvers.ts";
 import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { addToken } from "../support/data.ts";
@@ -205,4 +205,34 @@ test("mapping stored spans again leaves events as they are", async () => {
   const period = { from: new Date("2020-01-01"), to: new Date("2030-01-01"), dryRun: false };
   expect(await remapSpans(context, period)).toMatchObject({ changed: 0 });
   expect(await nodesOf(span)).toEqual(before);
+});
+
+test("a span and a record with many numbers are written in pieces, and a record that comes again is stored once", async () => {
+  const span = newSpan();
+  const list = (last: number) => {
+    const numbers = [...Array(20_000).fill(4.8351886271828765e268), last]; // V8 takes 6 microseconds to write one
+    return { arrayValue: { values: numbers.map((doubleValue) => ({ doubleValue })) } };
+  };
+  const records = [0.1, 0.2].map((last) => ({ ...record(span, "gen_ai.choice", ""), body: list(last) }));
+  const bodies = [
+    { path: "/v1/traces", body: encodeSpans([{ ...span, attributes: [{ key: "a", value: list(0.1) }] }]) },
+    ...[records[0]!, records[1]!, records[0]!].map((one) => ({
+      path: "/v1/logs",
+      body: encodeRecords([one]),
+    })),
+  ];
+  const stringify = vi.spyOn(JSON, "stringify");
+  for (const { path, body } of bodies) expect((await send(server, body, { path })).status).toBe(200);
+  const lengths = stringify.mock.results.map(({ value }) => value?.length ?? 0);
+  stringify.mockRestore();
+  const keys = 1; // of each record, which has the bits of its numbers
+  expect(lengths.filter((length) => length > 50_000)).toHaveLength(3 * keys);
+  const stored = await server.database.read
+    .selectFrom("Log")
+    .select(["type", "output", "attributes"])
+    .where("parentExternalId", "=", span.spanId.toString("hex"))
+    .execute();
+  const lasts = stored.map(({ output }) => (output as number[]).at(-1));
+  expect(lasts.toSorted()).toEqual([0.1, 0.2]);
+  expect((stored[0]!.output as number[])[0]).toBe(4.8351886271828765e268);
 });

@@ -438,23 +438,3 @@ test.each([
   expect(decode(most).rejected).toEqual([]);
   expect(decode(most + 3).rejected).toMatchObject([{ code: "too_large" }]);
 });
-
-test.each(["protobuf", "json"] as const)(
-  "in %s a number that is not whole counts as two values",
-  (encoding) => {
-    const decode = (numbers: number, doubleValue: number) => {
-      const values = Array.from({ length: numbers }, () => ({ doubleValue }));
-      const span = {
-        ...valid,
-        ...(encoding === "protobuf" && ids),
-        ...withValue({ arrayValue: { values } }),
-      };
-      return encoding === "protobuf" ? protobuf(inRequest(span)) : json(inRequest(span));
-    };
-    expect(decode(MAX_VALUES - 10, 7).rejected).toEqual([]);
-    expect(decode(MAX_VALUES / 2 - 10, 4.8351886271828765e268).rejected).toEqual([]);
-    expect(decode(MAX_VALUES / 2 + 10, 4.8351886271828765e268).rejected).toMatchObject([
-      { code: "too_large" },
-    ]);
-  },
-);

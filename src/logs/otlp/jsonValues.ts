@@ -71,8 +71,8 @@ function integerOf(value: unknown, reading: Reading): unknown {
 }
 
 function doubleOf(value: unknown, reading: Reading): unknown {
-  if (typeof value === "number") return storableNumber(value, reading);
-  if (typeof value === "string" && DOUBLE.test(value)) return storableNumber(Number(value), reading);
+  if (typeof value === "number") return storableNumber(value);
+  if (typeof value === "string" && DOUBLE.test(value)) return storableNumber(Number(value));
   addProblem(reading, "malformed", 'has a "doubleValue" that is not a number');
   return null;
 }

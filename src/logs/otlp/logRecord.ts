@@ -1,3 +1,4 @@
+import { jsonSize, SLOW_FRACTION } from "../../limits/jsonSize.ts";
 import type { ReportedSpan } from "../reported.ts";
 import { eventIdOf } from "../spanIds.ts";
 import { problemOfId, problemOfTime, ZEROS } from "./checkSpan.ts";
@@ -96,12 +97,27 @@ function contentOf({ name, body }: LogRecord, log: ReportedSpan["log"]) {
   return { input: log.input, output: log.output ?? body };
 }
 
+const MAX_WRITTEN = 1024 * 1024;
+const bits = new DataView(new ArrayBuffer(8));
+
+/** Tells one content from another. Where it may have many numbers that V8 takes 6 microseconds to write, it has their bits. */
+function contentKey(content: unknown): string {
+  const isLong = jsonSize(content, MAX_WRITTEN, { fraction: SLOW_FRACTION }) > MAX_WRITTEN;
+  return JSON.stringify(content, isLong ? withBits : undefined);
+}
+
+function withBits(_: string, value: unknown): unknown {
+  if (typeof value !== "number" || Number.isSafeInteger(value)) return value;
+  bits.setFloat64(0, value);
+  return bits.getBigUint64(0).toString(16);
+}
+
 /** A span at the time of the event, for the mapping to read its attributes. */
 function toSpan({ traceId, spanId, name, nanos, body, attributes, resource, scope }: LogRecord): OtlpSpan {
   const time = new Date(Number(nanos / NANOS_PER_MS));
   return {
     ...{ traceId, name, attributes, resource, scope },
-    spanId: eventIdOf([spanId, name, nanos.toString(), JSON.stringify([body, attributes])]),
+    spanId: eventIdOf([spanId, name, nanos.toString(), contentKey([body, attributes])]),
     parentSpanId: spanId,
     hasRemoteParent: false,
     kind: "unspecified",

@@ -62,7 +62,7 @@ export function readValue(reader: PbfReader, end: number, reading: Reading, dept
     if (type === BYTES) value = readLongValue(reader, end, { field, reading, depth, value });
     else if (field === 2 && type === VARINT) value = reader.readBoolean();
     else if (field === 3 && type === VARINT) value = toInteger(readInt64(reader));
-    else if (field === 4 && type === FIXED64) value = storableNumber(reader.readDouble(), reading);
+    else if (field === 4 && type === FIXED64) value = storableNumber(reader.readDouble());
   });
   return value;
 }
