@@ -245,9 +245,9 @@ test.each([
 });
 
 test("a new name of a row writes nothing else of it", async () => {
-  await run(CREATE, { slug: "renamed", columns: [text("a")] });
+  await run(CREATE, { slug: "new-name", columns: [text("a")] });
   const { datasetRow } = await run(ADD, {
-    slug: "renamed",
+    slug: "new-name",
     input: { values: { a: "1" }, metadata: { b: 2 } },
   });
   const stop = await captureStatements(server);
