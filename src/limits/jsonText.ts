@@ -4,6 +4,14 @@ import { jsonSize } from "./jsonSize.ts";
 const MAX_PIECE = 128 * 1024;
 const ITEMS_OF_PIECE = 500;
 
+const written = new WeakMap<object, string>();
+
+/** Keeps the JSON of a value, which must not change any more, for `jsonOf`. */
+export const keepJson = (value: object, text: string): void => void written.set(value, text);
+
+/** The JSON of a value, written now unless it is kept. */
+export const jsonOf = (value: unknown): string => written.get(value as object) ?? JSON.stringify(value);
+
 /**
  * Writes a value that has been read from JSON as JSON.stringify does, and yields between pieces: 400,000 numbers in one turn of the
  * event loop had others wait for 1.4 s.

@@ -1,7 +1,7 @@
 import type { Context } from "../context.ts";
-import { writeAhead } from "../database/encode.ts";
 import { createPauses } from "../database/pauses.ts";
 import { inTransaction } from "../database/transaction.ts";
+import { writeAhead } from "../database/writeAhead.ts";
 import { checkDeadline } from "../limits/deadline.ts";
 import { ownPriceFinder } from "../pricing/resolvers.ts";
 import { authenticated, authorize } from "../workspaces/resolvers.ts";

@@ -56,6 +56,7 @@ const BOUNDS: Record<string, string[]> = {
     "database/requestTransaction.ts joins",
     "datasets/entries.resolvers.ts walking",
     "graphql/answerSize.ts largeData",
+    "limits/jsonText.ts written",
     "graphql/cost.ts fieldCounts",
     "graphql/deprecations.ts used",
     "http/compression.ts bytesOfAnswers",
