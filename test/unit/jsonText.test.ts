@@ -28,7 +28,21 @@ test.each<[string, unknown]>([
 });
 
 test("a large value is written with pauses for others, a small one at once", () => {
-  expect(written(Array(400_000).fill(0.1)).pauses).toBeGreaterThan(500);
-  expect(written([members, members]).pauses).toBeGreaterThan(10_000);
-  expect(written(Array(1_000).fill(0.1)).pauses).toBe(0);
+  expect(written(Array(400_000).fill(0.1)).pauses).toBeGreaterThan(1_500);
+  expect(written([members, members]).pauses).toBeGreaterThan(100);
+  expect(written(Array(200).fill(0.1)).pauses).toBe(0);
+});
+
+test("each value is looked at once, however deep it is", () => {
+  let lookUps = 0;
+  const counted = new Proxy({ a: 1 } as object, {
+    ownKeys: (target) => {
+      lookUps += 1;
+      return Reflect.ownKeys(target);
+    },
+  });
+  let deep: unknown = [counted, ...Array(300).fill(1)];
+  for (let level = 0; level < 90; level++) deep = [deep];
+  expect(written(deep).text).toBe(JSON.stringify(deep));
+  expect(lookUps).toBe(2); // and once by JSON.stringify
 });
