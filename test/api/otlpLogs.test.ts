@@ -210,7 +210,7 @@ test("mapping stored spans again leaves events as they are", async () => {
 test("a span and a record with many numbers are written in pieces, and a record that comes again is stored once", async () => {
   const span = newSpan();
   const list = (last: number) => {
-    const numbers = [...Array(20_000).fill(4.8351886271828765e268), last]; // V8 takes 6 microseconds to write one
+    const numbers = [...Array(4_000).fill(4.8351886271828765e268), last]; // V8 takes 6 microseconds to write one
     return { arrayValue: { values: numbers.map((doubleValue) => ({ doubleValue })) } };
   };
   const records = [0.1, 0.2].map((last) => ({ ...record(span, "gen_ai.choice", ""), body: list(last) }));

@@ -360,9 +360,9 @@ test.each([
   ["by POST", (query: string) => server.graphql(query)],
   ["by GET", (query: string) => server.get(`/graphql?query=${encodeURIComponent(query)}`)],
 ])("many numbers are written in pieces, also beside an error: %s", async (_, ask) => {
-  const numbers = Array(49_000).fill(0.1409862966177131); // V8 takes some 2 microseconds to write it
+  const numbers = Array(20_000).fill(0.1409862966177131); // V8 takes some 2 microseconds to write it
   const { body } = await server.post("/monitor/log", { slug: "numbers", output: 1, metadata: { numbers } });
-  const times = [1, 2, 3, 4, 5];
+  const times = [1, 2, 3];
   const logs = times.map((n) => `a${n}: log(id: "${body.log.id}") { metadata }`).join();
   const stringify = vi.spyOn(JSON, "stringify");
   const answer = await ask(`{ ${logs}, none: dataset(slug: "none") { id } }`);
