@@ -47,7 +47,7 @@ const ROUTER = {
 };
 const CORS = {
   methods: ["GET", "HEAD", "POST", "PUT"],
-  /** What clients are told to read: browsers show the scripts of other origins only these. */
+  /** The response headers that scripts of other origins may read. */
   exposedHeaders: ["ETag", "Retry-After", "Idempotent-Replayed", "Gabbro-Deprecated", "X-Request-Id"],
   strictPreflight: false,
 };

@@ -15,7 +15,7 @@ interface Output {
 }
 
 /**
- * Writes a value that has been read from JSON as JSON.stringify does, and yields between pieces: 400,000 numbers in one turn of the
+ * Writes plain values and dates as JSON.stringify does, and yields between pieces: 400,000 numbers in one turn of the
  * event loop had others wait for 1.4 s. Each value is looked at once, however deep it is.
  */
 export function* writeJson(value: unknown): Generator<undefined, string> {
@@ -51,4 +51,5 @@ function* writeValue(value: unknown, output: Output): Generator<undefined, void>
   if (output.values % VALUES_AT_ONCE === 0) yield;
 }
 
-const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
+const isObject = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !(value instanceof Date);

@@ -1,5 +1,5 @@
 import { once } from "../database/loader.ts";
-import { jsonSize } from "../limits/jsonSize.ts";
+import { isSlowToWrite, jsonSize } from "../limits/jsonSize.ts";
 import { objectOf } from "../limits/members.ts";
 import type { ReportedLog } from "./reported.ts";
 
@@ -56,7 +56,7 @@ function findCopy(span: Record<string, unknown>, value: unknown, taken: Set<stri
   const same = others.find(([, held]) => typeof held === "object" && isSameJson(held, value));
   if (same) return { attribute: same[0], isJsonText: false };
   const texts = others.filter(([, held]) => typeof held === "string" && held.length >= MIN_COPIED_CHARACTERS);
-  if (texts.length === 0) return undefined;
+  if (texts.length === 0 || isSlowToWrite(value)) return undefined;
   const text = JSON.stringify(value);
   const itsText = texts.find(([, held]) => held === text);
   return itsText && { attribute: itsText[0], isJsonText: true };

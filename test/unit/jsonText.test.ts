@@ -22,6 +22,7 @@ test.each<[string, unknown]>([
   ["many fractions", Array.from({ length: 20_000 }, (_, n) => n / 7)],
   ["many members", members],
   ["large values in a list", [1, long, { a: long, b: undefined, c: [members] }, undefined, [long, long]]],
+  ["a date", { at: new Date(0), all: [new Date(1)] }],
   ["an object without a prototype", Object.assign(Object.create(null), { a: [members], b: null })],
 ])("JSON in pieces is that of JSON.stringify: %s", (_, value) => {
   expect(written(value).text).toBe(JSON.stringify(value));

@@ -1,10 +1,12 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Context } from "../../context.ts";
+import { runWithPauses } from "../../database/pauses.ts";
 import { GabbroError } from "../../errors.ts";
 import type { App } from "../../http/app.ts";
 import type { HeldBytes } from "../../http/bodies.ts";
 import { clientOf } from "../../inbox/client.ts";
 import { onceDone } from "../../limits/handlerWork.ts";
+import { writeJson } from "../../limits/jsonText.ts";
 import { authenticated } from "../../workspaces/resolvers.ts";
 import { readBody, tooLarge } from "./body.ts";
 import { MAX_BODY_BYTES } from "./bounds.ts";
@@ -50,7 +52,12 @@ export function otlpRoutes(app: App, { contextOf, limiter, counts }: OtlpOptions
   app.post("/api/public/otel/v1/traces", options, storeSpans);
   app.post("/v1/traces", options, async (request, reply) => {
     if (!isDryRun(request.query)) return storeSpans(request, reply);
-    return reply.send(await previewSpans(request.context, encoded(reply, request.body)));
+    const { context, body } = request;
+    const preview = await previewSpans(context, encoded(reply, body));
+    const { workspaceId } = authenticated(context);
+    return reply
+      .type("application/json; charset=utf-8")
+      .send(await runWithPauses(context, workspaceId, writeJson(preview)));
   });
   app.post("/v1/logs", options, receive("logs"));
   app.post("/v1/metrics", options, receive("metrics"));

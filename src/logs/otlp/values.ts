@@ -1,4 +1,4 @@
-import { MAX_HASHED_CHARACTERS } from "../../limits/jsonSize.ts";
+import { isSlowToWrite, MAX_HASHED_CHARACTERS } from "../../limits/jsonSize.ts";
 import { objectOf } from "../../limits/members.ts";
 import type { Source } from "./source.ts";
 import type { OtlpSpan } from "./span.ts";
@@ -67,8 +67,11 @@ function toVariable(entry: unknown): { label: string; value: string | null }[] {
     : [];
 }
 
-const toVariableText = (value: unknown): string | null =>
-  value === undefined || value === null ? null : typeof value === "string" ? value : JSON.stringify(value);
+/** Null for what takes long to write, which the attributes of the span keep. */
+function toVariableText(value: unknown): string | null {
+  if (typeof value === "string") return value;
+  return value === undefined || value === null || isSlowToWrite(value) ? null : JSON.stringify(value);
+}
 
 /** `Date.parse` of 9.8 MB takes a tenth of a second. */
 const MAX_TIME_CHARACTERS = 64;
