@@ -81,7 +81,8 @@ export function checkJson(text: string, counts: JsonCounts = { values: 0, member
       values += moreValuesOf(text, at, end);
       if (end - at >= MIN_INEXACT_CHARACTERS && isLargeWhole(text.slice(at, end))) {
         values += Math.max(MORE_VALUES_OF_LARGE, Math.floor((end - at) / CHARACTERS_OF_VALUE));
-        if (isInexact(text.slice(at, end))) throw invalid(path || pathTo(text, at), INEXACT);
+        if (values <= MAX_VALUES && isInexact(text.slice(at, end)))
+          throw invalid(path || pathTo(text, at), INEXACT);
       }
       at = end - 1;
     }
