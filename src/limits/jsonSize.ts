@@ -48,7 +48,7 @@ export function jsonSize(root: unknown, max: number, weights: Weights = {}): num
 const MAX_QUICK_SIZE = 1024 * 1024;
 
 /** Whether a value has so many values, or numbers that V8 may write slowly, that writing it may take more than 15 ms beside its texts. */
-export const isSlowToWrite = (value: unknown): boolean =>
+export const isSlowToWrite = (value: unknown): value is object =>
   jsonSize(value, MAX_QUICK_SIZE, { lengthOf: () => 0, fraction: SLOW_FRACTION }) > MAX_QUICK_SIZE;
 
 /** How many members the objects in a value have, at all depths; stops counting beyond `max`. */

@@ -1,4 +1,4 @@
-import { jsonSize, SLOW_FRACTION } from "../../limits/jsonSize.ts";
+import { isSlowToWrite } from "../../limits/jsonSize.ts";
 import type { ReportedSpan } from "../reported.ts";
 import { eventIdOf } from "../spanIds.ts";
 import { problemOfId, problemOfTime, ZEROS } from "./checkSpan.ts";
@@ -97,14 +97,11 @@ function contentOf({ name, body }: LogRecord, log: ReportedSpan["log"]) {
   return { input: log.input, output: log.output ?? body };
 }
 
-const MAX_WRITTEN = 1024 * 1024;
 const bits = new DataView(new ArrayBuffer(8));
 
 /** Tells one content from another. Where it may have many numbers that V8 takes 6 microseconds to write, it has their bits. */
-function contentKey(content: unknown): string {
-  const isLong = jsonSize(content, MAX_WRITTEN, { fraction: SLOW_FRACTION }) > MAX_WRITTEN;
-  return JSON.stringify(content, isLong ? withBits : undefined);
-}
+const contentKey = (content: unknown): string =>
+  JSON.stringify(content, isSlowToWrite(content) ? withBits : undefined);
 
 function withBits(_: string, value: unknown): unknown {
   if (typeof value !== "number" || Number.isSafeInteger(value)) return value;
