@@ -1,5 +1,9 @@
-/** Values between two pauses: up to 2 ms for numbers that V8 writes slowly. */
+/** Values that are written together: up to 2 ms for numbers that V8 writes slowly. */
 const VALUES_AT_ONCE = 256;
+/** Members between two pauses, each of up to so many values. */
+const PAUSED_MEMBERS = 8;
+/** The levels of an entry of a page, and of its values. */
+const MAX_LEVELS = 5;
 
 const written = new WeakMap<object, string>();
 
@@ -9,47 +13,68 @@ export const keepJson = (value: object, text: string): void => void written.set(
 /** The JSON of a value, written now unless it is kept. */
 export const jsonOf = (value: unknown): string => written.get(value as object) ?? JSON.stringify(value);
 
-interface Output {
-  text: string;
-  values: number;
+/**
+ * Writes plain values and dates as JSON.stringify does, and yields between pieces: 400,000 numbers in one turn of the event loop had
+ * others wait for 1.4 s. Takes linear time, however deep a value is.
+ */
+export function* writeJson(value: unknown, large = new Set<object>()): Generator<undefined, string> {
+  if (leftAfter(value, VALUES_AT_ONCE, { large, levels: MAX_LEVELS }) >= 0)
+    return JSON.stringify(value) ?? "null";
+  return Array.isArray(value) ? yield* writeList(value, large) : yield* writeObject(value as object, large);
+}
+
+function* writeList(items: unknown[], large: Set<object>): Generator<undefined, string> {
+  let text = "[";
+  for (let from = 0; from < items.length; ) {
+    const to = endOfPiece(items, from, large);
+    if (from > 0) text += ",";
+    text +=
+      to > from ? JSON.stringify(items.slice(from, to)).slice(1, -1) : yield* writeJson(items[from], large);
+    yield;
+    from = Math.max(to, from + 1);
+  }
+  return `${text}]`;
+}
+
+/** Where the items end that are written together; `from` when the first one is written in pieces of its own. */
+function endOfPiece(items: unknown[], from: number, large: Set<object>): number {
+  let left = VALUES_AT_ONCE;
+  let to = from;
+  for (; to < items.length && left >= 0; to++)
+    left = leftAfter(items[to], left, { large, levels: MAX_LEVELS });
+  return left < 0 ? to - 1 : to;
+}
+
+function* writeObject(object: object, large: Set<object>): Generator<undefined, string> {
+  let text = "";
+  let members = 0;
+  for (const name of Object.keys(object)) {
+    const value = (object as Record<string, unknown>)[name];
+    if (value === undefined) continue;
+    text += `${text && ","}${JSON.stringify(name)}:${yield* writeJson(value, large)}`;
+    if (++members % PAUSED_MEMBERS === 0) yield;
+  }
+  return `{${text}}`;
+}
+
+interface Looking {
+  /** What has more values than are written together. */
+  large: Set<object>;
+  levels: number;
 }
 
 /**
- * Writes plain values and dates as JSON.stringify does, and yields between pieces: 400,000 numbers in one turn of the
- * event loop had others wait for 1.4 s. Each value is looked at once, however deep it is.
+ * What is left of so many values after those of a value; negative when it has more, or levels that are not looked at. Those above
+ * a value each look at it: without these bounds that would take quadratic time.
  */
-export function* writeJson(value: unknown): Generator<undefined, string> {
-  if (!isObject(value)) return JSON.stringify(value) ?? "null";
-  const output = { text: "", values: 0 };
-  yield* write(value, output);
-  return output.text;
+function leftAfter(value: unknown, values: number, { large, levels }: Looking): number {
+  let left = values - 1;
+  if (typeof value !== "object" || value === null || value instanceof Date) return left;
+  if (levels === 0 || large.has(value)) return -1;
+  const inner: unknown[] = Array.isArray(value) ? value : Object.values(value);
+  if (inner.length >= VALUES_AT_ONCE) large.add(value);
+  if (inner.length > left) return -1;
+  const looking = { large, levels: levels - 1 };
+  for (let at = 0; at < inner.length && left >= 0; at++) left = leftAfter(inner[at], left, looking);
+  return left;
 }
-
-function* write(object: object, output: Output): Generator<undefined, void> {
-  const isList = Array.isArray(object);
-  let separator = isList ? "[" : "{";
-  for (const name of Object.keys(isList ? [] : object)) {
-    const value = (object as Record<string, unknown>)[name];
-    if (value === undefined) continue;
-    output.text += `${separator}${JSON.stringify(name)}:`;
-    yield* writeValue(value, output);
-    separator = ",";
-  }
-  for (const value of isList ? object : []) {
-    output.text += separator;
-    yield* writeValue(value, output);
-    separator = ",";
-  }
-  if (separator !== ",") output.text += separator;
-  output.text += isList ? "]" : "}";
-}
-
-function* writeValue(value: unknown, output: Output): Generator<undefined, void> {
-  if (isObject(value)) yield* write(value, output);
-  else output.text += JSON.stringify(value) ?? "null";
-  output.values += 1;
-  if (output.values % VALUES_AT_ONCE === 0) yield;
-}
-
-const isObject = (value: unknown): value is object =>
-  typeof value === "object" && value !== null && !(value instanceof Date);
