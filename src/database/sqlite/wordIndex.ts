@@ -1,13 +1,24 @@
 import type { Statement } from "better-sqlite3";
 import type { Steps } from "../dialect.ts";
 import type { Insert } from "../inserts.ts";
+import { createWordFilter } from "./collidingWords.ts";
 
 const LAST = "select coalesce(max(id), 0) as last from log_texts_docsize";
 const ADD =
   "insert into log_texts (rowid, workspace, input, output) select search_id, workspace, input, output from log_words where search_id > ?";
 
+const TEXTS = "select workspace, input, output from log_words where search_id = ?";
 // A statement with a SELECT, and the insert of a log after words, has SQLite write a segment of what was indexed until then.
-const ADD_ONE = `insert into log_texts (rowid, workspace, input, output) values (:id, ${["workspace", "input", "output"].map((column) => `(select ${column} from log_words where search_id = :id)`)})`;
+const ADD_ONE = "insert into log_texts (rowid, workspace, input, output) values (?, ?, ?, ?)";
+
+/** The words of a shorter transaction are too few to take long, whatever they are: its length is that of its JSON. */
+const UNFILTERED_LENGTH = 8 * 1024;
+
+interface Texts {
+  workspace: string;
+  input: string | null;
+  output: string | null;
+}
 
 type Prepare = (statement: string) => Statement;
 
@@ -18,23 +29,37 @@ type Prepare = (statement: string) => Statement;
  */
 export function createWordIndexer(prepare: Prepare) {
   let [last, next]: [number | undefined, number] = [undefined, 0];
+  let length = 0;
+  const ids = () => Array.from({ length: next }, (_, n) => last! + n + 1);
+  const indexFiltered = (id: number, filter: (text: string) => string): void => {
+    const [{ workspace, input, output }] = prepare(TEXTS).all([id]) as [Texts];
+    prepare(ADD_ONE).run([id, workspace, input && filter(input), output && filter(output)]);
+  };
   return {
     assignIds: (inserts: Insert[]): void => {
       for (const { entity, fields, rows } of inserts) {
         if (entity !== "Log") continue;
         if (last === undefined) [{ last }] = prepare(LAST).all([]) as [{ last: number }];
-        const at = fields.indexOf("searchId");
-        for (const values of rows) values[at] = last + ++next;
+        const [at, input, output] = ["searchId", "input", "output"].map((field) => fields.indexOf(field));
+        for (const values of rows) {
+          values[at!] = last + ++next;
+          for (const json of [values[input!], values[output!]])
+            if (typeof json === "string") length += json.length;
+        }
       }
     },
     indexAll: (): void => {
-      if (last !== undefined) prepare(ADD).run([last]);
+      if (length > UNFILTERED_LENGTH) {
+        const filter = createWordFilter();
+        for (const id of ids()) indexFiltered(id, filter);
+      } else if (last !== undefined) prepare(ADD).run([last]);
     },
     /** Takes a tenth longer in all. */
     indexInPieces: async (pause: () => Promise<void>): Promise<void> => {
-      for (let n = 1; n <= next; n++) {
+      const filter = length > UNFILTERED_LENGTH ? createWordFilter() : (text: string) => text;
+      for (const id of ids()) {
         await pause();
-        prepare(ADD_ONE).run({ id: last! + n });
+        indexFiltered(id, filter);
       }
     },
   };

@@ -1,0 +1,88 @@
+import Database from "better-sqlite3";
+import { expect, onTestFinished, test } from "vitest";
+import { DISPUTED, WORDS } from "../../src/database/sqlite/collidingWords.ts";
+import { addLogs } from "../support/logs.ts";
+import { isOnPostgresql, type Server, startServer } from "../support/server.ts";
+
+const OTHERS = "ordinary words ".repeat(600);
+
+const isFound = async (server: Server, text: string) => {
+  const logs = await server.run("query($text: String!) { logs(filter: { text: $text }) { nodes { id } } }", {
+    text,
+  });
+  expect(logs).toBeInstanceOf(Array);
+  return logs.length > 0;
+};
+
+const log = async (server: Server, output: string) =>
+  expect(await server.post("/monitor/log", { slug: "s", output })).toMatchObject({ status: 200 });
+
+/** Words of which the hash table of FTS5, of up to 65,536 slots, keeps all in one; an earlier one of them may be found. */
+function wordsOfOneSlot(count: number): string[] {
+  const words = new Map<number, string[]>();
+  for (let n = 36 ** 4; ; n++) {
+    const word = n.toString(36);
+    let hash = 13;
+    for (let at = word.length - 1; at >= 0; at--) hash = (hash << 3) ^ hash ^ word.charCodeAt(at);
+    const slot = ((hash << 3) ^ hash) & 0xffff;
+    const found = words.get(slot) ?? [];
+    words.set(slot, found);
+    if (found.push(word) === count) return found;
+  }
+}
+
+const ways = {
+  "one log": (server: Server, words: string[]) => log(server, `${words.join(" ")} ${OTHERS}`),
+  "logs of one commit": (server: Server, words: string[]) =>
+    addLogs(server, words.length, (at) => ({ output: `${words[at]} ${OTHERS}` })),
+  "logs of one trace": async (server: Server, words: string[]) => {
+    const logs = words.map((word, at) => ({
+      ...{ id: String(at), type: "generation", slug: "s" },
+      output: `${word} ${OTHERS}`,
+    }));
+    expect(await server.post("/monitor/trace", { name: "t", logs })).toMatchObject({ status: 200 });
+  },
+};
+
+test.skipIf(isOnPostgresql).each(Object.entries(ways))(
+  "on SQLite, of words that share a slot in the hash table of the full-text index, a search finds 32: %s",
+  async (_name, store) => {
+    await using server = await startServer();
+    const words = wordsOfOneSlot(40);
+    await store(server, words);
+    const found = await Promise.all(["ordinary", ...words].map((word) => isFound(server, word)));
+    expect(found).toEqual([...Array(33).fill(true), ...Array(8).fill(false)]);
+  },
+);
+
+test.skipIf(isOnPostgresql)(
+  "on SQLite, of words with letters about which Node.js and the full-text index disagree, a search finds 10,000 characters",
+  async () => {
+    await using server = await startServer();
+    const words = Array.from({ length: 2_000 }, (_, n) => `\u1c90w${1_000 + n}`); // Georgian of 2018
+    await log(server, words.join(" "));
+    for (const word of [words[0]!, words[1_600]!]) expect(await isFound(server, word)).toBe(true);
+    for (const word of [words[1_700]!, words[1_999]!]) expect(await isFound(server, word)).toBe(false);
+  },
+);
+
+test("the full-text index of SQLite has the words that its filter has, wherever the filter counts on it", () => {
+  const database = new Database(":memory:");
+  onTestFinished(() => void database.close());
+  database.exec("create virtual table texts using fts5(text, tokenize='unicode61 remove_diacritics 0')");
+  database.exec("create virtual table words using fts5vocab(texts, instance)");
+  const insert = database.prepare("insert into texts (rowid, text) values (?, ?)");
+  const expected: string[] = [];
+  database.transaction(() => {
+    for (let code = 1; code < 0x30000; code++) {
+      const letter = String.fromCodePoint(code);
+      if (DISPUTED.test(letter) || (code >= 0xd800 && code < 0xe000)) continue;
+      const text = `a${letter}b ${letter}`;
+      insert.run(code, text);
+      for (const word of text.match(WORDS) ?? []) expected.push(`${code} ${word.toLowerCase()}`);
+    }
+  })();
+  const words = database.prepare("select doc || ' ' || term from words order by doc, offset").pluck().all();
+  expect(expected.length).toBeGreaterThan(100_000);
+  expect(words).toEqual(expected);
+});
