@@ -1,6 +1,7 @@
 import {
   type EntityMetadata,
   type EntityProperty,
+  JsonType,
   type MetadataStorage,
   ReferenceKind,
 } from "@mikro-orm/core";
@@ -80,8 +81,7 @@ const kinds: Record<string, Column["kind"]> = {
 function toColumn(entity: string, property: EntityProperty): Column {
   const { name, kind, runtimeType, customType, fieldNames, columnTypes } = property;
   const isReference = kind !== ReferenceKind.SCALAR;
-  const columnKind =
-    customType?.constructor.name === "JsonType" ? "json" : isReference ? "text" : kinds[runtimeType];
+  const columnKind = customType instanceof JsonType ? "json" : isReference ? "text" : kinds[runtimeType];
   if (!columnKind || fieldNames.length !== 1)
     throw new Error(`The type of ${entity}.${name} cannot be copied between databases yet.`);
   return { field: name, name: fieldNames[0]!, kind: columnKind, type: columnTypes[0]! };

@@ -86,7 +86,7 @@ export async function toSteps(
     const storable: ReportedSpan[] = [];
     for (const span of spans.slice(at, at + SPANS_AT_ONCE)) {
       if (pause.isDue()) await pause.take();
-      storable.push(toStorable(span));
+      storable.push(await storableSpan(context, workspaceId, span));
     }
     const some = storable.map((span) => {
       const traceId = traceIds.get(span.traceId) ?? traceIdOf(workspaceId, span.traceId);
@@ -112,6 +112,19 @@ export async function toSteps(
     all.flatMap(({ span, step }) => [step.row, span.trace]),
   );
   return all;
+}
+
+/** A span whose values every database can store; JSON that takes long is written in turns. */
+async function storableSpan(
+  context: Context,
+  workspaceId: string,
+  span: ReportedSpan,
+): Promise<ReportedSpan> {
+  const slow: object[] = [];
+  const storable = toStorable(span, slow);
+  if (slow.length === 0) return storable;
+  await writeAhead(context, workspaceId, [slow]);
+  return toStorable(span);
 }
 
 function idOf(workspaceId: string, { traceId, log, startNanos }: ReportedSpan): string {

@@ -1,3 +1,5 @@
+import { isSlowToWrite } from "../limits/jsonSize.ts";
+import { jsonOf as jsonTextOf } from "../limits/jsonText.ts";
 import { setMember } from "../limits/members.ts";
 import { MAX_JSON_DEPTH } from "../validation/json.ts";
 import { content, withoutCopies } from "./copiedAttributes.ts";
@@ -8,15 +10,18 @@ import { withoutNul } from "./withoutNul.ts";
 // What the databases cannot store, or only without an index, is changed rather than refused: an exporter would drop the span.
 // The attributes keep each text in full, and each number as it came.
 
-/** A span whose values every database can store. */
-export function toStorable(span: ReportedSpan): ReportedSpan {
+/**
+ * A span whose values every database can store. With a list for them, values that become a text and take long to write go there:
+ * once their JSON is kept, call it again without.
+ */
+export function toStorable(span: ReportedSpan, slow?: object[]): ReportedSpan {
   const { log, trace, isRoot } = span;
   const { startTime, endTime, parentExternalId, ...rest } = log;
-  const safe = jsonOf(rest) as typeof rest;
+  const safe = storableJson(rest, slow) as typeof rest;
   const cutLog = cut(safe, ["name", "promptSlug", "version", "tag", "provider", "model", "responseId"]);
   return {
     ...span,
-    trace: storableTrace({ ...trace, ...withoutOwnContent(span) }),
+    trace: storableTrace({ ...trace, ...withoutOwnContent(span) }, slow),
     log: {
       ...cutLog,
       attributes: withoutCopies(safe.attributes, safe),
@@ -34,8 +39,8 @@ export function toStorable(span: ReportedSpan): ReportedSpan {
 const withoutOwnContent = ({ log, trace }: ReportedSpan) =>
   Object.fromEntries(content.filter((part) => trace[part] === log[part]).map((part) => [part, null]));
 
-function storableTrace(trace: ReportedTrace): ReportedTrace {
-  const safe = jsonOf(trace) as ReportedTrace;
+function storableTrace(trace: ReportedTrace, slow?: object[]): ReportedTrace {
+  const safe = storableJson(trace, slow) as ReportedTrace;
   return {
     ...cut(safe, ["name", "featureSlug", "experimentId", "sessionId", "environment"]),
     user: storableParty(safe.user),
@@ -75,15 +80,19 @@ function countsOf(parts: TokenParts): TokenParts {
 }
 
 /** JSON without the character NUL and halves of surrogate pairs; what is nested too deep becomes its JSON text. */
-function jsonOf(value: unknown, depth = 0): unknown {
+function storableJson(value: unknown, slow?: object[], depth = 0): unknown {
   if (typeof value === "string") return withoutNul(value);
   if (typeof value === "number") return Number.isFinite(value) ? value : String(value);
   if (typeof value !== "object" || value === null || value instanceof Date) return value;
-  if (depth > MAX_JSON_DEPTH) return withoutNul(JSON.stringify(value));
-  if (Array.isArray(value)) return value.map((item) => jsonOf(item, depth + 1));
+  if (depth > MAX_JSON_DEPTH) {
+    if (!slow || !isSlowToWrite(value)) return withoutNul(jsonTextOf(value));
+    slow.push(value);
+    return null;
+  }
+  if (Array.isArray(value)) return value.map((item) => storableJson(item, slow, depth + 1));
   const safe: Record<string, unknown> = {};
   for (const key of Object.keys(value)) {
-    const member = jsonOf((value as Record<string, unknown>)[key], depth + 1);
+    const member = storableJson((value as Record<string, unknown>)[key], slow, depth + 1);
     if (key === "__proto__") continue; // JavaScript would not return it as a member
     setMember(safe, withoutNul(key), member);
   }
