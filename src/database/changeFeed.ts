@@ -45,6 +45,7 @@ interface Listener {
 export function keepListening(newClient: () => ListeningClient, { begin, handlers }: Listener) {
   let isLive = false;
   const stop = Promise.withResolvers<void>();
+  const firstAttempt = Promise.withResolvers<void>();
   let isStopped = false;
   const pause = (ms: number) => Promise.race([wait(ms, null, { ref: false }), stop.promise]);
   const listen = async () => {
@@ -59,6 +60,7 @@ export function keepListening(newClient: () => ListeningClient, { begin, handler
       for (const channel of Object.keys(handlers)) await client.query(`listen ${channel}`);
       begin();
       isLive = true;
+      firstAttempt.resolve();
       while (!isStopped) {
         await Promise.race([pause(HEARTBEAT_MS), disconnection.promise]);
         if (!isStopped) await client.query("select 1");
@@ -72,11 +74,14 @@ export function keepListening(newClient: () => ListeningClient, { begin, handler
   const listening = (async () => {
     while (!isStopped) {
       await listen().catch(() => {}); // any error leads to another attempt
+      firstAttempt.resolve();
       if (!isStopped) await pause(RECONNECT_DELAY_MS);
     }
   })();
   return {
     isLive: () => isLive,
+    /** Resolves once it listens, or the first attempt has failed. */
+    attempted: firstAttempt.promise,
     // Does not end the client here: a client that is still connecting would never emit "end".
     close: async () => {
       isStopped = true;

@@ -14,10 +14,9 @@ class Connection extends EventEmitter {
 test("a subscriber that hears of a change by another gateway reads no cached prompt of before", async () => {
   const connection = new Connection();
   const pubSub = createPubSub();
-  const feed = openPostgresqlChangeFeed("self", () => connection, pubSub);
+  const feed = await openPostgresqlChangeFeed("self", () => connection, pubSub);
   const messages = pubSub.prompts.listen({ workspaceId: "one", tokenId: null });
   await messages.next();
-  await messages.next(); // it listens
   const before = feed.countWrites();
   const change = { slug: "guide", action: "publishPrompt", tag: "production", version: "1" };
   const payload = (origin: string) => JSON.stringify({ origin, workspaceId: "one", ...change });
@@ -46,7 +45,7 @@ test.each([
     const pubSub = createPubSub();
     vi.spyOn(pubSub, "publish").mockImplementation((_, { id }) => void ids.push(id));
     vi.spyOn(pubSub.prompts, "publish").mockImplementation((_, message) => void ids.push(message!.slug));
-    const feed = openPostgresqlChangeFeed("self", () => connection, pubSub);
+    const feed = await openPostgresqlChangeFeed("self", () => connection, pubSub);
     let nowMs = 0;
     vi.spyOn(performance, "now").mockImplementation(() => ++nowMs);
     const sent = Array.from({ length: 1_000 }, (_, n) => `message ${n}`);
@@ -70,7 +69,7 @@ test("no more than 10,000 logs of other gateways wait: beyond them, the oldest i
   const connection = new Connection();
   const ids: number[] = [];
   const publish = (_: string, { id }: { id: string }) => void ids.push(Number(id));
-  const feed = openPostgresqlChangeFeed("self", () => connection, { ...createPubSub(), publish });
+  const feed = await openPostgresqlChangeFeed("self", () => connection, { ...createPubSub(), publish });
   const sent = Array.from({ length: 10_003 }, (_, n) => n);
   for (const id of sent) {
     const payload = JSON.stringify({ origin: "other", workspaceId: "one", id, traceId: "t", promptSlug: "" });
@@ -84,7 +83,7 @@ test("no more than 10,000 logs of other gateways wait: beyond them, the oldest i
 test("a subscription to logs that began before its gateway listened ends once it does, as logs may be missing in it", async () => {
   const pubSub = createPubSub();
   let attempts = 0;
-  const feed = openPostgresqlChangeFeed(
+  const feed = await openPostgresqlChangeFeed(
     "self",
     () => {
       const connection = new Connection();

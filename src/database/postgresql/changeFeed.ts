@@ -11,12 +11,15 @@ interface Executor {
   execute(statement: string, values?: unknown[]): Promise<unknown>;
 }
 
-/** Follows the commits of other gateways by LISTEN; `self` is the id of this gateway in its own notifications. */
-export function openPostgresqlChangeFeed(
+/**
+ * Follows the commits of other gateways by LISTEN; `self` is the id of this gateway in its own notifications. Resolves once it
+ * listens, as a subscription that began before would end then, or else after the first attempt.
+ */
+export async function openPostgresqlChangeFeed(
   self: string,
   newClient: () => ListeningClient,
   pubSub: Pick<PubSub, "publish" | "endListening" | "prompts">,
-): ChangeFeed<Executor> {
+): Promise<ChangeFeed<Executor>> {
   let changes = 0;
   let countsWhileDeaf = 0;
   const publishLog = inTurns(pubSub.publish);
@@ -44,6 +47,7 @@ export function openPostgresqlChangeFeed(
       },
     },
   });
+  await listener.attempted;
   return {
     // While the connection is lost, the count changes with each call, so that cached values are not used.
     countWrites: () => changes + (listener.isLive() ? countsWhileDeaf : ++countsWhileDeaf),

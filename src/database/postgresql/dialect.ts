@@ -84,7 +84,7 @@ export function postgresql(url: string, { poolSize, replicaUrls, silenceMs }: Co
     migrateAlone,
     upgradeCopies: upgradeCopies(migrateAlone),
     createSearch: (read) => createPostgresqlSearch(read, Math.max(2, Math.floor(poolSize / 2))),
-    openChangeFeed: async (_, pubSub) =>
+    openChangeFeed: (_, pubSub) =>
       openPostgresqlChangeFeed(self, () => new Client(listening(oneOfHosts!)), pubSub),
     // A ROLLBACK is executed after the current statement, which may wait for the lock of another transaction.
     openTransaction: ["set local lock_timeout = '500ms'"],
