@@ -1,6 +1,7 @@
+import { randomUUID } from "node:crypto";
 import { lstat, rename, rm } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
-import { recreatePrivateFile } from "../privateFiles.ts";
+import { createPrivateFile } from "../privateFiles.ts";
 
 /** Writes pieces to a file as `writeFileWhole` does, or to the standard output, no faster than its reader. */
 export async function writeOut(
@@ -22,9 +23,9 @@ export async function writeFileWhole(
   pieces: Iterable<string> | AsyncIterable<string>,
 ): Promise<void> {
   const previous = await findFile(path);
-  const partial = `${path}.partial`;
+  const partial = `${path}.${randomUUID()}.partial`; // another process may write the same file
   try {
-    const file = await recreatePrivateFile(partial);
+    const file = await createPrivateFile(partial);
     if (previous) await file.chmod(previous.mode & 0o777);
     await pipeline(pieces, file.createWriteStream());
     await rename(partial, path);
