@@ -1,7 +1,7 @@
 import type { Statement } from "better-sqlite3";
 import type { Steps } from "../dialect.ts";
 import type { Insert } from "../inserts.ts";
-import { createWordFilter } from "./collidingWords.ts";
+import { createWordFilter, mayCollide } from "./collidingWords.ts";
 
 const LAST = "select coalesce(max(id), 0) as last from log_texts_docsize";
 const ADD =
@@ -29,7 +29,9 @@ type Prepare = (statement: string) => Statement;
  */
 export function createWordIndexer(prepare: Prepare) {
   let [last, next]: [number | undefined, number] = [undefined, 0];
-  let length = 0;
+  const texts: string[] = [];
+  const mustFilter = () =>
+    texts.reduce((length, text) => length + text.length, 0) > UNFILTERED_LENGTH && mayCollide(texts);
   const ids = () => Array.from({ length: next }, (_, n) => last! + n + 1);
   const indexFiltered = (id: number, filter: (text: string) => string): void => {
     const [{ workspace, input, output }] = prepare(TEXTS).all([id]) as [Texts];
@@ -44,19 +46,19 @@ export function createWordIndexer(prepare: Prepare) {
         for (const values of rows) {
           values[at!] = last + ++next;
           for (const json of [values[input!], values[output!]])
-            if (typeof json === "string") length += json.length;
+            if (typeof json === "string") texts.push(json);
         }
       }
     },
     indexAll: (): void => {
-      if (length > UNFILTERED_LENGTH) {
+      if (mustFilter()) {
         const filter = createWordFilter();
         for (const id of ids()) indexFiltered(id, filter);
       } else if (last !== undefined) prepare(ADD).run([last]);
     },
     /** Takes a tenth longer in all. */
     indexInPieces: async (pause: () => Promise<void>): Promise<void> => {
-      const filter = length > UNFILTERED_LENGTH ? createWordFilter() : (text: string) => text;
+      const filter = mustFilter() ? createWordFilter() : (text: string) => text;
       for (const id of ids()) {
         await pause();
         indexFiltered(id, filter);
