@@ -11,6 +11,7 @@ const SRC = join(import.meta.dirname, "../../src");
 const BOUNDS: Record<string, string[]> = {
   "a number of entries or of characters, which the library keeps": [
     "console/sessions.resolvers.ts createSessionAuthentication.sessions",
+    "database/sqlite/keptStatements.ts keepStatements.kept",
     "inbox/queue.ts createRejectionQueue.recent",
     "workspaces/authentication.resolvers.ts createTokenAuthentication.tokens",
   ],
@@ -71,6 +72,7 @@ const BOUNDS: Record<string, string[]> = {
   ],
   "one request, or the transaction of a few, in which it is made": [
     "database/sqlite/collidingWords.ts createWordFilter.seen",
+    "database/sqlite/wordIndex.ts createWordIndexer.texts",
     "limits/jsonBytes.ts createJsonBytes.known",
     "logs/copiedAttributes.ts withoutCopies.keys",
     "logs/otlp/jsonTexts.ts createJsonTexts.known",
@@ -105,7 +107,6 @@ const BOUNDS: Record<string, string[]> = {
   ],
   "what the program is made of: entities, statements, routes, fields, codes": [
     "database/encode.ts createEncoder.encoders",
-    "database/sqlite/dialect.ts statementsOf",
     "database/statements.ts createStatements.sqlCache",
     "datasets/columns.ts NONE",
     "datasets/rowPages.resolvers.ts compiledQueries",

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { Database, Statement } from "better-sqlite3";
+import type { Statement } from "better-sqlite3";
 import { withVersionsSync } from "../datasetVersions.ts";
 import type { Dialect, Steps } from "../dialect.ts";
 import type { Insert } from "../inserts.ts";
@@ -8,6 +8,7 @@ import { openSqliteChangeFeed } from "./changeFeed.ts";
 import { Driver, handleOf, placeholder } from "./connection.ts";
 import { createSqliteCopier } from "./copier.ts";
 import { createFile, inspectFile, isWorldReadable } from "./file.ts";
+import { keepStatements } from "./keptStatements.ts";
 import { BUSY_MS, READER_PRAGMAS, setPragmas, WRITER_PRAGMAS } from "./pragmas.ts";
 import { createSqliteSearch } from "./search.ts";
 import { withSnapshot } from "./snapshot.ts";
@@ -41,7 +42,10 @@ export function sqlite(url: string): Dialect {
       inspectFile(path, sqliteMigrations, OPENING_MS);
     },
     isWorldReadable: () => isWorldReadable(path),
-    connect: (orm) => orm.em.getConnection("read").connect(),
+    connect: async ({ em }) => {
+      await em.getConnection("read").connect();
+      for (const type of ["read", "write"] as const) keepStatements(await handleOf(em, type));
+    },
     migrateAlone,
     createSearch: () => createSqliteSearch(path),
     openChangeFeed: openSqliteChangeFeed,
@@ -142,7 +146,8 @@ const insertEach = (inserts: Insert[]) => (prepare: Prepare) => {
 };
 
 const insertEachWithin: NonNullable<Dialect["insertEachWithin"]> = async (em, pieces, pause) => {
-  const prepare = preparing(await handleOf(em, "write"));
+  const handle = await handleOf(em, "write");
+  const prepare: Prepare = (statement) => handle.prepare(statement);
   const words = createWordIndexer(prepare);
   // A pause, also one of the caller, may end the transaction: its connection refuses then, the handle would write outside of it.
   const refuseEnded = () => em.execute("select 1");
@@ -166,19 +171,6 @@ function insertRows(inserts: Insert[], prepare: Prepare): void {
   }
 }
 
-const statementsOf = new WeakMap<Database, Map<string, Statement>>();
-
-/** Prepares each statement of a connection once. */
-function preparing(handle: Database): Prepare {
-  const statements = statementsOf.get(handle) ?? new Map<string, Statement>();
-  statementsOf.set(handle, statements);
-  return (statement) => {
-    const prepared = statements.get(statement) ?? handle.prepare(statement);
-    statements.set(statement, prepared);
-    return prepared;
-  };
-}
-
 /**
  * Runs prepared statements in one transaction, on the ORM's own connection, which has no other user meanwhile: a second
  * connection that writes would block this process.
@@ -194,7 +186,7 @@ function writeAlone<Result>(
       const handle = await handleOf(em, "write");
       handle.exec("begin immediate");
       try {
-        const result = write(preparing(handle));
+        const result = write((statement) => handle.prepare(statement));
         handle.exec("commit");
         return result;
       } catch (error) {
