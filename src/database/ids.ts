@@ -10,10 +10,11 @@ let msecs = 0;
 let seq = 0;
 
 /**
- * A new id: a UUID of version 7, greater than all earlier ids of this process. By default the library asks the system for
- * random bytes for each id, which takes three times as long as everything else.
+ * A new id: a UUID of version 7, greater than `after`; without it, greater than all earlier ids of this process made without it.
+ * Clocks differ between processes: things whose order has a meaning take the last id of their parent as `after`. By default the
+ * library asks the system for random bytes for each id, which takes three times as long as everything else.
  */
-export function newId(): string {
+export function newId(after = ""): string {
   if (usedBytes === store.length) {
     randomFillSync(store);
     usedBytes = 0;
@@ -26,5 +27,9 @@ export function newId(): string {
     // Below half of 32 bits, which leaves room to count.
     seq = ((random[6]! & 0x7f) << 24) | (random[7]! << 16) | (random[8]! << 8) | random[9]!;
   } else seq += 1;
-  return uuidv7({ random, msecs, seq });
+  const id = uuidv7({ random, msecs, seq });
+  return id > after ? id : uuidv7({ random, msecs: timeOf(after) + 1 });
 }
+
+/** A UUIDv7 begins with its milliseconds since 1970. */
+const timeOf = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);

@@ -38,7 +38,7 @@ export const Dataset = defineEntity({
 });
 export type Dataset = InferEntity<typeof Dataset>;
 
-/** Rows are in the order of their ids: UUIDv7 grows with time. */
+/** Rows are in the order of their ids: UUIDv7 grows with time, by the clock of the process that adds them. */
 export const DatasetRow = defineEntity({
   name: "DatasetRow",
   tableName: "dataset_rows",

@@ -85,7 +85,8 @@ export async function createPromptVersion(
         { action: "createPromptVersion", subject: slug, before: null, after: content },
         { tag: LATEST, version: input.version },
       );
-      const version = { ...content, source: sourceOf(input), id: newId(), workspace, prompt };
+      const last = await em.findOne(PromptVersion, { prompt }, { orderBy: { id: "desc" }, fields: ["id"] });
+      const version = { ...content, source: sourceOf(input), id: newId(last?.id), workspace, prompt };
       return em.create(PromptVersion, { ...version, createdAt: new Date() });
     }),
   );

@@ -51,7 +51,7 @@ export const Prompt = defineEntity({
 });
 export type Prompt = InferEntity<typeof Prompt>;
 
-/** Immutable. The versions of a prompt are in the order of their ids: UUIDv7 grows with time. */
+/** Immutable. The versions of a prompt are in the order of their ids: each is greater than the last one's. */
 export const PromptVersion = defineEntity({
   name: "PromptVersion",
   tableName: "prompt_versions",
@@ -91,7 +91,10 @@ export const PromptTag = defineEntity({
 });
 export type PromptTag = InferEntity<typeof PromptTag>;
 
-/** One move of a tag. `from` and `to` are names of versions; null when the tag did not exist. */
+/**
+ * One move of a tag. `from` and `to` are names of versions; null when the tag did not exist. The moves of a prompt are in the order
+ * of their ids, as its versions are.
+ */
 export const PromptTagMove = defineEntity({
   name: "PromptTagMove",
   tableName: "prompt_tag_moves",

@@ -121,8 +121,9 @@ async function moveTag(
   else em.create(PromptTag, { id, workspace, prompt, label, version: to.id, createdAt });
   const version = to?.version ?? null;
   if (from !== version) {
+    const last = await em.findOne(PromptTagMove, { prompt }, { orderBy: { id: "desc" }, fields: ["id"] });
     em.create(PromptTagMove, {
-      id: newId(),
+      id: newId(last?.id),
       workspace,
       prompt,
       label,
