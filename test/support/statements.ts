@@ -8,7 +8,7 @@ export interface Statement {
 }
 
 interface Handle {
-  prepare?: (sql: string) => unknown;
+  prepare: (sql: string) => unknown;
 }
 
 /** Keeps every statement that the connections of the database are given from now on, until `stop` gives them. */
@@ -31,13 +31,13 @@ export async function captureStatements({ database }: Server) {
         getNativeClient(): Promise<Handle>;
       };
       const handle = await connection.getNativeClient();
-      const prepare = handle.prepare!.bind(handle);
+      const { prepare } = handle; // that of Gabbro, which keeps statements
       handle.prepare = (sql) => {
         statements.push({ sql, values: [] });
-        return prepare(sql);
+        return prepare.call(handle, sql);
       };
       return () => {
-        delete handle.prepare;
+        handle.prepare = prepare;
       };
     }),
   );
