@@ -95,15 +95,14 @@ test.skipIf(isOnPostgresql)(
     ).getNativeClient();
     const prepare = handle.prepare.bind(handle);
     const spy = vi.spyOn(handle, "prepare").mockImplementation((text) => {
-      const statement = prepare(text);
-      const all = statement.all.bind(statement);
-      if (/from [`"]prompt_tags/.test(text))
-        statement.all = (bound) => {
-          const rows = all(bound);
-          publishTheOther.run();
-          return rows;
-        };
-      return statement;
+      const statement = prepare(text); // it is kept, so it must stay as it is
+      if (!/from [`"]prompt_tags/.test(text)) return statement;
+      const all = (bound: unknown) => {
+        const rows = statement.all(bound);
+        publishTheOther.run();
+        return rows;
+      };
+      return { reader: true, all };
     });
     const version = async () => (await server.get("/prompts/racing/describe")).body.prompt.version;
     try {
