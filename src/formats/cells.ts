@@ -14,7 +14,7 @@ export type Heading =
 
 const JSON_MARK = "json:";
 const PREFIX = "values.";
-const TYPE_ENDING = new RegExp(`^(.+):(${columnTypes.join("|")})$`, "s");
+export const TYPE_ENDING = new RegExp(`^(.+):(${columnTypes.join("|")})$`, "s");
 const reserved: readonly string[] = [...rowFields, "values"];
 
 /** Parses a heading: `values.name` is the column "name", `facts:json` the column "facts" of type json. */

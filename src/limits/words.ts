@@ -10,4 +10,4 @@ export function wordsIn(text: string): string[] {
 const LETTER = "\\p{L}\\p{N}\\p{Co}";
 const ACCENTS =
   "\\u0300-\\u0304\\u0306-\\u030C\\u030F\\u0311\\u031B\\u0323-\\u0328\\u032D\\u032E\\u0330\\u0331";
-const WORD = new RegExp(`[${LETTER}][${LETTER}${ACCENTS}]*`, "gu");
+export const WORD = new RegExp(`[${LETTER}][${LETTER}${ACCENTS}]*`, "gu");

@@ -20,7 +20,7 @@ export function* piecesOf(text: string): Generator<string> {
 // All our encodings first split a text by a regular expression, then merge bytes inside each part. A cut changes
 // nothing if no part can ever hold both characters around it, and if it does not end the text inside white space,
 // the only place where those expressions look ahead. That is so:
-const EXACT_CUT = new RegExp(
+export const EXACT_CUT = new RegExp(
   [
     "(?<=\\S)(?=[^\\S\\r\\n])", // before a space (a line break may belong to the punctuation before it),
     "(?<=\\p{L})(?![\\p{L}\\p{M}'])", // after a word (marks and 's belong to it),

@@ -12,7 +12,9 @@ const TIME = "(?:[01]\\d|2[0-3]):[0-5]\\d(?::[0-5]\\d(?:\\.\\d+)?)?";
 /** Python writes a space for the T; others write the zone without its colon or its minutes. */
 const ZONE = "[Zz]|[+-](?:[01]\\d|2[0-3])(?::?[0-5]\\d)?";
 /** Without \d, as OpenAPI has it, too: some languages take it for the digits of every script. */
-const TIMESTAMP = new RegExp(`^(?:(${DATE})(?:[Tt ](${TIME})(${ZONE})?)?)?$`.replaceAll("\\d", "[0-9]"));
+export const TIMESTAMP = new RegExp(
+  `^(?:(${DATE})(?:[Tt ](${TIME})(${ZONE})?)?)?$`.replaceAll("\\d", "[0-9]"),
+);
 
 // What OpenAPI says of them; they are validated together, below. REST reads milliseconds as text, too, with a warning.
 const isoText = z

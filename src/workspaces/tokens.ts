@@ -7,7 +7,7 @@ const SECRET_BYTES = 32;
 const SECRET_LENGTH = 43; // digits that 256 bits take in base62
 const CHECKSUM_LENGTH = 6; // digits that 32 bits take in base62
 const base62 = baseX("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");
-const FORM = new RegExp(`^${PREFIX}[0-9A-Za-z]{${SECRET_LENGTH + CHECKSUM_LENGTH}}$`);
+export const FORM = new RegExp(`^${PREFIX}[0-9A-Za-z]{${SECRET_LENGTH + CHECKSUM_LENGTH}}$`);
 
 /** A new token: `gab_`, 256 random bits and a CRC-32 of them, both in base62, so that a mistyped one can be detected. */
 export function generateToken(): string {
