@@ -7,7 +7,7 @@ import { turnsDuring } from "../support/turns.ts";
 /** A connection to PostgreSQL on which a test sends the notifications. */
 class Connection extends EventEmitter {
   connect = async () => {};
-  query = async () => {};
+  query = async (_statement?: string) => {};
   end = async () => {};
 }
 
@@ -98,4 +98,21 @@ test("a subscription to logs that began before its gateway listened ends once it
   expect(attempts).toBe(2);
   await feed.close();
   pubSub.close();
+});
+
+test("a gateway caches nothing once its connection answers no heartbeat, until another one listens", async () => {
+  const isBack = Promise.withResolvers<void>();
+  const [silent, next] = [new Connection(), new Connection()];
+  silent.query = async (statement = "") => {
+    if (statement === "select 1") throw new Error("Query read timeout");
+  };
+  next.connect = () => isBack.promise;
+  const connections = [silent, next];
+  const feed = await openPostgresqlChangeFeed("self", () => connections.shift()!, createPubSub());
+  expect(feed.countWrites()).toBe(feed.countWrites());
+  await vi.waitFor(() => expect(feed.countWrites()).not.toBe(feed.countWrites()), 10_000);
+  expect(feed.countWrites()).not.toBe(feed.countWrites());
+  isBack.resolve();
+  await vi.waitFor(() => expect(feed.countWrites()).toBe(feed.countWrites()), 10_000);
+  await feed.close();
 });
