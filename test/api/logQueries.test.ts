@@ -215,3 +215,17 @@ test("another workspace sees only its own logs, also after a cursor of this one"
   const last = (await listLogs({}, 100)).at(-1)!;
   expect(await listLogs({}, undefined, last.cursor, other.token)).toEqual([]);
 });
+
+test("a search finds words in the first 100,000 characters of the input and of the output, and none behind", async () => {
+  const { token } = await addWorkspace(server, "long");
+  const long = `${`${"x".repeat(99)} `.repeat(999)}within ${"x".repeat(99)} behind`;
+  for (const parts of [
+    { input: long, output: "" },
+    { input: "", output: long },
+  ])
+    expect(await server.post("/monitor/log", { slug: "long", ...parts }, { token })).toMatchObject({
+      status: 200,
+    });
+  expect(names(await listLogs({ text: "within" }, undefined, undefined, token))).toEqual(["long", "long"]);
+  expect(names(await listLogs({ text: "behind" }, undefined, undefined, token))).toEqual([]);
+});

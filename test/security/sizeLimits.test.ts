@@ -273,6 +273,48 @@ test("a description has at most 10,000 characters, and what models are called at
     expect(await create({ model: "m", [name]: "x".repeat(513) })).toMatchObject(refused(/512/));
 });
 
+await addPrompt(server, { slug: "bounded", versions: [{ version: "0" }] });
+await addDataset(server, { slug: "bounded", columns: columnsNamed("a", 1) });
+const CHANGE_PROMPT =
+  'mutation($name: String) { updatePrompt(slug: "bounded", input: { name: $name }) { prompt { name } } }';
+const CHANGE_DATASET =
+  'mutation($name: String) { updateDataset(slug: "bounded", input: { name: $name }) { dataset { name } } }';
+const PUBLISH_AS =
+  'mutation($tag: String!) { publishPrompt(slug: "bounded", input: { newTag: $tag, to: { version: "0" } }) { promptTag { label } } }';
+const TAG_AS =
+  'mutation($tag: String!) { tagDatasetVersion(slug: "bounded", input: { tag: $tag, to: { version: 1 } }) { __typename } }';
+const ADD_ROW =
+  'mutation($key: String) { addDatasetItem(slug: "bounded", input: { values: {}, key: $key }) { datasetRow { key } } }';
+const LOG_STEPS =
+  "mutation($logs: [LogOfTraceInput!]!) { logTrace(input: { logs: $logs }) { trace { id } } }";
+const newVersion = (version: string, more: object = {}) =>
+  run(CREATE_VERSION, { slug: "bounded", input: { version, text: "x", ...more } });
+const withSource = (source: object) => newVersion(uuidv7(), { source: { commit: "c0ffee", ...source } });
+
+test.each<[string, number, (text: string) => Promise<unknown>]>([
+  ["a text of a version", 500_000, (text) => newVersion(uuidv7(), { text })],
+  ["a text of a version for the system", 500_000, (systemText) => newVersion(uuidv7(), { systemText })],
+  ["the name of a version", 256, (version) => newVersion(version)],
+  ["the commit of a version", 128, (commit) => withSource({ commit })],
+  ["the author of a version", 1_000, (author) => withSource({ author })],
+  ["the message of a commit", 1_000, (message) => withSource({ message })],
+  ["the name of a prompt", 256, (name) => run(CHANGE_PROMPT, { name })],
+  ["a tag of a prompt", 128, (tag) => run(PUBLISH_AS, { tag })],
+  ["the name of a dataset", 256, (name) => run(CHANGE_DATASET, { name })],
+  ["the name of a column", 256, (name) => run(UPDATE, { slug: "bounded", add: [{ name, type: "TEXT" }] })],
+  ["a tag of a dataset", 128, (tag) => run(TAG_AS, { tag })],
+  ["the key of a row", 512, (key) => run(ADD_ROW, { key })],
+  ["the id of a step", 1_024, (id) => run(LOG_STEPS, { logs: [{ id, type: "EVENT", name: "a" }] })],
+  [
+    "the id of the parent of a step",
+    1_024,
+    (parentId) => run(LOG_STEPS, { logs: [{ id: "a", parentId, type: "EVENT", name: "a" }] }),
+  ],
+])("%s has at most %d characters", async (_, most, store) => {
+  expect(await store("x".repeat(most))).not.toHaveProperty("error");
+  expect(await store("x".repeat(most + 1))).toMatchObject(refused(new RegExp(`at most ${most} characters`)));
+});
+
 test.each([
   [0, 31_000, 32_000],
   [0.5, 2_300, 2_400], // a fraction takes longer to write
