@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { loadConfig } from "../../src/config.ts";
+import { MAX_AGE_MS, MAX_IDLE_MS } from "../../src/console/sessions.resolvers.ts";
 import { errorStatus } from "../../src/errors.ts";
 import { CLIENT_LIMITS } from "../../src/http/server.ts";
 import { schema } from "../../src/schema.ts";
@@ -137,55 +138,124 @@ const [SECOND, MB] = [1_000, 1024 * 1024];
 /** A number in a page, and the constant of the source that it states in this unit. */
 const numbers: [page: string, sentence: RegExp, unit: number, file: string, constant: string][] = [
   [
-    "api",
+    "docs/api.md",
     /for (\d+) hours, the same key/,
     3_600 * SECOND,
     "workspaces/idempotency.resolvers.ts",
     "RETENTION_MS",
   ],
-  ["api", /a body of (\d+) MB/, MB, "app.ts", "MAX_BODY_BYTES"],
-  ["api", /BODY_TOO_LARGE`: more than (\d+) MB/, MB, "app.ts", "MAX_BODY_BYTES"],
-  ["api", /(\d+) s of work for a request/, SECOND, "app.ts", "TIME_LIMIT_MS"],
-  ["api", /longer than it may, (\d+) s for/, SECOND, "app.ts", "TIME_LIMIT_MS"],
-  ["api", /([\d,]+) fields and/, 1, "limits/answerBudget.ts", "MAX_ANSWER_FIELDS"],
-  ["api", /fields and (\d+) MB in a GraphQL response/, MB, "limits/answerBudget.ts", "MAX_ANSWER_BYTES"],
-  ["api", /(\d+) levels of fields/, 1, "graphql/limits.ts", "MAX_DEPTH"],
-  ["datasets", /`uploadUrl` within (\d+) minutes/, 60 * SECOND, "files/signatures.ts", "LIFETIME_MS"],
-  ["datasets", /expires after (\d+) minutes/, 60 * SECOND, "files/signatures.ts", "LIFETIME_MS"],
-  ["operations", /up to (\d+) s to finish, and exits/, SECOND, "http/shutdown.ts", "GRACE_MS"],
-  ["operations", /for up to ([\d,]+) tokens and as many addresses/, 1, "http/rateLimits.ts", "MAX_COUNTERS"],
-  ["operations", /requests after (\d+) ms with 503/, 1, "http/refusals.ts", "REFUSAL_DELAY_MS"],
-  ["operations", /requests beyond (\d+) in flight/, 1, "http/limiter.ts", "maxInFlight"],
-  ["operations", /at most (\d+) of them every/, 1, "http/refusals.ts", "MAX_REFUSALS_AT_ONCE"],
-  ["operations", /of them every (\d+) ms/, 1, "http/refusals.ts", "BETWEEN_REFUSALS_MS"],
-  ["operations", /allow up to ([\d,]+) connections/, 1, "http/server.ts", "maxConnections"],
+  ["docs/api.md", /a body of (\d+) MB/, MB, "app.ts", "MAX_BODY_BYTES"],
+  ["docs/api.md", /BODY_TOO_LARGE`: more than (\d+) MB/, MB, "app.ts", "MAX_BODY_BYTES"],
+  ["docs/api.md", /(\d+) s of work for a request/, SECOND, "app.ts", "TIME_LIMIT_MS"],
+  ["docs/api.md", /longer than it may, (\d+) s for/, SECOND, "app.ts", "TIME_LIMIT_MS"],
+  ["docs/api.md", /([\d,]+) fields and/, 1, "limits/answerBudget.ts", "MAX_ANSWER_FIELDS"],
   [
-    "operations",
+    "docs/api.md",
+    /fields and (\d+) MB in a GraphQL response/,
+    MB,
+    "limits/answerBudget.ts",
+    "MAX_ANSWER_BYTES",
+  ],
+  ["docs/api.md", /(\d+) levels of fields/, 1, "graphql/limits.ts", "MAX_DEPTH"],
+  ["docs/datasets.md", /`uploadUrl` within (\d+) minutes/, 60 * SECOND, "files/signatures.ts", "LIFETIME_MS"],
+  ["docs/datasets.md", /expires after (\d+) minutes/, 60 * SECOND, "files/signatures.ts", "LIFETIME_MS"],
+  ["docs/operations.md", /up to (\d+) s to finish, and exits/, SECOND, "http/shutdown.ts", "GRACE_MS"],
+  [
+    "docs/operations.md",
+    /for up to ([\d,]+) tokens and as many addresses/,
+    1,
+    "http/rateLimits.ts",
+    "MAX_COUNTERS",
+  ],
+  ["docs/operations.md", /requests after (\d+) ms with 503/, 1, "http/refusals.ts", "REFUSAL_DELAY_MS"],
+  ["docs/operations.md", /requests beyond (\d+) in flight/, 1, "http/limiter.ts", "maxInFlight"],
+  ["docs/operations.md", /at most (\d+) of them every/, 1, "http/refusals.ts", "MAX_REFUSALS_AT_ONCE"],
+  ["docs/operations.md", /of them every (\d+) ms/, 1, "http/refusals.ts", "BETWEEN_REFUSALS_MS"],
+  ["docs/operations.md", /allow up to ([\d,]+) connections/, 1, "http/server.ts", "maxConnections"],
+  [
+    "docs/operations.md",
     /are (\d+) s for a statement/,
     SECOND,
     "database/postgresql/dialect.ts",
     "STATEMENT_TIMEOUT_MS",
   ],
   [
-    "operations",
+    "docs/operations.md",
     /(\d+) s for an idle connection/,
     SECOND,
     "database/postgresql/dialect.ts",
     "IDLE_CONNECTION_MS",
   ],
+  ["docs/limits.md", /\| body \| (\d+) MB/, MB, "app.ts", "MAX_BODY_BYTES"],
+  ["docs/limits.md", /\| a file; [^|]*\| (\d+) MB/, MB, "files/inputs.ts", "MAX_FILE_BYTES"],
+  ["docs/limits.md", /\| a signed URL \| (\d+) minutes/, 60 * SECOND, "files/signatures.ts", "LIFETIME_MS"],
+  ["docs/limits.md", /(\d+) s for the headers, /, SECOND, "http/server.ts", "headersMs"],
+  ["docs/limits.md", /s for the headers, (\d+) s for all/, SECOND, "http/server.ts", "requestMs"],
+  ["docs/limits.md", /\| connections \| ([\d,]+) \|/, 1, "http/server.ts", "maxConnections"],
+  ["docs/limits.md", /\| requests in flight \| (\d+); half/, 1, "http/limiter.ts", "maxInFlight"],
+  ["docs/limits.md", /503 `UNAVAILABLE` after (\d+) ms/, 1, "http/refusals.ts", "REFUSAL_DELAY_MS"],
+  ["docs/limits.md", /refusals, which wait for (\d+) ms/, 1, "http/refusals.ts", "REFUSAL_DELAY_MS"],
+  ["docs/limits.md", /\| work for one request \| (\d+) s/, SECOND, "app.ts", "TIME_LIMIT_MS"],
+  ["docs/limits.md", /\| spans of a request; [^|]*\| ([\d,]+);/, 1, "logs/otlp/bounds.ts", "MAX_SPANS"],
+  ["docs/limits.md", /\| tokens \| ([\d,]+) \|/, 1, "graphql/documents.ts", "MAX_TOKENS"],
+  ["docs/limits.md", /\| depth of fields; [^|]*\| (\d+);/, 1, "graphql/limits.ts", "MAX_DEPTH"],
+  ["docs/limits.md", /a GraphQL response \| ([\d,]+);/, 1, "limits/answerBudget.ts", "MAX_ANSWER_FIELDS"],
+  ["docs/limits.md", /as text, [^|]*\| (\d+) MB/, MB, "limits/answerBudget.ts", "MAX_ANSWER_BYTES"],
+  ["docs/limits.md", /\| fields executed [^|]*\| ([\d,]+) \|/, 1, "database/pace.ts", "MAX_FIELDS_AT_ONCE"],
+  ["docs/limits.md", /\| a search \| (\d+) s/, SECOND, "database/search.ts", "SEARCH_LIMIT_MS"],
+  ["docs/limits.md", /\| days of `usage` by day \| ([\d,]+) \|/, 1, "analytics/inputs.ts", "MAX_DAYS"],
+  ["docs/reliability.md", /work takes longer than (\d+) s/, SECOND, "app.ts", "TIME_LIMIT_MS"],
+  ["docs/reliability.md", /more than ([\d,]+) fields/, 1, "limits/answerBudget.ts", "MAX_ANSWER_FIELDS"],
+  ["docs/reliability.md", /with refusals after (\d+) ms/, 1, "http/refusals.ts", "REFUSAL_DELAY_MS"],
+  ["docs/reliability.md", /Writes wait up to (\d+) s and then/, SECOND, "database/retry.ts", "MAX_WAIT_MS"],
+  ["SECURITY.md", /expires after (\d+) minutes/, 60 * SECOND, "files/signatures.ts", "LIFETIME_MS"],
+  ["SECURITY.md", /its share of the (\d+) requests in flight/, 1, "http/limiter.ts", "maxInFlight"],
 ];
-test.each(numbers)(
-  "docs/%s.md states the number of the source: %s",
-  async (page, sentence, unit, file, constant) => {
-    const stated = sentence.exec(textOf[`docs/${page}.md`]!.replaceAll(/\s+/g, " "));
-    const source = await readFile(join(root, "src", file), "utf8");
-    const value = new RegExp(`\\b${constant}(?: =|:) ([\\d_ *]+)[;,]`).exec(source);
-    const factors = value![1]!.split("*").map((factor) => Number(factor.replaceAll("_", "")));
-    expect(Number(stated![1]!.replaceAll(",", "")) * unit).toBe(
-      factors.reduce((product, factor) => product * factor),
-    );
-  },
-);
+test.each(numbers)("%s states the number of the source: %s", async (page, sentence, unit, file, constant) => {
+  const stated = sentence.exec(textOf[page]!.replaceAll(/\s+/g, " "));
+  expect(Number(stated![1]!.replaceAll(",", "")) * unit).toBe(await constantOf(file, constant));
+});
+
+async function constantOf(file: string, constant: string): Promise<number> {
+  const source = await readFile(join(root, "src", file), "utf8");
+  const value = new RegExp(`\\b${constant}(?: =|:) ([\\d_ *]+)[;,]`).exec(source);
+  const factors = value![1]!.split("*").map((factor) => Number(factor.replaceAll("_", "")));
+  return factors.reduce((product, factor) => product * factor);
+}
+
+test.each([
+  ["docs/limits.md", /PostgreSQL sends no notifications \| (\d+) s;/],
+  ["docs/reliability.md", /within (\d+) seconds where their connection to the database broke silently/],
+  ["docs/operations.md", /within (\d+) seconds where the connection broke silently/],
+  ["SECURITY.md", /within (\d+) seconds where its connection to the database broke silently/],
+])("%s says for how long a process may miss the changes of others", async (page, sentence) => {
+  const beat = await constantOf("database/changeFeed.ts", "HEARTBEAT_MS");
+  const answer = await constantOf("database/postgresql/dialect.ts", "HEARTBEAT_TIMEOUT_MS");
+  const stated = sentence.exec(textOf[page]!.replaceAll(/\s+/g, " "))!;
+  expect(Number(stated[1]) * SECOND).toBe(beat + answer);
+});
+
+test("docs/limits.md says how many refusals a second are sent", async () => {
+  const [, stated] = /refusals, which wait for \d+ ms \| ([\d,]+) a second/.exec(textOf["docs/limits.md"]!)!;
+  const atOnce = await constantOf("http/refusals.ts", "MAX_REFUSALS_AT_ONCE");
+  const betweenMs = await constantOf("http/refusals.ts", "BETWEEN_REFUSALS_MS");
+  expect(Number(stated!.replaceAll(",", ""))).toBe((atOnce * SECOND) / betweenMs);
+});
+
+test("docs/reliability.md says when clients that send slowly are disconnected", () => {
+  const { headersMs, requestMs, checkMs } = CLIENT_LIMITS;
+  const [headers, all] = [headersMs, requestMs].map((ms) => (ms + checkMs) / SECOND);
+  expect(textOf["docs/reliability.md"]).toContain(
+    `more than ${headers} s to send the headers of a request, or more than ${all} s to send all of it`,
+  );
+});
+
+test("SECURITY.md and docs/limits.md say how long a session of the console lasts", () => {
+  const [idle, days] = [MAX_IDLE_MS / (3_600 * SECOND), MAX_AGE_MS / (24 * 3_600 * SECOND)];
+  const security = textOf["SECURITY.md"]!.replaceAll(/\s+/g, " ");
+  expect(security).toContain(`after ${idle} hours without use, or after ${days} days`);
+  expect(textOf["docs/limits.md"]).toContain(`${idle} h without use, ${days} days at most`);
+});
 
 test("docs/operations.md and docs/configuration.md state the window of the rate limits", async () => {
   const source = await readFile(join(root, "src/http/rateLimits.ts"), "utf8");
