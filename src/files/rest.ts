@@ -31,6 +31,7 @@ export function fileRoutes(app: App): void {
   app.route({
     method: "POST",
     url: "/files/generate-upload-url",
+    onRequest: async (_, reply) => void reply.header("cache-control", "no-store"), // the URL is a secret
     schema: {
       operationId: "generateUploadUrl",
       summary: "Announce a file, to upload it for a row of a dataset",

@@ -17,7 +17,7 @@ export async function graphqlRoutes(app: App, contextOf: ContextOf, pages: Pages
     schema: { hide: true },
     onRequest: async (request, reply) => {
       if (isFromBrowser(request)) return; // the page needs no token, as it has no data
-      if (request.method === "POST") reply.header("cache-control", "no-store"); // it may make an access token
+      reply.header("cache-control", "no-store"); // it may have an access token, or the signed URL of a file
       request.context = await contextOf(request, reply);
       authenticated(request.context);
     },

@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from "vitest";
 import { addDataset, addToken } from "../support/data.ts";
 import { subscribe } from "../support/events.ts";
+import { announced, put } from "../support/files.ts";
 import { type Answer, startServer } from "../support/server.ts";
 
 const METRICS_TOKEN = "a-token-for-metrics-only-1";
@@ -35,12 +36,6 @@ test.each<[string, () => Promise<Answer>, number]>([
   ],
   ["bad input", () => server.post("/monitor/log", {}), 400],
   ["no such path", () => server.get("/nope"), 404],
-  ["GraphQL by GET", () => server.get("/graphql?query={prompts{ nodes {slug} }}"), 200],
-  [
-    "GraphQL by GET without a token",
-    () => server.get("/graphql?query={prompts{ nodes {slug} }}", { token: null }),
-    401,
-  ],
 ])("no cache gives the answer of one token to another: %s", async (_, ask, status) => {
   const answer = await ask();
   expect(answer.status).toBe(status);
@@ -109,6 +104,43 @@ test("a new access token is stored by no cache, nor is the same answer when it i
   expect(second.headers).toMatchObject({ "idempotent-replayed": "true", "cache-control": "no-store" });
 });
 
+test("the signed URL of a file is stored by no cache, nor is the same answer when it is repeated", async () => {
+  const file = { fileName: "a.jpg", contentType: "image/jpeg" };
+  const call = { headers: { "idempotency-key": "file" } };
+  const first = await server.post("/files/generate-upload-url", file, call);
+  const second = await server.post("/files/generate-upload-url", file, call);
+  expect(second.body).toEqual(first.body);
+  expect(second.headers["idempotent-replayed"]).toBe("true");
+  const { fileKey, uploadUrl } = await announced(server);
+  expect(await put(uploadUrl, Buffer.from("a"))).toMatchObject({ status: 200 });
+  const query = encodeURIComponent(`{ file(key: "${fileKey}") { downloadUrl } }`);
+  const read = await server.get(`/graphql?query=${query}`);
+  expect(read.body.data.file.downloadUrl).toContain("signature=");
+  for (const answer of [first, second, read]) expect(headersOf(answer).caching).toBe("no-store");
+});
+
+test.each(["GET", "POST"])(
+  "answers of GraphQL are stored by no cache, nor are refusals: %s",
+  async (method) => {
+    const query = "{ prompts { nodes { slug } } }";
+    const ask = (token?: null) => {
+      const call = token === null ? { token } : {};
+      return method === "GET"
+        ? server.get(`/graphql?query=${encodeURIComponent(query)}`, call)
+        : server.graphql(query, {}, call);
+    };
+    for (const [answer, status] of [
+      [await ask(), 200],
+      [await ask(null), 401],
+    ] as const) {
+      expect(answer.status).toBe(status);
+      const { caching, varies } = headersOf(answer);
+      expect(caching).toBe("no-store");
+      expect(varies).toContain("authorization");
+    }
+  },
+);
+
 test("metrics are stored by no cache, nor is their refusal", async () => {
   for (const [token, status] of [
     [METRICS_TOKEN, 200],
@@ -120,7 +152,7 @@ test("metrics are stored by no cache, nor is their refusal", async () => {
     });
 });
 
-test.each(["POST", "GET"])("events are stored by no shared cache: %s", async (method) => {
+test.each(["POST", "GET"])("events are stored by no cache: %s", async (method) => {
   const query = "subscription { logAdded { id } }";
   if (method === "POST") {
     await using events = await subscribe(server, query);
@@ -133,7 +165,7 @@ test.each(["POST", "GET"])("events are stored by no shared cache: %s", async (me
     signal: abort.signal,
   });
   expect(response.headers.get("content-type")).toContain("event-stream");
-  expect(response.headers.get("cache-control")).toBe(OWN);
+  expect(response.headers.get("cache-control")).toBe("no-store");
   abort.abort();
 });
 
