@@ -7,7 +7,7 @@ import { createShares, type Share } from "../limits/shares.ts";
 import { passTurns } from "../limits/turns.ts";
 import { createBodyTurns } from "./bodyTurns.ts";
 import { chunksTooSmall, joinChunks } from "./chunks.ts";
-import { isStopped } from "./slices.ts";
+import { hasTinyChunks } from "./slices.ts";
 import { discardBody } from "./unreadBodies.ts";
 
 declare module "fastify" {
@@ -91,7 +91,7 @@ export function createBodies(maxBytes: number) {
       holdBytes(shares, workspaceId, (bytes) => waitForOthers(workspaceId, bytes)),
     /** Passes a body on while it arrives, and fails it when it would exceed the limit. */
     count: ({ workspaceId, reply, reading, refusal, onComplete }: IncomingBody): Transform => {
-      const { socket } = reply.request.raw;
+      const { raw } = reply.request;
       const number = ++begun;
       // An upload names no workspace, so all of them would share one lane; its bytes do not stay in memory.
       const lane = reading === "streamed" ? `upload ${number}` : workspaceId;
@@ -110,7 +110,7 @@ export function createBodies(maxBytes: number) {
           if (reading !== "streamed" && !held.take(chunk.length))
             return pass(REFUSAL_BYTES, () => done(refusal()));
           if (reading === "whole" && bytes <= MAX_BYTES_BESIDE_OTHERS) values += valuesIn(chunk);
-          if (isStopped(socket)) return pass(REFUSAL_BYTES, () => done(chunksTooSmall()));
+          if (hasTinyChunks(raw)) return pass(REFUSAL_BYTES, () => done(chunksTooSmall()));
           const piece = joined.add(chunk);
           pass(Math.max(chunk.length, MIN_COUNTED_BYTES), () => done(null, piece));
         },

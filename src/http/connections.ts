@@ -1,12 +1,13 @@
-import type { RequestListener, Server } from "node:http";
+import type { IncomingMessage, RequestListener, Server } from "node:http";
 import type { Socket } from "node:net";
+import { isStopped, stop } from "./slices.ts";
 
 /** After which an answer that waits for its client may be cut for the connections of others. */
 const UNREAD_MS = 200;
 
 interface Connection {
-  /** Whether a request of it is not answered yet. */
-  isBusy: boolean;
+  /** Its request that is not answered yet. */
+  request: IncomingMessage | null;
   /** Since when. */
   sinceMs: number;
 }
@@ -32,8 +33,12 @@ export function createConnections(maxConnections: number) {
         closed.destroy();
       }
       if (socket.destroyed) return;
-      connections.set(socket, { isBusy: false, sinceMs: performance.now() });
+      connections.set(socket, { request: null, sinceMs: performance.now() });
       socket.once("close", () => connections.delete(socket));
+    });
+    // What follows a whole request is dropped: its answer says whether it was stored, and closes the connection.
+    server.on("clientError", (_, socket: Socket) => {
+      if (connections.get(socket)?.request?.complete) stop(socket);
     });
   };
   const withoutPipelining =
@@ -41,13 +46,14 @@ export function createConnections(maxConnections: number) {
     (request, response) => {
       const { socket } = request;
       const connection = connections.get(socket);
-      if (!connection || connection.isBusy) return void socket.destroy();
-      connection.isBusy = true;
+      if (!connection || connection.request) return void socket.destroy();
+      connection.request = request;
       connection.sinceMs = performance.now();
       // Keeps no response: while a connection is idle it would hold the last one, with its request and its answer.
       response.once("close", () => {
-        connection.isBusy = false;
+        connection.request = null;
         connection.sinceMs = performance.now();
+        if (isStopped(socket)) socket.end(); // its answer had begun before, and did not say so
       });
       handle(request, response);
     };
@@ -59,7 +65,8 @@ function findSuperfluous(connections: Map<Socket, Connection>, maxConnections: n
   const unread: Found = { socket: undefined, sinceMs: lastMs };
   const idle: Found = { socket: undefined, sinceMs: Number.POSITIVE_INFINITY };
   let busy = 0;
-  for (const [socket, { isBusy, sinceMs }] of connections) {
+  for (const [socket, { request, sinceMs }] of connections) {
+    const isBusy = request !== null;
     if (isBusy) busy += 1;
     const found = isBusy ? unread : idle;
     if (sinceMs >= found.sinceMs || (isBusy && socket.writableLength === 0)) continue;

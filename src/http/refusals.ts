@@ -73,6 +73,7 @@ const WITHOUT_ANSWER = /^(?:ERR_HTTP_REQUEST_TIMEOUT|HPE_INVALID_EOF_STATE|ECONN
 /** Answers bytes that are not HTTP, by hand because Node.js made no request of them. */
 export function answerNoRequest(error: NodeJS.ErrnoException, socket: Socket): void {
   if (WITHOUT_ANSWER.test(error.code ?? "")) return void socket.destroy();
+  if (isStopped(socket)) return; // the answer of its request follows
   const tooLarge = error.code === "HPE_HEADER_OVERFLOW";
   const refusal = tooLarge
     ? new GabbroError("HEADERS_TOO_LARGE", HEADERS_TOO_LARGE)

@@ -57,11 +57,22 @@ export function waitAs(workspaceId: string, socket: Connection): void {
   if (state) state.workspaceId = workspaceId;
 }
 
+/** Has the rest of what a connection sends dropped. */
+export function stop(socket: Connection): void {
+  const { [STATE]: state } = socket;
+  if (state) state.isStopped = true;
+}
+
 /** Whether the rest of what a connection sends is dropped: close it once its request is answered. */
 export const isStopped = (socket: Connection): boolean => socket?.[STATE]?.isStopped === true;
 
+/** Whether so much of a body came in tiny chunks that the rest is dropped. */
+export const hasTinyChunks = (request: IncomingMessage): boolean =>
+  request instanceof ParsedRequest && request.hasTinyChunks;
+
 /** A request that stops the parser of its connection when its body arrives in tiny chunks. */
 export class ParsedRequest extends Message {
+  hasTinyChunks = false;
   #chunks: ReturnType<typeof countChunks> | undefined;
 
   constructor(socket: Connection) {
@@ -98,7 +109,10 @@ export class ParsedRequest extends Message {
       this.#chunks ??= countChunks();
       this.#chunks.add(chunk.length, state.isCut);
       state.isCut = false;
-      if (this.#chunks.isWasteful()) state.isStopped = true;
+      if (this.#chunks.isWasteful()) {
+        this.hasTinyChunks = true;
+        state.isStopped = true;
+      }
     }
     const takesMore = super.push(chunk);
     state.isFull = !takesMore;

@@ -200,3 +200,65 @@ test("of connections that end in the middle of a request few end in a turn, with
   await expect.poll(() => clients.every(({ socket }) => socket.destroyed)).toBe(true);
   expect(new Set(clients.map(({ received }) => received()))).toEqual(new Set([""]));
 });
+
+const sendLog = (body: string) =>
+  `POST /monitor/log HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${server.token}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+
+test.each([
+  ["a-brace", "}", 1],
+  ["a-space", " ", 1],
+  ["a-line", "\r\nnot HTTP\r\n", 1],
+  ["headers-of-20-kB", headOf(20_000), 1],
+  ["a-brace-behind-several-slices", "}", 100_000],
+  ["a-brace-behind-a-body-that-waits-for-large-ones", "}", 300_000],
+])(
+  "a request gets its own answer whatever follows it, and then its connection is closed: %s",
+  async (slug, rest, length) => {
+    const { socket, received } = open();
+    const closed = new Promise((resolve) => socket.once("close", resolve));
+    const output = "x".repeat(length);
+    socket.write(sendLog(JSON.stringify({ slug, output })) + rest);
+    await closed;
+    expect(received()).toMatch(/^HTTP\/1\.1 200 .*\r\nconnection: close\r\n/is);
+    expect(received().match(/HTTP\/1\.1 /g)).toHaveLength(1);
+    expect(await server.run(`{ logs(filter: { slug: "${slug}" }) { nodes { output } } }`)).toEqual([
+      { output },
+    ]);
+  },
+);
+
+test("an answer that has begun arrives whole whatever follows its request, and then the connection is closed", async () => {
+  const output = "x".repeat(9_000_000); // two are more than connections hold
+  for (const _ of "12") await server.post("/monitor/log", { slug: "long-answer", output });
+  const { socket, received } = open();
+  const refused = new Promise<void>((resolve) => server.app.server.once("clientError", () => resolve()));
+  const query = encodeURIComponent('{ logs(filter: { slug: "long-answer" }) { nodes { output } } }');
+  socket.once("data", () => {
+    socket.pause();
+    socket.write("}");
+  });
+  socket.write(
+    `GET /graphql?query=${query} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${server.token}\r\n\r\n`,
+  );
+  await refused;
+  socket.resume();
+  await expect.poll(received).toMatch(/\}$/);
+  await expect.poll(() => socket.destroyed, { timeout: 5_000 }).toBe(true); // after 10 s it would have been idle
+  const [head, body] = received().split("\r\n\r\n", 2);
+  expect(head).toMatch(/^HTTP\/1\.1 200 /);
+  expect(JSON.parse(body!).data.logs.nodes.map((log: { output: string }) => log.output.length)).toEqual([
+    output.length,
+    output.length,
+  ]);
+});
+
+test("a body that breaks off in what is no HTTP is refused, and stores nothing", async () => {
+  const { socket, received } = open();
+  const closed = new Promise((resolve) => socket.once("close", resolve));
+  const body = JSON.stringify({ slug: "broken-chunks", output: 1 });
+  const chunked = sendLog(body).replace(/Content-Length.*/s, "Transfer-Encoding: chunked\r\n\r\n");
+  socket.write(`${chunked}${body.length.toString(16)}\r\n${body}\r\n}`);
+  await closed;
+  expect(received()).toMatch(/^HTTP\/1\.1 400 .*"code":"BAD_REQUEST"\}$/s);
+  expect(await server.run('{ logs(filter: { slug: "broken-chunks" }) { nodes { id } } }')).toEqual([]);
+});
