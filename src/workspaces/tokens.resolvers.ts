@@ -22,7 +22,15 @@ export interface NewToken {
 /** A new token and the row to store. The row has only its hash, so nobody can read the token later. */
 export function newToken(workspace: string, { name, scopes, expiresAt }: NewToken, token = generateToken()) {
   const times = { createdAt: new Date(), expiresAt, revokedAt: null, lastUsedAt: null };
-  return { token, row: { id: newId(), workspace, name, hash: hashToken(token), scopes, ...times } };
+  const row = {
+    id: newId(),
+    workspace,
+    name,
+    hash: hashToken(token),
+    scopes: [...new Set(scopes)],
+    ...times,
+  };
+  return { token, row };
 }
 
 /**

@@ -689,6 +689,15 @@ test("a token gives another no scope that it lacks itself", async () => {
   expect(await make("ADMIN, READ")).toEqual({ accessToken: { scopes: ["ADMIN", "READ"] } });
 });
 
+test("a token has each scope once, however often it is named", async () => {
+  const made = await run(
+    'mutation { createAccessToken(input: { name: "twice", scopes: [READ, ADMIN, READ, ADMIN] }) { token accessToken { scopes } } }',
+  );
+  expect(made.accessToken.scopes).toEqual(["READ", "ADMIN"]);
+  const audited = await run("{ auditLog(first: 1) { nodes { after } } }");
+  expect(audited).toMatchObject([{ after: { name: "twice", scopes: ["read", "admin"] } }]);
+});
+
 test("a token made over GraphQL works until it is revoked, and is listed without its secret", async () => {
   const made = await run(
     'mutation { createAccessToken(input: { name: "made", scopes: [READ], expiresAt: "2999-01-01" }) { token accessToken { id expiresAt } } }',
