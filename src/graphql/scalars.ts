@@ -13,7 +13,8 @@ export const dateTime = new GraphQLScalarType<unknown, string>({
 
 export const json = new GraphQLScalarType({
   name: "JSON",
-  description: "Any JSON value, up to 100 levels deep. It comes back as it was given.",
+  description:
+    "Any JSON value, up to 100 levels deep. It comes back as it was given, but with `-0` as `0`, and fractions and exponents as the nearest 64-bit number.",
   specifiedByURL: "https://www.rfc-editor.org/rfc/rfc8259",
   parseValue: (value) => value,
   parseLiteral,
@@ -21,7 +22,8 @@ export const json = new GraphQLScalarType({
 
 export const jsonObject = new GraphQLScalarType({
   name: "JSONObject",
-  description: "A JSON object with anything in it, up to 100 levels deep. It comes back as it was given.",
+  description:
+    "A JSON object with anything in it, up to 100 levels deep. It comes back as it was given, but with `-0` as `0`, and fractions and exponents as the nearest 64-bit number.",
   specifiedByURL: "https://www.rfc-editor.org/rfc/rfc8259",
   parseValue: (value) => value,
   parseLiteral,

@@ -106,6 +106,24 @@ test.each([
   expect((await logged({ output })).output).toEqual(output);
 });
 
+test.each([
+  ["-0", 0],
+  ["-0.0", 0],
+  ["0.10000000000000000001", 0.1],
+  ["1.5E2", 150],
+])(
+  "a number comes back as the nearest of 64 bits, and without the sign of zero: %s",
+  async (text, output) => {
+    const body = `{ "slug": "live", "output": ${text} }`;
+    const { id } = (await server.post("/monitor/log", body)).body.log;
+    const byGraphql = await server.run(
+      `mutation { logPrompt(input: { slug: "live", output: ${text} }) { log { id } } }`,
+    );
+    for (const logId of [id, byGraphql.log.id])
+      expect(await server.run(`{ log(id: "${logId}") { output } }`)).toEqual({ output });
+  },
+);
+
 const noVersion = (what: string) =>
   `Prompt "live" has no ${what}; the production version "1.0.0" was used instead.`;
 
