@@ -209,15 +209,20 @@ test("a request with a key that was stored after its time was up is answered to 
 });
 
 test("all fields of a mutation are one: what the first of them did is not done again when the second was refused", async () => {
-  const twoFields = `mutation {
+  const fields = `mutation {
     createDataset(input: { slug: "made-once", columns: [] }) { dataset { slug rowCount } }
     publishPrompt(slug: "none", input: { newTag: "a", to: { version: "1" } }) { promptTag { label } }
+    createPrompt(input: { slug: "made-never" }) { prompt { slug } }
   }`;
-  const first = await mutate(twoFields, "two-fields");
-  expect(first.body.errors).toMatchObject([{ extensions: { code: "PROMPT_NOT_FOUND" } }]);
-  const second = await mutate(twoFields, "two-fields");
+  const first = await mutate(fields, "fields");
+  expect(first.body.data).toBeNull();
+  expect(first.body.errors).toMatchObject([
+    { path: ["publishPrompt"], extensions: { code: "PROMPT_NOT_FOUND" } },
+  ]);
+  const second = await mutate(fields, "fields");
   expect(second.body).toEqual(first.body);
   expect(await count("datasets", "slug = 'made-once'")).toBe(1);
+  expect(await count("prompts", "slug = 'made-never'")).toBe(0);
 });
 
 test("a mutation with a key answers with all that it wrote", async () => {
