@@ -13,7 +13,7 @@ import { list } from "../validation/list.ts";
 import { wordsToFind } from "../validation/text.ts";
 import { logStatuses, logTypes } from "./entities.ts";
 
-const MAX_METADATA_MEMBERS = 10;
+const MAX_METADATA_MATCHES = 10;
 const MAX_SEARCH_CHARACTERS = 1_000;
 /** PostgreSQL compares words that must follow each other at each word of a log: 481 of them took 2.7 to 4.3 s in 60 logs. */
 const MAX_SEARCH_WORDS = 32;
@@ -70,7 +70,7 @@ export const metadataMatch = z
 export const logFilter = z
   .object({
     ...logCondition.shape,
-    metadata: list(metadataMatch, MAX_METADATA_MEMBERS)
+    metadata: list(metadataMatch, MAX_METADATA_MATCHES)
       .nullish()
       .describe("Members that the metadata has, all of them; nested ones are not looked at."),
     text: wordsToFind(MAX_SEARCH_CHARACTERS, MAX_SEARCH_WORDS)

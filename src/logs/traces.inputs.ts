@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { optionalTimestamp } from "../validation/dateTime.ts";
-import { optionalJson, optionalJsonObject } from "../validation/json.ts";
+import { optionalJson } from "../validation/json.ts";
 import { list } from "../validation/list.ts";
 import { optionalText, text } from "../validation/text.ts";
 import { logTypes } from "./entities.ts";
@@ -9,6 +9,7 @@ import {
   costInput,
   loggedVariable,
   MAX_INDEXED_CHARACTERS,
+  metadataOf,
   partyOrNothing,
   tokens,
 } from "./inputs.ts";
@@ -56,7 +57,7 @@ export const logOfTrace = z
     input: optionalJson().describe("What went in: any JSON."),
     output: optionalJson().describe("What came out: any JSON."),
     idealOutput: optionalJson().describe("What should have come out: any JSON."),
-    metadata: optionalJsonObject().describe("Anything else worth keeping with it."),
+    metadata: metadataOf("it"),
     evaluators: evaluators().describe("The evaluations to make of it."),
     prompt: loggedPrompt.nullish().describe("The prompt of a call of a model."),
     variables: list(loggedVariable, MAX_VARIABLES)
@@ -92,7 +93,7 @@ export const traceRecord = z
     input: optionalJson().describe("What the application was given: any JSON."),
     output: optionalJson().describe("What it answered: any JSON."),
     idealOutput: optionalJson().describe("What it should have answered: any JSON."),
-    metadata: optionalJsonObject().describe("Anything else worth keeping with it."),
+    metadata: metadataOf("it"),
     organization: partyOrNothing().describe("The organization on whose behalf it was made."),
     user: partyOrNothing().describe("The user on whose behalf it was made."),
     startTime: optionalTimestamp().describe(

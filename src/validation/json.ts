@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { countMembers } from "../limits/jsonSize.ts";
 import "./messages.ts";
 import { textError, WITHOUT_NUL } from "./text.ts";
 
@@ -52,19 +53,19 @@ export const jsonObject = () =>
     .superRefine(addJsonError)
     .meta({ type: "object", ...ANY_MEMBERS });
 
-/** A JSON object; null and absent are null. */
-export const optionalJsonObject = () =>
-  nullableJsonObject()
+/** A JSON object, with at most so many members at all depths; null and absent are null. */
+export const optionalJsonObject = (maxMembers?: number) =>
+  nullableJsonObject(maxMembers)
     .transform((value) => value ?? null)
     .meta({ type: ["object", "null"], ...ANY_MEMBERS });
 
 /** A JSON object or null; absent stays undefined, which is not the same as null. */
-export const nullableJsonObject = () =>
+export const nullableJsonObject = (maxMembers?: number) =>
   z
     .custom<JsonObject | null | undefined>((value) => value == null || isObject(value), {
       error: objectError("an object or null"),
     })
-    .superRefine(addJsonError)
+    .superRefine((value, context) => addJsonError(value, context, maxMembers))
     .optional()
     .meta({ type: ["object", "null"], ...ANY_MEMBERS });
 
@@ -73,10 +74,15 @@ function keyError(key: string): string | undefined {
   return detail && `has a key that ${detail}`;
 }
 
-function addJsonError(value: unknown, context: z.RefinementCtx) {
-  const detail = jsonError(value, 0);
+function addJsonError(value: unknown, context: z.RefinementCtx, maxMembers?: number) {
+  const detail = membersError(value, maxMembers) ?? jsonError(value, 0);
   if (!detail) return;
   context.addIssue({ code: "custom", message: detail.message, path: detail.path.toReversed() });
+}
+
+function membersError(value: unknown, max?: number) {
+  if (max === undefined || countMembers(value, max) <= max) return undefined;
+  return errorHere(`must have at most ${max.toLocaleString("en")} members at all depths`);
 }
 
 /** The first part of a value that no database can return; its path is in reverse, as it is built on the way out. */

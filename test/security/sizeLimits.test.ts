@@ -378,6 +378,39 @@ test("a row that is added has at most 50,000 members of objects, and a longer on
   });
 });
 
+test("metadata of a log or a trace has at most 10,000 members at all depths, and more is refused by both APIs", async () => {
+  const members = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [`m${n}`, n]));
+  const metadataOf = (count: number) => ({ list: [members(5_000), { of: members(count - 5_002) }] });
+  const log = (count: number) => ({ slug: "x", output: "y", metadata: metadataOf(count) });
+  const trace = (count: number) => ({ name: "x", metadata: metadataOf(count) });
+  const step = (count: number) => ({ id: "1", type: "span", metadata: metadataOf(count) });
+  const logPrompt = (input: object) =>
+    run("mutation($i: LogPromptInput!) { logPrompt(input: $i) { __typename } }", { i: input });
+  const logTrace = (input: object) =>
+    run("mutation($i: LogTraceInput!) { logTrace(input: $i) { __typename } }", { i: input });
+  const asText = { ...log(0), metadata: JSON.stringify(metadataOf(10_001)) };
+  const message = "metadata must have at most 10,000 members at all depths";
+  for (const [path, most, tooMany, where] of [
+    ["/monitor/log", log(10_000), log(10_001), ""],
+    ["/monitor/log", log(10_000), asText, ""],
+    ["/monitor/trace", trace(10_000), trace(10_001), ""],
+    ["/monitor/trace", { name: "x", logs: [step(10_000)] }, { name: "x", logs: [step(10_001)] }, "logs.0."],
+  ] as const) {
+    expect(await server.post(path, most)).toMatchObject({ status: 200 });
+    const error = expect.stringContaining(`${where}${message}`);
+    expect(await server.post(path, tooMany)).toMatchObject({
+      status: 400,
+      body: { code: "BAD_INPUT", error },
+    });
+  }
+  expect(await logPrompt(log(10_000))).not.toHaveProperty("error");
+  expect(await logPrompt(log(10_001))).toMatchObject(refused(new RegExp(message)));
+  const upper = { ...step(10_001), type: "SPAN" };
+  expect(await logTrace({ logs: [{ ...upper, metadata: metadataOf(10_000) }] })).not.toHaveProperty("error");
+  expect(await logTrace({ logs: [upper] })).toMatchObject(refused(new RegExp(`logs.0.${message}`)));
+});
+
 test("a row that is put together of several requests has at most 10,000,000 bytes, whichever of its parts they are in", async () => {
   await addDataset(server, { slug: "wide", columns: columnsNamed("c", 50) });
   await server.post("/datasets/wide/items", { values: { c0: "x" } });

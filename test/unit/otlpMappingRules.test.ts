@@ -570,6 +570,25 @@ describe("numbers in JSON texts that JavaScript would change", () => {
   });
 });
 
+test("metadata keeps the members that fit into 10,000 at all depths, with a warning, and the attributes keep all", () => {
+  const members = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [`m${n}`, n]));
+  const some = { list: [members(5_000)], region: "eu" };
+  const most = { ...some, object: members(4_997) };
+  const map = (attributes: OtlpAttributes) => mapSpan(toOtlpSpan({ attributes, parentSpanId: null }));
+  for (const metadata of [most, JSON.stringify(most)])
+    expect(map({ metadata })).toMatchObject({ log: { metadata: most }, warnings: [] });
+
+  const tooMany = { ...some, object: members(4_998), last: true };
+  for (const metadata of [tooMany, JSON.stringify(tooMany)]) {
+    const { log, trace, warnings } = map({ metadata, "langfuse.trace.metadata": tooMany });
+    const kept = { ...some, last: true };
+    expect([log.metadata, trace.metadata]).toEqual([kept, kept]);
+    expect(log.attributes).toEqual({ span: { metadata, "langfuse.trace.metadata": tooMany } });
+    expect(warnings).toEqual([expect.stringMatching(/^The metadata has more than 10,000 members/)]);
+  }
+});
+
 describe("keys that spell lists", () => {
   const keysOf = (parts: number, keys: number) =>
     Object.fromEntries(

@@ -1,4 +1,6 @@
-import { objectOf } from "../../limits/members.ts";
+import { countMembers } from "../../limits/jsonSize.ts";
+import { objectOf, setMember } from "../../limits/members.ts";
+import { MAX_METADATA_MEMBERS } from "../inputs.ts";
 import type { ReportedLog, ReportedParty, ReportedSpan, ReportedTrace } from "../reported.ts";
 import { shortenName } from "../storable.ts";
 import { createJsonTexts } from "./jsonTexts.ts";
@@ -93,7 +95,8 @@ function readTrace(reading: Reading, log: ReportedLog): ReportedTrace {
     input: ifKept(readField(reading, mappingTable.traceInput)) ?? ofRoot(log.input),
     output: ifKept(readField(reading, mappingTable.traceOutput)) ?? ofRoot(log.output),
     idealOutput: null,
-    metadata: ifKept(readField(reading, mappingTable.traceMetadata)) ?? ofRoot(log.metadata),
+    metadata:
+      ifKept(bounded(reading, readField(reading, mappingTable.traceMetadata))) ?? ofRoot(log.metadata),
     evaluators: ofRoot(log.evaluators),
     sampleRate: readField(reading, mappingTable.sampleRate),
     experimentId: readField(reading, mappingTable.experimentId),
@@ -109,7 +112,28 @@ function readMetadata(reading: Reading): Record<string, unknown> | null {
   const found = findAll(reading, mappingTable.metadata);
   return found.length === 0
     ? null
-    : objectOf(found.toReversed().flatMap(({ value }) => Object.entries(value)));
+    : bounded(reading, objectOf(found.toReversed().flatMap(({ value }) => Object.entries(value))));
+}
+
+const LEFT_OUT = `The metadata has more than ${MAX_METADATA_MEMBERS.toLocaleString("en")} members at all depths. Gabbro keeps those that are too many only in the attributes.`;
+
+/** Metadata with the members that fit: an exporter would drop a span that is refused. */
+function bounded<Metadata extends Record<string, unknown> | null>(
+  { warnings }: Reading,
+  metadata: Metadata,
+): Metadata | Record<string, unknown> {
+  if (metadata === null || countMembers(metadata, MAX_METADATA_MEMBERS) <= MAX_METADATA_MEMBERS)
+    return metadata;
+  warnings.add(LEFT_OUT);
+  const kept: Record<string, unknown> = {};
+  let left = MAX_METADATA_MEMBERS;
+  for (const [name, value] of Object.entries(metadata)) {
+    const members = 1 + countMembers(value, left);
+    if (members > left) continue;
+    setMember(kept, name, value);
+    left -= members;
+  }
+  return kept;
 }
 
 function readParty(reading: Reading, ids: Field<string>, names: Field<string>): ReportedParty | null {
