@@ -65,7 +65,7 @@ export async function answerPost(
     });
   }
   if (key === undefined) return present(await run(serverContext));
-  const request = JSON.stringify(["graphql", query, variables ?? null, operationName ?? null]);
+  const request = ["graphql", query, variables ?? null, operationName ?? null];
   return runOnce(
     serverContext,
     { ...callerOf(httpRequest, key), request },

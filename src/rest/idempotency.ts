@@ -22,7 +22,7 @@ async function once(
   { key, run }: { key: string; run: () => ReturnType<RouteHandlerMethod> },
 ): Promise<FastifyReply> {
   const secret = bearerToken(request.headers.authorization)!;
-  const idempotentRequest = { key, secret, request: JSON.stringify([request.url, request.body]) };
+  const idempotentRequest = { key, secret, request: [request.url, request.body] };
   const answer = await runOnce(request.context, idempotentRequest, async (context, { pause }) => {
     request.context = context;
     const result = await run();

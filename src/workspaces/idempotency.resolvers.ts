@@ -5,12 +5,14 @@ import { deleteOlder } from "../database/deleteOlder.ts";
 import { isLocked, isUniqueViolation } from "../database/driverErrors.ts";
 import { newId } from "../database/ids.ts";
 import type { Database } from "../database/open.ts";
+import { runWithPauses } from "../database/pauses.ts";
 import { inRequestTransaction, type RequestTransaction } from "../database/requestTransaction.ts";
 import { retryWhile } from "../database/retry.ts";
 import { GabbroError } from "../errors.ts";
 import { newAnswerBudget } from "../limits/answerBudget.ts";
 import { readOn } from "../limits/deadline.ts";
 import { createFairQueue } from "../limits/fairQueue.ts";
+import { writeJson } from "../limits/jsonText.ts";
 import { createPause, passTurns } from "../limits/turns.ts";
 import { type AnswerCipher, cipherOf } from "./answerCipher.ts";
 import { IdempotentAnswer } from "./entities.ts";
@@ -37,8 +39,8 @@ export interface IdempotentRequest {
   key: string;
   /** The caller's token, or the secret of the caller's session: it encrypts the answer. */
   secret: string;
-  /** The whole request as text: another one with the same key is refused. */
-  request: string;
+  /** The whole request, as plain values: another one with the same key is refused. */
+  request: unknown;
 }
 
 interface Running extends Pick<RequestTransaction, "throwFailure"> {
@@ -75,8 +77,9 @@ export async function runOnce(
   const { workspaceId: workspace, tokenId } = authenticated(context);
   readOn(context);
   const answerKey = { workspace, tokenId: tokenId!, keyHash: hashOf(key) };
-  const pause = request.length > MAX_CHARACTERS_IN_TURN ? createPause() : async () => {};
-  const requestHash = hashOf(request);
+  const text = await runWithPauses(context, workspace, writeJson(request));
+  const pause = text.length > MAX_CHARACTERS_IN_TURN ? createPause() : async () => {};
+  const requestHash = hashOf(text);
   await pause();
   const cipher = cipherOf(secret, key);
   const { database } = context;

@@ -80,6 +80,37 @@ test.each(otherRequests)("a key that came with %s is a CONFLICT, and nothing is 
   expect([await count("logs"), await count("dataset_rows")]).toEqual(before);
 });
 
+test.each(["REST", "GraphQL"])(
+  "%s: a long request with a key is not written in one turn, and is known again",
+  async (api) => {
+    const question = Array.from({ length: 4_000 }, (_, n) => ({ [`name${n}`]: n }));
+    const mutation =
+      "mutation ($slug: String!, $input: DatasetItemInput!) { addDatasetItem(slug: $slug, input: $input) { datasetRow { id } } }";
+    const send = (slug: string, key: string) => {
+      const row = { values: { question } };
+      if (api === "REST") return server.post(`/datasets/${slug}/items`, row, keyed(key));
+      return server.graphql(mutation, { slug, input: row }, keyed(key));
+    };
+    const namesIn = (value: unknown): number =>
+      typeof value !== "object" || value === null || value === question // the client's own
+        ? 0
+        : Object.entries(value).reduce(
+            (sum, [key, inner]) => sum + Number(/^name\d/.test(key)) + namesIn(inner),
+            0,
+          );
+    const stringify = vi.spyOn(JSON, "stringify");
+    await send("none", `unknown-${api}`); // refused, so that nothing is stored or answered of it
+    const written = stringify.mock.calls.map(([value]) => namesIn(value));
+    stringify.mockRestore();
+    expect(Math.max(...written)).toBeLessThan(1_000);
+
+    const first = await send("quiz", `long-${api}`);
+    const again = await send("quiz", `long-${api}`);
+    expect(again.headers["idempotent-replayed"]).toBe("true");
+    expect(again.body).toEqual(first.body);
+  },
+);
+
 test("the same key of another token is another key", async () => {
   const { token } = await addToken(server);
   const { token: foreign } = await addWorkspace(server, "foreign");
