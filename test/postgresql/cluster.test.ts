@@ -111,15 +111,23 @@ describe("a primary and its replica, of which the last test promotes the replica
     await expectReadingFromReplica();
   });
 
-  test("a read that the replica aborts is repeated on the primary", async () => {
-    await expectReadingFromReplica();
-    const reading = sql<{ answered: string }>`
-      select case when pg_is_in_recovery() then cast(pg_sleep(60) as text) else 'by the primary' end as answered`;
-    const result = reading.execute(database.read);
+  test("a read that the replica aborts is repeated on the primary, with the settings of its transaction", async () => {
+    const reading = sql<{ limit: string }>`
+      select case when pg_is_in_recovery() then cast(pg_sleep(60) as text) else current_setting('statement_timeout') end as limit`;
+    const alone = () => reading.execute(database.read);
+    const inTransaction = () =>
+      database.read.transaction().execute(async (transaction) => {
+        await sql`set local statement_timeout = '61s'`.execute(transaction);
+        return reading.execute(transaction);
+      });
     const aborted =
       "select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep(60)%' and pid <> pg_backend_pid()";
-    await vi.waitFor(async () => expect(await ask(urls.replica, aborted)).toBeDefined(), 10_000);
-    expect((await result).rows).toEqual([{ answered: "by the primary" }]);
+    for (const [read, limit] of [[alone, "10s"] as const, [inTransaction, "61s"] as const]) {
+      await expectReadingFromReplica();
+      const result = read();
+      await vi.waitFor(async () => expect(await ask(urls.replica, aborted)).toBeDefined(), 10_000);
+      expect((await result).rows).toEqual([{ limit }]);
+    }
   });
 
   test("when the replica dies the primary serves all reads, and it is taken back when it is there again", async () => {

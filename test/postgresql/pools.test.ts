@@ -64,3 +64,45 @@ test("a transaction that a replica is lost for has one connection of the primary
   await reading.end();
   await primary.end();
 });
+
+test("a transaction that a replica cancels goes on at the primary with its settings, and the replica is used again", async () => {
+  const { url } = inject("postgresql")!;
+  const primary = createPool({ connectionString: url, max: 5 });
+  const other = createPool({ connectionString: url, max: 1 });
+  const state =
+    "select current_setting('transaction_read_only') as mode, current_setting('statement_timeout') as limit";
+  const canceled = Object.assign(new Error("canceling statement due to conflict with recovery"), {
+    code: "40001",
+  });
+  const replica = {
+    connect: async () => {
+      const client = await other.connect();
+      const query = async (statement: string, values: unknown[]) => {
+        if (statement.includes("pg_is_in_recovery")) return { rows: [{ answer: true }] };
+        if (statement === state) throw canceled;
+        return client.query(statement, values);
+      };
+      return { query, release: () => client.release() };
+    },
+    end: () => other.end(),
+  };
+  const reading = createReadingPool(primary, [replica as never]);
+  const reader = await reading.connect();
+  const run = async (statement: string) => (await reader.query<object>(statement, [])).rows;
+  for (const end of ["commit", "rollback"]) {
+    expect(await run(state)).toEqual([{ mode: "off", limit: "0" }]);
+    await run("start transaction read only");
+    await run("set local statement_timeout = 1000");
+    expect(primary.counts().inUse).toBe(0);
+    expect(await run(state)).toEqual([{ mode: "on", limit: "1s" }]);
+    expect(await run(state)).toEqual([{ mode: "on", limit: "1s" }]);
+    await run(end);
+    expect(primary.counts().inUse).toBe(0);
+  }
+  reader.release();
+  const next = await other.connect();
+  expect((await next.query(state, [])).rows).toEqual([{ mode: "off", limit: "0" }]);
+  next.release();
+  await reading.end();
+  await primary.end();
+});

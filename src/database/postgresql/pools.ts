@@ -149,12 +149,14 @@ const BEGIN = /^(?:begin|start transaction)\b/i;
 const END = /^(?:commit|rollback)$/i;
 
 /**
- * Repeats a read on the primary when the replica aborts it, because it is lost or continues with replication. A transaction whose
- * begin is repeated keeps its connection until it ends: as one of the pool, others wrote there, and what was acknowledged to them
- * was not committed.
+ * Repeats a read on the primary when the replica aborts it, because it is lost or continues with replication. A transaction goes on
+ * there with the statements that it had, or a search would lose its time limit and its planning. It keeps its connection until it
+ * ends: as one of the pool, others wrote there, and what was acknowledged to them was not committed.
  */
 function withFallback(replica: PostgresPoolClient, primary: Pool): PostgresPoolClient {
   let instead: PostgresPoolClient | undefined;
+  /** The statements of the transaction that is open on the replica. */
+  let begun: [statement: string, values: readonly unknown[]][] = [];
   const endTransaction = () => {
     instead?.release();
     instead = undefined;
@@ -168,17 +170,30 @@ function withFallback(replica: PostgresPoolClient, primary: Pool): PostgresPoolC
       if (END.test(statement)) endTransaction();
     }
   };
+  const moveTransaction = async () => {
+    const statements = begun;
+    begun = [];
+    if (statements.length > 0) await replica.query("rollback", []).catch(() => {}); // its connection may be lost
+    for (const statement of statements) await onPrimary(...statement);
+  };
   const query = async (statement: string, values: readonly unknown[]) => {
     if (instead) return onPrimary(statement, values);
+    const isEnd = END.test(statement);
     try {
-      return await replica.query(statement, values);
+      const result = await replica.query(statement, values);
+      if (!isEnd && (begun.length > 0 || BEGIN.test(statement))) begun.push([statement, values]);
+      return result;
     } catch (error) {
       if (!isWorthAnotherServer(error)) throw error;
+      if (!isEnd) await moveTransaction();
       return onPrimary(statement, values);
+    } finally {
+      if (isEnd) begun = [];
     }
   };
   const release = () => {
     if (instead) void onPrimary("rollback", []).catch(() => {}); // or the next user of its connection would write in it
+    begun = [];
     replica.release();
   };
   return { query: query as PostgresPoolClient["query"], release };
