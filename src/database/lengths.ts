@@ -2,6 +2,7 @@ import { type Expression, sql } from "kysely";
 import type { Context } from "../context.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
 import { checkDeadline } from "../limits/deadline.ts";
+import { jsonBytesOf } from "../limits/jsonBytes.ts";
 import { createPauses } from "./pauses.ts";
 import { piecesOf } from "./pieces.ts";
 
@@ -70,12 +71,11 @@ const MAX_ENTRIES_IN_PIECE = 5_000;
 /** Approximate memory of an entry of a list, beside its texts. */
 const ENTRY_BYTES = 30;
 
-/** About how many bytes entries take: their texts in UTF-8, and 30 for each entry. */
-export function bytesOf(entries: object[]): number {
+/** About how many bytes entries take: their texts, in UTF-8 unless they are measured otherwise, and 30 for each entry. */
+export function bytesOf(entries: object[], lengthOf: (text: string) => number = Buffer.byteLength): number {
   let bytes = entries.length * ENTRY_BYTES;
   for (const entry of entries)
-    for (const value of Object.values(entry))
-      if (typeof value === "string") bytes += Buffer.byteLength(value);
+    for (const value of Object.values(entry)) if (typeof value === "string") bytes += lengthOf(value);
   return bytes;
 }
 
@@ -111,14 +111,14 @@ export async function* inPieces<Entry extends { id: string }>(
 
 /**
  * Reads the lists of many parents, each in the order of its ids: short lists with one statement, longer ones in pieces, one
- * list after another. Takes them off the budget of the answer.
+ * list after another. Takes them off the budget of the answer, their texts as JSON: names may have characters that take six bytes.
  */
 export async function readLists<Entry extends { id: string; parent: string }>(
   context: Context,
   parents: string[],
   read: ReadPiece<Entry>,
 ): Promise<Entry[][]> {
-  const spend = (entries: Entry[]) => spendAnswerBytes(context, bytesOf(entries));
+  const spend = (entries: Entry[]) => spendAnswerBytes(context, bytesOf(entries, jsonBytesOf));
   if (context.mayWrite) await context.database.turn(context.access!.workspaceId);
   const entries = await read({ parents, after: null, limit: MAX_ENTRIES_IN_PIECE + 1 });
   if (entries.length <= MAX_ENTRIES_IN_PIECE) {

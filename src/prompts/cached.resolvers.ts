@@ -2,9 +2,11 @@ import type { LRUCache } from "lru-cache";
 import type { Context } from "../context.ts";
 import { boundedByCharacters, createCache } from "../database/cache.ts";
 import { inPieces, type Piece } from "../database/lengths.ts";
+import { once } from "../database/loader.ts";
 import type { Database } from "../database/open.ts";
 import { GabbroError } from "../errors.ts";
 import { spendAnswerBytes } from "../limits/answerBudget.ts";
+import { jsonBytesOf } from "../limits/jsonBytes.ts";
 import { jsonSize } from "../limits/jsonSize.ts";
 import { type Prompt, PromptVersion } from "./entities.ts";
 import type { NamedVersion, Selectable } from "./selection.ts";
@@ -92,9 +94,12 @@ const findTexts = createFind(["text", "systemText", "messages"]);
 /** To count what is smaller takes longer than it is worth. */
 const MIN_COUNTED_BYTES = 16 * 1024;
 
-/** Takes a version, or a part of one, off the budget of the answer, also where the answer repeats none of it. */
-function spend<Part extends object>(context: Context, part: Part): Part {
-  const bytes = jsonSize(part, Number.POSITIVE_INFINITY);
+// Counted once: it takes a millisecond for each megabyte.
+const bytesOf = once((part: object) => jsonSize(part, Number.POSITIVE_INFINITY, { lengthOf: jsonBytesOf }));
+
+/** Takes what is cached, as JSON, off the budget of the answer, also where the answer repeats none of it. */
+export function spend<Part extends object>(context: Context, part: Part): Part {
+  const bytes = bytesOf(part);
   if (bytes >= MIN_COUNTED_BYTES) spendAnswerBytes(context, bytes);
   return part;
 }

@@ -11,6 +11,7 @@ import {
   findPrompt,
   type PromptHead,
   promptColumns,
+  spend,
 } from "./cached.resolvers.ts";
 import type { Variable } from "./entities.ts";
 import type { DescribePromptInput } from "./inputs.ts";
@@ -58,6 +59,7 @@ export async function describePrompt(
   input: DescribePromptInput,
 ): Promise<PromptDescription> {
   const found = await prompt(context, input);
+  spend(context, found.tags);
   const description = describe(found, selectVersionToDescribe(found, input));
   const { versionId } = description;
   const details = versionId === null ? null : await detailsFor(context, versionId);
@@ -73,7 +75,7 @@ export function availableVersionsOf(
   context: Context,
   { id, versions }: Pick<PromptDescription, "id" | "versions">,
 ): string[] | Promise<string[]> {
-  return versions ? namesOf(versions) : versionsOf(context, id).then(namesOf);
+  return versions ? spend(context, namesOf(versions)) : versionsOf(context, id).then(namesOf);
 }
 
 // Made once for all fields of a prompt: 4,900 of one with 9,900 versions took 0.6 s and 2.6 GB.
@@ -126,7 +128,8 @@ const HEAD_BYTES = 500;
 
 /** Subtracts prompts from the budget of the answer. Throws QUERY_TOO_COMPLEX when it is spent. */
 export function withinBudget<Head extends PromptHead>(context: Context, heads: Head[]): Head[] {
-  for (const { description } of heads) spendAnswerBytes(context, HEAD_BYTES + jsonBytesOf(description ?? ""));
+  for (const { name, description } of heads)
+    spendAnswerBytes(context, HEAD_BYTES + jsonBytesOf(name) + jsonBytesOf(description ?? ""));
   return heads;
 }
 

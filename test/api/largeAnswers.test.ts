@@ -1,6 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { v7 as uuidv7 } from "uuid";
 import { afterAll, expect, test, vi } from "vitest";
+import type { Context } from "../../src/context.ts";
+import { newAnswerBudget } from "../../src/limits/answerBudget.ts";
+import { prompts, servedPrompt } from "../../src/prompts/reading.resolvers.ts";
+import { availableVersionsOf, describePrompt, prompt } from "../../src/prompts/resolvers.ts";
 import { commandLineContext, getWorkspaceId } from "../../src/workspaces/resolvers.ts";
 import { accessTokens, newToken } from "../../src/workspaces/tokens.resolvers.ts";
 import { addDataset, addPrompt, addWorkspace } from "../support/data.ts";
@@ -91,6 +95,76 @@ test("names count, too: 40,000 names of versions fit into an answer five times, 
   expect(listed.find(({ slug }: { slug: string }) => slug === "versioned").availableVersions).toHaveLength(
     40_000,
   );
+});
+
+/** A prompt in a workspace of its own, with versions of those names and that text, and as many tags of its first version. */
+async function addNames(slug: string, { versions, tags = [] }: { versions: string[]; tags?: string[] }) {
+  const own = await addWorkspace(server, slug);
+  const common = { workspace: own.id, createdAt: new Date() };
+  const prompt = { ...common, id: uuidv7(), slug, name: CONTROL.repeat(256), description: null };
+  const rows = versions.map((version) => ({
+    ...{ ...common, id: uuidv7(), prompt: prompt.id, version, text: CONTROL.repeat(5_000) },
+    ...{ systemText: null, model: null, variables: [] },
+  }));
+  const labels = tags.map((label) => ({
+    ...{ ...common, id: uuidv7(), prompt: prompt.id, label, version: rows[0]!.id },
+  }));
+  await server.database.commit([["Prompt", prompt]]);
+  for (let from = 0; from < rows.length; from += 5_000)
+    await server.database.commit(rows.slice(from, from + 5_000).map((row) => ["PromptVersion", row]));
+  await server.database.commit(labels.map((row) => ["PromptTag", row]));
+  return own;
+}
+
+/** It takes six bytes as JSON. */
+const CONTROL = "\u0001";
+
+test("names count as JSON: 22,000 that are short as they are stored, and longer than 32 MB as JSON, are refused", async () => {
+  const versions = Array.from({ length: 22_000 }, (_, n) => `${CONTROL.repeat(250)}${n}`);
+  const { token } = await addNames("escaped", { versions });
+  for (const path of ["/prompts", "/prompts/escaped/describe", "/prompts/escaped/describe"])
+    expect(await server.get(path, { token })).toMatchObject({
+      status: 400,
+      body: { code: "QUERY_TOO_COMPLEX" },
+    });
+});
+
+test("what an answer takes of caches counts as JSON each time, and so do the names of prompts", async () => {
+  const mark = CONTROL.repeat(120);
+  const named = (count: number) => Array.from({ length: count }, (_, n) => `${mark}${n}`);
+  const { id } = await addNames("cached", {
+    versions: named(40),
+    tags: ["production", ...named(60)],
+  });
+  const spentBy = async (ask: (context: Context) => Promise<unknown>) => {
+    const answerBudget = newAnswerBudget();
+    await ask({ ...commandLineContext(server.database, id), answerBudget });
+    return answerBudget.maxBytes - answerBudget.leftBytes;
+  };
+  const jsonOf = (text: string) => 6 * text.length;
+  for (const time of ["first", "again"]) {
+    const names = await spentBy(async (context) =>
+      availableVersionsOf(context, await prompt(context, { slug: "cached" })),
+    );
+    expect(names, time).toBeGreaterThan(40 * jsonOf(mark));
+    const tags = await spentBy((context) => describePrompt(context, { slug: "cached" }));
+    expect(tags, time).toBeGreaterThan(60 * jsonOf(mark));
+    const text = await spentBy((context) => servedPrompt(context, { slug: "cached" }));
+    expect(text, time).toBeGreaterThan(jsonOf(CONTROL.repeat(5_000)));
+  }
+  const heads = await spentBy((context) => prompts(context, { limit: 1 }));
+  expect(heads).toBeGreaterThan(jsonOf(CONTROL.repeat(256)));
+});
+
+test("REST writes a long list of names in pieces, with others served in between", async () => {
+  const versions = Array.from({ length: 6_000 }, (_, n) => `${CONTROL.repeat(100)}${n}`);
+  const { token } = await addNames("listed", { versions });
+  const stringify = vi.spyOn(JSON, "stringify");
+  const { body } = await server.get("/prompts", { token });
+  const lengths = stringify.mock.results.map(({ value }) => String(value).length);
+  stringify.mockRestore();
+  expect(body.prompts[0].availableVersions).toEqual(versions);
+  expect(Math.max(...lengths)).toBeLessThan(JSON.stringify(body).length / 10);
 });
 
 test("the tags of datasets that have many together are read one dataset after another, with others served in between", async () => {
