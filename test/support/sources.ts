@@ -41,7 +41,7 @@ const mayReach: Record<string, string[]> = {
     ...["http", "limits", "rest", "validation", "workspaces"],
   ],
   metrics: ["database", "http", "workspaces", "inbox"],
-  rest: ["database", "errors.ts", "etag.ts", "http", "validation", "workspaces"],
+  rest: ["database", "errors.ts", "etag.ts", "http", "limits/jsonText.ts", "validation", "workspaces"],
   limits: ["errors.ts"],
   validation: ["errors.ts", "limits/jsonSize.ts", "limits/words.ts"],
   usage: ["limits"],
