@@ -6,7 +6,6 @@ import { GabbroError } from "../errors.ts";
 import { entriesOf } from "../http/headerLists.ts";
 import { graphqlSessionSecretOf } from "../http/sessionCookie.ts";
 import { keyOfText } from "../limits/longTexts.ts";
-import { passTurns } from "../limits/turns.ts";
 import { bearerToken } from "../workspaces/authentication.resolvers.ts";
 import { type Answer, idempotencyKeyOf, runOnce } from "../workspaces/idempotency.resolvers.ts";
 import { isLarge } from "./answerSize.ts";
@@ -113,9 +112,7 @@ async function toAnswer(
 ): Promise<Answer> {
   if (!isLarge(result)) return writeAnswer(yoga, result, mediaType, serverContext);
   const written = await writtenInTurns(result, serverContext);
-  const answer = await writeAnswer(yoga, written, mediaType, serverContext);
-  await passTurns();
-  return answer;
+  return writeAnswer(yoga, written, mediaType, serverContext);
 }
 
 async function writeAnswer(

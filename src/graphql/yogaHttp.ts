@@ -2,7 +2,6 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { GabbroError } from "../errors.ts";
 import { entriesOf } from "../http/headerLists.ts";
 import { newAnswerBudget } from "../limits/answerBudget.ts";
-import { passTurns } from "../limits/turns.ts";
 import { toParameters, toQueryParameters } from "./parameters.ts";
 import type { GraphqlServer, ServerContext } from "./yoga.ts";
 
@@ -25,15 +24,10 @@ export async function answerByYoga(
   response.headers.forEach((value, name) => void reply.header(name, value));
   if (serverContext.isSubscription && isEventStream(response)) return response.body;
   // Also events: those of a query or a mutation are complete, and as a text they count while they wait for their client.
-  const text = await response.text();
-  if (text.length > MAX_CHARACTERS_WITHIN_TURN) await passTurns();
-  return text;
+  return response.text();
 }
 
 const isEventStream = ({ headers }: Response) => headers.get("content-type")?.startsWith("text/event-stream");
-
-/** Sending a longer text takes a turn of its own. */
-const MAX_CHARACTERS_WITHIN_TURN = 1024 * 1024;
 
 /** Yoga writes, encodes and joins the events of a query or a mutation in one turn: 30 MB took 0.3 s. */
 const MAX_EVENT_STREAM_BYTES = 4 * 1024 * 1024;

@@ -127,9 +127,27 @@ test("between writing, tagging and sending a long answer of REST, others have th
     await own.run(`mutation($d: String!) { ${mutations} }`, { d: "x".repeat(10_000) });
   }
   const turn = vi.spyOn(own.database, "turn");
+  const clock = vi.spyOn(performance, "now").mockReturnValue(performance.now()); // no work takes long
   expect(JSON.stringify((await own.get("/prompts")).body).length).toBeGreaterThan(1_200_000);
+  clock.mockRestore();
 
   expect(turn).toHaveBeenCalledTimes(3); // the first one before the list is read
+});
+
+test("a long answer of GraphQL is written as UTF-8 in a turn of its workspace, unless it was before; a short one is not", async () => {
+  const asked = (times: number) =>
+    `{ ${Array.from({ length: times }, (_, n) => `a${n}: servedPrompt(slug: "long") { text }`).join(" ")} }`;
+  const turns = async (times: number) => {
+    const turn = vi.spyOn(server.database, "turn");
+    expect((await server.graphql(asked(times))).body.data.a0.text).toContain("Say it again.");
+    const { length } = turn.mock.calls;
+    turn.mockRestore();
+    return length;
+  };
+  await turns(1); // which fills the caches of what it is made of
+  const short = await turns(2); // 56,000 characters
+  expect(await turns(3)).toBe(short + 1);
+  expect(await turns(3)).toBe(0);
 });
 
 test("a compressed answer is known again by its ETag", async () => {
