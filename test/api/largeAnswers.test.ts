@@ -187,16 +187,16 @@ test("the tags of datasets that have many together are read one dataset after an
 test.each([
   ["names", "k", 10, 9],
   ["names that are numbers, which take V8 longer,", "", 5, 4],
-])("members of metadata count more than values of lists: %s", async (_, mark, refused, taken) => {
+])("members of an object count more than values of lists: %s", async (_, mark, refused, taken) => {
   const { token } = await addWorkspace(server, `members ${mark}`);
   const numbered = (n: number) => [`${mark}${100_000_000 + n * 7}`, 1];
-  const metadata = Object.fromEntries(Array.from({ length: 33_000 }, (_, n) => numbered(n)));
+  const output = Object.fromEntries(Array.from({ length: 33_000 }, (_, n) => numbered(n)));
   for (let n = 0; n < refused; n++) {
-    const logs = [{ id: "1", type: "span", metadata }];
+    const logs = [{ id: "1", type: "span", output }];
     expect((await server.post("/monitor/trace", { name: "wide", logs }, { token })).status).toBe(200);
   }
   const read = async (first: number) =>
-    (await server.graphql(`{ logs(first: ${first}) { nodes { metadata } } }`, {}, { token })).body;
+    (await server.graphql(`{ logs(first: ${first}) { nodes { output } } }`, {}, { token })).body;
   expect((await read(refused)).errors[0].extensions.code).toBe("QUERY_TOO_COMPLEX");
   expect((await read(taken)).data.logs.nodes).toHaveLength(taken);
 });
@@ -268,9 +268,17 @@ test.each([
     };
     const countTurns = async (query: string) => {
       const turn = vi.spyOn(server.database, "turn");
+      // On a fast machine a row with many values takes less than a turn may.
+      const [parse, now] = [JSON.parse, performance.now.bind(performance)];
+      let parsingMs = 0;
+      const parsing = vi.spyOn(JSON, "parse").mockImplementation((text, revive) => {
+        if (text.includes("[],[]")) parsingMs += 20;
+        return parse(text, revive);
+      });
+      const clock = vi.spyOn(performance, "now").mockImplementation(() => now() + parsingMs);
       expect((await server.graphql(query)).body.errors).toBeUndefined();
       const turns = turn.mock.calls.length;
-      turn.mockRestore();
+      for (const spy of [turn, parsing, clock]) spy.mockRestore();
       return turns;
     };
     const name = field.toLowerCase();
@@ -279,7 +287,7 @@ test.each([
     const turnsOfPlain: number[] = [];
     for (const n of [1, 2, 3]) turnsOfPlain.push(await countTurns(`${plain} # ${n}`));
     expect(await countTurns(await addRows(`${name}-dense`, 8, DENSE))).toBeGreaterThan(
-      Math.min(...turnsOfPlain),
+      Math.min(...turnsOfPlain) + 2,
     );
     expect(codeOf(await server.graphql(await addRows(`${name}-too-dense`, 12, DENSE)))).toBe(
       "QUERY_TOO_COMPLEX",

@@ -98,10 +98,12 @@ test("the names of a prompt's versions and tags are made once for all fields tha
   }
 });
 
-test("descriptions of prompts count as long as they are in JSON", async () => {
+test("names and descriptions of prompts count as long as they are in JSON", async () => {
   const context = await newContext();
-  withinBudget(context, [{ description: "\u0001".repeat(1_000) }] as Parameters<typeof withinBudget>[1]);
-  expect(spentOf(context)).toBe(500 + 6_000);
+  withinBudget(context, [{ name: "\u0001", description: "\u0001".repeat(1_000) }] as Parameters<
+    typeof withinBudget
+  >[1]);
+  expect(spentOf(context)).toBe(500 + 6 + 6_000);
 });
 
 test("variables that the cost does not need are read once, however many pages name one", () => {

@@ -50,7 +50,7 @@ test("it is refused as well where another part of the argument is of a wrong typ
 });
 
 test.each([
-  ["named once, however long", logged("metadata: { a: $v }"), { v: members(99_000) }],
+  ["named once, however long", logged("input: { a: $v }"), { v: members(99_000) }],
   ["named twice", logged("input: $v, idealOutput: $v"), { v: TEXT }],
   ["short, named often", logged(`metadata: { ${named(1_000)} }`), { v: 1 }],
   [
