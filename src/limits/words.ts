@@ -7,7 +7,7 @@ export function wordsIn(text: string): string[] {
   return text.toLowerCase().replaceAll("ς", "σ").match(WORD) ?? [];
 }
 
-const LETTER = "\\p{L}\\p{N}\\p{Co}";
-const ACCENTS =
+export const LETTER = "\\p{L}\\p{N}\\p{Co}";
+export const ACCENTS =
   "\\u0300-\\u0304\\u0306-\\u030C\\u030F\\u0311\\u031B\\u0323-\\u0328\\u032D\\u032E\\u0330\\u0331";
 export const WORD = new RegExp(`[${LETTER}][${LETTER}${ACCENTS}]*`, "gu");

@@ -1,3 +1,5 @@
+import { ACCENTS, LETTER } from "../../limits/words.ts";
+
 // The words of the tokenizer unicode61 of FTS5, which has the Unicode of 2012: test/sqlite/collidingWords.test.ts compares them.
 
 /**
@@ -9,17 +11,17 @@ const AGREED =
 /** Emoji of after 2012, which it takes for letters, as it does all that it does not know. */
 const LATE_EMOJI =
   "\\u{1f321}-\\u{1f32f}\\u{1f336}\\u{1f37d}-\\u{1f37f}\\u{1f394}-\\u{1f39f}\\u{1f3c5}\\u{1f3cb}-\\u{1f3df}\\u{1f3f1}-\\u{1f3ff}\\u{1f43f}\\u{1f441}\\u{1f4f8}\\u{1f4fd}-\\u{1f4ff}\\u{1f53e}\\u{1f53f}\\u{1f544}-\\u{1f54f}\\u{1f568}-\\u{1f5fa}\\u{1f641}-\\u{1f644}\\u{1f650}-\\u{1f67f}\\u{1f6c6}-\\u{1f6ff}\\u{1f774}-\\u{1faff}";
-/** Marks that go on with a word. */
-const MARKS =
-  "\\u0300-\\u0304\\u0306-\\u030c\\u030f\\u0311\\u031b\\u0323-\\u0328\\u032d\\u032e\\u0330\\u0331";
 
-const LETTERS = `\\p{L}\\p{N}\\p{Co}\\p{Cn}${LATE_EMOJI}`;
+const LETTERS = `${LETTER}\\p{Cn}${LATE_EMOJI}`;
 
 /** A character about which the two may disagree. */
 export const DISPUTED = new RegExp(`[^${AGREED}]`, "u");
 
 /** The words; where they have disputed characters, each may be several words of FTS5. */
-export const WORDS = new RegExp(`(?:[${LETTERS}]|[^${AGREED}])(?:[${LETTERS}${MARKS}]|[^${AGREED}])*`, "gu");
+export const WORDS = new RegExp(
+  `(?:[${LETTERS}]|[^${AGREED}])(?:[${LETTERS}${ACCENTS}]|[^${AGREED}])*`,
+  "gu",
+);
 
 /** The hash of no bytes: fts5HashKey2 in its fts5_hash.c, which goes from the last byte of a word to the first. */
 export const HASH_OF_NOTHING = 13;
