@@ -123,10 +123,7 @@ function toTraceRow(workspaceId: string, id: string, spans: SpanStep[]) {
 
 const nameOf = ({ log }: ReportedSpan): string => log.name ?? log.type;
 
-/**
- * Adds what spans say of a stored trace: a root that began before the known one replaces what that one said. The casts are
- * there because TypeScript does not see that the name on both sides of an assignment is the same one.
- */
+/** Adds what spans say of a stored trace: a root that began before the known one replaces what that one said. */
 function update(trace: Trace, { user, organization }: Lengths, spans: SpanStep[]): void {
   const known = { user: user > 0, organization: organization > 0 };
   const { startTime, endTime } = times(spans);
@@ -137,7 +134,7 @@ function update(trace: Trace, { user, organization }: Lengths, spans: SpanStep[]
   for (const name of FROM_ANY) {
     const value = saysOf(spans, root, name);
     const isUnknown = name in known ? !known[name as keyof typeof known] : trace[name] === null;
-    if (value !== null && (isUnknown || isRoot)) trace[name] = value as never;
+    if (value !== null && (isUnknown || isRoot)) Object.assign(trace, { [name]: value });
   }
   if (!isRoot) return;
   trace.rootId = root.step.row.id;
@@ -145,7 +142,7 @@ function update(trace: Trace, { user, organization }: Lengths, spans: SpanStep[]
   for (const name of FROM_ROOT) {
     const value = root.span.trace[name];
     // Reads take the content that is null here from the root.
-    if (value !== null || isContent(name)) trace[name] = value as never;
+    if (value !== null || isContent(name)) Object.assign(trace, { [name]: value });
   }
 }
 
